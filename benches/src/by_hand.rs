@@ -36,7 +36,7 @@ pub enum Work {
     List,
     /// Returns a table.
     Rows,
-    /// Counts the urgent ones of many orders.
+    /// Counts the urgent orders in a list.
     Urgent(Vec<Order>),
     /// Returns a long text.
     Page,

@@ -60,11 +60,17 @@ impl Era {
     }
 }
 
+/// The capabilities of a client that declares none, and of one that supports tasks.
+const NONE: &str = r#"clientCapabilities":{}"#;
+const TASKS: &str = r#"clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
+
 /// The request that a client repeats.
 #[derive(Clone, Debug)]
 pub enum Question {
     /// Calls a tool that adds two integers.
     Add(String),
+    /// Calls a tool that adds two integers, as a task.
+    Task(String),
     /// Calls a tool that returns its text argument.
     Echo(String),
     /// Lists the tools.
@@ -75,7 +81,7 @@ pub enum Question {
     Rows,
     /// Calls a tool that takes nested arguments, which are given as JSON.
     Urgent(String),
-    /// Reads a resource, which has this member.
+    /// Reads the resource with this URI, whose contents have this member.
     Read(&'static str, &'static str),
 }
 
@@ -84,7 +90,7 @@ impl Question {
     #[must_use]
     pub fn target(&self) -> (&'static str, Option<&str>) {
         match self {
-            Self::Add(tool) => ("tools/call", Some(tool)),
+            Self::Add(tool) | Self::Task(tool) => ("tools/call", Some(tool)),
             Self::Echo(_) => ("tools/call", Some("echo")),
             Self::List => ("tools/list", None),
             Self::Skills => ("skills/list", None),
@@ -104,6 +110,13 @@ impl Question {
                     r#""name":"{tool}","arguments":{{"a":{id},"b":1}}{}"#,
                     era.meta(",")
                 )
+            }
+            Self::Task(tool) => {
+                let arguments = format!(r#""name":"{tool}","arguments":{{"a":{id},"b":1}}"#);
+                match era {
+                    Era::Legacy => format!(r#"{arguments},"task":{{}}"#),
+                    Era::Modern => arguments + &era.meta(",").replace(NONE, TASKS),
+                }
             }
             Self::Echo(text) => {
                 format!(
@@ -149,6 +162,7 @@ impl Question {
         let id: u64 = id.split([',', '}']).next()?.parse().ok()?;
         let is_right = match self {
             Self::Add(_) => result.contains(&format!("\"text\":\"{}\"", id.wrapping_add(1))),
+            Self::Task(_) => result.contains("\"taskId\":\""),
             Self::Echo(text) => {
                 let (_, said) = result.split_once("\"text\":\"")?;
                 said.strip_prefix(text.as_str())
@@ -167,8 +181,8 @@ impl Question {
     }
 }
 
-/// Returns a text that takes up the given number of bytes on the wire. It is either plain, with few escapes, or ordinary,
-/// with quotes and letters beyond ASCII.
+/// Returns text that takes up the given number of bytes on the wire. The text is either plain, with few escapes, or
+/// ordinary, with quotes and letters beyond ASCII.
 #[must_use]
 pub fn text(bytes: usize, is_ordinary: bool) -> String {
     const PLAIN: &str = r"The quick brown fox jumps over the lazy dog, and then once more\n";

@@ -1,4 +1,4 @@
-//! Larger values that tools return and take: rows of a table, a page, a picture, and a list of nested objects.
+//! Larger values that tools return and take: rows of a table, a page, an image, and a list of nested objects.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;
@@ -76,7 +76,7 @@ pub struct Order {
 }
 
 impl Order {
-    /// Returns `true` if the values are in the range that the schema demands.
+    /// Returns `true` if the values are in the range that the schema requires.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.place.number >= 1

@@ -1,5 +1,5 @@
-//! A tool with every kind of argument decodes what a derived struct does, within the demands of its parameters; what it
-//! forgives beyond that does not change the rest. Input: one JSON object.
+//! A tool with every kind of argument decodes the same values as a derived struct, within the constraints of its
+//! parameters; any leniency beyond that does not change the rest. Input: one JSON object.
 #![no_main]
 
 use std::any::Any;
@@ -88,7 +88,7 @@ static PARAMETERS: [ParameterMeta; 14] = [
     parameter::<Option<Value>, _>("any", ""),
 ];
 
-/// One value per parameter, once it is decoded.
+/// The decoded values, one for each parameter.
 #[derive(Default)]
 struct Slots {
     text: Option<String>,
@@ -153,8 +153,8 @@ fn decode(decoder: &ArgumentDecoder, arguments: &str) -> Result<Derived, String>
     Ok(slots.into_derived().expect("every slot is filled"))
 }
 
-/// Returns `true` if structs are objects, and variants without data strings: a derive takes lists and objects for them as well, the schema
-/// does not say so.
+/// Returns `true` if structs are objects and variants without data are strings. A derive also accepts lists and objects
+/// in their place, although the schema does not say so.
 fn is_typed(text: &str) -> bool {
     let Ok(arguments) = serde_json::from_str::<Value>(text) else {
         return false;
@@ -167,7 +167,7 @@ fn is_typed(text: &str) -> bool {
         && is_text(&arguments["filter"]["language"])
 }
 
-/// Returns `true` if the constraints of the parameters hold.
+/// Returns `true` if the parameters' constraints are satisfied.
 fn holds(found: &Derived) -> bool {
     (1..=20).contains(&found.text.chars().count())
         && !found.text.contains('!')
@@ -181,7 +181,7 @@ thread_local! {
 }
 
 fuzz_target!(|text: &str| {
-    // The envelope has cut the arguments out: whole JSON, and an object.
+    // The envelope passes on only arguments that are a complete JSON object.
     if serde_json::from_str::<&RawValue>(text).is_err() || !text.trim_ascii().starts_with('{') {
         return;
     }

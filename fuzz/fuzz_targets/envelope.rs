@@ -1,4 +1,4 @@
-//! A line is JSON, and a message with these parts, exactly if `serde_json` says so.
+//! A line is JSON, and a message with these parts, if and only if `serde_json` says so.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

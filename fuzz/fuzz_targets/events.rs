@@ -1,5 +1,5 @@
-//! Event streams: what the server writes, the client of the tests reads, in whatever pieces it comes. Input: the length of
-//! the pieces, and a stream; the stream is also what messages are made of.
+//! Event streams: the test client can read the events that the server writes, however they are split into pieces.
+//! Input: the length of the pieces, and a stream, which is also used as the content of messages.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -51,7 +51,7 @@ fuzz_target!(|data: (u8, Option<(u64, u64)>, &str)| {
     assert_eq!(found, [message, endpoint]);
 });
 
-/// The events of a stream that comes in pieces of this length.
+/// Returns the events of a stream that arrives in pieces of this length.
 fn read(size: usize, stream: &[u8]) -> Vec<Event> {
     let mut events = Events::default();
     for piece in stream.chunks(size.max(1)) {

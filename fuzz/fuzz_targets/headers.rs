@@ -1,4 +1,4 @@
-//! Header fields: wrapped values, what mirrors an argument, what a client takes, and which hosts and origins are let in.
+//! Header fields: wrapped values, mirrored arguments, accepted media types, and allowed hosts and origins.
 //! Input: one field, and the text of an argument on the next lines.
 #![no_main]
 
@@ -22,7 +22,7 @@ fuzz_target!(|data: &[u8]| {
     letting_in(field);
 });
 
-/// Any text can be wrapped. Text that is not wrapped stands for itself, without the blanks around it.
+/// Any text can be wrapped. Text that is not wrapped represents itself, without surrounding blanks.
 fn wrapping(field: &[u8], text: &str) {
     let wrapped = wrap(text);
     assert_eq!(unwrapped(wrapped.as_bytes()).as_deref(), Some(text));
@@ -37,7 +37,7 @@ fn wrap(text: &str) -> String {
     format!("=?base64?{}?=", STANDARD.encode(text))
 }
 
-/// A field mirrors an argument exactly if it says the same.
+/// A field mirrors an argument if and only if they have the same value.
 fn mirroring(field: &[u8], text: &str) {
     let arguments = json!({"a": text}).to_string();
     assert!(mirrors(Some(wrap(text).as_bytes()), &arguments));
@@ -50,7 +50,7 @@ fn mirroring(field: &[u8], text: &str) {
         mirrors(Some(field), &arguments),
         unwrapped(field).as_deref() == Some(text)
     );
-    // Whatever JSON the argument is.
+    // The argument may be any JSON value.
     let Ok(value) = serde_json::from_str::<Value>(text) else {
         return;
     };
@@ -70,7 +70,7 @@ fn mirroring(field: &[u8], text: &str) {
     }
 }
 
-/// The media types a client accepts do not depend on how they are spread over headers, nor on case.
+/// The media types that a client accepts depend neither on their distribution over headers nor on case.
 fn accepting(field: &[u8]) {
     let Some(found) = accepts(&[field]) else {
         return;
@@ -84,7 +84,7 @@ fn accepting(field: &[u8]) {
     assert_eq!(accepts(&[]), Some((true, true)));
 }
 
-/// Requests are accepted only under the names of this machine and those that were listed.
+/// Requests are accepted only under this machine's names and the listed names.
 fn letting_in(field: &[u8]) {
     let listed = HttpOptions::new().allow_host(LISTED);
     let text = String::from_utf8_lossy(field).to_ascii_lowercase();

@@ -1,5 +1,5 @@
-//! Lines are what splitting the whole input gives, in whatever chunks it comes. Input: bytes that say how long the chunks
-//! are up to the first line feed, then the stream.
+//! Lines are the same as if the whole input were split at once, however it is divided into chunks. Input: bytes that
+//! specify the lengths of the chunks, up to the first line feed, then the stream.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -9,7 +9,7 @@ const LIMIT: usize = 16;
 
 fuzz_target!(|data: &[u8]| {
     let (sizes, stream) = split(data);
-    // Long enough for the buffer to grow and to shrink again, if it says so.
+    // If requested, the stream is long enough for the buffer to grow and shrink again.
     let stream = match sizes.first() {
         Some(b'*') => stream.repeat(4_096 / stream.len().max(1)),
         _ => stream.to_vec(),

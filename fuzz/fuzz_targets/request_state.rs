@@ -1,5 +1,5 @@
-//! A sealed state opens for its own call, with numbers that are exactly as large, in its own time, and in no other way.
-//! Input: what is sealed, the arguments of the call, a text that is made up, and where and how something is changed.
+//! A sealed state opens only for its own call, with exactly equal numbers, and within its lifetime.
+//! Input: the data to seal, the call's arguments, a made-up string, and the position and value of a change.
 #![no_main]
 
 use std::ops::Range;
@@ -26,7 +26,7 @@ fuzz_target!(
         let late = NOW + LIFETIME + Duration::from_secs(1);
         assert_eq!(states.open(&binding, &state, late), None);
         assert_eq!(others.open(&binding, &state, NOW), None);
-        // Of another tool, and with other arguments.
+        // For another tool, and with other arguments.
         assert_eq!(
             states.open(&States::bind("other", arguments), &state, NOW),
             None
@@ -41,7 +41,7 @@ fuzz_target!(
         if serde_json::from_str::<Value>(arguments).is_ok() {
             spellings(arguments, &binding, usize::from(at), byte);
         }
-        // Changed, cut, and continued.
+        // Changed, truncated and extended.
         let at = usize::from(at) % state.len();
         let mut changed = state.clone().into_bytes();
         changed[at] = byte & 0x7F;
@@ -59,7 +59,7 @@ fuzz_target!(
     })
 );
 
-/// Arguments are the same however they are written, and others as soon as one digit is another.
+/// Arguments are the same however they are written, but differ as soon as one digit differs.
 fn spellings(arguments: &str, binding: &[u8; 32], at: usize, digit: u8) {
     let (numbers, members) = tokens(arguments);
     let mut shifted = String::new();
@@ -78,7 +78,7 @@ fn spellings(arguments: &str, binding: &[u8; 32], at: usize, digit: u8) {
         let text = &arguments[number.clone()];
         serde_json::from_str::<Number>(text).is_ok_and(|number| number.to_string() == text)
     };
-    // A value holds neither every number nor a member that is there twice.
+    // A `Value` can hold neither every number nor a duplicate member.
     if numbers.iter().all(is_exact) && tokens(&pretty).1 == members {
         assert_eq!(States::bind("tool", &pretty), *binding, "{pretty}");
     }
@@ -107,7 +107,7 @@ fn spellings(arguments: &str, binding: &[u8; 32], at: usize, digit: u8) {
     }
 }
 
-/// The same number with its point elsewhere, unless it has an exponent.
+/// Returns the same number with its decimal point elsewhere, unless it has an exponent.
 fn shift(number: &str, by: u8) -> String {
     if number.contains(['e', 'E']) {
         return number.to_owned();

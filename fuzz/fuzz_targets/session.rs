@@ -1,6 +1,6 @@
-//! A whole session over memory, in each era: whatever lines arrive, every message of the server is what the official schema of
-//! its protocol version says, no request is answered twice, and the last one is answered. Input: lines, sent as they are; but `method {…}` becomes a request with these
-//! parameters, as the era writes it.
+//! A whole session in memory, in each era: whatever lines arrive, every server message follows the official schema of
+//! its protocol version, no request is answered twice, and the last one is answered. Input: lines, which are sent
+//! unchanged, except that `method {…}` becomes a request with these parameters, in the era's form.
 #![no_main]
 
 #[path = "session/judge.rs"]
@@ -91,7 +91,7 @@ fn item(group: &str, id: u32, page: Option<u8>) -> String {
     format!("{group} {id} {page:?}")
 }
 
-/// Limits that small inputs reach.
+/// Returns limits that small inputs can reach.
 fn limits() -> Limits {
     Limits::default().with(|limits| {
         limits.message.max_line_bytes = 4 << 10;
@@ -115,7 +115,7 @@ enum Era {
 }
 
 impl Era {
-    /// The first messages of a client.
+    /// Returns a client's first messages.
     fn greeting(self, date: &str) -> String {
         match self {
             Self::Modern => String::new(),
@@ -133,7 +133,7 @@ impl Era {
         }
     }
 
-    /// A request. `params` is the text of an object, or of anything.
+    /// Returns a request. `params` is the text of an object, or of anything else.
     fn request(self, id: &str, method: &str, params: &str) -> String {
         let params = match (self, params.strip_prefix('{')) {
             (Self::Legacy, _) | (_, None) => params.to_owned(),
@@ -156,7 +156,7 @@ impl Era {
         format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)
     }
 
-    /// A request that is answered at once, whatever came before.
+    /// Returns a request that is answered immediately, whatever preceded it.
     fn last(self) -> String {
         match self {
             Self::Legacy => self.request(r#""last""#, "ping", "{}"),
@@ -166,7 +166,7 @@ impl Era {
 }
 
 thread_local! {
-    /// Its clock stands still while there is work, and jumps where there is none.
+    /// Its clock stands still while there is work, and jumps ahead when there is none.
     static RUNTIME: Runtime = {
         let mut builder = Builder::new_current_thread();
         builder.enable_time().start_paused(true).build().expect("memory is all it takes")
@@ -203,13 +203,13 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Everything the server has to say to this.
+/// Returns everything that the server writes in response.
 async fn converse(sent: &[u8]) -> String {
     let (transport, stream) = memory();
     let server = Server::new("fuzz", "1").limits(limits()).serve(transport);
     let (mut reader, mut writer) = tokio::io::split(stream);
     let write = async {
-        // A server may stop reading; what it said until then is judged all the same.
+        // A server may stop reading; its output up to that point is still judged.
         let _ = writer.write_all(sent).await;
         let _ = writer.shutdown().await;
     };

@@ -1,4 +1,4 @@
-//! A string is read, decoded and written exactly as `serde_json` does it. Input: the string between its quotes.
+//! A string is read, decoded and written exactly as by `serde_json`. Input: the string without its quotes.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

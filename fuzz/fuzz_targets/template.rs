@@ -1,5 +1,5 @@
-//! Templates: no URI takes long, no value that matches is absolute or has `..`, and matching undoes expanding. Input: a template, an address,
-//! and values for the variables, each on a line.
+//! Templates: no URI takes long to match, no matched value is absolute or has `..`, and matching reverses expansion.
+//! Input: a template, a URI, and values for the variables, each on its own line.
 #![no_main]
 
 use std::path::{Component, Path};
@@ -7,7 +7,7 @@ use std::path::{Component, Path};
 use libfuzzer_sys::fuzz_target;
 use mcp_runtime::fuzzing::Template;
 
-/// The longest address that is matched.
+/// Maximum length of a URI that is matched.
 const LONGEST: usize = 8 << 10;
 
 fuzz_target!(|text: &str| {
@@ -45,12 +45,12 @@ fuzz_target!(|text: &str| {
     assert_eq!(found.len(), template.variables().len(), "{source} {uri}");
 });
 
-/// Values that may be matched at all.
+/// Returns `true` if a value may be matched at all.
 fn is_safe(value: &str) -> bool {
     !value.is_empty() && stays_below(value)
 }
 
-/// Returns `true` if a value that is joined to a directory stays below it, as the standard library and Windows read paths.
+/// Returns `true` if a value joined to a directory stays below it, as the standard library and Windows read paths.
 fn stays_below(value: &str) -> bool {
     let path = value.replace('\\', "/");
     let has_drive = matches!(path.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
@@ -58,8 +58,8 @@ fn stays_below(value: &str) -> bool {
     !has_drive && !path.contains('\0') && Path::new(&path).components().all(is_below)
 }
 
-/// Returns `true` if each expression is followed by text that none of its values is written with, so that there is one way
-/// only to read a URI.
+/// Returns `true` if each expression is followed by text that cannot occur in its values, so that there is only one way
+/// to read a URI.
 fn is_plain(template: &str) -> bool {
     let mut rest = template;
     while let Some((_, after)) = rest.split_once('{') {

@@ -1,5 +1,5 @@
-//! An access token is let in for what its issuer signed, and for nothing else. Input: a line each for
-//! the header and the claims of a token, a set of keys, a token that is made up, and a change: where (two bytes), and what to.
+//! An access token is accepted only with the contents that its issuer signed. Input: one line each for a token's
+//! header, its claims, a set of keys, a made-up token, and a change: its position (two bytes) and the new byte.
 #![no_main]
 
 use base64::Engine as _;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 const NOW: f64 = 1_800_000_000.0;
 
-/// The issuer: its key, and what it publishes of it.
+/// The issuer: its key, and the published part of the key.
 struct Issuer {
     key: Ed25519KeyPair,
     set: Value,
@@ -55,12 +55,12 @@ fuzz_target!(|data: &str| ISSUER.with(|issuer| {
         let said = ["sub", "client_id", "azp"].map(|name| claims.get(name));
         assert!(said.contains(&Some(&Value::from(principal.subject()))));
     }
-    // With the keys of another issuer.
+    // With another issuer's keys.
     if let Ok(set) = serde_json::from_str(set) {
         let _ = let_in(&set, &token, NOW);
         let _ = let_in(&set, made_up, NOW);
     }
-    // Changed, cut, and continued.
+    // Changed, truncated and extended.
     let at = usize::from(u16::from_be_bytes([high, low])) % token.len();
     let mut changed = token.clone().into_bytes();
     changed[at] = byte & 0x7F;

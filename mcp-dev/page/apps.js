@@ -67,7 +67,7 @@ export function appView(uri, { era, tools, args, result }) {
     const html = contents && textOf(contents);
     if (html === undefined || contents.mimeType !== TYPE) {
       const reason = read.result ? `it is ${contents?.mimeType ?? 'empty'}, not ${TYPE}` : explain(read);
-      place.prepend(el('p.problem', null, `The page of the app cannot be read: ${reason}`));
+      place.prepend(el('p.problem', null, `The app's page cannot be read: ${reason}`));
       return;
     }
     const frame = el('iframe.app-frame', { title: `App ${uri}` });

@@ -279,7 +279,7 @@ export function outcomeView(method, outcome) {
   const head = el('p.summary', null,
     el(bad ? 'span.badge.bad' : 'span.badge.good', null, outcome.error ? 'error' : bad ? 'tool error' : 'result'),
     el('span.hint.took', null, duration(outcome.ms)), rounds > 1 && el('span.hint', null, `${rounds} rounds`),
-    el('span.hint', { title: 'the text that a model reads, at four characters a token' }, `≈ ${amount(tokens(text))} tokens`));
+    el('span.hint', { title: 'the text that a model reads, at four characters per token' }, `≈ ${amount(tokens(text))} tokens`));
   const body = attempt(() => (outcome.error ? errorView(outcome.error) : showResult(method, outcome.result)));
   const whole = outcome.result ?? outcome.error;
   const lazy = (label, show) => {

@@ -35,7 +35,7 @@ let openQuestion = async () => ({ action: 'cancel' });
 /** Sets the function that asks the user: it takes a question and returns the result, or null if the user refuses. */
 export const answerWith = (ask) => { openQuestion = ask; };
 
-let followTask = async () => ({ failed: 'the server made a task of it' });
+let followTask = async () => ({ failed: 'the server turned it into a task' });
 
 /** Sets the function that follows a task: it takes what the server answered and returns the outcome of the call. */
 export const followTasks = (follow) => { followTask = follow; };
@@ -143,7 +143,7 @@ export async function request(method, params, options = {}) {
     if (!isObject(result) || result.resultType !== 'input_required') return { ...total, result };
     const inputResponses = {};
     for (const [key, asked] of Object.entries(result.inputRequests ?? {})) {
-      if (stringify(asked).length > MAX_QUESTION) return { ...total, failed: `a question has more than ${MAX_QUESTION >> 20} MiB` };
+      if (stringify(asked).length > MAX_QUESTION) return { ...total, failed: `a question is larger than ${MAX_QUESTION >> 20} MiB` };
       const answer = await ask({ era, method: asked.method, params: asked.params ?? {}, signal });
       if (signal?.aborted) return { ...total, cancelled: true };
       if (answer === null) return { ...total, failed: `you did not answer ${asked.method}, so the call was not continued` };

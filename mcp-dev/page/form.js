@@ -173,7 +173,7 @@ function numberField(schema, { required }) {
     get() {
       if (input.validity.badInput) throw new Error('not a number');
       if (input.value !== '') return number(input.value);
-      if (required) throw new Error('a number is needed');
+      if (required) throw new Error('a number is required');
       return undefined;
     },
     set(value) { input.value = value === undefined || value === null ? '' : value?.rawJSON ?? value; },
@@ -294,7 +294,7 @@ export function rawField(schema, { required, initial } = {}) {
     node: input, input,
     get() {
       if (input.value.trim() === '') {
-        if (required) throw new Error('JSON is needed');
+        if (required) throw new Error('JSON is required');
         return undefined;
       }
       return parse(input.value);

@@ -91,7 +91,7 @@ export function startLists(choose) {
     }));
     const focused = focusedId !== undefined && [...found.querySelectorAll('button[data-id]')].find(({ dataset }) => dataset.kind === focusedKind && dataset.id === focusedId);
     if (focused) focused.focus();
-    if (!found.childElementCount) found.append(el('p.about', null, words.length ? 'Nothing has these words.' : known ? 'The server has no definitions.' : ''));
+    if (!found.childElementCount) found.append(el('p.about', null, words.length ? 'Nothing matches these words.' : known ? 'The server has no definitions.' : ''));
   };
 
   search.oninput = () => render();

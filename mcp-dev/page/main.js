@@ -38,7 +38,7 @@ function showFailure() {
   const { build, eras, era } = state;
   const status = eras[era];
   if (build?.state === 'failed') {
-    fill(box, el('h2', null, 'The build failed'), el('p.about', null, 'This page updates when the build succeeds. Until then, the last good build keeps answering, if there is one.'), el('pre.text', null, build.text));
+    fill(box, el('h2', null, 'The build failed'), el('p.about', null, 'This page updates when the build succeeds. Until then, the last successful build keeps answering, if there is one.'), el('pre.text', null, build.text));
   } else if (['refused', 'closed'].includes(status.state) && build?.state !== 'building') {
     const again = el('button', { type: 'button', onclick: () => act('reconnect', stringify({ era })) }, 'Connect again');
     fill(box, el('h2', null, status.state === 'refused' ? 'No connection' : 'The server has ended'), el('p.problem.lines', null, String(status.reason)), el('p.actions', null, again),

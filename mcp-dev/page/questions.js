@@ -43,7 +43,7 @@ export const shareQuestions = (with_) => { share = with_ ?? (() => undefined); }
 /** Asks the user. Returns the result of the question's method, or null if the user refuses. */
 export function ask({ era, method, params, signal }) {
   return new Promise((resolve) => {
-    const card = el('form.question', { noValidate: true, 'aria-label': 'a question of the server' });
+    const card = el('form.question', { noValidate: true, 'aria-label': 'a question from the server' });
     const settle = (result) => {
       card.remove();
       signal?.removeEventListener('abort', stop);
@@ -99,8 +99,8 @@ function elicitation(params, settle) {
 }
 
 function sampling(params, settle) {
-  const text = el('textarea', { rows: 3, 'aria-label': 'the text of the model' });
-  const model = el('input', { type: 'text', value: 'by hand', 'aria-label': 'the name of the model' });
+  const text = el('textarea', { rows: 3, 'aria-label': 'the model\'s text' });
+  const model = el('input', { type: 'text', value: 'by hand', 'aria-label': 'the model\'s name' });
   const { messages, systemPrompt, ...rest } = params;
   return {
     body: [
@@ -118,9 +118,9 @@ function sampling(params, settle) {
 let lastRoots = '';
 
 function roots(params, settle) {
-  const text = el('textarea', { rows: 2, placeholder: 'file:///home/you/project', value: lastRoots, 'aria-label': 'URIs of roots, one a line' });
+  const text = el('textarea', { rows: 2, placeholder: 'file:///home/you/project', value: lastRoots, 'aria-label': 'root URIs, one per line' });
   return {
-    body: [el('p.about', null, 'Roots: a file URI in each line.'), text],
+    body: [el('p.about', null, 'Roots: one file URI per line.'), text],
     buttons: [
       { label: 'Answer', run: () => {
         lastRoots = text.value;

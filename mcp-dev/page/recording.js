@@ -11,7 +11,7 @@ export function startRecording() {
   const dot = el('span.dot');
   const label = el('span');
   const button = el('button.record', { type: 'button' }, dot, label);
-  const file = el('button.quiet.recording-file', { type: 'button', hidden: true, title: 'replay it, or make it a test' });
+  const file = el('button.quiet.recording-file', { type: 'button', hidden: true, title: 'replay it, or turn it into a test' });
   const problem = el('span.problem', { role: 'alert' });
   fill(document.getElementById('recording'), button, file, problem);
   let view;
@@ -37,7 +37,7 @@ export function startRecording() {
     const { runs, file: name } = state.recording ?? {};
     dot.className = runs ? 'dot running' : 'dot';
     fill(label, runs ? 'Stop' : 'Record');
-    button.title = runs ? `what goes over the wire is written to ${name}` : 'write what goes over the wire to a file; the server is started anew';
+    button.title = runs ? `messages are being written to ${name}` : 'write all messages to a file; the server is restarted';
     button.setAttribute('aria-pressed', String(Boolean(runs)));
     file.hidden = !name;
     file.disabled = Boolean(runs);
@@ -54,7 +54,7 @@ export function startRecording() {
 function recordingView({ file, messages, bytes, failure }) {
   const output = el('div.output', { 'aria-live': 'polite' });
   const play = el('button.primary', { type: 'button' }, 'Replay');
-  const test = el('button', { type: 'button' }, 'Make it a test');
+  const test = el('button', { type: 'button' }, 'Turn it into a test');
   const cancel = el('button.danger', { type: 'button', hidden: true }, 'Cancel');
   const run = async (button, make) => {
     const controller = new AbortController();
@@ -81,8 +81,8 @@ function recordingView({ file, messages, bytes, failure }) {
   test.onclick = () => run(test, async (signal) => testView(await ask('recorded-test', {}, signal)));
   return [
     el('header.definition-head', null, el('h2.definition-name', null, file), el('span.definition-title', null, `${amount(messages)} messages, ${size(bytes)}`)),
-    failure && el('p.problem', null, `This is not all: ${failure}.`),
-    el('p.about', null, 'A replay makes the recorded calls again, with all that they do, to a second process of the present build, in both eras. Secrets are not in the file; look into it before you share it.'),
+    failure && el('p.problem', null, `The recording is incomplete: ${failure}.`),
+    el('p.about', null, 'A replay repeats the recorded calls, with all their effects, in both eras and against a second process of the current build. Secrets are left out of the file, but check it before you share it.'),
     el('div.definition', null, el('div.actions', null, play, test, cancel)),
     output,
   ];
@@ -90,7 +90,7 @@ function recordingView({ file, messages, bytes, failure }) {
 
 function testView(text) {
   return el('div', null,
-    el('p.about', null, 'For the tests of your project, with the feature ', el('code', null, 'testing'), ' of mcp-runtime. It makes each call in both eras.'),
+    el('p.about', null, 'For your project\'s tests, with the ', el('code', null, 'testing'), ' feature of mcp-runtime. It makes each call in both eras.'),
     long(text), el('p.actions', null, copy('Copy', text)));
 }
 
@@ -104,7 +104,7 @@ function reportView({ same, eras, warnings }) {
         failure ? ` ${era}: not played` : ` ${era}: ${amount(played)} played, ${amount(differing)} differ`))),
     warnings.map((warning) => el('p.problem', null, warning)),
     // Both eras miss the same secrets.
-    hidden.length > 0 && el('p.about', null, 'Not played, because a secret in it is hidden: ', hidden.slice(0, 5).map((call, at) => [at > 0 && ', ', el('code', null, call)]), hidden.length > 5 && ' …'),
+    hidden.length > 0 && el('p.about', null, 'Not played, because it contains a hidden secret: ', hidden.slice(0, 5).map((call, at) => [at > 0 && ', ', el('code', null, call)]), hidden.length > 5 && ' …'),
     eras.map(({ era, failure, unfinished }) => [
       failure && el('p.about', null, `${era}: ${failure}`),
       unfinished > 0 && el('p.about', null, `${era}: ${amount(unfinished)} not played, because the recording has no response`),

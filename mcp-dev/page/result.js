@@ -112,7 +112,7 @@ function media(kind, data, type) {
   try {
     bytes = Uint8Array.from(atob(String(data)), (character) => character.charCodeAt(0));
   } catch {
-    return el('p.problem', null, `${about}: the data are not Base64`);
+    return el('p.problem', null, `${about}: the data is not Base64`);
   }
   const caption = el('figcaption', null, `${about}, ${size(bytes.length)}`);
   if (kind === 'image' && !IMAGES.includes(type)) return el('figure', null, caption);

@@ -106,7 +106,7 @@ async function followModern(run, created) {
     }
     await pause(task.poll, stop);
     const outcome = await request('tasks/get', { taskId: task.id }, { era: 'modern' });
-    if (!isObject(outcome.result)) return { failed: `the task cannot be asked for: ${explain(outcome)}` };
+    if (!isObject(outcome.result)) return { failed: `the task cannot be fetched: ${explain(outcome)}` };
     known = outcome.result;
     report(known);
   }

@@ -142,7 +142,7 @@ export function startWire() {
   on('line', (line) => logRow(`stderr ${line.era}`, 'stderr', line.text));
   on('flood', (skipped) => {
     skippedNote.hidden = !skipped;
-    fill(skippedNote, `The server writes too fast to show: ${amount(skipped)} notifications and log lines were skipped.`);
+    fill(skippedNote, `The server writes too fast for this page: ${amount(skipped)} notifications and log lines were skipped.`);
   });
 
   fill(level, LEVELS.map((name) => el('option', { value: name }, name)));

@@ -1,4 +1,4 @@
-//! Calls made by pages, and the connections that carry them: one per era, opened when it is first needed.
+//! Calls made by pages, and the connections that carry them: one for each era, opened when first needed.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -12,28 +12,28 @@ use tokio::task::JoinHandle;
 
 use crate::hub::Hub;
 use crate::recording::{self, Recorder, Replay, Report};
-use crate::session::{Era, Manner, Session};
+use crate::session::{ConnectionOptions, Era, Session};
 use crate::target::Target;
 
-/// Maximum time for a server to answer the first message when it is not yet known to support the era.
+/// Maximum time that a server may take to answer the first message if it is not yet known to support the era.
 const PROBE: Duration = Duration::from_secs(20);
-/// Maximum time for a server to answer the first message.
+/// Maximum time that a server may take to answer the first message.
 const PATIENCE: Duration = Duration::from_mins(1);
 /// Maximum number of concurrent calls.
 const MAX_CALLS: usize = 200;
 
-const NO_SERVER: &str = "no server yet: nothing has been built successfully";
+const NO_SERVER: &str = "there is no server yet, because no build has succeeded";
 
 /// A request that a page wants to send.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Call {
-    /// Chosen by the page.
+    /// The call's key, chosen by the page.
     pub(crate) key: String,
     pub(crate) era: Era,
     pub(crate) method: String,
     #[serde(default)]
     pub(crate) params: Value,
-    /// Headers in which arguments are mirrored.
+    /// Headers that mirror arguments.
     #[serde(default)]
     pub(crate) headers: Vec<(String, String)>,
 }
@@ -44,7 +44,7 @@ pub(crate) struct Answer {
     pub(crate) era: Era,
     /// The sequence number of the question's message.
     pub(crate) seq: u64,
-    /// The member `result` or `error` of the response.
+    /// The `result` or `error` member of the response.
     #[serde(rename = "answer")]
     pub(crate) members: Value,
 }
@@ -58,7 +58,7 @@ pub(crate) struct Engine {
     calls: Mutex<HashMap<String, Arc<Notify>>>,
     /// Held for the duration of a replay.
     playing: AsyncMutex<()>,
-    /// The reason that no connection may currently be opened. Setting it also ends handshakes in progress.
+    /// The reason why connections may not currently be opened. Setting a reason also ends handshakes in progress.
     halted: watch::Sender<Option<String>>,
 }
 
@@ -82,8 +82,8 @@ impl Engine {
         }
     }
 
-    /// Closes all connections with this reason and switches to another server or a new build. Returns before the server
-    /// has answered; the returned task waits for its answer.
+    /// Closes all connections for this reason and switches to another server or a new build. Returns before the server
+    /// has answered; the returned task waits for the server's answer.
     pub(crate) async fn replace(self: &Arc<Self>, target: Target, reason: &str) -> JoinHandle<()> {
         let had_legacy = self.stop(reason).await;
         *self.target.lock().unwrap_or_else(PoisonError::into_inner) = Some(target);
@@ -92,12 +92,12 @@ impl Engine {
         tokio::spawn(async move { engine.connect(had_legacy).await })
     }
 
-    /// Tries the modern era first, as servers that support both expect, and falls back to the legacy era.
+    /// Tries the modern era first, as expected by servers that support both eras, and falls back to the legacy era.
     async fn connect(&self, with_legacy: bool) {
         let mut halted = self.halted.subscribe();
         halted.mark_unchanged();
         let modern = self.session(Era::Modern, PROBE).await;
-        // Another server has replaced this one.
+        // This server has been replaced by another server.
         if halted.has_changed().unwrap_or(true) {
             return;
         }
@@ -137,7 +137,7 @@ impl Engine {
         let _ = self.session(era, PATIENCE).await;
     }
 
-    /// Returns the connection for an era, and opens one if there is none or it has ended.
+    /// Returns the connection for an era, opening a new one if it does not exist or has ended.
     async fn session(&self, era: Era, patience: Duration) -> Result<Arc<Session>, String> {
         let mut slot = self.slot(era).lock().await;
         if let Some(session) = &*slot
@@ -153,12 +153,12 @@ impl Engine {
             return Err(reason.clone());
         }
         let target = self.target().ok_or(NO_SERVER)?;
-        let manner = Manner {
+        let options = ConnectionOptions {
             patience,
             tasks: true,
         };
         self.hub.era(era, json!({"state": "connecting"}));
-        match Session::open(&target, era, &self.hub, manner, &mut halted).await {
+        match Session::open(&target, era, &self.hub, options, &mut halted).await {
             Ok((session, status)) => {
                 self.hub.era(era, status);
                 *slot = Some(Arc::clone(&session));
@@ -180,10 +180,10 @@ impl Engine {
     /// Starts a recording in a new file. Connections are reopened so that the recording starts with their first
     /// messages and the server's initial state.
     pub(crate) async fn record(self: &Arc<Self>) -> Result<(), String> {
-        // Held until the recording starts, so that no call opens a connection before that.
+        // This is held until the recording starts so that calls cannot open a connection before then.
         let mut slots = [self.modern.lock().await, self.legacy.lock().await];
         if self.hub.recorded().is_some_and(|(_, runs)| runs) {
-            return Err("a recording is being made already".into());
+            return Err("a recording is already in progress".into());
         }
         let recorder = Recorder::with_free_name(self.target().as_ref());
         let recorder = recorder.map_err(|error| format!("{error:#}"))?;
@@ -205,19 +205,19 @@ impl Engine {
         Ok(())
     }
 
-    /// Returns the file of the newest recording, once it is complete.
+    /// Returns the file of the most recent recording, if it is complete.
     pub(crate) fn recorded(&self) -> Result<PathBuf, String> {
         match self.hub.recorded() {
             Some((file, false)) => Ok(file),
-            Some((_, true)) => Err("the recording is still being made".into()),
+            Some((_, true)) => Err("the recording is still in progress".into()),
             None => Err("there is no recording".into()),
         }
     }
 
-    /// Replays the newest recording against the current server.
+    /// Replays the most recent recording against the current server.
     pub(crate) async fn replay(&self) -> Result<Report, String> {
         let Ok(_playing) = self.playing.try_lock() else {
-            return Err("a recording is being played already".into());
+            return Err("a recording is already being replayed".into());
         };
         let options = Replay {
             file: self.recorded()?,
@@ -228,7 +228,7 @@ impl Engine {
         report.map_err(|error| format!("{error:#}"))
     }
 
-    /// Makes a call. However it ends, its outcome is sent as an event.
+    /// Makes a call and sends its outcome as an event, even if the call fails.
     pub(crate) async fn call(self: &Arc<Self>, call: Call) {
         let key = call.key.clone();
         let cancelled = Arc::new(Notify::new());
@@ -236,7 +236,7 @@ impl Engine {
             let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
             if calls.len() >= MAX_CALLS {
                 drop(calls);
-                let reason = format!("{MAX_CALLS} calls are running already");
+                let reason = format!("{MAX_CALLS} calls are already running");
                 return self.hub.finished(&key, &json!({"failed": reason}));
             }
             calls.insert(key.clone(), Arc::clone(&cancelled));
@@ -255,8 +255,8 @@ impl Engine {
     async fn run(self: &Arc<Self>, call: Call, cancelled: &Notify) -> Result<Value, String> {
         let stopped = || json!({"cancelled": true});
         let engine = Arc::clone(self);
-        // The connection is opened in a separate task because all calls share it and it must remain if this call is
-        // cancelled.
+        // The connection is opened in a separate task because all calls share it and it must remain open if this call
+        // is cancelled.
         let opening = tokio::spawn(async move { engine.session(call.era, PATIENCE).await });
         let session = tokio::select! {
             session = opening => session.map_err(|error| error.to_string())??,

@@ -1,10 +1,10 @@
-//! Programs and everything they start: scripts, `npx` and cargo start other programs, which are stopped with them.
+//! Programs and their child processes: scripts, `npx` and cargo start other programs, which must be stopped with them.
 
 use std::io;
 
 use tokio::process::{Child, Command};
 
-/// A program and all its child processes. They are killed when this is dropped.
+/// A program and all its child processes, which are killed when this value is dropped.
 pub(crate) struct Group {
     #[cfg_attr(not(unix), expect(dead_code, reason = "other systems have no groups"))]
     leader: Option<u32>,
@@ -28,7 +28,7 @@ impl Drop for Group {
             use rustix::process::{Pid, Signal, kill_process_group};
             let leader = self.leader.and_then(|id| i32::try_from(id).ok());
             if let Some(leader) = leader.and_then(Pid::from_raw) {
-                // This fails if the process no longer exists.
+                // This call fails if the process no longer exists.
                 let _ = kill_process_group(leader, Signal::KILL);
             }
         }

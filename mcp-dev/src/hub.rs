@@ -1,8 +1,8 @@
-//! Everything sent to pages: events as they happen, and a snapshot for a newly opened page.
+//! The data sent to pages: events as they happen, and a snapshot for each newly opened page.
 //!
-//! Nothing here grows without bound: messages are kept by `record`, and lines of standard error, open questions and
-//! outcomes of calls have limits. In a flood of unsolicited messages, only a limited number per second are kept and
-//! shown; the others are counted. A flood of requests is slowed down instead.
+//! All collections are bounded: `record` limits the messages that it keeps, and the number of standard error lines,
+//! open questions and call outcomes is limited here. During a flood of unsolicited messages, only a limited number per
+//! second are kept and shown; the others are only counted. A flood of requests is slowed down instead.
 
 #[cfg(test)]
 mod tests;
@@ -24,20 +24,20 @@ use crate::session::Era;
 const MAX_BEHIND: usize = 1_024;
 /// Maximum length of a message's text in an event; pages fetch longer messages separately.
 const MAX_INLINE: usize = 64 << 10;
-/// Maximum number of lines of standard error that are kept.
+/// Maximum number of standard error lines that are kept.
 const MAX_LINES: usize = 500;
-/// Maximum number of notifications, lines and unexpected messages that are kept and shown per second.
+/// Maximum number of notifications, lines and unexpected messages that are kept and shown in a second.
 const MAX_PER_SECOND: u32 = 300;
-/// Maximum number of requests accepted from servers per second; further requests wait.
+/// Maximum number of requests accepted from servers in a second; further requests must wait.
 const MAX_REQUESTS: u32 = 300;
-/// Maximum number of call outcomes kept for pages that were not connected when they arrived.
+/// Maximum number of call outcomes kept for pages that were not connected when the outcomes arrived.
 const MAX_FINISHED: usize = 500;
-/// Interval at which the number of skipped messages is sent.
+/// Interval at which the number of skipped messages is sent to pages.
 const COUNTED: Duration = Duration::from_millis(300);
 /// Maximum number of messages in the snapshot.
 const MAX_IN_SNAPSHOT: usize = 300;
 
-/// The hub to which all parts of the program write the data that pages show.
+/// The hub that receives, from all parts of the program, the data that pages show.
 pub(crate) struct Hub {
     started: Instant,
     name: String,
@@ -51,22 +51,22 @@ pub(crate) struct Hub {
 struct State {
     record: Record,
     recorder: Option<Recorder>,
-    /// Values that must not occur in a recording.
+    /// Values that must not appear in a recording.
     secrets: Vec<String>,
-    /// The status of the newest recording, as sent to pages.
+    /// The status of the most recent recording, as sent to pages.
     recording: Value,
     lines: VecDeque<Value>,
     eras: BTreeMap<&'static str, Value>,
     build: Value,
-    /// Open questions from the server, by the sequence number of their message.
+    /// Open questions from the server, keyed by the sequence number of their message.
     questions: BTreeMap<u64, Value>,
     /// The findings of the server's `check` command.
     findings: Value,
-    /// The newest outcomes of calls, as events.
+    /// The most recent call outcomes, as events.
     finished: VecDeque<Value>,
     shown: Budget,
     requests: Budget,
-    /// The number of messages and lines that were not shown, and the last such number sent to pages.
+    /// The number of messages and lines that were not shown, and the number most recently sent to pages.
     skipped: u64,
     told: u64,
 }
@@ -85,7 +85,7 @@ impl Budget {
         }
     }
 
-    /// Uses one of `max` permits. The error is the time until new permits are available.
+    /// Takes one of `max` permits. The error is the time until new permits become available.
     fn take(&mut self, max: u32) -> Result<(), Duration> {
         let age = self.since.elapsed();
         if age >= Duration::from_secs(1) {
@@ -100,12 +100,12 @@ impl Budget {
 }
 
 /// A message to keep and show.
-pub(crate) struct Wire<'a> {
+pub(crate) struct WireMessage<'a> {
     pub(crate) era: Era,
     pub(crate) sent: bool,
     pub(crate) text: &'a str,
     pub(crate) notes: Value,
-    /// Such messages may be skipped in a flood because nothing waits for them.
+    /// `true` if the message may be skipped during a flood because no code is waiting for it.
     pub(crate) droppable: bool,
 }
 
@@ -142,12 +142,12 @@ impl Hub {
     }
 
     fn publish(&self, event: &Value) {
-        // If no page is open, there is no receiver; that is not an error.
+        // If no page is open, there is no receiver, which is not an error.
         let _ = self.events.send(event.to_string().into());
     }
 
-    /// Keeps and shows a message. Returns `None` if the message was skipped because of a flood.
-    pub(crate) fn message(&self, wire: Wire<'_>) -> Option<u64> {
+    /// Stores and shows a message. Returns `None` if the message was skipped because of a flood.
+    pub(crate) fn message(&self, wire: WireMessage<'_>) -> Option<u64> {
         let mut state = self.state();
         if wire.droppable && flooded(&mut state) {
             return None;
@@ -165,12 +165,12 @@ impl Hub {
         {
             self.stop_recording_of(&mut state);
         }
-        // Published under the lock so that pages see messages in order.
+        // Messages are published under the lock so that pages see them in order.
         self.publish(&describe(&entry));
         Some(entry.seq)
     }
 
-    /// Shows a line that a server wrote to its standard error.
+    /// Shows a line that a server wrote to standard error.
     pub(crate) fn line(&self, era: Era, text: &str) {
         let mut state = self.state();
         if flooded(&mut state) {
@@ -195,7 +195,7 @@ impl Hub {
         }
     }
 
-    /// Keeps pages informed of the number of skipped messages for as long as the program runs.
+    /// Keeps pages informed about the number of skipped messages for as long as the program runs.
     pub(crate) async fn keep_counted(&self) {
         loop {
             tokio::time::sleep(COUNTED).await;
@@ -211,7 +211,7 @@ impl Hub {
     pub(crate) fn era(&self, era: Era, status: Value) {
         let mut event = json!({"type": "era", "era": era.name()});
         event["status"] = status;
-        // Published under the lock here and below so that pages see changes in order.
+        // Here and below, changes are published under the lock so that pages see them in order.
         let mut state = self.state();
         state.eras.insert(era.name(), event.clone());
         self.publish(&event);
@@ -225,14 +225,14 @@ impl Hub {
         self.publish(&event);
     }
 
-    /// Shows what the server's `check` command found in its definitions.
+    /// Shows the problems that the server's `check` command found in its definitions.
     pub(crate) fn findings(&self, findings: Value) {
         let mut state = self.state();
         self.publish(&json!({"type": "findings", "findings": findings}));
         state.findings = findings;
     }
 
-    /// From now on, also writes all messages to a recording.
+    /// Starts writing all messages to a recording as well.
     pub(crate) fn record_to(&self, mut recorder: Recorder) {
         let mut state = self.state();
         for secret in &state.secrets {
@@ -245,7 +245,7 @@ impl Hub {
         state.recorder = Some(recorder);
     }
 
-    /// Keeps the values of environment variables out of recordings.
+    /// Hides the values of environment variables in recordings.
     pub(crate) fn hide_variables(&self, names: &[String]) {
         let values = names.iter().filter_map(|name| std::env::var(name).ok());
         let mut state = self.state();
@@ -260,7 +260,7 @@ impl Hub {
         }
     }
 
-    /// Ends the recording, if there is one.
+    /// Ends the current recording, if any.
     pub(crate) fn stop_recording(&self) {
         self.stop_recording_of(&mut self.state());
     }
@@ -280,7 +280,7 @@ impl Hub {
         state.recording = status;
     }
 
-    /// Returns the newest recording's file, and `true` if it is still being written.
+    /// Returns the most recent recording's file, and `true` if it is still being written.
     pub(crate) fn recorded(&self) -> Option<(PathBuf, bool)> {
         let state = self.state();
         let file = state.recording["file"].as_str()?;
@@ -302,7 +302,7 @@ impl Hub {
         self.publish(&event);
     }
 
-    /// Opens a question from the server, for which the page shows a form.
+    /// Opens a question from the server, which the page shows as a form.
     pub(crate) fn ask(&self, era: Era, seq: u64, method: &str, params: &Value) {
         let event = json!({"type": "question", "era": era.name(), "seq": seq, "method": method, "params": params});
         let mut state = self.state();
@@ -310,7 +310,7 @@ impl Hub {
         self.publish(&event);
     }
 
-    /// Closes a question that was answered or that the server is no longer waiting for.
+    /// Closes a question that has been answered or whose answer the server no longer expects.
     pub(crate) fn settle(&self, seq: u64) {
         let mut state = self.state();
         if state.questions.remove(&seq).is_some() {
@@ -323,7 +323,7 @@ impl Hub {
         Some(Arc::clone(&self.state().record.get(seq)?.text))
     }
 
-    /// Returns everything so far for a new page, and a receiver for subsequent events.
+    /// Returns a snapshot of the current state for a new page, and a receiver for subsequent events.
     pub(crate) fn open(&self) -> (Arc<str>, broadcast::Receiver<Arc<str>>) {
         let state = self.state();
         let receiver = self.events.subscribe();

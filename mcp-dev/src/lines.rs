@@ -5,8 +5,8 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
 /// Maximum length of a message.
 pub(crate) const MAX_MESSAGE: usize = 32 << 20;
 
-/// Reads a line of at most `max` bytes. Returns `None` at the end of the stream, and `false` if the line was longer and
-/// the rest of it was skipped.
+/// Reads a line of at most `max` bytes. Returns `None` at the end of the stream, and `false` if the line was too long
+/// and the rest of it was skipped.
 pub(crate) async fn read_line(
     reader: &mut (impl AsyncBufRead + Unpin),
     line: &mut Vec<u8>,

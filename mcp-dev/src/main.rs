@@ -1,8 +1,8 @@
-//! `mcp-dev`: a page in the browser for every MCP server.
+//! `mcp-dev`: a browser page for testing any MCP server.
 //!
-//! The program speaks to a server as a client (`engine`, `session`), builds and watches it if it is a cargo project
-//! (`project`), and serves a page on this machine (`web`, `page/`) that shows everything and asks the user. Apart from
-//! routing, only the page interprets messages.
+//! The program communicates with a server as a client (`engine`, `session`), builds and watches the server if it is a
+//! cargo project (`project`), and serves a page on this machine (`web`, `page/`) that shows all messages and requests
+//! input from the user. Apart from routing, only the page interprets messages.
 
 mod engine;
 mod group;
@@ -30,7 +30,7 @@ use target::{Options, Target};
 #[tokio::main]
 async fn main() -> ExitCode {
     let options = Options::from_arguments();
-    // The exit status of a replay distinguishes "it differs" from "it cannot be played".
+    // A replay's exit status distinguishes between differences and a recording that cannot be replayed.
     let broken = if options.replay.is_some() { 2 } else { 1 };
     match run(options).await {
         Ok(true) => ExitCode::SUCCESS,
@@ -42,7 +42,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Returns `false` if the replay of a recording differs.
+/// Returns `false` if the replay of a recording found differences.
 async fn run(options: Options) -> Result<bool> {
     if let Some(replay) = &options.replay {
         return tokio::select! {
@@ -76,7 +76,7 @@ async fn run(options: Options) -> Result<bool> {
     let engine = Arc::new(Engine::new(Arc::clone(&hub)));
     eprintln!("{name}: {url}");
     if !options.no_open && open::that_detached(&url).is_err() {
-        eprintln!("No browser could be started. Open the URL above.");
+        eprintln!("Could not start a browser. Open the URL above.");
     }
 
     tokio::spawn({
@@ -95,13 +95,13 @@ async fn run(options: Options) -> Result<bool> {
         () = signals::wanted_to_end() => Ok(()),
     };
     if let Some(building) = building {
-        // This also stops cargo, and nothing is started again.
+        // This also stops cargo and prevents further builds and server starts.
         building.abort();
         let _ = building.await;
     }
     tokio::select! {
         _ = engine.stop("mcp-dev ended") => {}
-        // On a second signal, the program does not wait for servers to end on their own.
+        // After a second signal, the program does not wait for servers to end on their own.
         () = signals::wanted_to_end() => {}
     }
     result.map(|()| true)

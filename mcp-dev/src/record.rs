@@ -1,4 +1,4 @@
-//! Keeps the newest messages sent over the wire, limited in number and in bytes.
+//! Keeps the most recent messages sent over the wire, up to a maximum number and a maximum size.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use crate::session::Era;
 
 /// Maximum number of messages that are kept.
 const MAX_MESSAGES: usize = 2_000;
-/// Maximum number of bytes of messages that are kept. A single message is kept however large it is, because `session`
-/// limits its size.
+/// Maximum total size in bytes of the messages that are kept. A single message is always kept, because `session` limits
+/// its size.
 const MAX_BYTES: usize = 64 << 20;
 
-/// One message on the wire, or other data that was sent instead of a message.
+/// A message on the wire, or other data that was sent instead of a message.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     /// The entry's sequence number, starting at 1.
@@ -24,11 +24,11 @@ pub(crate) struct Entry {
     /// Milliseconds since the program started.
     pub(crate) at: f64,
     pub(crate) text: Arc<str>,
-    /// Headers, a status, or the reason that the entry is not a message.
+    /// Headers, a status, or the reason why the entry is not a message.
     pub(crate) notes: Value,
 }
 
-/// The newest entries.
+/// The most recent entries.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
     entries: VecDeque<Entry>,
@@ -37,7 +37,8 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Appends an entry, numbers it, and discards the oldest entries that exceed the limits.
+    /// Appends an entry, assigns a sequence number to it, and discards the oldest entries while the limits are
+    /// exceeded.
     pub(crate) fn push(&mut self, mut entry: Entry) -> Entry {
         self.last += 1;
         entry.seq = self.last;

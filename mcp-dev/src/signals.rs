@@ -1,4 +1,4 @@
-//! The signals that end the program, sent by Ctrl-C, by `kill`, and when a terminal is closed.
+//! The signals that end the program, which are sent by Ctrl-C, by `kill`, and when a terminal is closed.
 
 /// Waits for one of these signals.
 #[cfg(unix)]
@@ -9,7 +9,7 @@ pub(crate) async fn wanted_to_end() {
             Ok(mut signal) => {
                 signal.recv().await;
             }
-            // In that case, the signal ends the process by default.
+            // In that case, the signal's default action ends the process.
             Err(_) => std::future::pending().await,
         }
     };

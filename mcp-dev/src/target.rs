@@ -1,4 +1,4 @@
-//! The server that the command line names: a command, a URL, or the cargo project of the current folder.
+//! The server specified on the command line: a command, a URL, or the cargo project in the current folder.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,37 +9,37 @@ use hyper::header::{HeaderName, HeaderValue};
 
 use crate::recording::Replay;
 
-/// The command line.
+/// The options given on the command line.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) target: Target,
     /// The page's port; 0 selects any free port.
     pub(crate) port: u16,
     pub(crate) no_open: bool,
-    /// Relay between a host and the server, without a page.
+    /// `true` to relay between a host and the server, without a page.
     pub(crate) stdio: bool,
     /// The file for a recording.
     pub(crate) record: Option<PathBuf>,
     pub(crate) replay: Option<Replay>,
 }
 
-/// A server to speak to.
+/// A server to connect to.
 #[derive(Clone, Debug)]
 pub(crate) enum Target {
-    /// A program that speaks over its standard input and output.
+    /// A program that communicates over standard input and output.
     Command(Vec<String>),
     /// A Streamable HTTP endpoint, and headers to add to each request.
     Url {
         url: Uri,
         headers: Vec<(HeaderName, HeaderValue)>,
     },
-    /// A cargo project's program, which is built first.
-    Project(Selection),
+    /// A program in a cargo project, which is built first.
+    Project(CargoSelection),
 }
 
 /// Cargo options that select a project's program.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Selection {
+pub(crate) struct CargoSelection {
     pub(crate) folder: PathBuf,
     pub(crate) package: Option<String>,
     pub(crate) bin: Option<String>,
@@ -103,7 +103,7 @@ fn target(matches: &mut clap::ArgMatches) -> Target {
             headers: headers.collect(),
         }
     } else {
-        Target::Project(Selection {
+        Target::Project(CargoSelection {
             folder: matches.remove_one("project").unwrap_or_else(|| ".".into()),
             package: matches.remove_one("package"),
             bin: matches.remove_one("bin"),
@@ -128,50 +128,50 @@ fn flag(name: &'static str, help: &'static str) -> Arg {
 fn command() -> Command {
     let command = Command::new("mcp-dev")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("A page in the browser for an MCP server")
+        .about("A browser page for an MCP server")
         .override_usage(
-            "mcp-dev [OPTIONS]                     the cargo project of this folder, rebuilt when it changes\n       \
+            "mcp-dev [OPTIONS]                     the cargo project in this folder, rebuilt when it changes\n       \
              mcp-dev [OPTIONS] URL                 a server at a URL (Streamable HTTP)\n       \
-             mcp-dev [OPTIONS] -- COMMAND ARGS…    a program that speaks over its standard input and output\n       \
-             mcp-dev --stdio [OPTIONS] [-- COMMAND ARGS…]    between a host and one of these, which it starts again\n       \
-             mcp-dev replay FILE [OPTIONS] [URL | -- COMMAND ARGS…]    a recording, played to the present server",
+             mcp-dev [OPTIONS] -- COMMAND ARGS…    a program that communicates over standard input and output\n       \
+             mcp-dev --stdio [OPTIONS] [-- COMMAND ARGS…]    between a host and one of these, which it restarts\n       \
+             mcp-dev replay FILE [OPTIONS] [URL | -- COMMAND ARGS…]    a recording, replayed against the current server",
         )
         .arg(
-            option("port", "PORT", "The port of the page; default: any free one")
+            option("port", "PORT", "The port for the page (default: any free port)")
                 .value_parser(value_parser!(u16)),
         )
-        .arg(flag("no-open", "Print the URL of the page without opening a browser"))
+        .arg(flag("no-open", "Print the page's URL without opening a browser"))
         .arg(
-            option("record", "FILE", "Write what goes over the wire to a new file, without secrets")
+            option("record", "FILE", "Write all messages to a new file, without secrets")
                 .value_parser(value_parser!(PathBuf)),
         )
         .arg(
-            flag("stdio", "Stand between a host and the server, without a page: the host's connection survives builds")
+            flag("stdio", "Run between a host and the server, without a page; the host's connection survives rebuilds")
                 .conflicts_with_all(["url", "port", "no-open", "record"]),
         )
         .args_conflicts_with_subcommands(true);
     let replay = Command::new("replay")
-        .about("Play a recording to the present server in both eras, and say what clients would see differently")
-        .after_help("Exit status: 0 if nothing differs, 1 if something does, 2 if the recording cannot be played.")
+        .about("Replay a recording against the current server in both eras, and report what clients would see differently")
+        .after_help("Exit status: 0 if nothing differs, 1 if something differs, 2 if the recording cannot be replayed.")
         .arg(
             Arg::new("file")
                 .value_name("FILE")
                 .required(true)
                 .value_parser(value_parser!(PathBuf))
-                .help("A recording, as `--record` writes it"),
+                .help("A recording made with `--record`"),
         )
-        .arg(flag("test", "Print it as a test in Rust instead"))
-        .arg(flag("json", "Print what differs as JSON").conflicts_with("test"))
+        .arg(flag("test", "Print the recording as a Rust test instead"))
+        .arg(flag("json", "Print the differences as JSON").conflicts_with("test"))
         .arg(
             option(
                 "ignore",
                 "PLACE",
-                "Do not compare what is at this place of a response, such as `/result/structuredContent/took`; `*` stands for any name or number. May be repeated",
+                "Do not compare the value at this place in a response, such as `/result/structuredContent/took`; `*` matches any name or number. May be repeated",
             )
             .value_parser(parse_place)
             .action(ArgAction::Append),
         )
-        .arg(flag("anyway", "Play it to a server of another name, too"));
+        .arg(flag("anyway", "Replay the recording even if the server's name is different"));
     with_target(command).subcommand(with_target(replay))
 }
 
@@ -208,13 +208,17 @@ fn with_target(command: Command) -> Command {
             of_project(
                 "project",
                 "FOLDER",
-                "The folder of the project; default: the current one",
+                "The project folder (default: the current folder)",
             )
             .value_parser(value_parser!(PathBuf)),
         )
-        .arg(of_project("package", "NAME", "The package of the workspace").short('p'))
-        .arg(of_project("bin", "NAME", "The program of the package").conflicts_with("example"))
-        .arg(of_project("example", "NAME", "An example of the package"))
+        .arg(of_project("package", "NAME", "The workspace package to run").short('p'))
+        .arg(of_project("bin", "NAME", "The package's program to run").conflicts_with("example"))
+        .arg(of_project(
+            "example",
+            "NAME",
+            "The package's example to run",
+        ))
         .arg(of_project("features", "LIST", "Features to build with"))
         .arg(flag("release", "Build with optimizations").conflicts_with_all(["url", "command"]))
 }
@@ -223,7 +227,7 @@ fn parse_place(text: &str) -> Result<String, String> {
     if text.starts_with('/') {
         Ok(text.to_owned())
     } else {
-        Err("a place begins with `/`, as a replay prints it".into())
+        Err("a place must begin with `/`, as in the output of a replay".into())
     }
 }
 
@@ -234,14 +238,14 @@ fn parse_url(text: &str) -> Result<Uri, String> {
             && uri.host().is_some_and(|host| !host.is_empty())
     });
     served.ok_or_else(|| {
-        "a URL begins with http:// or https://; a program is written after `--`".into()
+        "a URL must begin with http:// or https://; write a program after `--`".into()
     })
 }
 
 fn parse_header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
     let (name, value) = text
         .split_once(':')
-        .ok_or("a header is written as `Name: value`")?;
+        .ok_or("write a header as `Name: value`")?;
     let name = name.trim().parse().map_err(|error| format!("{error}"))?;
     let value = value.trim().parse().map_err(|error| format!("{error}"))?;
     Ok((name, value))
@@ -271,10 +275,7 @@ mod tests {
     #[test]
     fn a_mistake_says_how_it_is_written() {
         let mistake = read(&["./server"]).unwrap_err();
-        assert!(
-            mistake.contains("a program is written after `--`"),
-            "{mistake}"
-        );
+        assert!(mistake.contains("write a program after `--`"), "{mistake}");
         assert!(read(&["http://host/", "--", "server"]).is_err());
         assert!(read(&["--bin", "x", "--", "server"]).is_err());
         assert!(read(&["--header", "Authorization", "http://host/"]).is_err());

@@ -1,4 +1,4 @@
-//! Collects errors across the stages, so that the compiler reports all of them in one run.
+//! Collects errors from all stages so that the compiler reports them in a single run.
 
 /// The errors found so far.
 #[derive(Default)]
@@ -8,7 +8,7 @@ pub(crate) struct Errors {
 }
 
 impl Errors {
-    /// Adds an error that keeps the item from being expanded.
+    /// Adds an error that prevents the item from being expanded.
     pub(crate) fn push(&mut self, error: syn::Error) {
         self.keep_from_expanding = true;
         self.push_and_expand(error);
@@ -27,12 +27,12 @@ impl Errors {
         result.map_err(|error| self.push(error)).ok()
     }
 
-    /// Returns `true` if no error keeps the item from being expanded.
+    /// Returns `true` if no error prevents the item from being expanded.
     pub(crate) fn can_expand(&self) -> bool {
         !self.keep_from_expanding
     }
 
-    /// Returns a single error that combines all of them, if there are any.
+    /// Combines all errors into a single error. Returns `None` if there are no errors.
     pub(crate) fn into_error(self) -> Option<syn::Error> {
         self.found
     }

@@ -1,6 +1,6 @@
 //! Turns a guide page into a module's documentation, with links that rustdoc resolves and checks.
 //!
-//! Pages are written for the repository, where a link contains a file name, as in `[State](state.md#methods)`. In the
+//! Pages are written for the repository, where links contain file names, as in `[State](state.md#methods)`. In the
 //! documentation, each page is a module, so the link becomes `[State](crate::guide::state#methods)`. Code such as
 //! `Server::env` becomes a link to the item the first time that a section mentions it. Only the documentation of
 //! `mcp-runtime` uses this module.
@@ -79,7 +79,7 @@ fn replace_links(text: &str, repository: &str, modules: &BTreeMap<&str, &str>) -
     replaced
 }
 
-/// Appends text outside code blocks, with its links replaced. `linked` contains the items that the section already
+/// Appends text outside code blocks after replacing its links. `linked` contains the items that the section already
 /// links to.
 fn of_prose(
     mut text: &str,
@@ -134,7 +134,7 @@ fn code(text: &str) -> Option<(&str, &str)> {
     Some(text.split_at(end))
 }
 
-/// Converts the target of a link in the repository to its target in the documentation.
+/// Converts a link target in the repository to the corresponding target in the documentation.
 fn target_of(target: &str, repository: &str) -> String {
     let (file, fragment) = target
         .split_once('#')

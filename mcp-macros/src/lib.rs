@@ -1,10 +1,12 @@
-//! Attribute and derive macros for `mcp-runtime`. Use them through that crate, which documents each of them.
+//! Attribute and derive macros for `mcp-runtime`. Use them through that crate, which documents each macro.
 //!
 //! The `stages` module runs three stages. Each stage has its own folder and uses only the stages before it:
 //!
-//! - `parse` turns tokens into options and parsed items. It also removes any attributes that Rust would not accept.
-//! - `model` determines all defaults and checks every rule that does not need type information. It works with values
-//!   from `parse`, types from `syn` and plain Rust values, all with their spans; it neither reads nor produces tokens.
+//! - `parse` turns tokens into options and parsed items. This stage also removes any attributes that Rust would not
+//!   accept.
+//! - `model` determines all defaults and checks every rule that does not need type information. This stage works with
+//!   values from `parse`, types from `syn` and plain Rust values, all with their spans; it neither reads nor produces
+//!   tokens.
 //! - `expand` produces the tokens and is the only stage that uses `quote!`. Checks that need type information are left
 //!   to constants and trait bounds in the expansion.
 //!
@@ -55,13 +57,13 @@ pub fn completer(options: TokenStream, item: TokenStream) -> TokenStream {
     stages::expand_handler(Kind::Completer, options.into(), item.into()).into()
 }
 
-/// Allows handler attributes such as `tool` to be used on the methods of an `impl` block.
+/// Allows handler attributes such as `tool` on the methods of an `impl` block.
 #[proc_macro_attribute]
 pub fn server(options: TokenStream, item: TokenStream) -> TokenStream {
     stages::expand_server(options.into(), item.into()).into()
 }
 
-/// Embeds a page that hosts show next to the results of tools.
+/// Embeds a page that hosts display next to tool results.
 #[proc_macro_attribute]
 pub fn app(options: TokenStream, item: TokenStream) -> TokenStream {
     stages::expand_app(options.into(), item.into()).into()
@@ -79,7 +81,7 @@ pub fn elicit(item: TokenStream) -> TokenStream {
     stages::expand_elicit(item.into()).into()
 }
 
-/// Includes the skills from a folder in the program.
+/// Embeds the skills from a folder in the program.
 #[cfg(feature = "skills")]
 #[proc_macro]
 pub fn skills(input: TokenStream) -> TokenStream {

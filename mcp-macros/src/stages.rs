@@ -26,8 +26,8 @@ use crate::parse::skills::parse_skills;
 
 /// Runs the stages of one macro and collects the mistakes that they find.
 ///
-/// If `item` cannot be parsed, it is returned unchanged; if it contains mistakes that keep it from being expanded, the
-/// output of `recover` replaces it. A `compile_error!` for each mistake follows.
+/// If `item` cannot be parsed, it is returned unchanged; if it contains mistakes that prevent it from being expanded,
+/// the output of `recover` replaces it. A `compile_error!` for each mistake is appended.
 fn run_stages<Parsed, Model>(
     item: TokenStream,
     parse: impl FnOnce(TokenStream, &mut Errors) -> syn::Result<Parsed>,

@@ -29,13 +29,13 @@ pub use results::{
 /// Hints about how long a result may be cached, and by which clients. Sent only in modern protocol versions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheHint {
-    /// The time for which the result may be cached, sent in milliseconds.
+    /// The duration for which the result may be cached, sent in milliseconds.
     pub ttl: Duration,
     /// The clients that may use the cached result: only the requesting client, or any client.
     pub scope: CacheScope,
 }
 
-/// The server's identity, with the text for modern results rendered in advance.
+/// The server's identity, including pre-rendered text for modern results.
 #[derive(Debug)]
 pub struct Identity {
     implementation: Implementation,
@@ -46,7 +46,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Renders a server's identity.
+    /// Creates an identity and renders its text.
     #[must_use]
     pub fn new(implementation: Implementation) -> Self {
         let mut modern = b"\"io.modelcontextprotocol/serverInfo\":".to_vec();
@@ -63,6 +63,12 @@ impl Identity {
     pub fn with_meta_keys(mut self, keys: Vec<String>) -> Self {
         self.meta_keys = keys;
         self
+    }
+
+    /// Returns the size of the identity in a modern result, in bytes.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.modern.len()
     }
 
     fn permits_meta_key(&self, key: &str) -> bool {

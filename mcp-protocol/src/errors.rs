@@ -22,11 +22,11 @@ pub const HEADER_MISMATCH: i32 = -32020;
 pub const MISSING_CAPABILITY: i32 = -32021;
 /// The claimed version is not supported. Used only in modern protocol versions.
 pub const UNSUPPORTED_VERSION: i32 = -32022;
-/// The client must send its user to a URL first. Used only in revision 2025-11-25.
+/// The client must first send its user to a URL. Used only in revision 2025-11-25.
 pub const URL_ELICITATION_REQUIRED: i32 = -32042;
 /// The client has exceeded a limit on concurrent requests or a rate limit.
 pub const TOO_MANY: i32 = 429;
-/// The caller lacks scopes.
+/// The caller lacks required scopes.
 pub const INSUFFICIENT_SCOPE: i32 = 403;
 /// The caller's credentials, or the credentials that the server holds for the caller, are no longer accepted.
 pub const INVALID_TOKEN: i32 = 401;
@@ -74,7 +74,8 @@ pub fn resource_not_found(version: ProtocolVersion, uri: &str) -> ErrorObject {
 }
 
 /// Creates the error for missing capabilities. `required` is in the form of `ClientCapabilities`, as returned by
-/// [`missing_capabilities`](crate::negotiation::missing_capabilities). Legacy versions have no code for this error.
+/// [`missing_capabilities`](crate::negotiation::missing_capabilities). Legacy versions do not define a code for this
+/// error.
 #[must_use]
 pub fn missing_capability(version: ProtocolVersion, required: Value) -> ErrorObject {
     let names = capability_names(&required);
@@ -88,9 +89,9 @@ pub fn missing_capability(version: ProtocolVersion, required: Value) -> ErrorObj
     }
 }
 
-/// Creates the error for a request that needs an extension that the client has not declared. Legacy versions have no
-/// code for this error, so a client that has not negotiated an extension receives an error saying that the extension's
-/// methods do not exist.
+/// Creates the error for a request that needs an extension that the client has not declared. Legacy versions do not
+/// define a code for this error, so a client that has not negotiated an extension receives an error saying that the
+/// extension's methods do not exist.
 #[must_use]
 pub fn undeclared_extension(version: ProtocolVersion, method: &str, id: &str) -> ErrorObject {
     match version.era() {
@@ -145,7 +146,7 @@ pub fn header_mismatch(header: &str, problem: &str) -> ErrorObject {
     ErrorObject::new(HEADER_MISMATCH, format!("header `{header}` {problem}"))
 }
 
-/// Creates the error for a request that has no claim and arrives before `initialize`.
+/// Creates the error for a request that does not contain a claim and arrives before `initialize`.
 #[must_use]
 pub fn not_initialized() -> ErrorObject {
     ErrorObject::invalid_request("not initialized: send `initialize` first")
@@ -194,7 +195,10 @@ pub fn invalid_cursor() -> ErrorObject {
 /// Creates the error for an unknown log level.
 pub fn invalid_level() -> ErrorObject {
     let levels = crate::types::LoggingLevel::ALL.map(crate::types::LoggingLevel::as_str);
-    ErrorObject::invalid_params(format!("a log level is one of {}", levels.join(", ")))
+    ErrorObject::invalid_params(format!(
+        "the log level must be one of {}",
+        levels.join(", ")
+    ))
 }
 
 /// Delay before a client may retry a request that exceeded a concurrency limit.
@@ -210,7 +214,7 @@ pub fn too_many_at_once(what: &str, retry_after: Duration) -> ErrorObject {
 /// Creates the error for an exceeded rate limit, with the same code as [`too_many_at_once`].
 #[must_use]
 pub fn too_often(what: &str, retry_after: Duration) -> ErrorObject {
-    retry_later(format!("too many calls of {what}"), retry_after)
+    retry_later(format!("too many calls to {what}"), retry_after)
 }
 
 /// Creates an error that specifies when to retry, both in the message and in `data.retryAfterMs`. Both times are

@@ -1,7 +1,8 @@
 //! Questions for the client, in the form that each protocol version requires.
 //!
-//! Version 2025-06-18 supports choice titles only as `enumNames`, supports defaults only for booleans, and has no
-//! multiple-choice fields; earlier versions have no forms. Specification: `docs/requirements.md`, section 4.6.
+//! Version 2025-06-18 supports choice titles only as `enumNames`, supports defaults only for booleans, and does not
+//! support multiple-choice fields; earlier versions do not support forms. Specification: `docs/requirements.md`,
+//! section 4.6.
 
 use serde_json::{Map, Value, json};
 
@@ -58,7 +59,7 @@ pub fn remove_unsupported(
     version: ProtocolVersion,
 ) {
     if let InputRequest::Sample(sample) = request
-        // Older versions have no capability for context.
+        // Older versions do not define a capability for context.
         && version >= ProtocolVersion::V2025_11_25
         && capabilities.sampling.as_ref().is_none_or(|sampling| sampling.context.is_none())
     {
@@ -80,7 +81,7 @@ fn is_tool_content(content: &SamplingContent) -> bool {
     )
 }
 
-/// Checks that a question is valid in every version, so that an author's mistake is reported before the question is
+/// Checks that a question is valid in every version so that mistakes are reported to the author before the question is
 /// sent.
 pub fn check(request: &InputRequest) -> Result<(), String> {
     match request {
@@ -114,7 +115,7 @@ fn check_url(url: &str) -> Result<(), String> {
     {
         return Ok(());
     } else {
-        "must begin with `https:`, or with `http:` on this machine"
+        "must begin with `https:`, or with `http:` if it is on this machine"
     };
     Err(format!("the URL to open {problem}"))
 }
@@ -136,7 +137,7 @@ fn check_conversation(sample: &SamplingRequest) -> Result<(), String> {
         if !open.iter().all(|id| results.contains(id))
             || !results.iter().all(|id| open.contains(id))
         {
-            return Err("each use of a tool needs its result in the next message".into());
+            return Err("each tool use must have its result in the next message".into());
         }
         open = message
             .content
@@ -150,7 +151,7 @@ fn check_conversation(sample: &SamplingRequest) -> Result<(), String> {
     if open.is_empty() {
         Ok(())
     } else {
-        Err("each use of a tool needs its result in the next message".into())
+        Err("each tool use must have its result in the next message".into())
     }
 }
 
@@ -214,8 +215,8 @@ fn sampling_params(sample: &SamplingRequest, version: ProtocolVersion) -> Value 
 }
 
 /// Converts the request to a value by serializing it to text and parsing the result. All other code serializes these
-/// types only to text, so a direct conversion would add a lot of code. Returns `None` if the text is nested too deeply
-/// to be parsed.
+/// types only to text, so a direct conversion would require a lot of additional code. Returns `None` if the text is
+/// nested too deeply to be parsed.
 fn sampling_to_json(sample: &SamplingRequest) -> Option<Value> {
     let text = serde_json::to_string(sample).ok()?;
     serde_json::from_str(&text).ok()

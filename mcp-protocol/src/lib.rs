@@ -3,12 +3,12 @@
 //! **Internal to `mcp-runtime`.** Depend on that crate, which re-exports everything that servers need. Items in this
 //! crate may change or disappear in any release, including patch releases.
 //!
-//! All functions here are pure: they perform no I/O, need no async runtime and never call user code.
+//! All functions in this crate are pure: they perform no I/O, do not need an async runtime, and never call user code.
 //!
 //! | To | Use |
 //! |---|---|
 //! | read a message or write parts of one | [`jsonrpc`] |
-//! | represent the contents of messages | [`types`], where each type has the fields from every protocol version |
+//! | represent the contents of messages | [`types`], where each type has the fields of all protocol versions |
 //! | look up the features of a protocol version | [`ProtocolVersion`], [`Era`], [`Method`] |
 //! | determine a client's protocol version and capabilities | [`negotiation`] |
 //! | write a complete message | [`encode`], which uses [`shape`] to adapt values to the version |

@@ -5,7 +5,7 @@
 /// Returns `true` if a key in `_meta` or the identifier of an extension has a prefix that is reserved for the protocol.
 ///
 /// A prefix is reserved if its second label is `modelcontextprotocol` or `mcp`, as in `io.modelcontextprotocol/…` or
-/// `com.mcp.tools/…`. Revision 2025-06-18 also reserved prefixes that start with one of these labels.
+/// `com.mcp.tools/…`. Revision 2025-06-18 also reserves prefixes that start with one of these labels.
 #[must_use]
 pub fn is_reserved_meta_key(key: &str) -> bool {
     let Some((prefix, _)) = key.rsplit_once('/') else {

@@ -67,7 +67,8 @@ methods! {
 }
 
 /// Returns `true` if the core protocol defines a method or notification with this name, in any version and for either
-/// side. Extensions cannot use these names. Tasks are not included, because an extension defines them since 2026-07-28.
+/// side. Extensions cannot use these names. Tasks are not included, because they have been defined by an extension
+/// since 2026-07-28.
 #[must_use]
 pub fn is_core_name(name: &str) -> bool {
     const OTHERS: [&str; 12] = [
@@ -124,7 +125,7 @@ impl Method {
         }
     }
 
-    /// Returns `true` if the session remembers the request, because the request affects how later messages are handled.
+    /// Returns `true` if the session remembers the request because it affects how later messages are handled.
     #[inline]
     #[must_use]
     pub const fn is_remembered_by_session(self) -> bool {
@@ -142,7 +143,7 @@ impl Method {
         matches!(self, Self::SubscriptionsListen)
     }
 
-    /// Returns the member of `params` that is mirrored in the HTTP header `Mcp-Name`.
+    /// Returns the member of `params` that is mirrored in the `Mcp-Name` HTTP header.
     ///
     /// Source: revision 2026-07-28, basic/transports, "Standard Request Headers".
     #[inline]

@@ -1,8 +1,9 @@
 //! Adapts values to a protocol version: drops members introduced later and converts content that the version does not
 //! support.
 //!
-//! All functions are pure and work on version-independent types. They also correct values that no version allows, such
-//! as a priority that is not a number. Source: the down-conversion tables in `docs/requirements.md`, section 4.
+//! All functions are pure and work on version-independent types. The functions also correct values that no version
+//! allows, such as a priority that is not a number. Source: the down-conversion tables in `docs/requirements.md`,
+//! section 4.
 
 mod schema;
 pub mod structured;
@@ -25,7 +26,7 @@ pub trait ShapeForVersion {
     fn shape(&mut self, version: ProtocolVersion);
 }
 
-/// Clears members that versions before `$first` do not have.
+/// Clears members that do not exist in versions before `$first`.
 macro_rules! since {
     ($version:expr, $first:expr => $($field:expr),+) => {
         if $version < $first {
@@ -53,7 +54,7 @@ impl ShapeForVersion for CallToolResult {
     }
 }
 
-/// Returns `true` if no block is text, in which case structured content must be repeated as text.
+/// Returns `true` if none of the blocks is text, in which case structured content must be repeated as text.
 fn lacks_text(content: &[ContentBlock]) -> bool {
     !content
         .iter()
@@ -150,7 +151,7 @@ impl ShapeForVersion for ServerCapabilities {
 }
 
 impl ShapeForVersion for ResourceContents {
-    /// Also ensures that exactly one of text and blob is present.
+    /// Also ensures that either `text` or `blob` is present, but not both.
     fn shape(&mut self, version: ProtocolVersion) {
         shape_meta(&mut self.meta, version);
         match (&self.text, &self.blob) {
@@ -198,7 +199,7 @@ fn shape_icons(icons: &mut Vec<Icon>, version: ProtocolVersion) {
         if !may_stay {
             tracing::warn!(
                 src = &*icon.src,
-                "an icon was dropped: it is not an `https:` or `data:` URI"
+                "an icon was dropped because it is not an `https:` or `data:` URI"
             );
         }
         may_stay

@@ -1,5 +1,7 @@
 //! Protocol versions and eras.
 
+use std::fmt;
+
 /// A published protocol version. Versions are ordered by date, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -19,9 +21,9 @@ pub enum ProtocolVersion {
 /// A generation of protocol versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Era {
-    /// Versions up to 2025-11-25, in which a handshake starts a session.
+    /// Versions up to and including 2025-11-25, in which a handshake starts a session.
     Legacy,
-    /// Versions from 2026-07-28 on, in which every request is self-contained.
+    /// Versions from 2026-07-28 onwards, in which every request is self-contained.
     Modern,
 }
 
@@ -36,6 +38,13 @@ impl ProtocolVersion {
             Self::V2025_11_25 => "2025-11-25",
             Self::V2026_07_28 => "2026-07-28",
         }
+    }
+}
+
+/// Writes the date of the version.
+impl fmt::Display for ProtocolVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
     }
 }
 
@@ -94,7 +103,7 @@ impl ProtocolVersion {
             .find(|version| version.as_str() == date)
     }
 
-    /// Returns `true` if several messages may be sent as a batch in one array.
+    /// Returns `true` if several messages may be sent as a batch in an array.
     #[inline]
     #[must_use]
     pub const fn has_batches(self) -> bool {
@@ -102,7 +111,7 @@ impl ProtocolVersion {
     }
 
     /// Returns `true` if the specification requires invalid arguments to be reported as a tool result; earlier versions
-    /// leave this open.
+    /// do not specify this.
     #[inline]
     #[must_use]
     pub fn reports_argument_faults_as_results(self) -> bool {
@@ -123,8 +132,8 @@ impl ProtocolVersion {
         self >= Self::V2026_07_28
     }
 
-    /// Returns `true` if a call fails with a protocol error when the client lacks a required capability. Earlier
-    /// versions have no error code for this case.
+    /// Returns `true` if calls fail with a protocol error when the client lacks a required capability. Earlier versions
+    /// do not define an error code for this case.
     #[inline]
     #[must_use]
     pub const fn reports_missing_capabilities_as_errors(self) -> bool {

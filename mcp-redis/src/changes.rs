@@ -15,7 +15,7 @@ impl Changes {
         Self(std::array::from_fn(|_| Notify::new()))
     }
 
-    /// Returns the `Notify` for a task, which is notified when the task changes and possibly when other tasks do.
+    /// Returns the `Notify` for a task, which is notified when the task changes and possibly when other tasks change.
     pub(crate) fn of(&self, id: &[u8]) -> &Notify {
         let mut hasher = DefaultHasher::new();
         id.hash(&mut hasher);

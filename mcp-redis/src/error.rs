@@ -1,4 +1,4 @@
-//! Errors from the store, worded for the operator. They never contain credentials.
+//! Errors from the store, worded for the operator. The errors never contain credentials.
 
 use std::error::Error;
 use std::fmt;
@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use redis::{ErrorKind, ServerErrorKind};
 
-/// An error from the store. Its message says what to do and, if the error concerns the connection, contains the
-/// server's address without credentials.
+/// An error from the store. The message says what to do and, for a connection error, contains the server's address
+/// without credentials.
 #[derive(Clone, Debug)]
 pub struct RedisError(Arc<str>);
 
@@ -18,32 +18,34 @@ impl RedisError {
     }
 
     pub(crate) fn unexpected() -> Self {
-        Self::text("a script has an unexpected result; another build may use the same name")
+        Self::text(
+            "a script returned an unexpected result; another build may be using the same name",
+        )
     }
 
     pub(crate) fn no_answer(address: &str, limit: Duration) -> Self {
         Self::text(format!(
-            "Redis at {address} does not answer within {limit:?}"
+            "Redis at {address} did not answer within {limit:?}"
         ))
     }
 
     pub(crate) fn of(address: &str, cause: &redis::RedisError) -> Self {
         let advice = match cause.kind() {
-            ErrorKind::Io if cause.is_timeout() => "does not answer",
+            ErrorKind::Io if cause.is_timeout() => "did not answer",
             ErrorKind::Io => "cannot be reached",
-            ErrorKind::AuthenticationFailed => "refuses the user name or the password",
-            ErrorKind::RESP3NotSupported => "is too old: 6.2 or later is needed",
+            ErrorKind::AuthenticationFailed => "rejects the user name or password",
+            ErrorKind::RESP3NotSupported => "is too old: 6.2 or later is required",
             ErrorKind::Server(ServerErrorKind::ReadOnly) => {
-                "is read-only: it is a replica, or is being replaced by another one"
+                "is read-only: it is a replica, or another instance is replacing it"
             }
             ErrorKind::Server(ServerErrorKind::NoPerm) => {
-                "does not let its user do this; the user needs the commands of scripts, hashes, sorted sets, streams and channels"
+                "denies its user permission; the user needs the commands for scripts, hashes, sorted sets, streams and channels"
             }
             ErrorKind::Server(ServerErrorKind::BusyLoading) => "is still loading its data",
             _ => match cause.code() {
-                Some("OOM") => "is full: `maxmemory` is reached",
+                Some("OOM") => "is full: it has reached `maxmemory`",
                 Some("MISCONF") => "accepts no writes, because it cannot save to its disk",
-                Some("WRONGPASS" | "NOAUTH") => "refuses the user name or the password",
+                Some("WRONGPASS" | "NOAUTH") => "rejects the user name or password",
                 _ => "failed",
             },
         };

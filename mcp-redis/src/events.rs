@@ -1,4 +1,4 @@
-//! Stores the events in sessions' streams. Each stream is a list of entries that begin with their kind.
+//! Stores the events on sessions' streams. Each stream is a list of entries that begin with their kind.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use mcp_runtime::http::{EventStore, MaybeReady, StreamEntry};
 
 use crate::error::RedisError;
 use crate::fields::milliseconds;
-use crate::link::AfterLoss::Repeat;
+use crate::link::OnLostConnection::Repeat;
 use crate::{Redis, scripts};
 
 const OPENED: u8 = b'0';

@@ -14,7 +14,7 @@ const STATUSES: [TaskStatus; 5] = [
     TaskStatus::Failed,
     TaskStatus::Cancelled,
 ];
-/// The longest duration that is written: a hundred years, which scripts can represent exactly.
+/// The maximum duration that is written: a hundred years, which scripts can represent exactly.
 const LONGEST: Duration = Duration::from_hours(24 * 365 * 100);
 
 /// Reads a task from its fields and their values.
@@ -74,7 +74,7 @@ pub(crate) fn of_new(task: &NewTask) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Returns the fields that can change in a task and that have a value.
+/// Returns the task fields that can change and have a value.
 pub(crate) fn of_changed(task: &StoredTask) -> Vec<(&'static str, String)> {
     let updated = task.updated_at.duration_since(UNIX_EPOCH);
     let updated = milliseconds(updated.unwrap_or_default()).to_string();
@@ -139,6 +139,7 @@ impl Fields {
 }
 
 fn unknown(field: &str) -> RedisError {
-    let text = format!("the field `{field}` of a task has no value that this build knows");
+    let text =
+        format!("the field `{field}` of a task has a value that this build does not recognize");
     RedisError::text(text)
 }

@@ -5,10 +5,15 @@ mod error;
 #[cfg(feature = "http")]
 mod events;
 mod fields;
+#[cfg(feature = "http")]
+mod instances;
 mod link;
+mod location;
 mod once;
+mod operators;
 mod options;
 mod relay;
+mod results;
 mod scripts;
 #[cfg(feature = "http")]
 mod sessions;
@@ -23,12 +28,12 @@ use redis::{FromRedisValue, Script, ScriptInvocation};
 
 use crate::changes::Changes;
 pub use crate::error::RedisError;
-use crate::link::{AfterLoss, Link};
+use crate::link::{Link, OnLostConnection};
 pub use crate::options::RedisOptions;
 
-/// Stores all data that outlives a request in Redis 6.2 or later: tasks, the results of `once`, legacy sessions
-/// (feature `http`) and the events in their streams. Also passes change notifications between instances. Cheap to
-/// clone.
+/// Stores all data that outlives a request in Redis 6.2 or later: tasks, the results of `once`, large results, legacy
+/// sessions (with the `http` feature) and the events on their streams. Also passes change notifications between
+/// instances, and clients' messages to the instance that runs the call. Cheap to clone.
 ///
 /// ```no_run
 /// use mcp_runtime::prelude::*;
@@ -42,7 +47,7 @@ pub use crate::options::RedisOptions;
 /// All instances of a server that use the same Redis server and the same [name](RedisOptions::name) share this data,
 /// and each instance continues the tasks of other instances that have died.
 ///
-/// The data survives the death of any instance. Redis' own settings determine which data survives the death of Redis.
+/// The data survives the death of any instance. Redis's own settings determine which data survives the death of Redis.
 #[derive(Clone)]
 pub struct Redis(Arc<Shared>);
 
@@ -55,9 +60,18 @@ struct Shared {
 }
 
 impl Redis {
-    /// Connects to Redis with the default [options](RedisOptions). The address is
-    /// `redis://[user:password@]host[:port][/database]` or `unix://path[?db=…&user=…&pass=…]`, or with the feature
-    /// `tls` `rediss://…`, where the system must trust the certificate.
+    /// Connects to Redis with the default [options](RedisOptions). The address is one of:
+    ///
+    /// - `redis://[user:password@]host[:port][/database]`
+    /// - `unix://path[?db=…&user=…&pass=…]`
+    /// - `redis-sentinel://[user:password@]host[:port],…[/database]#name`, with the Sentinels' hosts, and the primary's
+    ///   name and credentials. For each new connection, the Sentinels are asked for the current primary, without
+    ///   credentials.
+    /// - `redis-cluster://[user:password@]host[:port],…`, with some of a cluster's nodes, which are asked for the node
+    ///   that has this server's keys. All of these keys are in one slot.
+    ///
+    /// With the `tls` feature, also `rediss://…`, `rediss-sentinel://…` and `rediss-cluster://…`, in which case the
+    /// system must trust the certificates.
     ///
     /// # Errors
     ///
@@ -67,11 +81,11 @@ impl Redis {
         RedisOptions::new().connect(url).await
     }
 
-    /// Connects to the address in the environment variable `REDIS_URL`, with the default [options](RedisOptions).
+    /// Connects to the address in the `REDIS_URL` environment variable, with the default [options](RedisOptions).
     ///
     /// # Errors
     ///
-    /// Fails like [`Redis::connect`], and if the variable is not set.
+    /// Fails in the same cases as [`Redis::connect`], or if the variable is not set.
     pub async fn from_env() -> Result<Self, RedisError> {
         RedisOptions::new().connect_from_env().await
     }
@@ -93,7 +107,7 @@ impl Redis {
     /// Connects and warns if Redis is configured to drop data when its memory is full.
     async fn check(&self) -> Result<(), RedisError> {
         let info = self.script(&scripts::INFO);
-        let info: String = self.0.link.script(&info, AfterLoss::Repeat).await?;
+        let info: String = self.0.link.script(&info, OnLostConnection::Repeat).await?;
         let policy = info
             .lines()
             .find_map(|line| line.strip_prefix("maxmemory_policy:"));
@@ -103,9 +117,16 @@ impl Redis {
         {
             tracing::warn!(
                 policy,
-                "Redis may drop tasks and results of `once` when its memory is full; set `maxmemory-policy noeviction`"
+                "Redis may drop tasks and `once` results when its memory is full; set `maxmemory-policy noeviction`"
             );
         }
+        Ok(())
+    }
+
+    /// Fails unless Redis works and accepts writes.
+    async fn probe(&self) -> Result<(), RedisError> {
+        let probe = self.script(&scripts::PROBE);
+        let _: u64 = self.0.link.script(&probe, OnLostConnection::Repeat).await?;
         Ok(())
     }
 
@@ -122,7 +143,7 @@ impl Redis {
     ) -> impl Future<Output = Result<T, RedisError>> + Send + use<T> {
         let shared = Arc::clone(&self.0);
         async move {
-            let work = async move { shared.link.script(&script, AfterLoss::Repeat).await };
+            let work = async move { shared.link.script(&script, OnLostConnection::Repeat).await };
             let ended = |_| RedisError::text("the process is ending");
             tokio::spawn(work).await.map_err(ended)?
         }
@@ -135,9 +156,22 @@ impl From<Redis> for Backend {
         let backend = Self::new()
             .tasks(Arc::<Redis>::clone(&store))
             .once(Arc::<Redis>::clone(&store))
+            .results(Arc::<Redis>::clone(&store))
             .notifications(Arc::<Redis>::clone(&store));
         #[cfg(feature = "http")]
-        let backend = backend.sessions(Arc::<Redis>::clone(&store)).events(store);
+        let backend = backend
+            .sessions(Arc::<Redis>::clone(&store))
+            .events(Arc::<Redis>::clone(&store))
+            .instances(Arc::<Redis>::clone(&store));
+        #[cfg(feature = "http")]
+        let backend = if store.0.options.ready_check {
+            backend.ready_check("Redis", move || {
+                let store = Arc::clone(&store);
+                async move { store.probe().await }
+            })
+        } else {
+            backend
+        };
         backend
     }
 }

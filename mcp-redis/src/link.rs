@@ -1,47 +1,47 @@
 //! The connection to Redis. A single connection carries all operations and all messages from Redis, and is
-//! reestablished when it is lost. While Redis is not working, operations fail immediately, except that one every 250 ms
-//! tries again.
+//! re-established when it is lost. While Redis is not working, operations fail immediately, except that one operation
+//! every 250 ms tries to connect again.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use redis::aio::MultiplexedConnection;
 use redis::{
-    AsyncConnectionConfig, Client, ErrorKind, FromRedisValue, IntoConnectionInfo as _,
-    ProtocolVersion, PushInfo, PushKind, ScriptInvocation, ServerErrorKind, Value,
+    AsyncConnectionConfig, Client, ErrorKind, FromRedisValue, PushInfo, PushKind, ScriptInvocation,
+    ServerErrorKind, Value,
 };
 use tokio::time::timeout;
 
 use crate::changes::Changes;
 use crate::error::RedisError;
+use crate::location::RedisLocation;
 use crate::options::RedisOptions;
 
 /// Time between two attempts while Redis is not working.
 const RETRY_AFTER: Duration = Duration::from_millis(250);
 
 pub(crate) struct Link {
-    client: Client,
+    location: RedisLocation,
     address: String,
     limit: Duration,
     max_at_once: usize,
     channel: String,
     state: Arc<Mutex<LinkState>>,
-    /// Held by the operation that is connecting, as long as nothing has failed.
+    /// Held by the operation that is connecting, as long as Redis is not known to be failing.
     connecting: tokio::sync::Mutex<()>,
     changes: Arc<Changes>,
 }
 
-/// The state of a connection. Connections are numbered, so that events on an old connection do not affect its
-/// successor.
+/// The state of a connection. Connections are numbered so that events on an old connection do not affect its successor.
 struct LinkState {
     number: u64,
     connection: Option<MultiplexedConnection>,
     failure: Option<(Instant, RedisError)>,
 }
 
-/// The fate of an operation whose connection was lost before its result arrived.
+/// The action to take for an operation whose connection was lost before the result arrived.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AfterLoss {
+pub(crate) enum OnLostConnection {
     /// The operation fails, because it may have been carried out and must not be carried out twice.
     Fail,
     /// The operation is repeated once, because repeating it has no further effect.
@@ -55,25 +55,22 @@ impl Link {
         changes: Arc<Changes>,
     ) -> Result<Self, RedisError> {
         let wrong = || {
-            let text = "the address of Redis is invalid; examples are redis://127.0.0.1:6379, redis://user:password@host/0 \
-                        and unix:///run/redis.sock, with the feature `tls` also rediss://host";
+            let text = "the address of Redis is invalid; examples are redis://127.0.0.1:6379, redis://user:password@host/0, \
+                        unix:///run/redis.sock, redis-sentinel://host1,host2#primary and redis-cluster://host1,host2, \
+                        with the feature `tls` also rediss://host, rediss-sentinel://host#primary and rediss-cluster://host";
             RedisError::text(text)
         };
-        let info = url.into_connection_info().map_err(|_| wrong())?;
-        // With this protocol, unsolicited messages arrive on the same connection.
-        let settings = info.redis_settings().clone();
-        let info = info.set_redis_settings(settings.set_protocol(ProtocolVersion::RESP3));
+        let location = RedisLocation::parse(url, &format!("{{{}}}:", options.name));
+        let location = location.ok_or_else(wrong)?;
         #[cfg(feature = "tls")]
-        if matches!(info.addr(), redis::ConnectionAddr::TcpTls { .. }) {
+        if location.uses_tls() {
             // The client uses the process's default provider, and panics if there are several providers but no default.
             // An existing default is kept.
             let _ = rustls::crypto::ring::default_provider().install_default();
         }
-        let address = info.addr().to_string();
-        let client = Client::open(info).map_err(|_| wrong())?;
         Ok(Self {
-            client,
-            address,
+            address: location.address(),
+            location,
             limit: options.operation_timeout,
             max_at_once: options.max_at_once,
             channel: format!("{{{}}}:changes", options.name),
@@ -96,11 +93,11 @@ impl Link {
     pub(crate) async fn script<T: FromRedisValue>(
         &self,
         script: &ScriptInvocation<'static>,
-        after_loss: AfterLoss,
+        after_loss: OnLostConnection,
     ) -> Result<T, RedisError> {
         let mut number = lock(&self.state).number;
         let done = timeout(self.limit, async {
-            let mut repeats = after_loss == AfterLoss::Repeat;
+            let mut repeats = after_loss == OnLostConnection::Repeat;
             loop {
                 let mut connection = self.connection(&mut number).await?;
                 let error = match script.invoke_async(&mut connection).await {
@@ -131,13 +128,13 @@ impl Link {
         })
     }
 
-    /// Returns the connection, or establishes one.
+    /// Returns the existing connection, or establishes a new one.
     async fn connection(&self, number: &mut u64) -> Result<MultiplexedConnection, RedisError> {
         if let Some(known) = self.known(number) {
             return known;
         }
         let is_first = lock(&self.state).failure.is_none();
-        // While Redis is failing, attempts are independent, so that one that hangs does not delay others.
+        // While Redis is failing, attempts are independent, so an attempt that hangs does not delay other attempts.
         let _turn = if is_first {
             let turn = self.connecting.lock().await;
             if let Some(known) = self.known(number) {
@@ -201,13 +198,18 @@ impl Link {
                 Ok::<_, std::convert::Infallible>(())
             });
         let of = |error: redis::RedisError| RedisError::of(&self.address, &error);
-        let made = self
-            .client
-            .get_multiplexed_async_connection_with_config(&config);
+        // Several Sentinels or nodes may have to be asked within the operation's time limit.
+        let info = self.location.find(self.limit / 4).await?;
+        let client = Client::open(info).map_err(of)?;
+        let made = client.get_multiplexed_async_connection_with_config(&config);
         let mut connection = made.await.map_err(of)?;
+        if !self.location.is_primary(&mut connection).await {
+            let replaced = "is being replaced by another primary";
+            return Err(RedisError::text(format!("{} {replaced}", self.address)));
+        }
         connection.subscribe(&self.channel).await.map_err(of)?;
         let mut state = lock(&self.state);
-        // If several connections are being established at the same time, the one that was started last is used.
+        // If several connections are being established at the same time, the most recently started connection is used.
         if state.number == number || state.connection.is_none() {
             state.number = state.number.max(number);
             state.connection = Some(connection.clone());
@@ -220,7 +222,7 @@ impl Link {
     fn works(&self, number: u64) {
         let mut state = lock(&self.state);
         if state.number == number && state.failure.take().is_some() {
-            tracing::info!(address = self.address, "Redis works again");
+            tracing::info!(address = self.address, "Redis is available again");
         }
     }
 
@@ -228,7 +230,7 @@ impl Link {
         forget(&self.state, number);
     }
 
-    /// Records that Redis is not working, unless another connection has been established since.
+    /// Records that Redis is not working, unless another connection has been established in the meantime.
     fn fail(&self, number: u64, error: &RedisError) {
         let mut state = lock(&self.state);
         if state.number != number && state.connection.is_some() {
@@ -236,7 +238,7 @@ impl Link {
         }
         state.connection = None;
         if state.failure.is_none() {
-            tracing::error!(%error, "Redis does not work; it is tried again each 250 ms while it is needed");
+            tracing::error!(%error, "Redis is unavailable; it is tried again every 250 ms while it is needed");
         }
         state.failure = Some((Instant::now(), error.clone()));
     }
@@ -249,7 +251,7 @@ fn forget(state: &Mutex<LinkState>, number: u64) {
     }
 }
 
-/// Returns `true` if the next operation would fail as well but a new connection may help.
+/// Returns `true` if the next operation would also fail but a new connection may help.
 fn is_about_server(error: &redis::RedisError) -> bool {
     matches!(
         error.kind(),
@@ -259,6 +261,8 @@ fn is_about_server(error: &redis::RedisError) -> bool {
                     | ServerErrorKind::BusyLoading
                     | ServerErrorKind::ClusterDown
                     | ServerErrorKind::MasterDown
+                    | ServerErrorKind::Moved
+                    | ServerErrorKind::Ask
             )
     )
 }

@@ -7,13 +7,13 @@ use mcp_runtime::once::{CallId, OnceClaim, OnceStore, StoreFuture};
 
 use crate::error::RedisError;
 use crate::fields::milliseconds;
-use crate::link::AfterLoss::{Fail, Repeat};
+use crate::link::OnLostConnection::{Fail, Repeat};
 use crate::{Redis, scripts};
 
-/// Time for which results are kept, which is longer than a call can last by default.
+/// Duration for which results are kept, which is longer than a call can last by default.
 const KEPT: Duration = Duration::from_hours(24);
 
-/// Returns a token that identifies a claim if it has to be sent again because the connection was lost.
+/// Returns a token that identifies a claim if the claim must be sent again because the connection was lost.
 pub(crate) fn claim() -> String {
     // A task id is used because it is unpredictable and unique.
     TaskId::random().to_string()
@@ -27,7 +27,7 @@ pub(crate) fn read_claim(reply: Vec<String>) -> Result<OnceClaim, RedisError> {
         (Some("taken"), _) => Ok(OnceClaim::Taken),
         (Some("done"), Some(result)) => Ok(OnceClaim::Done(result)),
         (Some("full"), _) => Err(RedisError::text(
-            "the store has no room for more results of `once`",
+            "the store has no room for more `once` results",
         )),
         _ => Err(RedisError::unexpected()),
     }
@@ -59,5 +59,12 @@ impl OnceStore for Redis {
             abandon.arg(call.to_string()).arg(name);
             Ok(self.0.link.script(&abandon, Fail).await?)
         })
+    }
+
+    fn forget<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
+        let mut forget = self.script(&scripts::FORGET_ONCE);
+        forget.arg(call.to_string()).arg(name).arg(result);
+        let done = self.record::<u64>(forget);
+        Box::pin(async move { Ok(done.await.map(drop)?) })
     }
 }

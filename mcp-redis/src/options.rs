@@ -14,6 +14,8 @@ pub struct RedisOptions {
     pub(crate) name: String,
     pub(crate) operation_timeout: Duration,
     pub(crate) max_at_once: usize,
+    #[cfg(feature = "http")]
+    pub(crate) ready_check: bool,
     pub(crate) limits: Limits,
 }
 
@@ -25,41 +27,53 @@ impl RedisOptions {
             name: "mcp".into(),
             operation_timeout: Duration::from_secs(2),
             max_at_once: 1024,
+            #[cfg(feature = "http")]
+            ready_check: true,
             limits: Limits::default(),
         }
     }
 
     /// Sets the name of the server, which its instances share. Each key begins with this name in braces, so that
-    /// servers with different names can share one Redis server and all of a server's keys are in the same slot of a
-    /// cluster. The name consists of 1 to 64 letters, digits, `-`, `_`, `.` and `:`. Defaults to `mcp`.
+    /// servers with different names can share a Redis server and all of a server's keys are in the same cluster slot.
+    /// The name consists of 1 to 64 letters, digits, `-`, `_`, `.` and `:`. Defaults to `mcp`.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Sets the time after which an operation fails, whatever Redis does. Defaults to 2 s. After such a failure,
-    /// operations fail immediately, except that one every 250 ms tries again.
+    /// Sets the time after which an operation fails, even if Redis has not responded. Defaults to 2 s. After such a
+    /// failure, operations fail immediately, except that one operation every 250 ms tries again.
     #[must_use]
     pub fn operation_timeout(mut self, timeout: Duration) -> Self {
         self.operation_timeout = timeout;
         self
     }
 
-    /// Sets the maximum number of operations in flight at the same time on the single connection that they share. Other
-    /// operations wait. Defaults to 1,024.
+    /// Sets the maximum number of concurrent operations on the single connection that they share. Other operations
+    /// wait. Defaults to 1,024.
     #[must_use]
     pub fn max_at_once(mut self, max: usize) -> Self {
         self.max_at_once = max.max(1);
         self
     }
 
-    /// Sets how much data Redis may hold. Normally, pass the server's [`Limits`]. From `tasks`, `max_tasks`,
-    /// `max_per_caller`, `max_bytes` and `max_bytes_per_caller` are used. Calls with results of `once` that are not
-    /// tasks are counted separately, up to `max_tasks` and `max_bytes`; when these are exceeded, such work is refused.
-    /// From `sessions`, `max_sessions` and `max_per_principal` are used; from `streams`, `max_replay_events` and
-    /// `max_replay_bytes`, as in memory. The limits apply to all instances together, so all instances should have the
-    /// same limits.
+    /// Sets whether `/readyz` returns 503 while Redis does not accept writes. Defaults to `true`, so that a
+    /// load balancer prefers instances that reach Redis. With `false`, instances continue to serve requests that do not
+    /// need Redis.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn ready_check(mut self, is_checked: bool) -> Self {
+        self.ready_check = is_checked;
+        self
+    }
+
+    /// Sets how much data Redis may hold. Normally, pass the server's [`Limits`]. These limits are used: from `tasks`,
+    /// `max_tasks`, `max_per_caller`, `max_bytes` and `max_bytes_per_caller`; from `results`, `max_bytes` and
+    /// `max_bytes_per_caller`; from `sessions`, `max_sessions` and `max_per_principal`; and from `streams`,
+    /// `max_replay_events` and `max_replay_bytes`, as in memory. Results of `once` in calls that are not tasks are
+    /// counted separately, up to `max_tasks` and `max_bytes`; when these are exceeded, such work is refused. The limits
+    /// apply to all instances together, so all instances should have the same limits.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -70,17 +84,17 @@ impl RedisOptions {
     ///
     /// # Errors
     ///
-    /// Fails like [`Redis::connect`], and if the name is invalid.
+    /// Fails in the same cases as [`Redis::connect`], or if the name is invalid.
     pub async fn connect(self, url: &str) -> Result<Redis, RedisError> {
         self.check()?;
         Redis::with(self, url).await
     }
 
-    /// Connects to the address in the environment variable `REDIS_URL`.
+    /// Connects to the address in the `REDIS_URL` environment variable.
     ///
     /// # Errors
     ///
-    /// Fails like [`Redis::connect`], and if the variable is not set.
+    /// Fails in the same cases as [`Redis::connect`], or if the variable is not set.
     pub async fn connect_from_env(self) -> Result<Redis, RedisError> {
         let unset =
             "the environment variable REDIS_URL is not set; an example is redis://127.0.0.1:6379";
@@ -92,7 +106,7 @@ impl RedisOptions {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
         let is_valid = (1..=64).contains(&self.name.len()) && self.name.chars().all(is_plain);
         let wrong = format!(
-            "the name `{}` has to be 1 to 64 letters, digits, `-`, `_`, `.` and `:`",
+            "the name `{}` must consist of 1 to 64 letters, digits, `-`, `_`, `.` and `:`",
             self.name.escape_debug()
         );
         is_valid

@@ -1,4 +1,4 @@
-//! The log of change notifications. A message on the connection announces new notifications, which are in the log.
+//! The log of change notifications. A message on the connection announces that the log contains new notifications.
 
 use std::pin::pin;
 
@@ -7,7 +7,7 @@ use mcp_runtime::once::StoreFuture;
 use tokio::time::timeout;
 
 use crate::error::RedisError;
-use crate::link::AfterLoss::Repeat;
+use crate::link::OnLostConnection::Repeat;
 use crate::tasks::LOOK_AGAIN;
 use crate::{Redis, once, scripts};
 
@@ -28,14 +28,10 @@ impl NotificationRelay for Redis {
     fn receive<'a>(&'a self, after: Option<&'a str>) -> StoreFuture<'a, RelayedTexts> {
         Box::pin(async move {
             let mut changed = pin!(self.0.changes.of(CHANGED).notified());
-            // From here on, no change is missed while the connection lasts; a new connection wakes all callers.
+            // From here on, changes are not missed while the connection lasts; a new connection wakes all callers.
             changed.as_mut().enable();
             let received = self.read_log(after).await?;
-            let is_new = received
-                .texts
-                .as_ref()
-                .is_none_or(|texts| !texts.is_empty());
-            if is_new || after.is_none() {
+            if received.has_news() || after.is_none() {
                 return Ok(received);
             }
             let _ = timeout(LOOK_AGAIN, changed).await;
@@ -48,14 +44,16 @@ impl Redis {
     async fn read_log(&self, after: Option<&str>) -> Result<RelayedTexts, RedisError> {
         let mut receive = self.script(&scripts::RECEIVE_CHANGES);
         receive.arg(once::claim()).arg(after.unwrap_or_default());
-        let reply: Vec<String> = self.0.link.script(&receive, Repeat).await?;
-        let mut reply = reply.into_iter();
-        match (reply.next(), reply.next().as_deref()) {
-            (Some(position), Some("texts")) => {
-                Ok(RelayedTexts::new(Some(reply.collect()), position))
-            }
-            (Some(position), Some("missed")) => Ok(RelayedTexts::new(None, position)),
-            _ => Err(RedisError::unexpected()),
-        }
+        read_texts(self.0.link.script(&receive, Repeat).await?)
+    }
+}
+
+/// Reads a script's reply: a position, `texts` or `missed`, and the strings.
+pub(crate) fn read_texts(reply: Vec<String>) -> Result<RelayedTexts, RedisError> {
+    let mut reply = reply.into_iter();
+    match (reply.next(), reply.next().as_deref()) {
+        (Some(position), Some("texts")) => Ok(RelayedTexts::new(Some(reply.collect()), position)),
+        (Some(position), Some("missed")) => Ok(RelayedTexts::new(None, position)),
+        _ => Err(RedisError::unexpected()),
     }
 }

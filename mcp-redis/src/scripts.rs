@@ -1,4 +1,4 @@
-//! The scripts that Redis runs. Each one is atomic.
+//! The scripts that Redis runs, each of which is atomic.
 
 use std::sync::LazyLock;
 
@@ -26,9 +26,14 @@ scripts! {
     COMPLETE_STEP = "complete_step.lua";
     CREATE = "create.lua";
     DELETE_ALL = "delete_all.lua";
+    FORGET_ONCE = "forget_once.lua";
     INFO = "info.lua";
+    INSPECT = "inspect.lua";
     LIST = "list.lua";
+    LIST_ALL = "list_all.lua";
     LOAD = "load.lua";
+    PROBE = "probe.lua";
+    RETRY = "retry.lua";
     SET_DUE = "set_due.lua";
     VERSION = "version.lua";
 }
@@ -37,6 +42,13 @@ scripts! {
     concat!(include_str!("lua/common.lua"), include_str!("lua/log.lua"));
     PUBLISH_CHANGES = "publish_changes.lua";
     RECEIVE_CHANGES = "receive_changes.lua";
+}
+
+scripts! {
+    concat!(include_str!("lua/common.lua"), include_str!("lua/results.lua"));
+    DELETE_RESULTS = "delete_results.lua";
+    KEEP_RESULT = "keep_result.lua";
+    LOAD_RESULT = "load_result.lua";
 }
 
 #[cfg(feature = "http")]
@@ -49,4 +61,12 @@ scripts! {
     READ_EVENTS = "read_events.lua";
     REMOVE_SESSION = "remove_session.lua";
     SAVE_SESSION = "save_session.lua";
+}
+
+#[cfg(feature = "http")]
+scripts! {
+    concat!(include_str!("lua/common.lua"), include_str!("lua/inboxes.lua"));
+    LIST_INSTANCES = "list_instances.lua";
+    RECEIVE_MESSAGES = "receive_messages.lua";
+    SEND_MESSAGE = "send_message.lua";
 }

@@ -7,7 +7,7 @@ use mcp_runtime::http::{MaybeReady, SessionRecord, SessionStore};
 
 use crate::error::RedisError;
 use crate::fields::milliseconds;
-use crate::link::AfterLoss::Repeat;
+use crate::link::OnLostConnection::Repeat;
 use crate::{Redis, scripts};
 
 impl SessionStore for Redis {
@@ -61,7 +61,7 @@ impl SessionStore for Redis {
             let record = mcp_runtime::serde_json::from_str::<SessionRecord>(&json);
             let unreadable = |_| {
                 RedisError::text(
-                    "a session was stored in a form that cannot be read; another build may use the same name",
+                    "a stored session cannot be read; another build may be using the same name",
                 )
             };
             Ok(Some(Arc::new(record.map_err(unreadable)?)))

@@ -3,27 +3,27 @@
 use std::time::Duration;
 
 use mcp_runtime::backend::{
-    NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskId, TaskPage,
-    TaskStore,
+    NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskDetails, TaskId,
+    TaskPage, TaskStore,
 };
 use mcp_runtime::once::{OnceClaim, StoreFuture};
 use tokio::time::timeout;
 
 use crate::error::RedisError;
 use crate::fields::{self, milliseconds};
-use crate::link::AfterLoss::{Fail, Repeat};
-use crate::{Redis, once, scripts};
+use crate::link::OnLostConnection::{Fail, Repeat};
+use crate::{Redis, once, operators, scripts};
 
-/// Time after which a task is read again even though Redis has not reported a change.
+/// Time after which a task is read again even if Redis has not reported a change.
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_secs(5);
-/// The error for an attempt that is not the latest.
+/// The error for an attempt that is not the latest attempt.
 const STALE: &str = "the task has ended or was claimed again";
 /// The error for a step for which there is no room.
-const FULL: &str = "the store of tasks is full";
+const FULL: &str = "the task store is full";
 
 impl Redis {
-    /// Returns a task and the time according to Redis' clock.
-    async fn find(
+    /// Returns a task and the time according to Redis's clock.
+    pub(crate) async fn find(
         &self,
         id: &TaskId,
     ) -> Result<Option<(StoredTask, std::time::SystemTime)>, RedisError> {
@@ -85,7 +85,7 @@ impl TaskStore for Redis {
                 }
                 ["caller full"] => Ok(TaskCreation::CallerFull),
                 ["full"] => Ok(TaskCreation::Full),
-                ["in use"] => Err(RedisError::text("the id of a new task is in use").into()),
+                ["in use"] => Err(RedisError::text("the new task's id is already in use").into()),
                 _ => Err(RedisError::unexpected().into()),
             }
         })
@@ -147,7 +147,8 @@ impl TaskStore for Redis {
             change.arg(task.size());
             change
                 .arg(limits.max_bytes)
-                .arg(limits.max_bytes_per_caller);
+                .arg(limits.max_bytes_per_caller)
+                .arg(u8::from(task.status.is_final() && !task.can_be_retried()));
             for (field, value) in fields::of_changed(&task) {
                 change.arg(field).arg(value);
             }
@@ -199,7 +200,7 @@ impl TaskStore for Redis {
             loop {
                 let of_task = self.0.changes.of(id.as_str().as_bytes());
                 let mut changed = std::pin::pin!(of_task.notified());
-                // From here on, no change is missed while the connection lasts; a new connection wakes all callers.
+                // From here on, changes are not missed while the connection lasts; a new connection wakes all callers.
                 changed.as_mut().enable();
                 let mut known = self.script(&scripts::VERSION);
                 let known: Vec<u64> = self.0.link.script(known.arg(id.as_str()), Repeat).await?;
@@ -282,5 +283,26 @@ impl TaskStore for Redis {
             let mut delete = self.script(&scripts::DELETE_ALL);
             Ok(self.0.link.script(delete.arg(owner), Fail).await?)
         })
+    }
+
+    fn list_all<'a>(
+        &'a self,
+        cursor: Option<&'a str>,
+        max: usize,
+    ) -> StoreFuture<'a, Option<TaskPage>> {
+        Box::pin(async move { Ok(operators::list_all(self, cursor, max).await?) })
+    }
+
+    fn inspect<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, Option<TaskDetails>> {
+        Box::pin(async move { Ok(operators::inspect(self, id).await?) })
+    }
+
+    fn retry<'a>(
+        &'a self,
+        id: &'a TaskId,
+        version: u64,
+        not_done: Option<&'a str>,
+    ) -> StoreFuture<'a, TaskChanged> {
+        Box::pin(async move { Ok(operators::retry(self, id, version, not_done).await?) })
     }
 }

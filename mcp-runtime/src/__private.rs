@@ -11,6 +11,7 @@ pub use crate::extension::apps::{
 pub use crate::extension::skills::{
     CompiledSkill, CompiledSkillFile, compiled_skills, skill_contents,
 };
+pub use crate::extension::tasks::LINKED_TASKS;
 pub use crate::handler::access::visible_if;
 pub use crate::handler::call::{
     Blocking, HandlerCall, Output, Run, Running, blocking, boxed, completer, prompt, resource,

@@ -5,7 +5,7 @@ use std::task::Waker;
 
 use crate::lock::lock;
 
-/// Wakes the most recently registered task, once per registration.
+/// Wakes the most recently registered task, once for each registration.
 #[derive(Debug, Default)]
 pub(crate) struct Bell(Mutex<Option<Waker>>);
 
@@ -20,7 +20,7 @@ impl Bell {
                 _ => registered.replace(waker.clone()),
             }
         };
-        // Dropped outside of the lock, because a waker may run arbitrary code when it is dropped or woken.
+        // The waker is dropped outside of the lock, because it may run arbitrary code when it is dropped or woken.
         drop(former);
     }
 

@@ -26,7 +26,7 @@ impl CancellationToken {
     }
 
     pub(crate) async fn cancelled(&self) {
-        // Created before the check below, so that a cancellation after the check is not missed.
+        // This is created before the check below so that a cancellation after the check is not missed.
         let cancelled = self.0.waiting.notified();
         if !self.is_cancelled() {
             cancelled.await;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// The reason a server could not start or stopped early.
+/// The reason why a server could not start or stopped early.
 ///
 /// Its `Debug` output is the same as its `Display` output, because a `main` function that returns an error prints its
 /// `Debug` output.

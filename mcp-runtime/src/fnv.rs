@@ -1,8 +1,7 @@
 //! A map for short keys that uses a cheaper hash than `std`.
 //!
-//! The hash is not keyed, so use it only where no one can harm others by choosing keys that collide. Suitable keys are
-//! names defined by the server, random ids, and the ids of a client's pending requests, of which there are only a few
-//! at a time.
+//! The hash is not keyed, so use it only where clients cannot harm others by choosing keys that collide. Suitable keys
+//! are names defined by the server, random ids, and the ids of a client's pending requests, which are few in number.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -41,7 +40,7 @@ impl Hasher for FnvHasher {
     }
 
     fn finish(&self) -> u64 {
-        // A map uses the highest bits to tell keys apart before comparing them, but the last byte hardly affects those
+        // A map uses the highest bits to distinguish keys before comparing them, but the last byte hardly affects those
         // bits.
         self.0 ^ (self.0 << 17)
     }

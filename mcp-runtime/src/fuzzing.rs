@@ -1,4 +1,5 @@
-//! Internals for the fuzz targets in `fuzz/`. Exists only with `--cfg fuzzing` and has no stability guarantees.
+//! Internals for the fuzz targets in `fuzz/`. This module exists only with `--cfg fuzzing` and does not offer stability
+//! guarantees.
 //!
 //! Items that are private to a module are wrapped in that module's `fuzzing` module and re-exported here.
 
@@ -24,7 +25,7 @@ pub use crate::registry::fuzzing::{cursor, read_cursor};
 pub use crate::transport::fuzzing::lines;
 pub use mcp_schema::template::UriTemplate as Template;
 
-/// Describes a parameter of type `T`, as a macro expansion does.
+/// Describes a parameter of type `T`, as a macro expansion would.
 #[must_use]
 pub const fn parameter<T: Parameter<K> + 'static, K>(
     name: &'static str,
@@ -39,12 +40,12 @@ pub fn envelope(line: &[u8]) {
     crate::jsonrpc::agreement::assert_ids_agree(line);
 }
 
-/// Panics if strings are read or written differently than by `serde_json`.
+/// Panics if strings are not read or written in the same way as by `serde_json`.
 pub fn string(inside: &[u8]) {
     crate::jsonrpc::agreement::assert_strings_agree(inside);
 }
 
-/// Decodes the arguments of one function.
+/// Decodes the arguments of a function.
 #[derive(Debug)]
 pub struct ArgumentDecoder(Decoder);
 
@@ -101,7 +102,7 @@ impl States {
     #[must_use]
     pub fn seal(&self, binding: &[u8; 32], plain: &[u8], now: Duration) -> String {
         let sealed = self.0.seal(binding, plain, now);
-        sealed.expect("keys and lengths are as they are")
+        sealed.expect("keys and lengths are used unchanged")
     }
 
     /// Opens a sealed state. Returns `None` if it is refused.

@@ -4,7 +4,7 @@
 //! <!-- The pages are in `docs/` of the repository, which `mcp-runtime/docs` links to. Tests read the files directly,
 //! so that a failure names the file and line; in the documentation, the pages contain links to modules and items. -->
 
-// Links to items need the items' features. The documentation on docs.rs is built with all of them.
+// Links to items require the items' features. The documentation on docs.rs is built with all features.
 #![cfg_attr(
     not(all(
         feature = "auth",
@@ -29,7 +29,7 @@ macro_rules! pages {
 }
 
 pages! {
-    first_server = "first-server.md" needs not(doctest); // a whole program: the example `garden`
+    first_server = "first-server.md" needs not(doctest); // a whole program: the `garden` example
     command_line = "command-line.md" needs feature = "cli";
     cookbook = "cookbook.md" needs feature = "auth";
     troubleshooting = "troubleshooting.md";
@@ -46,6 +46,7 @@ pages! {
     extensions = "extensions.md";
     apps = "apps.md";
     tasks = "tasks.md";
+    retries = "retries.md";
     backends = "backends.md";
     more_than_one_process = "more-than-one-process.md";
     skills = "skills.md" needs all(feature = "main", feature = "skills");

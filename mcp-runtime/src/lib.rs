@@ -32,9 +32,9 @@
 //! | suggestions for an argument | [`#[completer]`](macro@completer) | [`IntoCompletionResult`] |
 //! | methods of a type | [`#[server]`](macro@server) on the `impl` block | |
 //!
-//! A parameter is an argument if its type implements `Deserialize` and `JsonSchema`. It is injected if its type
-//! implements [`FromContext`], as [`State<T>`](State) and [`Context`] do. [`bail!`] and [`ResultExt::expose`] return
-//! errors whose messages the model reads; all other errors are only logged ([`HandlerError`]).
+//! A parameter is an argument if its type implements `Deserialize` and `JsonSchema`. A parameter is injected if its
+//! type implements [`FromContext`], as [`State<T>`](State) and [`Context`] do. [`bail!`] and [`ResultExt::expose`]
+//! return errors whose messages the model reads; all other errors are only logged ([`HandlerError`]).
 //!
 //! A server supports the protocol versions 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 at the same
 //! time, over standard input and output ([`Server::run`]) or any [`Transport`] ([`Server::serve`]). [`Limits`] bounds
@@ -46,22 +46,22 @@
 //! | `client-logs` | yes | `client_logs`, which sends handlers' `tracing` events to the client |
 //! | `http` | yes | HTTP, for all protocol versions |
 //! | `main` | yes | [`#[main]`](macro@main): a multi-threaded runtime, for programs that do not set one up themselves |
-//! | `sealing` | yes | sealed state, which clients keep between the rounds of a 2026-07-28 call; without this feature, the server process keeps the state |
+//! | `sealing` | yes | sealed state, which clients keep between the rounds of a 2026-07-28 call; without this feature, the server process keeps that state |
 //! | `tower` | yes | tower layers as middleware |
 //! | `auth` | | authorization with access tokens over HTTP |
 //! | `axum` | | the HTTP service as an axum `Router` |
-//! | `ship` | | the commands `manifest` and `bundle`, and edits of configuration files that keep comments; for the author's machine |
-//! | `skills` | | skills: folders with instructions for models, part of the program by [`skills!`](macro@skills) or read at run time |
+//! | `ship` | | the `manifest` and `bundle` commands, and edits to configuration files that preserve comments; for use on the author's machine |
+//! | `skills` | | skills: folders with instructions for models, which are included in the program with [`skills!`](macro@skills) or read at run time |
 //! | `telemetry` | | a span and metrics for each request |
 //! | `testing` | | a client for testing servers |
 //! | `chrono`, `decimal`, `jiff`, `url`, `uuid` | | the types of these crates (`rust_decimal` for `decimal`) as arguments and results |
 //! | `duration` | | `values::HumanDuration`, lengths of time such as `1h 30m` |
 //!
-//! Without any features, a server supports only standard input/output and custom streams. It still writes warnings and
-//! errors to standard error, unless the program has set up a `tracing` subscriber.
+//! Without any features, a server supports only standard input/output and custom streams. The server still writes
+//! warnings and errors to standard error, unless the program has set up a `tracing` subscriber.
 
 #![forbid(unsafe_code)]
-// docs.rs builds with `docsrs` and a nightly compiler: each item then shows the feature that it needs.
+// docs.rs builds with `docsrs` and a nightly compiler, so each item shows the feature that it requires.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "auth")]
@@ -94,6 +94,7 @@ mod random;
 mod rate;
 mod registry;
 mod server;
+mod spill;
 mod stores;
 mod telemetry;
 #[cfg(feature = "testing")]
@@ -138,7 +139,7 @@ pub use server::{Cacheable, Server};
 pub use transport::{Transport, shutdown_signal};
 pub use types::SamplingRequest;
 
-/// MCP Apps: pages that hosts show next to tools' results, using the extension `io.modelcontextprotocol/ui`.
+/// MCP Apps: pages that hosts display next to tool results, using the extension `io.modelcontextprotocol/ui`.
 pub mod apps {
     pub use crate::extension::apps::{App, MIME_TYPE};
 }
@@ -153,8 +154,10 @@ pub mod backend {
     #[cfg(feature = "testing")]
     pub use crate::stores::check_task_store;
     pub use crate::stores::{
-        MemoryTaskStore, NewTask, NotificationRelay, RelayedTexts, StoredTask, TaskChange,
-        TaskChanged, TaskClaim, TaskCreation, TaskId, TaskOutcome, TaskPage, TaskStatus, TaskStore,
+        InstanceRelay, KeptResult, MemoryInstanceRelay, MemoryResultStore, MemoryTaskStore,
+        NewTask, NotificationRelay, RelayedTexts, ResultId, ResultStore, StoredTask, TaskChange,
+        TaskChanged, TaskClaim, TaskCreation, TaskDetails, TaskId, TaskOutcome, TaskPage,
+        TaskStatus, TaskStep, TaskStore,
     };
 }
 
@@ -186,7 +189,7 @@ pub mod listing {
     pub use crate::handler::listing::{ListCursor, Page};
 }
 
-/// Steps that run only once per call, even if the handler runs again.
+/// Steps that run only once in a call, even if the handler runs again.
 pub mod once {
     #[cfg(feature = "testing")]
     pub use crate::context::check_once_store;
@@ -262,7 +265,7 @@ pub mod trace {
     pub use crate::telemetry::TraceContext;
 }
 
-/// Types for values for which JSON has no type.
+/// Types for values without a dedicated JSON type.
 pub mod values {
     pub use crate::handler::values::Base64;
     #[cfg(feature = "duration")]

@@ -2,7 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks a mutex, even if a thread panicked while holding it: a panic during one request must not fail all later ones.
+/// Locks a mutex, even if a thread panicked while holding it: a panic during one request must not make all later
+/// requests fail.
 #[inline]
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,9 +1,9 @@
 //! The attributes and their documentation, together with the functions of the same names that select annotated
 //! functions.
 //!
-//! The attribute `tool` is a macro and the function `tool` is a value, so one import brings both into scope.
+//! The `tool` attribute is a macro and the `tool` function is a value, so a single import brings both into scope.
 
-/// Turns a function into a tool that models can call. To select a tool, call the function `tool`, as in `tool(add)`.
+/// Turns a function into a tool that models can call. To select a tool, call the `tool` function, as in `tool(add)`.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -40,6 +40,7 @@
 /// | `read_only` | flag | unspecified | the tool does not change any data | `annotations.readOnlyHint` |
 /// | `destructive` | flag | unspecified, which clients treat as true | the tool may delete or overwrite data | `annotations.destructiveHint` |
 /// | `idempotent` | flag | unspecified | repeated calls have no further effect | `annotations.idempotentHint` |
+/// | `idempotent_by` | names of arguments: `"order_id"`, `"shop, order_id"` | none | a call with the same values for these arguments does not run again, but gets the result of the first one ([Retries](crate::guide::retries)); arguments that are missing or `null` do not count | `annotations.idempotentHint`, unless `idempotent` says otherwise |
 /// | `open_world` | flag | unspecified, which clients treat as true | the tool interacts with the world outside the server | `annotations.openWorldHint` |
 /// | `icons` | `["https://…", icon(src = "…", mime_type = "…", sizes = "48x48 any", theme = "dark")]` | none | icons for user interfaces, each given as an `https:` or `data:` URI | `icons` |
 /// | `meta` | an expression of type `serde_json::Value`, an object | none | additional metadata | `_meta` |
@@ -50,7 +51,8 @@
 /// | `timeout` | `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or a constant of type `Duration` | the server's | maximum duration of a call | an error if exceeded |
 /// | `rate` | `"10/min"`, `"5/s burst 20"`, `"100/h per caller"` | none | maximum rate of calls | an error if exceeded |
 /// | `concurrency` | whole number, or a constant of type `usize` | none | maximum number of concurrent calls; others wait | an error if too many are waiting |
-/// | `max_output` | `"512B"`, `"256KB"`, `"64KiB"`, `"1MB"`, `"1MiB"`, or a constant of type `usize` | the server's | maximum size of a result | an error if exceeded |
+/// | `max_output` | `"512B"`, `"256KB"`, `"64KiB"`, `"1MB"`, `"1MiB"`, `"500 tokens"`, `"6k tokens"` (four bytes each), or a constant of type `usize` | the server's | maximum size of a result | an error if exceeded |
+/// | `spill` | flag; needs a `max_output` of at least 2,000 bytes | no | a larger result is kept for a while, and the model reads it in parts with the `read_result` tool | no `outputSchema`; the first part and a `resource_link` |
 /// | `requires` | any of `sampling`, `sampling_tools`, `elicitation`, `elicitation_url`, `roots` | nothing | features that the client must support | an error if any is missing |
 /// | `text` | `"compact"`, `"none"` or `"table"` | `"compact"` | the text of a result that is `Json<T>`: its JSON, nothing (except for clients before 2025-06-18, which read nothing else), or a Markdown table of its rows | the text in `content` |
 /// | `app` | the path of a type with [`#[app]`](macro@app) | none | the page that shows the results | `_meta.ui.resourceUri` |
@@ -66,9 +68,9 @@
 ///
 /// # Parameters
 ///
-/// The doc comment of a parameter becomes the description of the argument. `#[arg(…)]` accepts additional options.
-/// Constraints appear in the schema and, except for `format`, are enforced. The types in the schema are also enforced
-/// where the Rust type accepts more than its schema allows.
+/// A parameter's doc comment becomes the argument's description. `#[arg(…)]` accepts additional options. Constraints
+/// appear in the schema and, except for `format`, are enforced. The types in the schema are also enforced if the Rust
+/// type accepts more than its schema allows.
 ///
 /// | Option | Value | Meaning | In the schema |
 /// |---|---|---|---|
@@ -87,15 +89,15 @@
 ///
 /// # Access
 ///
-/// A tool with `scopes` is omitted from the lists sent to callers who lack any of them. If such a caller calls it
-/// anyway, the call is rejected before any of the tool's code runs. The error names all required scopes so that the
-/// client can request them; over HTTP, the response has status 403 and a challenge. The tool appears not to exist to
-/// callers rejected by the `visible_if` function. This function runs for every list request and every call, so it must
-/// not block. If it panics, the caller is rejected.
+/// A tool with `scopes` is omitted from the lists sent to callers who lack any of those scopes. If such a caller calls
+/// it anyway, the call is rejected before any of the tool's code runs. The error names all required scopes so that the
+/// client can request them; over HTTP, the response has status 403 and a challenge. To callers rejected by the
+/// `visible_if` function, the tool appears not to exist. This function runs for every list request and every call, so
+/// it must not block. If it panics, the caller is rejected.
 ///
-/// Scopes are granted through credentials. They do not apply over standard input and output or within the same process:
-/// see [`Caller`](crate::Caller). Caches never share caller-dependent lists or results between users, regardless of
-/// `cache`.
+/// Scopes are granted through credentials. Scopes do not apply over standard input and output or within the same
+/// process: see [`Caller`](crate::Caller). Caches never share caller-dependent lists or results between users,
+/// regardless of `cache`.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -118,7 +120,7 @@
 ///
 /// # Mistakes
 ///
-/// Mistakes are reported at compile time where possible, and all of them in a single run:
+/// Where possible, mistakes are reported at compile time, all of them in a single run:
 ///
 /// ```compile_fail
 /// # use mcp_runtime::prelude::*;
@@ -133,7 +135,7 @@
 pub use mcp_macros::tool;
 
 /// Turns a function into a prompt: a set of messages with which a user can start a conversation. To select a prompt,
-/// call the function `prompt`, as in `prompt(code_review)`.
+/// call the `prompt` function, as in `prompt(code_review)`.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -178,8 +180,8 @@ pub use mcp_macros::tool;
 #[doc(inline)]
 pub use mcp_macros::prompt;
 
-/// Turns a function into a resource that clients read at a fixed URI. To select a resource, call the function
-/// `resource`, as in `resource(config)`.
+/// Turns a function into a resource that clients read at a fixed URI. To select a resource, call the `resource`
+/// function, as in `resource(config)`.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -191,7 +193,8 @@ pub use mcp_macros::prompt;
 /// }
 /// ```
 ///
-/// All parameters are injected, because a resource has no arguments. The URI must come first, followed by any options:
+/// All parameters are injected, because resources do not have arguments. The URI must come first, followed by any
+/// options:
 ///
 /// | Option | Value | Default | Meaning | On the wire |
 /// |---|---|---|---|---|
@@ -217,7 +220,7 @@ pub use mcp_macros::prompt;
 pub use mcp_macros::resource;
 
 /// Turns a function into a resource template. The function reads every resource whose URI matches the template. To
-/// select a template, call the function `resource_template`, as in `resource_template(note)`.
+/// select a template, call the `resource_template` function, as in `resource_template(note)`.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -233,25 +236,25 @@ pub use mcp_macros::resource;
 /// ```
 ///
 /// Each variable in the template needs an argument with the same name, and vice versa; injected parameters do not
-/// count. Templates follow RFC 6570 up to level 3, plus the modifier `*`. `{id:3}` is rejected because the truncated
+/// count. Templates follow RFC 6570 up to level 3, plus the `*` modifier. `{id:3}` is rejected because the truncated
 /// part of the value cannot be restored.
 ///
 /// A list parameter needs a variable with `*`: `{ids*}` matches `1,2`, `{/path*}` matches `/a/b`, and `{?tags*}`
-/// matches `?tags=a&tags=b`. A string parameter receives the whole text matched by such a variable.
+/// matches `?tags=a&tags=b`. A string parameter receives the entire text matched by such a variable.
 ///
 /// A URI does not match if one of its variables contains NUL, has `..` as a whole segment, or begins with `/`, `\` or a
 /// drive letter such as `C:`. This applies to every kind of expression and every encoding, because such a value would
-/// lead out of the directory that it is joined to. Dots inside a segment, as in `v1..2`, are allowed. A parameter with
+/// lead out of the directory to which it is joined. Dots inside a segment, as in `v1..2`, are allowed. A parameter with
 /// `#[arg(any_path)]` accepts these values as well; the function must then validate them before using them as paths.
 /// Source: revision 2026-07-28, server/resources, "Security Considerations".
 ///
-/// The options are the same as for [`resource`](macro@resource), except that there is no `size` and that `list` takes
+/// The options are the same as for [`resource`](macro@resource), except that `size` is not available and `list` takes
 /// the path of a function that returns the matching resources for `resources/list`. All parameters of that function are
 /// injected.
 ///
 /// ```compile_fail
 /// # use mcp_runtime::prelude::*;
-/// #[resource_template("notes:///{id}")] // URI template variable `id` has no parameter of that name; this function has `key`
+/// #[resource_template("notes:///{id}")] // URI template variable `id` has no parameter with that name; this function has `key`
 /// fn note(key: String) -> String {
 ///     key
 /// }
@@ -262,7 +265,7 @@ pub use mcp_macros::resource;
 pub use mcp_macros::resource_template;
 
 /// Turns a function into a completer, which suggests values for an argument while the user types. To select a
-/// completer, call the function `completer`, as in `completer(frameworks)`.
+/// completer, call the `completer` function, as in `completer(frameworks)`.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -333,8 +336,8 @@ pub use mcp_macros::completer;
 #[doc(inline)]
 pub use mcp_macros::server;
 
-/// Makes `main` asynchronous. The runtime has one worker per core, but at least two, so that one worker can still
-/// respond while a handler is blocking another.
+/// Makes `main` asynchronous. The runtime has one worker per core, but at least two workers, so that one of them can
+/// still respond while a handler is blocking another.
 ///
 /// ```no_run
 /// #[mcp_runtime::main]
@@ -343,7 +346,7 @@ pub use mcp_macros::server;
 /// }
 /// ```
 ///
-/// Requires the feature `main`, which is on by default. `#[tokio::main]` works as well.
+/// Requires the `main` feature, which is enabled by default. `#[tokio::main]` works as well.
 ///
 /// | Option | Value | Meaning |
 /// |---|---|---|
@@ -387,8 +390,8 @@ pub use mcp_macros::main;
 /// ```
 ///
 /// Forms are flat. A field is a string, a number, a `bool`, an enum that derives `Elicit`, a `Vec` of such an enum, or
-/// an `Option` of one of these. The user may leave optional fields empty. The doc comment of a field is its
-/// description; the doc comment of a variant is the title of the choice. No other derive is needed.
+/// an `Option` of one of these. The user may leave optional fields empty. A field's doc comment is its description; a
+/// variant's doc comment is the choice's title. No other derive is needed.
 ///
 /// | Field option | Value | Meaning | On the wire |
 /// |---|---|---|---|
@@ -439,9 +442,9 @@ pub use mcp_macros::Elicit;
 ///
 /// | Option | Meaning |
 /// |---|---|
-/// | `input` | the type is only received, so `Serialize` is not derived |
-/// | `output` | the type is only sent, so `Deserialize` is not derived |
-/// | `allow_unknown_fields` | unknown fields are ignored, for example because the type is also read from files that other programs write |
+/// | `input` | values of the type are only received, so `Serialize` is not derived |
+/// | `output` | values of the type are only sent, so `Deserialize` is not derived |
+/// | `allow_unknown_fields` | unknown fields are ignored, for example because the type is also read from files written by other programs |
 /// | `crate = path` | the path of the runtime crate; default `::mcp_runtime` |
 #[doc(inline)]
 pub use mcp_macros::data;
@@ -478,8 +481,9 @@ pub use mcp_macros::data;
 /// }
 /// ```
 ///
-/// In an enum, `#[expose]` on some of the variants marks only these; the other variants' messages stay hidden. This
-/// includes variants that pass on another error, such as those with `#[error(transparent)]` of `thiserror`:
+/// In an enum, `#[expose]` on some of the variants marks only those variants; the other variants' messages remain
+/// hidden. This includes variants that pass on another error, such as those with `thiserror`'s
+/// `#[error(transparent)]`:
 ///
 /// ```
 /// # #[derive(Debug)] struct Refused;
@@ -498,8 +502,8 @@ pub use mcp_macros::data;
 /// # impl std::error::Error for StoreError {}
 /// ```
 ///
-/// If an unmarked error wraps a marked one ([`source`](std::error::Error::source)), the model reads the inner error's
-/// message. The messages of all other errors stay hidden unless `.expose()` is called where they occur. The type must
+/// If an unmarked error wraps a marked error ([`source`](std::error::Error::source)), the model reads the inner error's
+/// message. The messages of all other errors remain hidden unless `.expose()` is called where they occur. The type must
 /// implement `std::error::Error`, either manually or through any derive, and must not be generic.
 ///
 /// | Option | Meaning |
@@ -519,10 +523,10 @@ pub use mcp_macros::expose;
 /// ```
 ///
 /// The skills are read and checked when the program is compiled. Every mistake is a compile error that names the file.
-/// The program contains the files' bytes and their digests, so nothing is read at run time.
+/// The program contains the files' bytes and their digests, so no files are read at run time.
 ///
-/// The program is recompiled when a file changes or disappears. It is recompiled when a file is added only if the
-/// package has a build script with this line:
+/// The program is recompiled when a file changes or disappears. When a file is added, the program is recompiled only if
+/// the package has a build script with this line:
 ///
 /// ```
 /// println!("cargo::rerun-if-changed=skills");
@@ -535,12 +539,12 @@ pub use mcp_macros::expose;
 /// |---|---|
 /// | `crate = path` | the path of the runtime crate; default `::mcp_runtime` |
 ///
-/// Limits: 512 files and 16 MiB for each skill. Hidden files are left out.
+/// Limits: 512 files and 16 MiB for each skill. Hidden files are omitted.
 #[doc(inline)]
 #[cfg(feature = "skills")]
 pub use mcp_macros::skills;
 
-/// Embeds a page that hosts show next to tools' results, using the extension `io.modelcontextprotocol/ui` (MCP Apps).
+/// Embeds a page that hosts display next to tool results, using the extension `io.modelcontextprotocol/ui` (MCP Apps).
 ///
 /// ```ignore
 /// use mcp_runtime::prelude::*;
@@ -556,7 +560,7 @@ pub use mcp_macros::skills;
 /// }
 /// ```
 ///
-/// The path is relative to the folder of the package's `Cargo.toml`. The page becomes part of the program, which is
+/// The path is relative to the directory of the package's `Cargo.toml`. The page becomes part of the program, which is
 /// recompiled when the file changes. It is an error if the file does not exist, is not UTF-8, or is larger than 4 MiB.
 /// A script element `<script src="mcp-app.js"></script>` is replaced with a script that defines `mcpApp`, through which
 /// the page communicates with its host. The guide's page about apps describes its functions.
@@ -581,7 +585,7 @@ pub use mcp_macros::skills;
 /// | `frame_domains` | nested frames |
 /// | `base_uri_domains` | the base of the page's links |
 ///
-/// A page is served whenever a tool that names it is.
+/// A page is served whenever a tool that names it is served.
 ///
 /// Source: the extension `io.modelcontextprotocol/ui`, version 2026-01-26.
 #[doc(inline)]

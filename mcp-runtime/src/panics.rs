@@ -16,7 +16,7 @@ fn panic_message(panic: Box<dyn Any + Send>) -> String {
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     let text = text.unwrap_or("a value that is not a string").to_owned();
     if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
-        // This could continue forever, so the second payload, which is small, is leaked.
+        // This could go on forever, so the second payload, which is small, is leaked.
         std::mem::forget(again);
     }
     text

@@ -1,7 +1,7 @@
 //! Common imports for servers: `use mcp_runtime::prelude::*;`.
 //!
-//! It does not include the derive macros from serde and schemars. They work only in programs that depend on these
-//! crates, and such programs can import them directly. [`#[data]`](crate::data) works in any program.
+//! The prelude does not include the derive macros from serde and schemars. These macros work only in programs that
+//! depend on those crates, and such programs can import them directly. [`#[data]`](crate::data) works in any program.
 
 pub use serde_json::json;
 

@@ -1,5 +1,8 @@
 //! Unpredictable bytes from the operating system.
 
+use std::fmt;
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
@@ -9,8 +12,8 @@ pub(crate) use getrandom::fill;
 ///
 /// # Panics
 ///
-/// Panics if the operating system cannot provide random bytes. Only the handler or request that needs them fails; the
-/// server continues.
+/// Panics if the operating system cannot provide random bytes. Only the handler or request that needs the bytes fails;
+/// the server continues.
 pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     if let Err(error) = fill(&mut bytes) {
@@ -21,7 +24,46 @@ pub(crate) fn random<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// Returns an id of `N` random bytes, as URL-safe base64.
+/// A random id with 192 bits, as 32 characters of URL-safe base64, for types that add its meaning. It does not begin
+/// with a hyphen, because on a command line it would be read as an option.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct RandomId(Arc<str>);
+
+impl RandomId {
+    /// Number of random bytes.
+    const BYTES: usize = 24;
+    /// Number of characters.
+    const CHARACTERS: usize = Self::BYTES / 3 * 4;
+
+    pub(crate) fn new() -> Self {
+        loop {
+            let id = random_id::<{ Self::BYTES }>();
+            if !id.starts_with('-') {
+                return Self(id.into());
+            }
+        }
+    }
+
+    /// Parses an id. Returns `None` if the text cannot be an id.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let is_valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        (text.len() == Self::CHARACTERS && text.chars().all(is_valid)).then(|| Self(text.into()))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Shows only the first characters, because whoever knows the id of something that belongs to an anonymous caller can
+/// use it.
+impl fmt::Debug for RandomId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}…", self.0.get(..6).unwrap_or_default())
+    }
+}
+
+/// Returns an id made of `N` random bytes, encoded as URL-safe base64.
 pub(crate) fn random_id<const N: usize>() -> String {
     URL_SAFE_NO_PAD.encode(random::<N>())
 }
@@ -35,5 +77,14 @@ mod tests {
         // The probability that this fails by chance is 1 in 2^122.
         assert!(random::<1_024>().chunks(16).all(|chunk| chunk != [0; 16]));
         assert_ne!(random_id::<16>(), random_id::<16>());
+    }
+
+    #[test]
+    fn no_id_reads_as_an_option_on_a_command_line() {
+        for _ in 0..2_000 {
+            let id = RandomId::new();
+            assert!(!id.as_str().starts_with('-'), "{}", id.as_str());
+            assert_eq!(RandomId::parse(id.as_str()), Some(id));
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Rate limits, implemented as token buckets. A limit has one bucket shared by all callers or one for each caller.
 //!
-//! A bucket is stored as the time at which it will be full again. A full bucket therefore needs no entry and is
-//! discarded. `mcp_schema::rules` has the syntax of rates; `dispatch` identifies callers.
+//! A bucket is stored as the time at which it will be full again. A full bucket therefore does not need an entry and is
+//! discarded. `mcp_schema::rules` defines the syntax of rates; `dispatch` identifies callers.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
@@ -15,9 +15,9 @@ use crate::lock::lock;
 /// A number of tokens per time span and a burst size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rate {
-    /// Time that it takes to refill one token.
+    /// Time required to refill one token.
     interval: Duration,
-    /// Maximum lead over the refill rate: the time that it takes to refill all but one of a burst's tokens.
+    /// Maximum lead over the refill rate: the time required to refill all but one of a burst's tokens.
     slack: Duration,
     per_caller: bool,
 }
@@ -39,7 +39,7 @@ impl Rate {
         Ok(if per_caller { rate.per_caller() } else { rate })
     }
 
-    /// Creates a rate of `count` per `span`, with bursts of `burst`. A zero is treated as one.
+    /// Creates a rate of `count` per `span`, with bursts of `burst`. Zeros are treated as ones.
     pub(crate) const fn new(count: u32, span: Duration, burst: u32) -> Self {
         let count = if count == 0 { 1 } else { count };
         let burst = if burst == 0 { 1 } else { burst };
@@ -132,8 +132,8 @@ impl RateLimiter {
         self.rate.take_token(full, now).map(|_| ())
     }
 
-    /// Takes a token. The error contains the time to wait. Up to `max` callers get their own bucket; all others share
-    /// one.
+    /// Takes a token. The error contains the time to wait. Up to `max` callers have their own bucket; all other callers
+    /// share one.
     pub(crate) fn take_token(&self, caller: u64, max: usize, now: Instant) -> Result<(), Duration> {
         let caller = self.bucket_key(caller);
         let taken = &mut *self.lock_usage();
@@ -162,7 +162,7 @@ impl RateLimiter {
 }
 
 impl RateUsage {
-    /// Discards full buckets, but at most once per `SWEEP`, so that calls do not repeatedly iterate over all buckets
+    /// Discards full buckets, but at most once every `SWEEP`, so that calls do not repeatedly iterate over all buckets
     /// when there are many anonymous callers.
     fn discard_full_buckets(&mut self, now: Instant) {
         let is_due = |swept| now.saturating_duration_since(swept) >= SWEEP;

@@ -1,6 +1,6 @@
 //! JSON Schema and URI templates, independent of the Model Context Protocol: schema generation from Rust types,
 //! validation that explains each problem, suggestions for misspelled names, URI matching, and rules for the strings in
-//! definitions. Without the feature `schemas`, the crate contains only the rules and suggestions that the macros need.
+//! definitions. Without the `schemas` feature, the crate contains only the rules and suggestions that the macros need.
 //!
 //! This crate is an internal part of `mcp-runtime` and has no stable API. Depend on `mcp-runtime` instead, which
 //! re-exports everything that users need.

@@ -53,7 +53,7 @@ pub fn allows(schema: &Value, kind: &str) -> bool {
 }
 
 /// Returns the completion candidates that a schema implies: the values of an `enum`, a `const` or a `bool`, including
-/// values in the branches of a choice.
+/// those in the branches of a choice.
 #[must_use]
 pub fn candidates(schema: &Value) -> Vec<String> {
     let mut values = Vec::new();

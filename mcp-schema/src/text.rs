@@ -5,9 +5,9 @@ use serde_json::Value;
 /// Converts text to a value of the type that a schema requires.
 ///
 /// If the schema allows a string, the text is used unchanged. Booleans can be written as `true`, `yes`, `y`, `on`, `1`
-/// or their opposites in upper or lower case, the items of a list can be separated by commas, and all other values are
-/// written as JSON. Text that does not have the required form is returned as a string, so that the validator can
-/// explain the mistake.
+/// or their opposites, in upper or lower case; list items can be separated by commas; and all other values are written
+/// as JSON. Text that does not have the required form is returned as a string, so that the validator can explain the
+/// mistake.
 #[must_use]
 pub fn read_text(schema: &Value, text: &str) -> Value {
     let is = |kind: &str| schema["type"] == kind;

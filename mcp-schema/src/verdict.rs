@@ -1,4 +1,4 @@
-//! The outcome of checking a rule, with a message that a `const fn` can build.
+//! The outcome of checking a rule. The message can be built by a `const fn`.
 
 /// The outcome of checking a rule: either the rule is satisfied, or a message describes the problem.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +61,7 @@ impl RuleVerdict {
         verdict
     }
 
-    /// Appends text, truncated at a character boundary if it does not fit.
+    /// Appends text, truncating it at a character boundary if it does not fit.
     #[must_use]
     pub const fn with(mut self, text: &str) -> Self {
         let bytes = text.as_bytes();
@@ -113,7 +113,7 @@ pub const fn check(verdict: &RuleVerdict) {
     assert!(verdict.holds, "{}", verdict.text());
 }
 
-/// Returns the UTF-8 length of the character that starts with this byte.
+/// Returns the length of the UTF-8 character that starts with this byte.
 pub(crate) const fn character_length(first: u8) -> usize {
     match first {
         0..0xC0 => 1,

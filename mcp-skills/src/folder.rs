@@ -8,20 +8,20 @@ use crate::name::join;
 use crate::problem::SkillProblem;
 use crate::skill::{MAX_BYTES, MAX_FILES, SKILL_FILE, SkillFiles};
 
-/// Maximum nesting depth of directories, counting the directories above a skill and inside it.
+/// Maximum nesting depth of directories, counting the directories above and inside a skill.
 const MAX_DEPTH: usize = 16;
 
 /// The skills in a folder.
 #[derive(Debug, Default)]
 pub struct FoundSkills {
-    /// The skills that could be read, sorted by path. They have not been checked.
+    /// The skills that could be read, sorted by path. These skills have not been checked.
     pub skills: Vec<SkillFiles>,
-    /// The files and directories that could not be read, or that belong to no skill.
+    /// The files and directories that could not be read or do not belong to any skill.
     pub problems: Vec<SkillProblem>,
 }
 
-/// Reads all skills below a folder. Each directory with a `SKILL.md` is a skill; other directories group skills. Hidden
-/// files and directories are skipped.
+/// Reads all skills in a folder and its subfolders. Each directory with a `SKILL.md` is a skill; other directories
+/// group skills. Hidden files and directories are skipped.
 ///
 /// `shown` is the path of the folder as authors see it in problems.
 #[must_use]
@@ -88,9 +88,10 @@ struct Directory {
     on_disk: PathBuf,
     /// The path as authors see it.
     shown: String,
-    /// The path relative to the folder of skills or, while a skill's files are being read, relative to the skill.
+    /// The path relative to the folder that contains the skills or, while a skill's files are being read, relative to
+    /// the skill.
     relative: String,
-    /// The number of directories above it in the folder.
+    /// The number of directories above this directory in the folder.
     depth: usize,
 }
 
@@ -113,7 +114,9 @@ impl Directory {
     fn entries(&self) -> Result<Vec<Entry>, SkillProblem> {
         let fail = |text: String| SkillProblem::new(&self.shown, text);
         if self.depth > MAX_DEPTH {
-            return Err(fail(format!("directories are more than {MAX_DEPTH} deep")));
+            return Err(fail(format!(
+                "directories are nested more than {MAX_DEPTH} levels deep"
+            )));
         }
         let unreadable = |error: std::io::Error| fail(error.to_string());
         let mut entries = Vec::new();
@@ -150,7 +153,8 @@ struct Entry {
 }
 
 impl Entry {
-    /// Returns `true` for the file that makes its directory a skill. Names are compared exactly on every file system.
+    /// Returns `true` if this is the file that makes its directory a skill. Names are compared exactly on every file
+    /// system.
     fn is_skill_file(&self) -> bool {
         self.name == SKILL_FILE && !self.is_directory
     }
@@ -284,7 +288,7 @@ mod tests {
             "`s/a`: this directory has no `SKILL.md`".to_owned(),
             "`s/b/c`: this directory has no `SKILL.md`".to_owned(),
             "`s/d/skill.md`: this file must be named `SKILL.md`".to_owned(),
-            format!("`s/{deep}`: directories are more than 16 deep"),
+            format!("`s/{deep}`: directories are nested more than 16 levels deep"),
         ];
         assert_eq!(scratch.read(), (vec![], expected));
         scratch.write("SKILL.md", "");

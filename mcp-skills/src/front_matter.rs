@@ -31,7 +31,7 @@ pub fn read(text: &str) -> Result<Map<String, Value>, Vec<String>> {
     match string(&members, "description") {
         Ok(text) if text.trim().is_empty() || text.chars().count() > MAX_DESCRIPTION => {
             problems.push(format!(
-                "`description` must have 1 to {MAX_DESCRIPTION} characters"
+                "`description` must be 1 to {MAX_DESCRIPTION} characters long"
             ));
         }
         Ok(_) => {}
@@ -46,7 +46,7 @@ pub fn read(text: &str) -> Result<Map<String, Value>, Vec<String>> {
 
 fn parse(text: &str) -> Result<Map<String, Value>, String> {
     let yaml = between_markers(text)
-        .ok_or("it does not start with front matter between two lines of `---`")?;
+        .ok_or("it does not start with front matter between two `---` lines")?;
     if yaml.len() > MAX_BYTES {
         return Err(format!("the front matter is longer than {MAX_BYTES} bytes"));
     }
@@ -74,7 +74,7 @@ fn not_yaml(error: &serde_saphyr::Error) -> String {
     }
     if matches!(cause, Error::Budget { .. }) {
         return format!(
-            "the front matter has more than {MAX_VALUES} values or {MAX_ANCHORS} anchors, or more than {MAX_DEPTH} levels"
+            "the front matter contains more than {MAX_VALUES} values, {MAX_ANCHORS} anchors or {MAX_DEPTH} levels"
         );
     }
     let error = error.to_string();
@@ -93,7 +93,7 @@ fn string<'m>(members: &'m Map<String, Value>, name: &str) -> Result<&'m str, St
 }
 
 /// Returns the text between the first line, which must be `---`, and the next such line. The returned text begins with
-/// the line break after the first line, so that its line numbers are the same as in the file.
+/// the line break after the first line so that its line numbers match those in the file.
 fn between_markers(text: &str) -> Option<&str> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let rest = text.strip_prefix("---")?;
@@ -145,16 +145,16 @@ mod tests {
             ("description: a", "no `name`"),
             ("name: 1\ndescription: a", "`name` must be a string"),
             ("name: A\ndescription: a", "name `A`"),
-            ("name: a\ndescription: ''", "must have 1 to 1024"),
+            ("name: a\ndescription: ''", "must be 1 to 1024"),
             (
                 &*format!("name: a\ndescription: {long}"),
-                "must have 1 to 1024",
+                "must be 1 to 1024",
             ),
             ("- a", "not a mapping"),
             ("a: [", "not valid YAML: line 2 column 4: "),
             ("a: 1\na: 2", "not valid YAML"),
-            (&*bomb, "more than 4096 values or 64 anchors"),
-            (&*deep, "or more than 32 levels"),
+            (&*bomb, "more than 4096 values, 64 anchors"),
+            (&*deep, "or 32 levels"),
             (
                 &*format!("a: {}", "x".repeat(64 << 10)),
                 "longer than 65536",

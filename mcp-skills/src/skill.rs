@@ -1,4 +1,4 @@
-//! The files of a skill, and the rules for them.
+//! A skill's files, and the rules for them.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub const MAX_BYTES: u64 = 16 << 20;
 /// The files in a skill that has not been checked yet.
 #[derive(Clone, Debug)]
 pub struct SkillFiles {
-    /// The path of the skill, consisting of any directories that group skills and the name of the skill.
+    /// The path of the skill, which consists of any directories that group skills and the name of the skill.
     pub path: String,
     /// The files, keyed by their path relative to the skill.
     pub files: BTreeMap<String, Bytes>,
@@ -36,12 +36,12 @@ pub struct CheckedSkill {
     /// The front matter from `SKILL.md`, with a valid name and description.
     pub front_matter: Map<String, Value>,
     /// The files, sorted by path.
-    pub files: Vec<CheckedFile>,
+    pub files: Vec<CheckedSkillFile>,
 }
 
 /// A file in a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckedFile {
+pub struct CheckedSkillFile {
     /// The path relative to the skill.
     pub path: String,
     /// The bytes.
@@ -81,11 +81,14 @@ impl SkillFiles {
         if !problems.is_empty() {
             return Err(problems);
         }
-        let files = self.files.into_iter().map(|(path, contents)| CheckedFile {
-            digest: digest(&contents),
-            path,
-            contents,
-        });
+        let files = self
+            .files
+            .into_iter()
+            .map(|(path, contents)| CheckedSkillFile {
+                digest: digest(&contents),
+                path,
+                contents,
+            });
         Ok(CheckedSkill {
             path: self.path,
             front_matter,
@@ -123,12 +126,12 @@ impl SkillFiles {
         }
     }
 
-    /// Reads the front matter and compares the name in it with the name of the directory.
+    /// Reads the front matter and compares its name with the name of the directory.
     fn front_matter(&self, problems: &mut Vec<SkillProblem>) -> Map<String, Value> {
         let at = join(&self.shown, SKILL_FILE);
         let mut push = |problem: String| problems.push(SkillProblem::new(&at, problem));
         let Some(contents) = self.files.get(SKILL_FILE) else {
-            push("the skill does not have this file".to_owned());
+            push("the skill does not contain this file".to_owned());
             return Map::new();
         };
         let Ok(text) = std::str::from_utf8(contents) else {
@@ -233,7 +236,7 @@ mod tests {
         );
         assert_eq!(
             problems(SkillFiles::new("a")),
-            ["`a/SKILL.md`: the skill does not have this file"]
+            ["`a/SKILL.md`: the skill does not contain this file"]
         );
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rusqlite::ErrorCode;
 
-/// An error from the store. Its message says what to do and names the file if it could not be opened.
+/// An error from the store. The message says what to do and names the file if it could not be opened.
 #[derive(Clone, Debug)]
 pub struct SqliteError(Arc<str>);
 
@@ -35,7 +35,7 @@ fn words(error: &rusqlite::Error) -> String {
     let advice = match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => "the file is not an SQLite database",
         Some(ErrorCode::DatabaseCorrupt) => "the database is damaged; restore it or move it away",
-        Some(ErrorCode::ReadOnly) => "the file or its folder cannot be written",
+        Some(ErrorCode::ReadOnly) => "the file or its folder is not writable",
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             "the file cannot be opened; its folder must exist and be writable"
         }

@@ -1,4 +1,4 @@
-//! Stores the events in sessions' streams in the file.
+//! Stores the events on sessions' streams in the file.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::error::SqliteError;
 use crate::row::{length, whole};
 use crate::writer::{milliseconds, now};
 
-/// A stream as a row. Its entries have positions from `first` up to but excluding `next`.
+/// A stream as a row. Its entries have positions from `first` up to, but not including, `next`.
 struct Stream {
     number: i64,
     first: i64,
@@ -64,7 +64,7 @@ impl EventStore for Sqlite {
     }
 }
 
-/// Appends an entry. Returns `false` if it does not follow the previous one.
+/// Appends an entry. Returns `false` if it does not follow the previous entry.
 fn append(
     db: &Connection,
     session: &str,
@@ -97,7 +97,7 @@ fn append(
         length(limits.max_replay_events).max(2),
         length(limits.max_replay_bytes),
     );
-    // The last entry is kept, whatever its size.
+    // The last entry is kept regardless of its size.
     while kept.next - kept.first > 1
         && (kept.next - kept.first > max_entries || kept.bytes > max_bytes)
     {
@@ -137,7 +137,8 @@ fn create(db: &Connection, session: &str, stream: i64, position: i64) -> Result<
     })
 }
 
-/// Drops a session's ended streams, oldest first, until it no longer exceeds the maximum number of streams or bytes.
+/// Drops a session's ended streams, oldest first, until the session no longer exceeds the maximum number of streams or
+/// bytes.
 fn make_room(db: &Connection, session: &str, (max_streams, max_bytes): (i64, i64)) -> Result<()> {
     loop {
         let sql = "SELECT count(*), coalesce(sum(bytes), 0) FROM streams WHERE session = ?1";

@@ -4,7 +4,9 @@ mod error;
 #[cfg(feature = "http")]
 mod events;
 mod once;
+mod operators;
 mod options;
+mod results;
 mod row;
 mod schema;
 #[cfg(feature = "http")]
@@ -13,6 +15,7 @@ mod statements;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod usage;
 mod writer;
 
 use std::fmt;
@@ -30,8 +33,8 @@ use crate::writer::Writer;
 /// group.
 const GROUPS: usize = 256;
 
-/// Stores all data that outlives a request in an SQLite file: tasks, the results of `once`, legacy sessions (feature
-/// `http`) and the events in their streams. Cheap to clone.
+/// Stores all data that outlives a request in an SQLite file: tasks, the results of `once`, large results, legacy
+/// sessions (with the `http` feature) and the events on their streams. Cheap to clone.
 ///
 /// ```no_run
 /// use mcp_runtime::prelude::*;
@@ -42,15 +45,15 @@ const GROUPS: usize = 256;
 /// # Ok(()) }
 /// ```
 ///
-/// Several processes on one machine can share the file, and each process continues the tasks of other processes that
-/// have died. The file must be on a local disk, because SQLite's write-ahead log does not work over a network.
+/// Several processes on the same machine can share the file, and each process continues the tasks of other processes
+/// that have died. The file must be on a local disk, because SQLite's write-ahead log does not work over a network.
 ///
 /// The data survives the death of the process. After a power cut, the most recent data may be missing unless
-/// [`SqliteOptions::survives_power_cut`] is set; the file is intact in any case.
+/// [`SqliteOptions::survives_power_cut`] is set; in either case, the file remains intact.
 ///
-/// While the file is open, there are two other files next to it that end with `-wal` and `-shm` and belong to it. On
-/// Unix, only the owner can read and write the file, because it contains arguments, results, callers' claims, and
-/// session ids.
+/// While the file is open, two additional files that belong to it exist next to it; their names end with `-wal` and
+/// `-shm`. On Unix, only the owner can read and write the file, because it contains arguments, results, callers'
+/// claims, and session ids.
 #[derive(Clone)]
 pub struct Sqlite(Arc<Shared>);
 
@@ -65,8 +68,8 @@ impl Sqlite {
     ///
     /// # Errors
     ///
-    /// Fails if the file cannot be opened, read or written, is not an SQLite database, is damaged, belongs to another program
-    /// or was written by a newer version of this crate.
+    /// Fails if the file cannot be opened, read or written, is not an SQLite database, is damaged, belongs to another
+    /// program, or was written by a newer version of this crate.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, SqliteError> {
         SqliteOptions::new().open(path)
     }
@@ -76,7 +79,7 @@ impl Sqlite {
         let writer = Writer::start(connection).map_err(|error| {
             SqliteError::new(
                 path,
-                &format!("the thread that writes cannot be started: {error}"),
+                &format!("the writer thread cannot be started: {error}"),
             )
         })?;
         Ok(Self(Arc::new(Shared {
@@ -92,7 +95,8 @@ impl From<Sqlite> for Backend {
         let store = Arc::new(store);
         let backend = Self::new()
             .tasks(Arc::<Sqlite>::clone(&store))
-            .once(Arc::<Sqlite>::clone(&store));
+            .once(Arc::<Sqlite>::clone(&store))
+            .results(Arc::<Sqlite>::clone(&store));
         #[cfg(feature = "http")]
         let backend = backend.sessions(Arc::<Sqlite>::clone(&store)).events(store);
         backend

@@ -27,16 +27,17 @@ impl SqliteOptions {
         }
     }
 
-    /// Sets how much the file may hold. The server's limits do not reach the store, so if you set
+    /// Sets how much data the file may hold. The server's limits are not passed to the store, so if you set
     /// [`Server::limits`](mcp_runtime::Server::limits), pass the same value here. These limits are used:
     ///
     /// - `tasks`: `max_tasks`, `max_per_caller`, `max_bytes` and `max_bytes_per_caller`. Results of `once` in calls
     ///   that are not tasks are counted separately, up to `max_tasks` and `max_bytes`; when these are exceeded, such
     ///   work is refused.
     /// - `sessions`: `max_sessions` and `max_per_principal`.
+    /// - `results`: `max_bytes` and `max_bytes_per_caller`.
     /// - `streams`: `max_replay_events` and `max_replay_bytes`.
     ///
-    /// The limits apply to all processes that share the file, taken together.
+    /// The limits apply to all processes that share the file together.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -44,16 +45,16 @@ impl SqliteOptions {
     }
 
     /// Waits for the disk at each commit (`synchronous = FULL`), so that acknowledged data survives a power cut. Each
-    /// write then takes as long as the disk needs, and waiting writes share one commit. Defaults to `false`:
-    /// acknowledged data survives the death of the process, but the most recent data may be missing after a power cut.
+    /// write then takes as long as the disk needs, and waiting writes share a commit. Defaults to `false`: acknowledged
+    /// data survives the death of the process, but the most recent data may be missing after a power cut.
     #[must_use]
     pub fn survives_power_cut(mut self, survives: bool) -> Self {
         self.syncs = survives;
         self
     }
 
-    /// Sets the maximum time to wait while another process is writing, after which the operation fails. Defaults to 5
-    /// s.
+    /// Sets the maximum time to wait while another process is writing, after which the operation fails. Defaults to
+    /// 5 s.
     #[must_use]
     pub fn busy_timeout(mut self, timeout: Duration) -> Self {
         self.busy_timeout = timeout;

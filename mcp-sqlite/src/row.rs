@@ -92,7 +92,7 @@ fn number(row: &Row<'_>, column: &str) -> Result<u64> {
 }
 
 fn invalid(column: &str) -> Error {
-    let text = format!("the column `{column}` has a value that this build does not know");
+    let text = format!("the column `{column}` has a value that this build does not recognize");
     Error::FromSqlConversionFailure(0, Type::Text, text.into())
 }
 

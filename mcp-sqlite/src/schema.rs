@@ -10,8 +10,8 @@ use crate::error::SqliteError;
 use crate::options::SqliteOptions;
 
 /// The version of the tables that this build writes and reads.
-const VERSION: i64 = 2;
-/// Marks a file as belonging to this crate: `mcpt` in ASCII.
+const VERSION: i64 = 3;
+/// A number that marks a file as belonging to this crate: `mcpt` in ASCII.
 const APPLICATION: i64 = 0x6d63_7074;
 /// Time between two attempts to switch to the write-ahead log. SQLite does not retry this on its own.
 const RETRY: Duration = Duration::from_millis(20);
@@ -41,7 +41,7 @@ pub(crate) fn open(path: &Path, options: &SqliteOptions) -> Result<Connection, S
     };
     let settings = format!("PRAGMA synchronous = {synchronous}; BEGIN IMMEDIATE");
     connection.execute_batch(&settings).map_err(failed)?;
-    // If two processes open the file, the second has waited here for the first.
+    // If two processes open the file, the second process has waited here for the first.
     let version = check_owner(&connection, path)?;
     if version < 1 {
         connection
@@ -53,6 +53,11 @@ pub(crate) fn open(path: &Path, options: &SqliteOptions) -> Result<Connection, S
             .execute_batch(include_str!("schema_2.sql"))
             .map_err(failed)?;
     }
+    if version < 3 {
+        connection
+            .execute_batch(include_str!("schema_3.sql"))
+            .map_err(failed)?;
+    }
     let mark = format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}");
     if version < VERSION {
         connection.execute_batch(&mark).map_err(failed)?;
@@ -62,7 +67,7 @@ pub(crate) fn open(path: &Path, options: &SqliteOptions) -> Result<Connection, S
     Ok(connection)
 }
 
-/// Creates the file so that only its owner can read it. If this fails, opening the file reports the reason.
+/// Creates the file so that only its owner can read it. If this fails, the reason is reported when the file is opened.
 fn create_for_owner(path: &Path) {
     let mut file = std::fs::OpenOptions::new();
     file.write(true).create_new(true);
@@ -86,14 +91,14 @@ fn check_owner(connection: &Connection, path: &Path) -> Result<i64, SqliteError>
         return Ok(0);
     }
     if application != APPLICATION {
-        let text = "the database belongs to another program; choose a file of its own";
+        let text = "the database belongs to another program; choose a different file";
         return Err(SqliteError::new(path, text));
     }
     if !(1..=VERSION).contains(&version) {
         let text = format!(
-            "the tables have version {version}, and this build knows the versions up to {VERSION}; {}",
+            "the tables have version {version}, but this build supports only versions up to {VERSION}; {}",
             if version > VERSION {
-                "a newer version of `mcp-runtime-sqlite` has written them"
+                "they were written by a newer version of `mcp-runtime-sqlite`"
             } else {
                 "move the file away"
             }

@@ -5,7 +5,7 @@ CREATE TABLE tasks (
   tool TEXT NOT NULL,
   status TEXT NOT NULL,
   message TEXT,
-  -- All times are milliseconds, since 1970 or as a length.
+  -- All times are in milliseconds, either since 1970 or as a duration.
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   expires_at INTEGER NOT NULL,
@@ -19,7 +19,7 @@ CREATE TABLE tasks (
   -- 'result', 'failure' (a result that says that the tool failed) or 'error'
   outcome_kind TEXT,
   outcome TEXT,
-  -- From this time on, a process can claim the task. NULL unless it is working.
+  -- From this time on, a process can claim the task. NULL unless the task is working.
   due INTEGER,
   -- Number of bytes of the task and its steps.
   bytes INTEGER NOT NULL
@@ -28,7 +28,7 @@ CREATE INDEX tasks_by_owner ON tasks (owner, number);
 CREATE INDEX tasks_by_due ON tasks (due) WHERE due IS NOT NULL;
 CREATE INDEX tasks_by_expiry ON tasks (expires_at);
 
--- The results of `once` in tasks. A step without a result was begun, and its end is unknown.
+-- The results of `once` in tasks. A step without a result was begun, but its outcome is unknown.
 CREATE TABLE steps (
   task INTEGER NOT NULL,
   name TEXT NOT NULL,
@@ -46,14 +46,14 @@ CREATE TABLE once (
 ) WITHOUT ROWID;
 CREATE INDEX once_by_age ON once (begun_at);
 
--- Sums over the tasks of one caller, and of all: the row whose `scope` is 'all'. A caller's is 'of ' and its key.
+-- Totals for all tasks, with the `scope` 'all', and for each caller's tasks, with 'of ' and the caller's key.
 CREATE TABLE usage (
   scope TEXT PRIMARY KEY,
   tasks INTEGER NOT NULL,
   bytes INTEGER NOT NULL
 ) WITHOUT ROWID;
 INSERT INTO usage VALUES ('all', 0, 0);
--- The number and bytes of the rows of `once`.
+-- The number and total bytes of the rows in `once`.
 INSERT INTO usage VALUES ('once', 0, 0);
 CREATE TRIGGER once_added AFTER INSERT ON once BEGIN
   UPDATE usage SET tasks = tasks + 1, bytes = bytes + length(new.name) WHERE scope = 'once';

@@ -1,4 +1,4 @@
--- What version 2 adds: legacy sessions, and the events of their streams.
+-- Version 2 adds legacy sessions and the events on their streams.
 CREATE TABLE sessions (
   id TEXT PRIMARY KEY,
   owner TEXT,
@@ -12,7 +12,7 @@ CREATE INDEX sessions_by_expiry ON sessions (expires_at);
 CREATE INDEX sessions_by_use ON sessions (used_at);
 CREATE INDEX sessions_by_owner ON sessions (owner, used_at) WHERE owner IS NOT NULL;
 
--- The entries of a stream have the positions from `first` to before `next`.
+-- A stream's entries have positions from `first` up to, but not including, `next`.
 CREATE TABLE streams (
   number INTEGER PRIMARY KEY,
   session TEXT NOT NULL,

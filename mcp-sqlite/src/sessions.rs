@@ -11,8 +11,8 @@ use crate::Sqlite;
 use crate::row::length;
 use crate::writer::{milliseconds, now};
 
-/// Maximum number of idle sessions considered first when a session has to make room. If all of these are in use, all
-/// other sessions are considered.
+/// Maximum number of idle sessions considered first when a session must be removed to make room. If all of these are in
+/// use, all other sessions are considered.
 const CANDIDATES: i64 = 64;
 /// No limit on the number of rows.
 const ALL: i64 = -1;
@@ -31,13 +31,13 @@ struct SessionRow {
 }
 
 /// The result of an attempt to insert a session.
-enum Insertion {
+enum SessionInsertion {
     Done,
-    /// There is no room. These sessions have been idle for the longest time.
+    /// The store has no room. These are the sessions that have been idle for the longest time.
     Full(Vec<IdleSession>),
 }
 
-/// A session that may have to make room.
+/// A session that may be removed to make room.
 struct IdleSession {
     id: String,
     used_at: i64,
@@ -70,8 +70,8 @@ impl SessionStore for Sqlite {
                     insert(db, &session, &limits, candidates)
                 });
                 match inserted.await? {
-                    Insertion::Done => return Ok(true),
-                    Insertion::Full(idle) => {
+                    SessionInsertion::Done => return Ok(true),
+                    SessionInsertion::Full(idle) => {
                         match idle.into_iter().find(|idle| !in_use(&idle.id)) {
                             None if candidates == ALL => return Ok(false),
                             None => candidates = ALL,
@@ -131,14 +131,14 @@ impl SessionStore for Sqlite {
     }
 }
 
-/// Inserts a session if there is room for it. Otherwise, returns a limited number of sessions that may have to make
-/// room.
+/// Inserts a session if there is room for it. Otherwise, returns a limited number of sessions that may be removed to
+/// make room.
 fn insert(
     db: &Connection,
     session: &SessionRow,
     limits: &SessionLimits,
     candidates: i64,
-) -> Result<Insertion> {
+) -> Result<SessionInsertion> {
     let now = now();
     if let Some(owner) = &session.owner {
         let sql = "SELECT count(*) FROM sessions WHERE owner = ?1 AND expires_at > ?2";
@@ -169,10 +169,10 @@ fn insert(
         keep,
     } = session;
     insert.execute(params![id, owner, changes, record, now, now + keep])?;
-    Ok(Insertion::Done)
+    Ok(SessionInsertion::Done)
 }
 
-fn idle(db: &Connection, sql: &str, values: &[&dyn rusqlite::ToSql]) -> Result<Insertion> {
+fn idle(db: &Connection, sql: &str, values: &[&dyn rusqlite::ToSql]) -> Result<SessionInsertion> {
     let mut select = db.prepare_cached(sql)?;
     let idle = select.query_map(values, |row| {
         Ok(IdleSession {
@@ -180,7 +180,7 @@ fn idle(db: &Connection, sql: &str, values: &[&dyn rusqlite::ToSql]) -> Result<I
             used_at: row.get(1)?,
         })
     })?;
-    Ok(Insertion::Full(idle.collect::<Result<_>>()?))
+    Ok(SessionInsertion::Full(idle.collect::<Result<_>>()?))
 }
 
 /// Removes a session unless it has been used since it was found idle.

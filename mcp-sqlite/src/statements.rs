@@ -11,12 +11,13 @@ use mcp_runtime::once::OnceClaim;
 use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
 use crate::row::{self, TaskRow, length, whole};
+use crate::usage::{add_bytes, grow, has_room, total, usage};
 use crate::writer::{milliseconds, now};
 
-/// Maximum number of rows that one sweep removes, so that other operations do not have to wait long.
+/// Maximum number of rows removed in a sweep, so that other operations do not have to wait long.
 const MAX_SWEPT: i64 = 500;
-/// Time for which the results of `once` are kept in calls that are not tasks. It is longer than such a call can last by
-/// default.
+/// Duration for which the results of `once` are kept in calls that are not tasks. This is longer than such a call can
+/// last by default.
 const ONCE_KEPT: Duration = Duration::from_hours(24);
 
 /// Removes some of the expired rows.
@@ -25,6 +26,7 @@ pub(crate) fn sweep(connection: &Connection, now: i64) -> Result<()> {
         ("tasks", "number"),
         ("sessions", "id"),
         ("streams", "number"),
+        ("results", "id"),
     ] {
         let expired = format!("SELECT {key} FROM {table} WHERE expires_at <= ?1 LIMIT ?2");
         let sql = format!("DELETE FROM {table} WHERE {key} IN ({expired})");
@@ -113,7 +115,8 @@ pub(crate) fn list(
     cursor: Option<&TaskId>,
     max: usize,
 ) -> Result<Option<TaskPage>> {
-    // A cursor is the id of the caller's own task at the end of the page, so it reveals nothing about other callers.
+    // A cursor is the id of the last task on the page, which belongs to the caller, so it does not reveal anything
+    // about other callers.
     let after = match cursor {
         None => 0,
         Some(id) => match find(connection, id)? {
@@ -155,8 +158,8 @@ pub(crate) fn change(
     let mut task = found.task.clone();
     task.apply(change, SystemTime::now());
     let steps = found.bytes - length(found.task.size());
-    let is_final = task.status.is_final();
-    let bytes = length(task.size()) + if is_final { 0 } else { steps };
+    let forgets = task.status.is_final() && !task.can_be_retried();
+    let bytes = length(task.size()) + if forgets { 0 } else { steps };
     if !has_room(connection, &task.owner, bytes - found.bytes, limits)? {
         return Ok(TaskChanged::Full);
     }
@@ -164,21 +167,33 @@ pub(crate) fn change(
         TaskStatus::Working => found.due.or(Some(now())),
         _ => None,
     };
-    if is_final {
+    if forgets {
         let mut forget = connection.prepare_cached("DELETE FROM steps WHERE task = ?1")?;
         forget.execute([found.number])?;
     }
+    store_changed(connection, found.number, &task, due, bytes)?;
+    Ok(TaskChanged::Changed(task))
+}
+
+/// Writes everything that can change in a task.
+pub(crate) fn store_changed(
+    connection: &Connection,
+    number: i64,
+    task: &StoredTask,
+    due: Option<i64>,
+    bytes: i64,
+) -> Result<()> {
     let updated = task
         .updated_at
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
-    let (kind, outcome) = row::outcome(&task);
+    let (kind, outcome) = row::outcome(task);
     let mut update = connection.prepare_cached(
         "UPDATE tasks SET status = ?2, message = ?3, updated_at = ?4, version = ?5, tries = ?6, state = ?7, call = ?8, \
          outcome_kind = ?9, outcome = ?10, due = ?11, bytes = ?12 WHERE number = ?1",
     )?;
-    update.execute(params![
-        found.number,
+    let written = update.execute(params![
+        number,
         task.status.as_str(),
         task.message.as_deref(),
         milliseconds(updated),
@@ -190,8 +205,8 @@ pub(crate) fn change(
         outcome,
         due,
         bytes,
-    ])?;
-    Ok(TaskChanged::Changed(task))
+    ]);
+    written.map(drop)
 }
 
 pub(crate) fn claim(
@@ -323,71 +338,9 @@ pub(crate) fn abandon_step(
     Ok(())
 }
 
-pub(crate) fn delete_all(connection: &Connection, owner: &str) -> Result<usize> {
-    connection
-        .prepare_cached("DELETE FROM tasks WHERE owner = ?1")?
-        .execute([owner])
-}
-
 /// Returns the task for an attempt if the attempt may still write to it.
 fn latest(connection: &Connection, id: &TaskId, attempt: u64) -> Result<Option<TaskRow>> {
     let found = find(connection, id)?;
     Ok(found
         .filter(|found| found.task.attempt == attempt && found.task.status == TaskStatus::Working))
-}
-
-/// Adds bytes to a task if there is room for them.
-fn add_bytes(
-    connection: &Connection,
-    found: &TaskRow,
-    more: i64,
-    limits: &TaskLimits,
-) -> Result<bool> {
-    let has_room = has_room(connection, &found.task.owner, more, limits)?;
-    if has_room {
-        grow(connection, found, more)?;
-    }
-    Ok(has_room)
-}
-
-fn grow(connection: &Connection, found: &TaskRow, more: i64) -> Result<()> {
-    let mut update =
-        connection.prepare_cached("UPDATE tasks SET bytes = bytes + ?2 WHERE number = ?1")?;
-    update.execute(params![found.number, more]).map(drop)
-}
-
-fn has_room(connection: &Connection, owner: &str, more: i64, limits: &TaskLimits) -> Result<bool> {
-    if more <= 0 {
-        return Ok(true);
-    }
-    let (_, used) = usage(connection, owner)?;
-    let (_, all) = total(connection)?;
-    Ok(
-        used + more <= length(limits.max_bytes_per_caller)
-            && all + more <= length(limits.max_bytes),
-    )
-}
-
-/// Returns the number of a caller's tasks and their total size in bytes.
-fn usage(connection: &Connection, owner: &str) -> Result<(i64, i64)> {
-    used(connection, &format!("of {owner}"))
-}
-
-/// Returns the number of all tasks and their total size in bytes.
-fn total(connection: &Connection) -> Result<(i64, i64)> {
-    used(connection, "all")
-}
-
-/// Returns `true` if there is room for more results of `once` in calls that are not tasks.
-pub(crate) fn has_room_for_once(connection: &Connection, limits: &TaskLimits) -> Result<bool> {
-    let (number, used) = used(connection, "once")?;
-    Ok(number < length(limits.max_tasks) && used < length(limits.max_bytes))
-}
-
-/// Returns the number and total bytes of the rows that are counted in this scope.
-pub(crate) fn used(connection: &Connection, scope: &str) -> Result<(i64, i64)> {
-    let mut select =
-        connection.prepare_cached("SELECT tasks, bytes FROM usage WHERE scope = ?1")?;
-    let used = select.query_row([scope], |row| Ok((row.get(0)?, row.get(1)?)));
-    Ok(used.optional()?.unwrap_or_default())
 }

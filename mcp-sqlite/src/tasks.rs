@@ -4,25 +4,25 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
 use mcp_runtime::backend::{
-    NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskId, TaskPage,
-    TaskStore,
+    NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskDetails, TaskId,
+    TaskPage, TaskStore,
 };
 use mcp_runtime::once::{OnceClaim, StoreFuture};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::error::SqliteError;
-use crate::{GROUPS, Sqlite, statements};
+use crate::{GROUPS, Sqlite, operators, statements};
 
 /// Time after which a task is read again because another process may have changed it.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// The error for an attempt that is not the latest.
+/// The error for an attempt that is not the latest attempt.
 const STALE: &str = "the task has ended or was claimed again";
 /// The error for a step for which there is no room.
-const FULL: &str = "the store of tasks is full";
+const FULL: &str = "the task store is full";
 
 impl Sqlite {
-    /// Returns the `Notify` for a task, which is notified when the task changes and possibly when other tasks do.
+    /// Returns the `Notify` for a task, which is notified when the task changes and possibly when other tasks change.
     fn changes_of(&self, id: &TaskId) -> &Notify {
         let mut hasher = DefaultHasher::new();
         id.hash(&mut hasher);
@@ -44,7 +44,7 @@ impl TaskStore for Sqlite {
             .write(move |db| statements::create(db, &task, &limits));
         Box::pin(async move {
             let created = created.await?;
-            Ok(created.ok_or_else(|| SqliteError::text("the id of a new task is in use"))?)
+            Ok(created.ok_or_else(|| SqliteError::text("the new task's id is already in use"))?)
         })
     }
 
@@ -135,7 +135,7 @@ impl TaskStore for Sqlite {
         Box::pin(async move {
             loop {
                 let mut changed = std::pin::pin!(self.changes_of(id).notified());
-                // From here on, no change is missed.
+                // From here on, changes are not missed.
                 changed.as_mut().enable();
                 let key = id.clone();
                 let found = self.0.writer.read(move |db| statements::version(db, &key));
@@ -207,13 +207,49 @@ impl TaskStore for Sqlite {
         let deleted = self
             .0
             .writer
-            .write(move |db| statements::delete_all(db, &owner));
+            .write(move |db| operators::delete_all(db, &owner));
         Box::pin(async move {
             let deleted = deleted.await?;
             for changes in &self.0.changes {
                 changes.notify_waiters();
             }
             Ok(deleted)
+        })
+    }
+
+    fn list_all<'a>(
+        &'a self,
+        cursor: Option<&'a str>,
+        max: usize,
+    ) -> StoreFuture<'a, Option<TaskPage>> {
+        let Ok(after) = cursor.unwrap_or("0").parse() else {
+            return Box::pin(async { Ok(None) });
+        };
+        self.0
+            .writer
+            .read(move |db| operators::list_all(db, after, max).map(Some))
+    }
+
+    fn inspect<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, Option<TaskDetails>> {
+        let id = id.clone();
+        self.0.writer.read(move |db| operators::inspect(db, &id))
+    }
+
+    fn retry<'a>(
+        &'a self,
+        id: &'a TaskId,
+        version: u64,
+        not_done: Option<&'a str>,
+    ) -> StoreFuture<'a, TaskChanged> {
+        let (key, not_done) = (id.clone(), not_done.map(str::to_owned));
+        let retried = self
+            .0
+            .writer
+            .write(move |db| operators::retry(db, (&key, version), not_done.as_deref()));
+        Box::pin(async move {
+            let retried = retried.await?;
+            self.changes_of(id).notify_waiters();
+            Ok(retried)
         })
     }
 }

@@ -19,6 +19,7 @@ use rusqlite::Connection;
 use crate::{Sqlite, SqliteOptions};
 
 mod opening;
+mod results;
 #[cfg(feature = "http")]
 mod sessions;
 

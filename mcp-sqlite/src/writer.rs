@@ -1,4 +1,4 @@
-//! The thread that owns the connection. Operations that are waiting at the same time share one transaction.
+//! The thread that owns the connection. Operations that are waiting at the same time share a transaction.
 
 use std::io;
 use std::thread;
@@ -14,9 +14,9 @@ use crate::statements;
 
 /// Maximum number of waiting operations.
 const MAX_WAITING: usize = 1024;
-/// Maximum number of operations in one transaction.
+/// Maximum number of operations in a transaction.
 const MAX_BATCH: usize = 256;
-/// Time after which an operation fails, whatever the disk does.
+/// Time after which an operation fails, even if the disk has not responded.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// Minimum time between two sweeps for expired rows.
 const SWEEP: Duration = Duration::from_secs(1);
@@ -24,14 +24,14 @@ const SWEEP: Duration = Duration::from_secs(1);
 /// Sends operations to the thread, which ends once the last of its senders is dropped.
 pub(crate) struct Writer(mpsc::Sender<Box<dyn Operation>>);
 
-/// An operation on the database. It may be run again if its transaction was rolled back.
+/// An operation on the database, which may be run again if its transaction was rolled back.
 trait Operation: Send {
-    /// Returns `true` if it needs a transaction.
+    /// Returns `true` if the operation needs a transaction.
     fn writes(&self) -> bool;
-    /// Returns `true` if its result is no longer waited for.
+    /// Returns `true` if no caller is waiting for the result any longer.
     fn is_abandoned(&self) -> bool;
     fn run(&mut self, connection: &Connection) -> rusqlite::Result<()>;
-    /// Passes the result on after the transaction.
+    /// Passes on the result after the transaction.
     fn finish(self: Box<Self>, outcome: Result<(), SqliteError>);
 }
 
@@ -39,7 +39,7 @@ trait Operation: Send {
 enum OperationKind {
     Read,
     Write,
-    /// A write that is run even if its result is no longer waited for.
+    /// A write that is run even if no caller is waiting for its result any longer.
     Record,
 }
 
@@ -72,7 +72,7 @@ where
         let Self { result, reply, .. } = *self;
         let none = || SqliteError::text("the operation was not run");
         let result = outcome.and_then(|()| result.ok_or_else(none));
-        // Sending fails if the caller is no longer waiting, and then the result is not needed.
+        // Sending fails if the caller is no longer waiting, in which case the result is not needed.
         let _ = reply.send(result);
     }
 }
@@ -122,7 +122,7 @@ impl Writer {
             result: None,
             reply,
         };
-        let ended = || SqliteError::text("the thread of the database has ended");
+        let ended = || SqliteError::text("the database thread has ended");
         Box::pin(async move {
             let done = async {
                 let sent = self.0.send(Box::new(pending)).await;
@@ -130,7 +130,7 @@ impl Writer {
                 result.await.map_err(|_| ended())?
             };
             let done = timeout(PATIENCE, done).await;
-            Ok(done.map_err(|_| SqliteError::text("the database does not answer"))??)
+            Ok(done.map_err(|_| SqliteError::text("the database is not responding"))??)
         })
     }
 }
@@ -140,7 +140,7 @@ fn serve(connection: &Connection, mut queue: mpsc::Receiver<Box<dyn Operation>>)
     let mut batch = Vec::new();
     while queue.blocking_recv_many(&mut batch, MAX_BATCH) > 0 {
         batch.retain(|operation| !operation.is_abandoned());
-        // Reads come first because they need neither the lock nor the disk, for which writes may have to wait.
+        // Reads are run first because they do not need the lock or the disk, for which writes may have to wait.
         for mut operation in batch.extract_if(.., |operation| !operation.writes()) {
             let outcome = operation.run(connection);
             operation.finish(outcome.map_err(|error| SqliteError::in_operation(&error)));
@@ -164,7 +164,7 @@ fn serve(connection: &Connection, mut queue: mpsc::Receiver<Box<dyn Operation>>)
     }
 }
 
-/// Runs operations in one transaction.
+/// Runs operations in a single transaction.
 fn in_transaction(
     connection: &Connection,
     batch: &mut [Box<dyn Operation>],
@@ -192,8 +192,8 @@ fn in_transaction(
     done
 }
 
-/// Runs each operation of a failed shared transaction in its own transaction, so that one failure does not affect the
-/// others.
+/// Runs each operation of a failed shared transaction in its own transaction, so that a failure does not affect the
+/// other operations.
 fn one_by_one(
     connection: &Connection,
     batch: &mut Vec<Box<dyn Operation>>,
@@ -204,11 +204,11 @@ fn one_by_one(
         failure.sqlite_error_code(),
         Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked)
     );
-    // Otherwise, the sweep may have failed rather than the operation.
+    // Otherwise, the sweep may have failed instead of the operation.
     let is_alone = batch.len() == 1 && !swept;
     for mut operation in batch.drain(..) {
         let outcome = if is_locked || is_alone {
-            // All operations have already waited for the lock together.
+            // The operations have already waited for the lock together.
             Err(SqliteError::in_operation(failure))
         } else {
             let outcome = in_transaction(connection, std::slice::from_mut(&mut operation), false);
@@ -228,7 +228,7 @@ pub(crate) fn now() -> i64 {
 
 /// Returns a duration in milliseconds.
 pub(crate) fn milliseconds(time: Duration) -> i64 {
-    // The maximum is a quarter of the range (73 million years), so that sums do not overflow.
+    // The maximum is a quarter of the range (73 million years) so that sums do not overflow.
     i64::try_from(time.as_millis())
         .unwrap_or(i64::MAX)
         .min(i64::MAX / 4)

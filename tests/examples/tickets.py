@@ -27,7 +27,7 @@ async def commands_need_no_database():
     assert code == 0 and "TICKETS_LISTEN" in output and "DATABASE_URL" in output, output
     assert "TICKETS_TENANT" in output, output
     code, output = await command(PROGRAM, **nowhere)
-    assert code == 1 and "cannot make the state of type `Store`" in output, output
+    assert code == 1 and "cannot create the state of type `Store`" in output, output
 
 
 async def tables_are_made_at_the_start():

@@ -420,7 +420,7 @@ def naughty():
             call(page)
             page.find(".output .badge", badge, seconds=60)
         # 100,000 notifications of the flood, of which at most those of a few seconds are shown; the number is told.
-        skipped = int(page.text("#skipped").split("show: ")[1].split(" ")[0].replace(",", ""))
+        skipped = int(re.search(r"[\d,]+", page.text("#skipped"))[0].replace(",", ""))
         assert skipped > 90_000, skipped
         pick(page, "ask_in_flood")
         call(page)
@@ -428,7 +428,7 @@ def naughty():
         page.find(".output", "drowned: accept")
         pick(page, "ask_huge")
         call(page)
-        page.find(".output", "more than 1 MiB")
+        page.find(".output", "larger than 1 MiB")
         pick(page, "ask_much")
         call(page)
         page.find(".output", "ask_much is done")
@@ -727,7 +727,7 @@ def recording():
                 page.resize(width, 900)
                 spills = page.run("return document.documentElement.scrollWidth - innerWidth")
                 assert spills <= 0, f"{spills} pixels too wide at {width}"
-            page.click(".definition button", "Make it a test")
+            page.click(".definition button", "Turn it into a test")
             page.find(".output pre", "as_in_recording_1")
             written = page.run("return document.querySelector('.output pre').textContent")
         file = folder / "recording-1.jsonl"

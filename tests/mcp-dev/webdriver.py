@@ -16,6 +16,8 @@ class Browser:
 
     def __init__(self, driver, width=1400, height=900, dark=False):
         self.driver = driver
+        # The fields that were marked, by their selectors.
+        self.fields = {}
         options = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", f"--window-size={width},{height}"]
         options += ["--blink-settings=preferredColorScheme=0"] if dark else ["--blink-settings=preferredColorScheme=1"]
         capabilities = {"alwaysMatch": {"goog:chromeOptions": {"args": options}, "goog:loggingPrefs": {"browser": "ALL"}}}
@@ -74,35 +76,48 @@ class Browser:
 
     @staticmethod
     def act(do):
-        """Does something with an element, again if the page replaced the element meanwhile."""
+        """Does something with an element. Tries again if the page replaced the element in the meantime or is still drawing it."""
         for attempt in range(10):
             try:
                 return do()
             except AssertionError as error:
-                if "stale element" not in str(error) or attempt == 9:
+                is_passing = any(words in str(error) for words in ("stale element", "not interactable", "no [data-test"))
+                if not is_passing or attempt == 9:
                     raise
+                time.sleep(0.05)
 
     def type(self, css, text, clear=True):
         def write():
-            element = self.find(css)
+            # The page may have drawn the field again since it was found.
+            if css in self.fields:
+                self.mark(*self.fields[css])
+            element = self.find(css, seconds=5)
             if clear:
                 self.post(f"/element/{element}/clear")
             self.post(f"/element/{element}/value", text=text)
 
         self.act(write)
 
-    def field(self, name, entry="input, textarea, select"):
-        """The field with a name, as a selector that finds it."""
+    def field(self, name, entry="input, textarea, select", seconds=20):
+        """Waits for the field with a name; returns a selector that finds it."""
+        end = time.monotonic() + seconds
+        while not self.mark(name, entry):
+            assert time.monotonic() < end, f"no field {name} within {seconds} s"
+            time.sleep(0.03)
+        css = f'[data-test="{name}"]'
+        self.fields[css] = (name, entry)
+        return css
+
+    def mark(self, name, entry):
+        """Marks the field with a name; returns whether there is one."""
         script = """
             const [name, entry] = arguments;
             const label = [...document.querySelectorAll('.field')].find((one) => one.checkVisibility() && one.querySelector('.name')?.innerText === name);
-            if (!label) return null;
-            label.querySelector(entry).dataset.test = name;
-            return `[data-test="${name}"]`;
+            const found = label?.querySelector(entry);
+            if (found) found.dataset.test = name;
+            return Boolean(found);
         """
-        found = self.run(script, name, entry)
-        assert found, f"no field {name}"
-        return found
+        return self.run(script, name, entry)
 
     def keys(self, *keys):
         """Presses keys, all down before the first goes up."""

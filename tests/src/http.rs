@@ -63,7 +63,7 @@ impl Request {
         request
     }
 
-    /// Creates a request of the modern era with all the headers that it should have.
+    /// Creates a modern request with all the required headers.
     #[must_use]
     pub fn modern(id: impl Into<Value>, method: &str, mut params: Value) -> Self {
         params["_meta"][format!("{META}/protocolVersion")] = json!("2026-07-28");
@@ -83,7 +83,7 @@ impl Request {
         request
     }
 
-    /// Creates a tool call of the modern era.
+    /// Creates a modern tool call.
     #[must_use]
     #[allow(
         clippy::needless_pass_by_value,

@@ -1,4 +1,4 @@
-//! Compares messages over HTTP with the schema of their protocol version.
+//! Checks messages over HTTP against the schema of their protocol version.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{Version, schema};
 
-/// The facts about a response that its messages are judged by.
+/// The facts about a response by which its messages are judged.
 #[derive(Debug)]
 pub(crate) struct Judge {
     version: Version,
@@ -42,7 +42,7 @@ impl Judge {
             .as_array()
             .map_or_else(|| std::slice::from_ref(message), Vec::as_slice);
         for message in messages {
-            // Refusals before the body is read, and of notifications, have no id.
+            // Refusals that are sent before the body is read, and refusals of notifications, have no id.
             if self.status >= 400 && message.get("id").is_none() {
                 let mut whole = message.clone();
                 whole["id"] = json!(0);

@@ -1,6 +1,6 @@
 //! Checks a server's messages against the official schema of their protocol version.
 //!
-//! The schemas in `tests/schema` are unmodified. The definition that a message must match depends on a method: for a
+//! The schemas in `tests/schema` are unmodified. A method determines the definition that a message must match: for a
 //! notification, the method in the message; for a result, the method of the request.
 
 #[path = "schema/extensions.rs"]

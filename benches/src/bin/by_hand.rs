@@ -55,7 +55,7 @@ fn blocking_loop(page: &str) -> Result<()> {
         }
         line.clear();
         if !input.buffer().contains(&b'\n') {
-            // A single write of all answers, because the line buffer of standard output searches each write for line
+            // All answers are written at once, because the line buffer of standard output searches each write for line
             // ends.
             output.write_all(&out)?;
             output.flush()?;

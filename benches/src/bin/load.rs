@@ -1,13 +1,13 @@
 //! A client that repeats a request, checks every answer, and reports the cost.
 //!
-//! `load [OPTION VALUE]… PROGRAM [ARGUMENT…]` starts a server program and sends requests to it. It fails if an answer is
-//! wrong or the program fails. A list that comes in pages is followed to its end. It prints a line with the number of requests, the elapsed time in seconds, the processor
-//! time that the program used in seconds, and the program's maximum resident memory in KiB.
+//! `load [OPTION VALUE]… PROGRAM [ARGUMENT…]` starts a server program and sends requests to it. It follows a
+//! paginated list to its end, and fails if an answer is wrong or the program fails. It prints a line with the number of
+//! requests, the elapsed time and the program's processor time in seconds, and its maximum resident memory in KiB.
 //!
 //! | Option | Meaning | Default |
 //! |---|---|---|
 //! | `--era` | `legacy` or `modern` | `legacy` |
-//! | `--ask` | the name of a tool that adds two integers, `echo`, `rows`, `urgent`, `page`, `picture`, `tools/list`, or `skills/list` | `add` |
+//! | `--ask` | the name of a tool that adds two integers, `task:` and such a name to call it as a task, `echo`, `rows`, `urgent`, `page`, `picture`, `tools/list`, or `skills/list` | `add` |
 //! | `--bytes` | length of the text to echo | 64 |
 //! | `--text` | the text to echo: `plain` or `ordinary` | `plain` |
 //! | `--orders` | number of nested objects for `urgent` | 200 |
@@ -62,7 +62,7 @@ fn main() -> Result<(), Error> {
     writeln!(std::io::stdout(), "{used}")
 }
 
-/// Waits for the end of a server whose input has ended. A server that goes on is asked to stop by a signal.
+/// Waits for a server to end once its input has ended. If the server keeps running, a signal asks it to stop.
 fn stop(server: &mut Child) -> Result<(), Error> {
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(10) {
@@ -97,6 +97,9 @@ fn read_arguments() -> Option<(Options, Command)> {
             "--ask" if value == "tools/list" => options.question = Question::List,
             "--ask" if value == "skills/list" => options.question = Question::Skills,
             "--ask" if value == "echo" => options.question = Question::Echo(String::new()),
+            "--ask" if value.starts_with("task:") => {
+                options.question = Question::Task(value["task:".len()..].to_owned());
+            }
             "--ask" if value == "rows" => options.question = Question::Rows,
             "--ask" if value == "urgent" => options.question = Question::Urgent(String::new()),
             "--ask" if value == "page" => {
@@ -175,8 +178,8 @@ fn over_stdio(
         // Answers are accepted in any order, because a server may run calls concurrently.
         let mut open: HashSet<u64> = (id..last).collect();
         std::thread::scope(|scope| {
-            // A single write, so that the server reads the requests in the same pieces in every run. A server that
-            // handles one request at a time does not read while its answers are not read.
+            // All requests are written at once, so that the server reads them in the same pieces in every run. A server
+            // that handles one request at a time does not read while its answers are not read.
             let written = scope.spawn(|| (&*input).write_all(batch.as_bytes()));
             while !open.is_empty() {
                 line.clear();

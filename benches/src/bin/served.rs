@@ -1,9 +1,10 @@
 //! The server to measure, which serves a few tools over standard input and output or over HTTP.
 //!
-//! Usage: `served (stdio|http) [--tools N] [--skills N] [--threads N]`. `--tools` adds N tools, and `--skills` N
-//! skills of two files. `--threads` uses a runtime with N
-//! threads; the default is a runtime that uses only the main thread. Over HTTP, the server writes its address to the
-//! first line of standard output and stops at the end of its standard input.
+//! Usage: `served (stdio|http) [--tools N] [--skills N] [--tasks N] [--threads N]`. `--tools` adds N tools, and
+//! `--skills` adds N skills of two files each. `--tasks` adds two tools whose calls can be tasks, which are kept in
+//! memory, and lets N of them run. `--threads` uses a runtime with N threads; the default is a runtime that uses only
+//! the main thread. Over HTTP, the server writes its address to the first line of standard output and stops at the end
+//! of its standard input.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -12,9 +13,10 @@ use benches::client;
 use benches::data::{Order, PAGE, PICTURE, ROWS, Row};
 use mcp_runtime::prelude::*;
 use mcp_runtime::skills::{Skill, Skills};
+use mcp_runtime::tasks::TaskOptions;
 use mcp_runtime::transport::Stdio;
 use mcp_runtime::{
-    Error,
+    Error, Limits,
     dynamic::{Arguments, DynamicTool},
     serde_json,
 };
@@ -94,12 +96,13 @@ async fn picture() -> &'static [u8] {
 fn main() -> Result<(), Error> {
     let mut arguments = std::env::args().skip(1);
     let over_http = arguments.next().as_deref() == Some("http");
-    let (mut tools, mut skills, mut threads) = (0, 0, 0);
+    let (mut tools, mut skills, mut tasks, mut threads) = (0, 0, None, 0);
     while let (Some(option), Some(number)) = (arguments.next(), arguments.next()) {
         let number: usize = number.parse().expect("a number");
         match &*option {
             "--tools" => tools = number,
             "--skills" => skills = number,
+            "--tasks" => tasks = Some(number),
             _ => threads = number,
         }
     }
@@ -114,6 +117,16 @@ fn main() -> Result<(), Error> {
     runtime.block_on(async move {
         let mut server = new_server!();
         insert(&server, tools)?;
+        if let Some(running) = tasks {
+            insert_tasks(&server)?;
+            server = server.limits(Limits::default().with(|limits| {
+                limits.tasks.max_running = running;
+                limits.tasks.max_tasks = usize::MAX;
+                limits.tasks.max_per_caller = usize::MAX;
+                limits.tasks.max_bytes = usize::MAX;
+                limits.tasks.max_bytes_per_caller = usize::MAX;
+            }));
+        }
         if skills > 0 {
             server = server.skills((0..skills).map(skill).fold(Skills::new(), Skills::skill));
         }
@@ -151,6 +164,27 @@ fn insert(server: &Server, tools: usize) -> Result<(), Error> {
             let tool = DynamicTool::new(client::name(number), schema.clone(), run);
             batch.insert(tool.description(client::DESCRIPTION));
         }
+    })?;
+    Ok(())
+}
+
+/// Adds a tool that adds two integers, and one that never ends. Calls to both can be tasks.
+fn insert_tasks(server: &Server) -> Result<(), Error> {
+    let integer = serde_json::json!({"type": "integer"});
+    let schema = serde_json::json!({
+        "type": "object", "properties": {"a": integer, "b": integer}, "required": ["a", "b"],
+    });
+    let sum = async |arguments: Arguments, _: Context| {
+        let (a, b) = (arguments.get::<i64>("a")?, arguments.get::<i64>("b")?);
+        Ok::<_, HandlerError>(a.wrapping_add(b))
+    };
+    let wait = async |_: Arguments, _: Context| -> Result<i64> { std::future::pending().await };
+    server.handle().tools().edit(|batch| {
+        let add = DynamicTool::new("add_task", schema.clone(), sum);
+        batch.insert(add.task(TaskOptions::new()));
+        let wait = DynamicTool::new("wait_task", schema.clone(), wait);
+        batch.insert(wait.task(TaskOptions::new()));
+        batch.insert(DynamicTool::new("add_dynamic", schema.clone(), sum));
     })?;
     Ok(())
 }

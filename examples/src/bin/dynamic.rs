@@ -42,7 +42,7 @@ impl Definition {
         });
         let answer = self.answer;
         let say = move |arguments: Arguments, _: Context| {
-            // Every second part was in braces, and names an argument.
+            // Every second part was in braces and names an argument.
             let parts = answer.split(['{', '}']).enumerate();
             let text: String = parts
                 .map(|(index, part)| match index % 2 {
@@ -84,7 +84,7 @@ fn follow(path: &Path, server: ServerHandle) -> Result<RecommendedWatcher, Box<d
     let mut loaded = String::new();
     load(&path, &server, &mut loaded)?;
 
-    // Editors replace the file by a new one, so the directory is watched.
+    // Editors replace the file with a new one, so the directory is watched.
     let directory = path.parent().map(Path::to_owned).unwrap_or_default();
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
         let Ok(event) = event else { return };

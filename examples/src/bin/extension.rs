@@ -25,7 +25,7 @@ fn garden() -> Extension {
         .settings(json!({"unit": "litre"}))
         .method(ExtensionMethod::new("garden/water", water).mirrored_name("bed"))
         .notification("notifications/garden/watered", watered)
-        // A client that knows the extension is told how long it takes, and everyone else waits.
+        // A client that supports the extension receives a time estimate; all other clients wait.
         .result_type("tools/call", "estimate")
         .middleware(async |call, next| {
             if call.name() != "harvest" || call.context().extension(GARDEN).is_none() {

@@ -80,7 +80,7 @@ async fn cached(call: Call, next: Next) -> Result<CallOutput> {
     if let Some(known) = prices.lock().get(&article) {
         return Ok(known.clone());
     }
-    // Only articles that exist: otherwise clients could fill the memory with names.
+    // Only existing articles are stored; otherwise, clients could fill the memory with names.
     let answer = next.run(call).await?;
     prices.lock().insert(article, answer.clone());
     Ok(answer)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_runtime::prelude::*;
 
-/// Whether to go on.
+/// The user's decision to go on.
 #[derive(Elicit)]
 struct Sure {
     /// Commit them?
@@ -15,7 +15,7 @@ struct Sure {
 #[tool(task(ttl = "30m", poll = "2s"))]
 async fn import(ctx: &Context, rows: u32) -> Result<String> {
     for row in 1..=rows {
-        // However often the handler runs, each row is loaded once.
+        // Each row is loaded only once, however often the handler runs.
         ctx.once(format!("row-{row}"), async || load(row).await)
             .await?;
         ctx.progress((row, rows, "loading rows"));

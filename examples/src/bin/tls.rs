@@ -77,7 +77,7 @@ async fn reload(files: Files, mut seen: [Vec<u8>; 2], acceptors: watch::Sender<T
             }
             Err(error) => tracing::warn!(%error, "the old certificate stays"),
         }
-        // The same mistake is reported once.
+        // The same mistake is reported only once.
         seen = contents;
     }
 }
@@ -106,7 +106,7 @@ async fn main() -> Result<(), Error> {
     let handle = server.handle();
     tokio::spawn(async move {
         mcp_runtime::shutdown_signal().await;
-        handle.shut_down(); // calls under way may finish
+        handle.shut_down(); // calls in progress can finish
     });
     server
         .serve_http_with(listener, move |stream| {

@@ -92,7 +92,7 @@ fn current_weather(
         Err(ureq::Error::StatusCode(400)) => {
             bail!("the weather service knows nothing of this place; try one nearby")
         }
-        // Other errors do not concern the model: it reads that the call failed, and the cause is logged.
+        // Other errors do not concern the model, which reads only that the call failed. The cause is logged.
         Err(error) => Err(error)?,
     }
 }

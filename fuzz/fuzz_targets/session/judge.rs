@@ -1,8 +1,8 @@
-//! Judges what the server says in a session: each message by the official schema of its protocol version, no request is answered
-//! twice, and the last one is answered.
+//! Judges the server's output in a session: each message must follow the official schema of its protocol version, no
+//! request may be answered twice, and the last one must be answered.
 //!
 //! The protocol version of a message follows from the request. If bytes can be read in more than one way, every
-//! reading is tried, and one must fit.
+//! reading is tried, and one of them must fit.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::Version;
 use crate::schema;
 
-/// Methods that have a result, whichever of them a request turns out to name.
+/// Methods that have a result, any of which a request may turn out to name.
 const METHODS: [&str; 15] = [
     "initialize",
     "ping",
@@ -30,13 +30,13 @@ const METHODS: [&str; 15] = [
     "logging/setLevel",
 ];
 
-/// The sent messages, as far as they are needed to judge the answers.
+/// The parts of the sent messages that are needed to judge the answers.
 pub struct Sent {
     /// The protocol version of the session, if its handshake is known.
     session: Option<Version>,
-    /// By id: the lines that ask something under it.
+    /// The messages that have an id, keyed by id.
     requests: HashMap<String, Vec<String>>,
-    /// There are lines that only the server can read, if anybody: whose ids they have is not known.
+    /// `true` if there are lines that only the server may be able to read, so their ids are unknown.
     has_riddles: bool,
 }
 
@@ -98,7 +98,7 @@ impl Sent {
         }
     }
 
-    /// A request of the server: only where there was a handshake, and never of the modern era.
+    /// Judges a request from the server, which requires a handshake and is never a modern request.
     fn judge_question(&self, message: &Value) {
         let shakes = |texts: &Vec<String>| texts.iter().any(|text| text.contains("initialize"));
         let has_session = self.session.is_some() || self.requests.values().any(shakes);
@@ -111,7 +111,7 @@ impl Sent {
 
     fn judge_answer(&self, message: &Value, id: &str) {
         let Some(texts) = self.requests.get(id) else {
-            // An error without an id, or an answer to what cannot be read here.
+            // An error without an id, or an answer to a line that cannot be read here.
             assert!(
                 id.is_empty() || self.has_riddles,
                 "unexpected response: {message}"
@@ -129,7 +129,7 @@ impl Sent {
         self.fits(message, self.versions(&text), &methods);
     }
 
-    /// The protocol versions in which a message may be that has to do with this text.
+    /// Returns the possible protocol versions of a message that is related to this text.
     fn versions(&self, text: &str) -> Vec<Version> {
         let claims = text.contains("io.modelcontextprotocol/") || text.is_empty();
         match self.session {
@@ -153,7 +153,7 @@ impl Sent {
     }
 }
 
-/// A message, or those of a batch.
+/// Returns a single message, or the messages of a batch.
 fn each(line: &Value) -> &[Value] {
     line.as_array()
         .map_or(std::slice::from_ref(line), Vec::as_slice)

@@ -1,7 +1,7 @@
 use super::*;
 
 fn notification(hub: &Hub, droppable: bool) -> Option<u64> {
-    hub.message(Wire {
+    hub.message(WireMessage {
         era: Era::Legacy,
         sent: false,
         text: "{}",

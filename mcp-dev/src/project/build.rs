@@ -10,17 +10,17 @@ use tokio::process::Command;
 use super::Project;
 use crate::group::Group;
 
-/// Maximum number of bytes of diagnostics that are kept.
+/// Maximum size of the diagnostics that are kept, in bytes.
 const MAX_TEXT: usize = 256 << 10;
 
 /// A program that was built.
-pub(super) struct Built {
+pub(super) struct BuiltProgram {
     pub(super) program: PathBuf,
     pub(super) warnings: String,
 }
 
 /// Builds a project's program. The error is the output of rustc or cargo.
-pub(super) async fn build(project: &Project) -> Result<Built, String> {
+pub(super) async fn build(project: &Project) -> Result<BuiltProgram, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(["build", "--message-format", "json", "--color", "never"]);
@@ -52,13 +52,13 @@ pub(super) async fn build(project: &Project) -> Result<Built, String> {
     let said = async {
         let mut text = Vec::new();
         if let Some(mut stderr) = stderr {
-            // Cargo's own output is short; it is read to the end so that cargo never blocks.
+            // Cargo's own output is short, but it is read to the end so that cargo never blocks.
             let _ = stderr.read_to_end(&mut text).await;
         }
         String::from_utf8_lossy(&text).into_owned()
     };
     let messages = async {
-        let mut found = Found::default();
+        let mut found = CargoOutput::default();
         if let Some(stdout) = stdout {
             let mut lines = BufReader::new(stdout).lines();
             while let Ok(Some(line)) = lines.next_line().await {
@@ -70,9 +70,9 @@ pub(super) async fn build(project: &Project) -> Result<Built, String> {
         found
     };
     let (said, found, status) = tokio::join!(said, messages, child.wait());
-    let status = status.map_err(|error| format!("cargo cannot be waited for: {error}"))?;
+    let status = status.map_err(|error| format!("cannot wait for cargo: {error}"))?;
     match found.program {
-        Some(program) if status.success() => Ok(Built {
+        Some(program) if status.success() => Ok(BuiltProgram {
             program,
             warnings: found.warnings,
         }),
@@ -82,13 +82,13 @@ pub(super) async fn build(project: &Project) -> Result<Built, String> {
 }
 
 #[derive(Default)]
-struct Found {
+struct CargoOutput {
     program: Option<PathBuf>,
     errors: String,
     warnings: String,
 }
 
-impl Found {
+impl CargoOutput {
     fn read(&mut self, message: Message, project: &Project) {
         match message {
             Message::CompilerMessage(message) => {

@@ -1,5 +1,5 @@
-//! Reports what a server's own `check` command says about its definitions, along with the source lines that define
-//! them.
+//! Reports the problems that a server's own `check` command finds in its definitions, along with the relevant source
+//! lines.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -12,7 +12,7 @@ use tokio::process::Command;
 use super::Project;
 use crate::group::Group;
 
-/// Maximum time that the command may take.
+/// Maximum duration of the command.
 const PATIENCE: Duration = Duration::from_mins(1);
 /// Maximum size of a report.
 const MAX_REPORT: u64 = 4 << 20;
@@ -21,14 +21,14 @@ const MAX_FILES: usize = 1_000;
 const MAX_FILE: u64 = 1 << 20;
 
 /// The command's findings.
-pub(super) struct Report {
+pub(super) struct CheckReport {
     pub(super) findings: Value,
     /// The names of environment variables whose values are secret.
     pub(super) secrets: Vec<String>,
 }
 
-/// Runs the command. Returns `None` if the server has no such command or its report cannot be read.
-pub(super) async fn check(project: &Project, program: &Path) -> Option<Report> {
+/// Runs the command. Returns `None` if the server does not have this command or its report cannot be read.
+pub(super) async fn check(project: &Project, program: &Path) -> Option<CheckReport> {
     if !project.uses_runtime() {
         return None;
     }
@@ -62,7 +62,7 @@ pub(super) async fn check(project: &Project, program: &Path) -> Option<Report> {
             finding.insert("line".into(), line.into());
         }
     }
-    Some(Report { findings, secrets })
+    Some(CheckReport { findings, secrets })
 }
 
 /// A package's source files.
@@ -99,8 +99,8 @@ impl Sources {
         Self(files)
     }
 
-    /// Returns the file and line of the function with this name. If there is none, returns the file and line of the
-    /// name itself as a string, because a tool's name may differ from its function's and a resource has a URI.
+    /// Returns the file and line of the function with this name. If there is no such function, searches for the name as
+    /// a string, because a tool's name may differ from its function's name and a resource is identified by a URI.
     fn definition(&self, name: &str) -> Option<String> {
         let function = format!("fn {name}");
         let is_function = |line: &str| {

@@ -1,4 +1,4 @@
-//! A server given as a cargo project: builds it, connects to the program, and restarts it when its sources change.
+//! A server specified as a cargo project: builds it, connects to the program, and restarts it when its sources change.
 
 mod build;
 mod check;
@@ -13,13 +13,13 @@ use cargo_metadata::{Metadata, MetadataCommand, Package, TargetKind};
 use tokio::task::JoinHandle;
 
 use crate::engine::Engine;
-use crate::target::{Selection, Target};
-use build::Built;
+use crate::target::{CargoSelection, Target};
+use build::BuiltProgram;
 use watch::Watch;
 
 /// A program in a project.
 pub(crate) struct Project {
-    selection: Selection,
+    selection: CargoSelection,
     package: String,
     program: String,
     example: bool,
@@ -28,11 +28,11 @@ pub(crate) struct Project {
 
 impl Project {
     /// Finds the selected program.
-    pub(crate) fn find(selection: &Selection) -> Result<Self> {
+    pub(crate) fn find(selection: &CargoSelection) -> Result<Self> {
         let manifest = selection.folder.join("Cargo.toml");
         if !manifest.is_file() {
             bail!(
-                "no Cargo.toml in `{}`; run mcp-dev in a project, or name a server: `mcp-dev -- COMMAND` or `mcp-dev URL`",
+                "there is no Cargo.toml in `{}`; run mcp-dev in a project, or specify a server: `mcp-dev -- COMMAND` or `mcp-dev URL`",
                 selection.folder.display()
             );
         }
@@ -60,10 +60,10 @@ impl Project {
         let (package, program) = match programs.as_slice() {
             [one] => (one.0.name.to_string(), one.1.clone()),
             [] => bail!(
-                "no matching program in this project; choose one with `--bin`, `--example` or `--package`"
+                "no program in this project matches; choose one with `--bin`, `--example` or `--package`"
             ),
             _ => bail!(
-                "the project has several programs: choose one with `--bin`: {}",
+                "the project has several programs; choose one with `--bin`: {}",
                 names.join(", ")
             ),
         };
@@ -80,13 +80,13 @@ impl Project {
         &self.program
     }
 
-    /// Returns `true` if the program may have mcp-runtime's commands.
+    /// Returns `true` if the program may support mcp-runtime's commands.
     fn uses_runtime(&self) -> bool {
         let mut packages = self.metadata.packages.iter();
         packages.any(|package| *package.name == "mcp-runtime")
     }
 
-    /// The package's folder.
+    /// Returns the package's folder.
     fn folder(&self) -> PathBuf {
         let mut packages = self.metadata.packages.iter();
         let package = packages.find(|package| *package.name == *self.package);
@@ -95,8 +95,8 @@ impl Project {
     }
 }
 
-/// Returns the packages that may have the program.
-fn chosen<'a>(metadata: &'a Metadata, selection: &Selection) -> Result<Vec<&'a Package>> {
+/// Returns the packages that may contain the program.
+fn chosen<'a>(metadata: &'a Metadata, selection: &CargoSelection) -> Result<Vec<&'a Package>> {
     if let Some(name) = &selection.package {
         let all = metadata.workspace_packages();
         let found: Vec<_> = all
@@ -115,15 +115,15 @@ fn chosen<'a>(metadata: &'a Metadata, selection: &Selection) -> Result<Vec<&'a P
 }
 
 /// A run of `check`, which is stopped when its report is no longer needed.
-struct Checking(JoinHandle<()>);
+struct CheckTask(JoinHandle<()>);
 
-impl Drop for Checking {
+impl Drop for CheckTask {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
-/// A project's builds: the first one, and one after each change.
+/// A project's builds: an initial build, and a new build after each change.
 pub(crate) struct Builds {
     project: Arc<Project>,
     watch: Option<Watch>,
@@ -133,7 +133,7 @@ pub(crate) struct Builds {
 }
 
 /// A build that succeeded.
-pub(crate) struct Success {
+pub(crate) struct SuccessfulBuild {
     pub(crate) program: PathBuf,
     /// `true` if the program has changed since the last build.
     pub(crate) changed: bool,
@@ -141,7 +141,7 @@ pub(crate) struct Success {
 }
 
 impl Builds {
-    /// Watches the sources. The second value, if any, is the reason that changes to them cannot be detected.
+    /// Watches the sources. The second value, if any, is the reason why changes to the sources cannot be detected.
     pub(crate) fn new(project: Project) -> (Self, Option<String>) {
         let (watch, problem) = match Watch::start(&project) {
             Ok(watch) => (Some(watch), None),
@@ -156,7 +156,7 @@ impl Builds {
         (builds, problem)
     }
 
-    /// Waits until there is something to build. Returns `false` if there will be nothing more to build.
+    /// Waits until a build is needed. Returns `false` if no further builds will be needed.
     pub(crate) async fn change(&mut self) -> bool {
         if self.begun {
             match &mut self.watch {
@@ -169,14 +169,14 @@ impl Builds {
     }
 
     /// Builds the project. The error is the output of rustc or cargo.
-    pub(crate) async fn build(&mut self) -> Result<Success, String> {
-        let Built { program, warnings } = build::build(&self.project).await?;
-        // Another process may have built a program that this one has not seen yet.
+    pub(crate) async fn build(&mut self) -> Result<SuccessfulBuild, String> {
+        let BuiltProgram { program, warnings } = build::build(&self.project).await?;
+        // Another process may have built a program that this process has not seen yet.
         let written = std::fs::metadata(&program).and_then(|file| file.modified());
         let found = Some((program.clone(), written.ok()));
         let changed = self.program != found || cfg!(windows);
         self.program = found;
-        Ok(Success {
+        Ok(SuccessfulBuild {
             program,
             changed,
             warnings,
@@ -184,18 +184,18 @@ impl Builds {
     }
 }
 
-/// Builds the project and starts the server, and does so again after each change until this program ends.
+/// Builds the project and starts the server, and repeats this after each change until this program ends.
 pub(crate) async fn keep_built(project: Project, engine: Arc<Engine>) {
     let hub = Arc::clone(&engine.hub);
     let (mut builds, problem) = Builds::new(project);
     if let Some(problem) = problem {
         hub.build("unwatched", &problem, 0.0);
     }
-    let mut checking = None::<Checking>;
+    let mut checking = None::<CheckTask>;
     while builds.change().await {
         // Windows cannot replace a running program.
         if cfg!(windows) && builds.program.is_some() {
-            engine.stop("the server is built again").await;
+            engine.stop("the server is being rebuilt").await;
         }
         hub.build("building", "", 0.0);
         let started = Instant::now();
@@ -214,12 +214,12 @@ pub(crate) async fn keep_built(project: Project, engine: Arc<Engine>) {
         }
         let words = vec![success.program.display().to_string()];
         let connecting = engine
-            .replace(Target::Command(words), "the server was built again")
+            .replace(Target::Command(words), "the server was rebuilt")
             .await;
         drop(checking.take());
         let (project, hub) = (Arc::clone(&builds.project), Arc::clone(&hub));
-        checking = Some(Checking(tokio::spawn(async move {
-            // The page is served first.
+        checking = Some(CheckTask(tokio::spawn(async move {
+            // The report waits, because serving the page is more urgent.
             let _ = connecting.await;
             let report = check::check(&project, &success.program).await;
             if let Some(report) = &report {

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use super::Project;
 
-/// Quiet period after a change, so that saving many files counts as one change.
+/// Quiet period after a change, so that saving several files counts as a single change.
 const QUIET: Duration = Duration::from_millis(50);
 
 /// A watch on a project's sources.
@@ -53,7 +53,7 @@ impl Watch {
 
     /// Waits for a change and for the quiet period after it.
     pub(super) async fn change(&mut self) {
-        // Also watches folders created in the meantime. A folder that cannot be watched was reported at the start.
+        // Also watches folders created in the meantime. Folders that cannot be watched have already been reported.
         let _ = self.cover();
         if self.changes.recv().await.is_none() {
             return std::future::pending().await;
@@ -91,8 +91,8 @@ impl Watch {
     }
 }
 
-/// Returns `true` if an event may affect the build. Cargo has the final say: it builds nothing if nothing relevant
-/// changed.
+/// Returns `true` if an event may affect the build. Cargo makes the final decision and builds only if a relevant file
+/// has changed.
 fn concerns_build(event: &Event) -> bool {
     !matches!(event.kind, EventKind::Access(_)) && event.paths.iter().any(|path| is_source(path))
 }

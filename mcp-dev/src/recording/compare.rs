@@ -1,5 +1,5 @@
-//! Finds differences that clients would see: compares two outcomes, ignoring anything that differs between any two
-//! runs, such as times and ids.
+//! Finds differences that clients would see: compares two outcomes, ignoring values that differ in every run, such as
+//! times and ids.
 
 use std::collections::BTreeSet;
 
@@ -10,22 +10,22 @@ use super::mask::MASK;
 use super::read::Outcome;
 use super::steady::{is_near, steady};
 
-/// Maximum number of characters of a value that are shown, and of characters shown before the first difference.
+/// Maximum number of characters of a value to show, and maximum number to show before the first difference.
 const MAX_SHOWN: usize = 120;
 const LEAD: usize = 30;
 /// Members of a result that depend on the connection or the era rather than on the client's request.
 const PASSING: [&str; 4] = ["resultType", "ttlMs", "cacheScope", "nextCursor"];
-/// Lists, each with the member that identifies an entry. The order of entries is not significant.
+/// The lists, each with the member that identifies its entries. The order of entries is not significant.
 const LISTS: [(&str, &str); 4] = [
     ("tools", "name"),
     ("prompts", "name"),
     ("resources", "uri"),
     ("resourceTemplates", "uriTemplate"),
 ];
-/// The error code for a resource that does not exist, before 2026-07-28 and since then.
+/// The error codes for a resource that does not exist: the code used before 2026-07-28 and the code used since then.
 const NOT_FOUND: [i64; 2] = [-32002, -32602];
 
-/// One difference.
+/// A single difference.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Change {
     /// A JSON pointer into the message.
@@ -36,15 +36,15 @@ pub(super) struct Change {
     pub(super) now: Option<String>,
 }
 
-/// Compares recorded outcomes with current ones.
+/// Compares recorded outcomes with current outcomes.
 pub(super) struct Comparison<'a> {
-    /// The time of the recording, and the current time, in seconds since 1970. Times near them are considered to depend
-    /// on the run.
+    /// The time of the recording and the current time, in seconds since 1970. Times close to either of these are
+    /// considered to depend on the run.
     pub(super) recorded: u64,
     pub(super) now: u64,
     /// `true` if the outcomes come from different eras.
     pub(super) across_eras: bool,
-    /// Places that are not compared. `*` matches one step of a place.
+    /// JSON pointers to values that are not compared. `*` matches any single step.
     pub(super) ignored: &'a [String],
 }
 
@@ -72,7 +72,7 @@ impl Comparison<'_> {
         found
     }
 
-    /// Returns the outcome without anything that depends on the connection, the era, or an unspecified order.
+    /// Returns the outcome without any data that depends on the connection, the era, or an unspecified order.
     fn essence(&self, method: &str, outcome: Outcome) -> Value {
         let mut value = outcome.value;
         if outcome.kind == "error" {
@@ -153,7 +153,7 @@ impl Comparison<'_> {
             }
             (Value::String(old), Value::String(new)) => self.differ_in_text(old, new, place, found),
             (Value::Number(old), Value::Number(new)) if self.same_number(old, new) => {}
-            // A hidden secret can have had any value.
+            // A hidden secret may have had any value.
             (Value::String(old), _) if old == MASK => {}
             _ if before == now => {}
             _ => found.push(Change {
@@ -196,7 +196,7 @@ impl Comparison<'_> {
             return true;
         }
         let whole = |number: &Number| number.is_i64() || number.is_u64();
-        // 1 and 1.0 are equal. Large integers can differ although they are equal as floats.
+        // The numbers 1 and 1.0 are equal. Large integers can differ even if they are equal as floats.
         !(whole(old) && whole(new)) && old.as_f64().is_some() && old.as_f64() == new.as_f64()
     }
 }
@@ -213,8 +213,8 @@ pub(super) fn add_page(list: &mut Value, page: Value) {
     }
 }
 
-/// Converts a list into an object with a key for each entry. Entries without a key, or with another entry's key, are
-/// kept separately.
+/// Converts a list into an object with a key for each entry. Entries without a key, or with a duplicate key, are kept
+/// separately.
 fn by_key(entries: &mut Value, key: &str) {
     let Value::Array(list) = entries.take() else {
         return;
@@ -230,7 +230,7 @@ fn by_key(entries: &mut Value, key: &str) {
     *entries = Value::Object(members);
 }
 
-/// Removes differences in the JSON text that servers send for older clients if they repeat differences in the
+/// Removes differences in the JSON text that servers send for older clients if the same differences occur in the
 /// structured content.
 fn drop_echoes(found: &mut Vec<Change>) {
     const STRUCTURED: &str = "/result/structuredContent";
@@ -247,7 +247,7 @@ fn drop_echoes(found: &mut Vec<Change>) {
     });
 }
 
-/// Returns `true` if a member is meant for the connection. In a server's own data, `_meta` may have any meaning.
+/// Returns `true` if a member is about the connection. In a server's own data, `_meta` may have any meaning.
 fn is_meta(name: &str, place: &str) -> bool {
     name == "_meta" && !place.starts_with("/result/structuredContent")
 }
@@ -267,7 +267,7 @@ fn fits_place(pattern: &str, place: &str) -> bool {
         let step = steps.next();
         step.is_some_and(|step| wanted == "*" || wanted == step)
     });
-    // Everything within such a place is ignored, too.
+    // All parts of an ignored value are ignored, too.
     all && pattern.starts_with('/')
 }
 
@@ -290,7 +290,7 @@ fn fits_mask(masked: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Returns the beginning of a value in readable form.
+/// Returns the beginning of a value in a readable form.
 pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => shown_from(text, 0),
@@ -315,7 +315,7 @@ fn cut(text: &str, from: usize) -> String {
     part
 }
 
-/// Returns a text with all characters escaped that control a terminal or are invisible.
+/// Escapes all characters in the text that are invisible or that control a terminal.
 pub(super) fn printable(text: &str) -> String {
     let acts = |character: char| {
         (character.is_control() && character != '\n' && character != '\t')

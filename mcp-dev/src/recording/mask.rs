@@ -1,43 +1,43 @@
 //! Hides secrets: values that a schema marks as secret, and the values of environment variables and headers that
-//! contain secrets. Once a value is known to be a secret, it is hidden wherever it occurs.
+//! contain secrets. A value that is known to be a secret is hidden wherever it occurs.
 //!
-//! The module `schema` reads the schemas.
+//! The `schema` module reads the schemas.
 
 use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Value, json};
 
-use super::schema::{Hider, hides_something};
+use super::schema::{ValueMasker, hides_something};
 use crate::session::Era;
 
-/// Replaces a secret.
+/// The text that replaces a secret.
 pub(super) const MASK: &str = "•••";
-/// Values shorter than this are hidden only where a schema says so, because elsewhere they are unlikely to be the
-/// secret.
+/// Values shorter than this are hidden only where a schema marks them as secret, because elsewhere such a value is
+/// unlikely to be the secret.
 const SHORTEST: usize = 4;
 const MAX_SECRETS: usize = 1_000;
-/// Maximum number of open requests, of tasks, of tools and of forms that are remembered. Values that belong to any
-/// others are hidden.
+/// Maximum number of open requests, of tasks, of tools and of forms to remember. Values that belong to any others are
+/// hidden.
 const MAX_KNOWN: usize = 10_000;
 /// Maximum length of a request id that is remembered, in bytes.
 const MAX_ID: usize = 1_000;
-/// Maximum number of bytes of schemas and names that are remembered.
+/// Maximum total size of the schemas and names that are remembered, in bytes.
 const MAX_SCHEMAS: usize = 32 << 20;
 
-/// The kind of a request, needed to interpret its response.
+/// The kind of a request, which is needed to interpret its response.
 enum Request {
     ListTools,
-    /// A request whose result is the tool's result, now or later.
+    /// A request whose result is the tool's result, either immediately or later.
     Call(String),
     Form(Schema),
 }
 
-/// The part of a schema that is relevant here.
+/// The relevant part of a schema.
 #[derive(Clone)]
 enum Schema {
     Open,
     Hides(Value),
-    /// The schema is unknown, so everything is hidden.
+    /// The schema is unknown, so all values are hidden.
     Unknown,
 }
 
@@ -48,21 +48,21 @@ struct Tool {
 }
 
 #[derive(Default)]
-pub(super) struct Masker {
-    /// Tools, by era and name.
+pub(super) struct RecordingMasker {
+    /// Tools, keyed by era and name.
     tools: HashMap<(Era, String), Tool>,
     requests: HashMap<(Era, bool, String), Request>,
-    /// The tools that tasks run, by era and task id.
+    /// The tools that tasks run, keyed by era and task id.
     tasks: HashMap<(Era, String), String>,
-    /// Forms that a result asked the client to fill in, by era and key.
+    /// Forms that a result asked the client to fill in, keyed by era and key.
     forms: HashMap<(Era, String), Schema>,
-    /// Bytes of the schemas and names in `tools`, `tasks` and `forms`.
+    /// Total size in bytes of the schemas and names in `tools`, `tasks` and `forms`.
     held: usize,
     secrets: BTreeSet<String>,
 }
 
-impl Masker {
-    /// Creates a masker that knows the secrets in this process's environment, which the server shares: see
+impl RecordingMasker {
+    /// Creates a masker that knows the secrets in this process's environment, which the server inherits: see
     /// [`in_environment`].
     pub(super) fn of_environment() -> Self {
         let mut masker = Self::default();
@@ -84,7 +84,7 @@ impl Masker {
             return;
         }
         self.secrets.insert(secret.to_owned());
-        // The secret in the form in which JSON inside a string contains it.
+        // The secret as it appears in JSON that is inside a string.
         let quoted = json!(secret).to_string();
         let quoted = quoted.trim_matches('"');
         if quoted != secret {
@@ -92,7 +92,7 @@ impl Masker {
         }
     }
 
-    /// Returns a message without its secrets, and learns secrets from it.
+    /// Returns a message without its secrets, and remembers the secrets that it contains.
     pub(super) fn mask(&mut self, era: Era, sent: bool, mut message: Value) -> Value {
         let id = message["id"].to_string();
         let method = message["method"].as_str().map(str::to_owned);
@@ -149,7 +149,7 @@ impl Masker {
             for (key, answer) in answers {
                 let schema = self.forms.get(&(era, key.clone())).cloned();
                 if let Some(content) = answer.get_mut("content") {
-                    // Sampling results have content too, but no form.
+                    // Sampling results also have content, but no form.
                     let full = self.is_full(self.forms.len());
                     let other = if full { Schema::Unknown } else { Schema::Open };
                     self.hide(&schema.unwrap_or(other), content);
@@ -201,7 +201,7 @@ impl Masker {
                     self.hide(&schema, content);
                 }
             }
-            // The answer to a form that is no longer known.
+            // This is the answer to a form that is no longer known.
             None if result["action"].is_string() => {
                 if let Some(content) = result.get_mut("content") {
                     self.hide(&Schema::Unknown, content);
@@ -216,7 +216,7 @@ impl Masker {
             return;
         };
         if self.is_full(self.tools.len()) {
-            // An older definition may hide less.
+            // An older definition may mark fewer values as secret.
             self.tools.remove(&(era, name.to_owned()));
             return;
         }
@@ -255,13 +255,13 @@ impl Masker {
     }
 
     fn hide(&mut self, schema: &Schema, value: &mut Value) {
-        let mut hider = Hider::default();
+        let mut value_masker = ValueMasker::default();
         match schema {
             Schema::Open => {}
-            Schema::Hides(schema) => hider.hide(schema, value),
-            Schema::Unknown => hider.hide_all(value),
+            Schema::Hides(schema) => value_masker.hide(schema, value),
+            Schema::Unknown => value_masker.hide_all(value),
         }
-        for secret in hider.hidden {
+        for secret in value_masker.hidden {
             self.learn(&secret);
         }
     }
@@ -323,8 +323,8 @@ const WORDS: [&str; 9] = [
     "CREDENTIAL",
 ];
 
-/// Returns the secrets in environment variables: the values of variables whose names suggest a secret, and the
-/// passwords in URLs.
+/// Returns the secrets in environment variables: the values of variables whose names suggest a secret, and passwords in
+/// URLs.
 pub(super) fn in_environment(
     variables: impl Iterator<Item = (String, String)>,
 ) -> Vec<(String, String)> {

@@ -1,14 +1,14 @@
-//! Recordings: files that contain the messages sent over the wire, one per line, without secrets.
+//! Recordings: files that contain the messages sent over the wire, one on each line, without secrets.
 //!
-//! `mask` and `schema` hide secrets. `read` reads a recording, `replay` and `player` replay it against the current
-//! server, `compare` and `steady` find the differences, and `report` presents them. `test` turns a recording into a
-//! test.
+//! `mask` and `schema` hide secrets. `read` reads a recording, `replay` and `replay_connection` replay it against the
+//! current server, `compare` and `steady` find the differences, and `report` presents them. `test` turns a recording
+//! into a test.
 
 mod compare;
 mod mask;
-mod player;
 mod read;
 mod replay;
+mod replay_connection;
 mod report;
 mod schema;
 mod steady;
@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 
 use crate::record::Entry;
 use crate::target::Target;
-use mask::Masker;
+use mask::RecordingMasker;
 pub(crate) use replay::{Replay, as_test, play, replay};
 pub(crate) use report::Report;
 
@@ -34,17 +34,17 @@ pub(crate) use report::Report;
 const FORMAT: u64 = 1;
 /// Maximum size of a recording.
 const MAX_BYTES: usize = 64 << 20;
-/// Maximum number of file names that are tried to find an unused one.
+/// Maximum number of file names to try in order to find an unused name.
 const MAX_NAMES: u32 = 10_000;
 
 /// Writes a recording.
 pub(crate) struct Recorder {
     path: PathBuf,
     file: File,
-    masker: Masker,
+    masker: RecordingMasker,
     bytes: usize,
     messages: u64,
-    /// The reason that the recording ended on its own.
+    /// The reason why the recording ended on its own.
     failure: Option<String>,
 }
 
@@ -67,16 +67,16 @@ impl Recorder {
                 }
             }
         }
-        bail!("there are {MAX_NAMES} recordings in this folder already")
+        bail!("this folder already contains {MAX_NAMES} recordings")
     }
 
     fn begin(path: PathBuf, mut file: File, target: Option<&Target>) -> Result<Self> {
         writeln!(file, "{}", json!({"mcp-dev": FORMAT, "started": now()}))?;
-        let mut masker = Masker::of_environment();
+        let mut masker = RecordingMasker::of_environment();
         if let Some(Target::Url { headers, .. }) = target {
             for value in headers.iter().filter_map(|(_, value)| value.to_str().ok()) {
                 masker.learn(value);
-                // The token without its authentication scheme.
+                // The token, without its authentication scheme.
                 masker.learn(value.rsplit(' ').next().unwrap_or_default());
             }
         }
@@ -95,14 +95,14 @@ impl Recorder {
         self.masker.learn(secret);
     }
 
-    /// Learns secrets from a message that was sent before the recording started.
+    /// Remembers the secrets in a message that was sent before the recording started.
     pub(crate) fn learn(&mut self, entry: &Entry) {
         if let Ok(message) = serde_json::from_str(&entry.text) {
             self.masker.mask(entry.era, entry.sent, message);
         }
     }
 
-    /// Writes a message; entries that are not messages are left out. Returns `false` if this entry caused the recording
+    /// Writes a message; entries that are not messages are omitted. Returns `false` if this entry caused the recording
     /// to end on its own.
     pub(crate) fn write(&mut self, entry: &Entry) -> bool {
         if self.failure.is_some() || entry.notes.get("stray").is_some() {
@@ -115,7 +115,7 @@ impl Recorder {
         let line = json!({"era": entry.era, "sent": entry.sent, "message": message});
         let line = format!("{line}\n");
         if self.bytes + line.len() > MAX_BYTES {
-            self.failure = Some(format!("it ended at {} MiB", MAX_BYTES >> 20));
+            self.failure = Some(format!("it reached the limit of {} MiB", MAX_BYTES >> 20));
         } else if let Err(error) = self.file.write_all(line.as_bytes()) {
             self.failure = Some(format!("it cannot be written: {error}"));
         } else {

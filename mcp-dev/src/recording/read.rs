@@ -1,4 +1,4 @@
-//! Reads a recording: a client's calls, how each ended, and the answers to questions.
+//! Reads a recording: a client's calls, their outcomes, and the answers to questions.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -15,7 +15,7 @@ use crate::session::Era;
 
 /// Maximum number of calls in a recording.
 const MAX_CALLS: usize = 10_000;
-/// Requests that are replayed: those that request data or an action and do not concern the connection.
+/// Requests that are replayed: those that request data or an action and are not about the connection itself.
 const REPLAYED: [&str; 8] = [
     "tools/list",
     "tools/call",
@@ -35,23 +35,23 @@ pub(super) struct Recording {
     /// The time at which the recording started, in seconds since 1970.
     pub(super) started: u64,
     pub(super) calls: Vec<Recorded>,
-    /// Warnings about the recording for its reader.
+    /// Warnings about the recording for the user.
     pub(super) warnings: Vec<String>,
 }
 
-/// A call and how it ended.
+/// A call and its outcome.
 #[derive(Debug)]
 pub(super) struct Recorded {
     pub(super) era: Era,
     pub(super) method: String,
     pub(super) params: Value,
-    /// `None` if the call was cancelled or the recording ended before it.
+    /// `None` if the call was cancelled or the recording ended before the call did.
     pub(super) outcome: Option<Outcome>,
-    /// The answers to its questions, in order.
+    /// The answers to the call's questions, in order.
     pub(super) answers: Vec<Answered>,
 }
 
-/// The member `result` or `error` of a response, by its name.
+/// The `result` or `error` member of a response, together with its name.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) kind: &'static str,
@@ -78,25 +78,25 @@ impl Recorded {
 }
 
 #[derive(Deserialize)]
-struct Line {
+struct RecordedLine {
     era: Era,
     sent: bool,
     message: Value,
 }
 
 /// The kind of a request that has no response yet.
-enum Open {
+enum OpenRequest {
     Call(usize),
     Task(usize),
     Opening,
 }
 
 #[derive(Default)]
-struct Reader {
+struct RecordingReader {
     recording: Recording,
-    open: HashMap<(Era, String), Open>,
+    open: HashMap<(Era, String), OpenRequest>,
     tasks: HashMap<(Era, String), usize>,
-    /// The newest call in each era, to which a question from the server belongs.
+    /// The most recent call in each era, to which a question from the server belongs.
     newest: HashMap<Era, usize>,
     asked: HashMap<(Era, String), usize>,
 }
@@ -106,11 +106,11 @@ impl Recording {
         let name = path.display().to_string();
         let file = File::open(path).with_context(|| format!("cannot open `{name}`"))?;
         let length = file.metadata().map_or(0, |about| about.len());
-        // Leaves room for the first line.
+        // This leaves room for the first line.
         let longest = MAX_BYTES + 1_000;
         if length > longest as u64 {
             bail!(
-                "`{name}` has {} MiB, and a recording has at most {}",
+                "`{name}` is {} MiB, but a recording can be at most {}",
                 length >> 20,
                 MAX_BYTES >> 20
             );
@@ -123,13 +123,14 @@ impl Recording {
         Self::read_from(file, &name, &secrets)
     }
 
-    /// Reads a file, which errors refer to by `name`. `secrets` are values that it must not contain, with their names.
+    /// Reads a file, which errors refer to as `name`. `secrets` are values that the file must not contain, with their
+    /// names.
     pub(super) fn read_from(
         mut file: impl BufRead,
         name: &str,
         secrets: &[(String, String)],
     ) -> Result<Self> {
-        let mut reader = Reader::default();
+        let mut reader = RecordingReader::default();
         let mut line = Vec::new();
         let mut number = 0;
         while file
@@ -147,7 +148,7 @@ impl Recording {
             }
             for (variable, _) in secrets.iter().filter(|(_, value)| text.contains(value)) {
                 let warning = format!(
-                    "line {number} holds the value of the environment variable {variable}, which is a secret: do not share the file"
+                    "line {number} contains the value of the environment variable {variable}, which is a secret; do not share the file"
                 );
                 if reader.recording.warnings.len() < 10 {
                     reader.recording.warnings.push(warning);
@@ -156,9 +157,9 @@ impl Recording {
             match serde_json::from_str(&text) {
                 Ok(line) => reader.line(line)?,
                 Err(_) if !whole => reader.recording.warnings.push(format!(
-                    "line {number}, the last one, is cut off; what is before it counts"
+                    "line {number}, the last one, is cut off; the lines before it are used"
                 )),
-                Err(error) => bail!("line {number} of `{name}` is broken: {error}"),
+                Err(error) => bail!("line {number} of `{name}` is invalid: {error}"),
             }
             line.clear();
         }
@@ -175,15 +176,15 @@ fn head(line: &str, name: &str) -> Result<u64> {
     match head["mcp-dev"].as_u64() {
         Some(FORMAT) => Ok(head["started"].as_u64().unwrap_or_default()),
         Some(other) => bail!(
-            "`{name}` has format {other}, and this mcp-dev reads format {FORMAT}: use a newer mcp-dev"
+            "`{name}` is in format {other}, but this mcp-dev reads format {FORMAT}; use a newer mcp-dev"
         ),
-        None => bail!("`{name}` is not a recording of mcp-dev"),
+        None => bail!("`{name}` is not an mcp-dev recording"),
     }
 }
 
-impl Reader {
-    fn line(&mut self, line: Line) -> Result<()> {
-        let Line {
+impl RecordingReader {
+    fn line(&mut self, line: RecordedLine) -> Result<()> {
+        let RecordedLine {
             era,
             sent,
             mut message,
@@ -195,7 +196,7 @@ impl Reader {
                 let params = message.get_mut("params").map(Value::take);
                 self.request(era, id, method, params.unwrap_or_default());
                 if self.recording.calls.len() > MAX_CALLS {
-                    bail!("the recording has more than {MAX_CALLS} calls");
+                    bail!("the recording contains more than {MAX_CALLS} calls");
                 }
             }
             (false, Some(_)) if !message["id"].is_null() => {
@@ -237,17 +238,17 @@ impl Reader {
         let task = task.and_then(|task| self.tasks.get(&(era, task.to_owned())).copied());
         if let Some(call) = task {
             self.answered(call, answers);
-            self.open.insert((era, id), Open::Task(call));
+            self.open.insert((era, id), OpenRequest::Task(call));
         } else if matches!(&*method, "initialize" | "server/discover") {
             // Each connection numbers its requests from the beginning.
             self.open.retain(|(other, _), _| *other != era);
             self.asked.retain(|(other, _), _| *other != era);
-            self.open.insert((era, id), Open::Opening);
+            self.open.insert((era, id), OpenRequest::Opening);
         } else if REPLAYED.contains(&&*method) {
             let goes_on =
                 params.get("inputResponses").is_some() || params.get("requestState").is_some();
             if let Some(members) = params.as_object_mut() {
-                // Claims and tokens belong to the connection, and a task is only a way to wait.
+                // Claims and tokens belong to the connection, and a task is only a way to wait for a result.
                 for member in ["_meta", "inputResponses", "requestState", "task"] {
                     members.shift_remove(member);
                 }
@@ -260,11 +261,11 @@ impl Reader {
                 answers,
             };
             let call = self.call(call, goes_on);
-            self.open.insert((era, id), Open::Call(call));
+            self.open.insert((era, id), OpenRequest::Call(call));
         }
     }
 
-    /// Returns the index of a call, which may continue an earlier one with answers or with the next page of a list.
+    /// Returns the index of a call, which may continue an earlier call with answers or with the next page of a list.
     fn call(&mut self, call: Recorded, goes_on: bool) -> usize {
         let calls = &mut self.recording.calls;
         let next_page = call.is_list() && call.params["cursor"].is_string();
@@ -304,12 +305,12 @@ impl Reader {
         };
         let value = &outcome.value;
         match open {
-            Some(Open::Opening) if outcome.kind == "result" => {
+            Some(OpenRequest::Opening) if outcome.kind == "result" => {
                 let modern = &value["_meta"]["io.modelcontextprotocol/serverInfo"]["name"];
                 let server = value["serverInfo"]["name"].as_str().or(modern.as_str());
                 self.recording.server = self.recording.server.take().or(server.map(str::to_owned));
             }
-            Some(Open::Call(call)) => {
+            Some(OpenRequest::Call(call)) => {
                 let created = match era {
                     Era::Modern if value["resultType"] == "task" => value["taskId"].as_str(),
                     Era::Modern => None,
@@ -322,7 +323,7 @@ impl Reader {
                 }
             }
             // The result of `tasks/result` is the call's result, whereas `tasks/get` contains it.
-            Some(Open::Task(call)) => {
+            Some(OpenRequest::Task(call)) => {
                 let within = |kind| Outcome {
                     kind,
                     value: value[kind].clone(),
@@ -345,7 +346,7 @@ impl Reader {
             return;
         };
         match &mut call.outcome {
-            // The next page of a list.
+            // This is the next page of a list.
             Some(before) if call.method.ends_with("/list") => {
                 super::compare::add_page(&mut before.value, outcome.value);
             }

@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::compare::{Change, Comparison};
 use super::mask::MASK;
-use super::player::Player;
 use super::read::{Outcome, Recorded, Recording};
+use super::replay_connection::ReplayConnection;
 use super::report::{EraReport, Report, title};
 use super::{now, test};
 use crate::project::{Builds, Project};
@@ -20,22 +20,22 @@ use crate::target::Target;
 #[derive(Debug, Default)]
 pub(crate) struct Replay {
     pub(crate) file: PathBuf,
-    /// Write a test instead of replaying the recording.
+    /// `true` to write a test instead of replaying the recording.
     pub(crate) test: bool,
-    /// Replay the recording even if the server has a different name.
+    /// `true` to replay the recording even if the server has a different name.
     pub(crate) anyway: bool,
     pub(crate) json: bool,
-    /// Places that are not compared.
+    /// JSON pointers to values that are not compared.
     pub(crate) ignored: Vec<String>,
 }
 
-/// Handles a recording as the command line requests. Returns `true` if clients see no differences.
+/// Handles a recording as requested on the command line. Returns `true` if clients would not see any differences.
 pub(crate) async fn replay(options: &Replay, target: Target) -> Result<bool> {
     if options.test {
         say(&as_test(&options.file).await?)?;
         return Ok(true);
     }
-    // The recording is read first, because there is no need to build if it cannot be read.
+    // The recording is read first, because a build is unnecessary if the recording cannot be read.
     let recording = read(&options.file).await?;
     let target = match target {
         Target::Project(selection) => {
@@ -59,7 +59,7 @@ fn say(text: &str) -> Result<()> {
     let mut out = io::stdout();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(error).context("cannot write to the standard output")
+            Err(error).context("cannot write to standard output")
         }
         _ => Ok(()),
     }
@@ -90,14 +90,14 @@ async fn play_read(recording: Recording, options: &Replay, target: &Target) -> R
     let mut spoken = false;
     for era in Era::BOTH {
         let mut report = EraReport::new(era.name());
-        match Player::open(target, era).await {
-            Ok(mut player) => {
+        match ReplayConnection::open(target, era).await {
+            Ok(mut connection) => {
                 spoken = true;
                 if !options.anyway {
-                    same_server(recording.server.as_deref(), player.server.as_deref())?;
+                    same_server(recording.server.as_deref(), connection.server.as_deref())?;
                 }
-                play_all(&recording, options, era, &mut player, &mut report).await;
-                player.close().await;
+                play_all(&recording, options, era, &mut connection, &mut report).await;
+                connection.close().await;
             }
             Err(reason) => report.failure = Some(reason),
         }
@@ -106,7 +106,7 @@ async fn play_read(recording: Recording, options: &Replay, target: &Target) -> R
     if !spoken {
         let reason = eras.iter().find_map(|era| era.failure.as_deref());
         bail!(
-            "the server cannot be spoken to: {}",
+            "cannot communicate with the server: {}",
             reason.unwrap_or_default()
         );
     }
@@ -117,7 +117,7 @@ async fn play_read(recording: Recording, options: &Replay, target: &Target) -> R
             .any(|call| call.era.name() == era.era)
     };
     let same = eras.iter().all(|era| {
-        // The failure of an era that was never used in the recording does not matter.
+        // A failure in an era that was never used in the recording does not matter.
         era.differing == 0 && (era.failure.is_none() || !recorded_in(era))
     });
     Ok(Report {
@@ -131,7 +131,7 @@ async fn play_read(recording: Recording, options: &Replay, target: &Target) -> R
 fn same_server(recorded: Option<&str>, present: Option<&str>) -> Result<()> {
     match (recorded, present) {
         (Some(recorded), Some(present)) if recorded != present => bail!(
-            "the recording is of the server `{recorded}`, and this one is `{present}`: `--anyway` plays it all the same"
+            "the recording is from the server `{recorded}`, but this server is `{present}`; use `--anyway` to replay it regardless"
         ),
         _ => Ok(()),
     }
@@ -142,7 +142,7 @@ async fn play_all(
     recording: &Recording,
     options: &Replay,
     era: Era,
-    player: &mut Player,
+    connection: &mut ReplayConnection,
     report: &mut EraReport,
 ) {
     for call in chosen(&recording.calls, era) {
@@ -164,7 +164,7 @@ async fn play_all(
             kind: outcome.kind,
             value: outcome.value.clone(),
         };
-        let changes = match player.play(call).await {
+        let changes = match connection.play(call).await {
             Ok((present, mut changes)) => {
                 changes.extend(comparison.changes(&call.method, before, present));
                 changes
@@ -179,8 +179,8 @@ async fn play_all(
     }
 }
 
-/// Returns the calls to replay in an era: its own calls, and calls in the other era without an equivalent in this one.
-/// Lists differ between eras, so only the newest list recorded in this era is replayed.
+/// Returns the calls to replay in an era: its own calls, and calls in the other era that have no equivalent in this
+/// era. Lists differ between eras, so only the most recent list recorded in this era is replayed.
 pub(super) fn chosen(calls: &[Recorded], era: Era) -> Vec<&Recorded> {
     let is_newest = |at: usize, call: &Recorded| {
         let mut later = calls.iter().skip(at + 1);
@@ -200,7 +200,7 @@ pub(super) fn chosen(calls: &[Recorded], era: Era) -> Vec<&Recorded> {
     chosen.map(|(_, call)| call).collect()
 }
 
-/// Returns `true` if the call needs a secret that is hidden.
+/// Returns `true` if the call requires a hidden secret.
 pub(super) fn hides_something(call: &Recorded) -> bool {
     call.params.to_string().contains(MASK)
         || call

@@ -1,4 +1,4 @@
-//! The results of a replay, for people at a terminal, for the page, and for programs.
+//! The results of a replay, for display in a terminal, for the page, and for programs.
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ use serde::Serialize;
 use super::compare::{Change, printable, shown};
 use super::read::Recorded;
 
-/// Maximum number of differences listed per call.
+/// Maximum number of differences listed for each call.
 const MAX_LISTED: usize = 20;
-/// Maximum number of calls with differences listed per era.
+/// Maximum number of calls with differences listed for each era.
 const MAX_CALLS: usize = 200;
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub(super) file: String,
-    /// `true` if clients see no differences.
+    /// `true` if clients would not see any differences.
     pub(super) same: bool,
     pub(super) warnings: Vec<String>,
     pub(super) eras: Vec<EraReport>,
@@ -25,12 +25,12 @@ pub(crate) struct Report {
 #[derive(Debug, Serialize)]
 pub(super) struct EraReport {
     pub(super) era: &'static str,
-    /// The reason that nothing could be replayed.
+    /// The reason why calls could not be replayed.
     pub(super) failure: Option<String>,
     pub(super) played: usize,
     pub(super) differing: usize,
     /// The first calls that differ.
-    pub(super) calls: Vec<CallReport>,
+    pub(super) calls: Vec<DifferingCall>,
     /// Calls that were not replayed because one of their arguments or answers is hidden.
     pub(super) hidden: Vec<String>,
     /// Number of calls without an outcome in the recording.
@@ -39,7 +39,7 @@ pub(super) struct EraReport {
 
 /// A call that differs.
 #[derive(Debug, Serialize)]
-pub(super) struct CallReport {
+pub(super) struct DifferingCall {
     pub(super) call: String,
     pub(super) changes: Vec<Change>,
     /// Number of further differences that are not listed.
@@ -77,7 +77,7 @@ impl EraReport {
         }
         let more = changes.len().saturating_sub(MAX_LISTED);
         changes.truncate(MAX_LISTED);
-        self.calls.push(CallReport {
+        self.calls.push(DifferingCall {
             call: title(call),
             changes,
             more,
@@ -116,7 +116,7 @@ impl fmt::Display for EraReport {
         if let Some(reason) = &self.failure {
             return write!(f, "{era}: not played: {}", printable(reason));
         }
-        for CallReport {
+        for DifferingCall {
             call,
             changes,
             more,
@@ -137,7 +137,7 @@ impl fmt::Display for EraReport {
         for call in &self.hidden {
             writeln!(
                 f,
-                "{era}: not played, because a secret in it is hidden: {call}"
+                "{era}: not played, because it contains a hidden secret: {call}"
             )?;
         }
         if self.unfinished > 0 {

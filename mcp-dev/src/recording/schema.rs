@@ -1,11 +1,11 @@
-//! Finds values that a schema marks as secret, with `writeOnly` or the format `password`.
+//! Finds values that a schema marks as secret with `writeOnly` or the `password` format.
 
 use serde_json::{Value, json};
 
 use super::mask::MASK;
 
 const MAX_DEPTH: usize = 64;
-/// Maximum number of steps through the schemas for one value, because a schema may refer to itself.
+/// Maximum number of steps through the schemas for a single value, because a schema may refer to itself.
 const MAX_STEPS: usize = 200_000;
 /// Members of a schema that are lists of schemas for the same value.
 const LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
@@ -13,7 +13,7 @@ const LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 const SINGLES: [&str; 3] = ["if", "then", "else"];
 
 fn is_secret(schema: &Value) -> bool {
-    // mcp-runtime writes a format that model APIs do not list into the description.
+    // mcp-runtime moves formats that model APIs do not list to the description.
     let described = schema["description"].as_str();
     let described = described.map(|text| text.strip_suffix(')').unwrap_or(text));
     schema["writeOnly"] == true
@@ -30,15 +30,15 @@ pub(super) fn hides_something(schema: &Value) -> bool {
     }
 }
 
-/// Hides secrets in one value.
+/// Hides secrets in a single value.
 #[derive(Default)]
-pub(super) struct Hider {
+pub(super) struct ValueMasker {
     steps: usize,
     /// The values that were hidden, as strings.
     pub(super) hidden: Vec<String>,
 }
 
-impl Hider {
+impl ValueMasker {
     pub(super) fn hide(&mut self, schema: &Value, value: &mut Value) {
         self.walk(schema, schema, value, 0);
     }
@@ -80,7 +80,7 @@ impl Hider {
                         continue;
                     }
                     self.walk(&schema["additionalProperties"], root, member, depth);
-                    // Any of these schemas may be the one that applies.
+                    // Any of these schemas may be the applicable one.
                     let patterns = schema["patternProperties"].as_object();
                     for (_, property) in patterns.into_iter().flatten() {
                         self.walk(property, root, member, depth);

@@ -1,5 +1,5 @@
-//! Removes from strings and numbers the parts that differ between any two runs: times near the time of the run, and
-//! random ids.
+//! Removes the parts of strings and numbers that differ in every run: times close to the time of the run, and random
+//! ids.
 
 use super::mask::MASK;
 
@@ -9,18 +9,18 @@ const TIMES: [&str; 2] = ["dddd-dd-ddTdd:dd:dd", "dddd-dd-dd dd:dd:dd"];
 /// The length of a day in seconds.
 const DAY: u64 = 24 * 60 * 60;
 
-/// Returns `true` if a number is the time of a run in seconds or milliseconds, give or take a day.
+/// Returns `true` if a number is within a day of a run's time, in seconds or milliseconds.
 pub(super) fn is_near(number: u64, time: u64) -> bool {
     let times = [number, number / 1_000];
     times.iter().any(|one| one.abs_diff(time) <= DAY)
 }
 
-/// Returns `true` if a text from a recording made at the given time is the same in every run.
+/// Returns `true` if text from a recording made at the given time is the same in every run.
 pub(super) fn is_steady(text: &str, time: u64) -> bool {
     steady(text, time) == text && !text.contains(MASK)
 }
 
-/// Returns a text without random ids and without times near the given time.
+/// Returns text without random ids and without times close to the given time.
 pub(super) fn steady(text: &str, time: u64) -> String {
     let bytes = text.as_bytes();
     let mut steady = Vec::with_capacity(bytes.len());
@@ -50,14 +50,14 @@ fn is_day_near(date: &[u8], time: u64) -> bool {
             .fold(0_u64, |number, digit| number * 10 + u64::from(digit - b'0'))
     };
     let (year, month, day) = (number(0, 4), number(5, 7), number(8, 10));
-    // Years begin in March here, so that a leap day is the last day of its year.
+    // For this calculation, years begin in March, so that a leap day is the last day of its year.
     let (year, month) = if month > 2 {
         (year, month - 3)
     } else {
         (year.saturating_sub(1), month + 9)
     };
     let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day;
-    // By this count, the first day of 1970 has the number 719,469.
+    // In this numbering, the first day of 1970 is day 719,469.
     (days * DAY).abs_diff(719_469 * DAY + time / DAY * DAY) <= DAY
 }
 

@@ -1,27 +1,27 @@
-//! Passes messages between a host and the successive servers behind its single connection.
+//! Passes messages between a host, which has a single connection, and the successive servers behind it.
 //!
-//! Messages are passed on unchanged, with three exceptions: servers' requests get ids that no other server has used,
-//! the capabilities declare that lists change, and a new server receives the messages with which the host set up the
-//! first one, whose responses the host already has.
+//! Messages are passed on unchanged, with three exceptions: servers' requests are given ids that no other server has
+//! used, the capabilities declare that lists can change, and a new server receives the messages with which the host set
+//! up the first server, although the host already has the responses.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use serde_json::{Value, json};
 
-/// Maximum number of messages from the host that wait for a server.
+/// Maximum number of messages from the host that may wait for a server.
 const MAX_WAITING: usize = 1_000;
-/// Maximum number of requests in either direction that await a response.
+/// Maximum number of requests in each direction that may await a response.
 const MAX_OPEN: usize = 10_000;
 /// Maximum number of cancelled requests that may still be answered.
 const MAX_CANCELLED: usize = 100;
-/// Maximum number of characters of compiler output in an error.
+/// Maximum length of the compiler output in an error, in characters.
 const MAX_REASON: usize = 4_000;
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 const LISTS: [&str; 3] = ["tools", "prompts", "resources"];
 
 /// A line to write.
 #[derive(Debug, PartialEq)]
-pub(super) enum Out {
+pub(super) enum OutgoingLine {
     Host(String),
     Server(String),
 }
@@ -38,14 +38,14 @@ pub(super) struct Dialogue {
     initialized: Option<String>,
     /// Lists for which the host expects change notifications in the legacy era.
     lists: Vec<&'static str>,
-    /// Requests that must be repeated to a new server because they have a lasting effect, by subject: the log level and
-    /// subscriptions.
+    /// Requests that must be sent again to a new server because they have a lasting effect, keyed by subject: the log
+    /// level and subscriptions.
     lasting: BTreeMap<String, Value>,
-    /// Unanswered requests from the host, by their ids.
+    /// Unanswered requests from the host, keyed by id.
     open: HashMap<String, Value>,
-    /// Ids of open requests that the host has cancelled, the oldest first. Few servers still answer them.
+    /// Ids of open requests that the host has cancelled, oldest first. Few servers still answer such requests.
     cancelled: VecDeque<String>,
-    /// The ids that servers gave their unanswered requests, by the ids that the host knows.
+    /// The ids that servers gave to their unanswered requests, keyed by the ids that the host knows.
     asked: HashMap<String, Value>,
     last_asked: u64,
     waiting: VecDeque<Value>,
@@ -56,11 +56,11 @@ enum Server {
     /// No server has been started yet.
     #[default]
     Expected,
-    /// There is no server for this reason, and none will be started before the next change.
+    /// No server is running for this reason, and none will be started before the next change.
     Failed(String),
     /// The server has ended.
     Ended,
-    /// The server was sent the request with which the host opened the connection, and has not answered it.
+    /// The request with which the host opened the connection was sent to the server, which has not answered it yet.
     Opening,
     Ready,
 }
@@ -69,9 +69,9 @@ fn method(message: &Value) -> Option<&str> {
     message["method"].as_str()
 }
 
-fn error(id: &Value, reason: &str) -> Out {
+fn error(id: &Value, reason: &str) -> OutgoingLine {
     let reason: String = reason.chars().take(MAX_REASON).collect();
-    Out::Host(
+    OutgoingLine::Host(
         json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32000, "message": reason}})
             .to_string(),
     )
@@ -79,7 +79,7 @@ fn error(id: &Value, reason: &str) -> Out {
 
 impl Dialogue {
     /// Handles a line from the host.
-    pub(super) fn host(&mut self, line: &str) -> Vec<Out> {
+    pub(super) fn host(&mut self, line: &str) -> Vec<OutgoingLine> {
         match serde_json::from_str(line) {
             Ok(Value::Array(batch)) => {
                 let each = batch.into_iter().map(|message| self.host_message(message));
@@ -88,17 +88,17 @@ impl Dialogue {
             Ok(message) => self.host_message(message),
             Err(problem) => {
                 let error = json!({"code": -32700, "message": format!("not JSON: {problem}")});
-                vec![Out::Host(
+                vec![OutgoingLine::Host(
                     json!({"jsonrpc": "2.0", "id": null, "error": error}).to_string(),
                 )]
             }
         }
     }
 
-    fn host_message(&mut self, message: Value) -> Vec<Out> {
+    fn host_message(&mut self, message: Value) -> Vec<OutgoingLine> {
         let id = message["id"].clone();
         if method(&message).is_none() {
-            return self.answered(message).into_iter().collect();
+            return self.answer_server(message).into_iter().collect();
         }
         if self.server == Server::Ready {
             return vec![self.forward(message)];
@@ -109,7 +109,7 @@ impl Dialogue {
             return vec![error(&id, reason)];
         }
         if self.waiting.len() >= MAX_WAITING {
-            let full = error(&id, "too many messages wait for the server");
+            let full = error(&id, "too many messages are waiting for the server");
             return if id.is_null() { Vec::new() } else { vec![full] };
         }
         self.waiting.push_back(message);
@@ -117,7 +117,7 @@ impl Dialogue {
     }
 
     /// Passes a request or a notification to the server.
-    fn forward(&mut self, message: Value) -> Out {
+    fn forward(&mut self, message: Value) -> OutgoingLine {
         let text = message.to_string();
         let params = &message["params"];
         match method(&message) {
@@ -155,7 +155,7 @@ impl Dialogue {
                 return error(&message["id"], "too many requests are open");
             }
             let id = message["id"].clone();
-            // Other requests only await their responses, so they are kept without their arguments, which can be large.
+            // Other requests are kept only until they are answered, without their arguments, which can be large.
             let is_needed = matches!(
                 method(&message),
                 Some("initialize" | "server/discover" | "subscriptions/listen")
@@ -167,18 +167,18 @@ impl Dialogue {
             };
             self.open.insert(id.to_string(), kept);
         }
-        Out::Server(text)
+        OutgoingLine::Server(text)
     }
 
     /// Passes a response from the host to the server that sent the request.
-    fn answered(&mut self, mut message: Value) -> Option<Out> {
+    fn answer_server(&mut self, mut message: Value) -> Option<OutgoingLine> {
         let id = self.asked.remove(message["id"].as_str()?)?;
         message["id"] = id;
-        Some(Out::Server(message.to_string()))
+        Some(OutgoingLine::Server(message.to_string()))
     }
 
     /// Handles a line from the current server.
-    pub(super) fn server(&mut self, line: &str) -> Vec<Out> {
+    pub(super) fn server(&mut self, line: &str) -> Vec<OutgoingLine> {
         match serde_json::from_str(line) {
             Ok(Value::Array(batch)) => {
                 let each = batch
@@ -196,33 +196,33 @@ impl Dialogue {
         }
     }
 
-    fn server_message(&mut self, line: String, mut message: Value) -> Vec<Out> {
+    fn server_message(&mut self, line: String, mut message: Value) -> Vec<OutgoingLine> {
         let id = message["id"].clone();
         match method(&message) {
             Some(_) if !id.is_null() => {
                 if self.asked.len() >= MAX_OPEN {
                     let error = json!({"code": -32000, "message": "too many questions are open"});
                     let refused = json!({"jsonrpc": "2.0", "id": id, "error": error});
-                    return vec![Out::Server(refused.to_string())];
+                    return vec![OutgoingLine::Server(refused.to_string())];
                 }
                 self.last_asked += 1;
                 let known = format!("mcp-dev-{}", self.last_asked);
                 message["id"] = json!(known);
                 self.asked.insert(known, id);
-                vec![Out::Host(message.to_string())]
+                vec![OutgoingLine::Host(message.to_string())]
             }
             Some("notifications/cancelled") => {
                 let id = &message["params"]["requestId"];
                 let known = self.asked.iter().find(|(_, asked)| *asked == id);
                 let Some(known) = known.map(|(known, _)| known.clone()) else {
-                    // The id belongs to a subscription, or to no request that the host knows.
-                    return vec![Out::Host(line)];
+                    // The id belongs to a subscription, or the host does not know the request.
+                    return vec![OutgoingLine::Host(line)];
                 };
                 self.asked.remove(&known);
                 message["params"]["requestId"] = json!(known);
-                vec![Out::Host(message.to_string())]
+                vec![OutgoingLine::Host(message.to_string())]
             }
-            Some(_) => vec![Out::Host(line)],
+            Some(_) => vec![OutgoingLine::Host(line)],
             None if id == json!(self.opening_id()) && self.server == Server::Opening => {
                 match message.get("error") {
                     Some(problem) => {
@@ -242,7 +242,7 @@ impl Dialogue {
                     return Vec::new();
                 };
                 self.cancelled.retain(|cancelled| *cancelled != id);
-                vec![Out::Host(self.response(&request, line, message))]
+                vec![OutgoingLine::Host(self.response(&request, line, message))]
             }
         }
     }
@@ -260,7 +260,7 @@ impl Dialogue {
         for list in LISTS {
             let capability = &mut message["result"]["capabilities"][list];
             if capability.is_object() {
-                // Another build may have different lists.
+                // A different build may have different lists.
                 capability["listChanged"] = json!(true);
                 if legacy {
                     self.lists.push(list);
@@ -280,34 +280,34 @@ impl Dialogue {
     }
 
     /// Records that a server was started.
-    pub(super) fn started(&mut self, number: u64) -> Vec<Out> {
+    pub(super) fn started(&mut self, number: u64) -> Vec<OutgoingLine> {
         self.number = number;
         match &self.initialize {
             Some(initialize) => {
                 let mut again = initialize.clone();
                 again["id"] = json!(self.opening_id());
                 self.server = Server::Opening;
-                vec![Out::Server(again.to_string())]
+                vec![OutgoingLine::Server(again.to_string())]
             }
             None => self.ready(number > 1),
         }
     }
 
-    /// Returns everything to send now that the server is ready. `again` is `true` unless this is the first server.
-    fn ready(&mut self, again: bool) -> Vec<Out> {
+    /// Returns all lines to send now that the server is ready. `again` is `true` unless this is the first server.
+    fn ready(&mut self, again: bool) -> Vec<OutgoingLine> {
         self.server = Server::Ready;
         let mut out = Vec::new();
         if again {
-            out.extend(self.initialized.clone().map(Out::Server));
+            out.extend(self.initialized.clone().map(OutgoingLine::Server));
             for (number, lasting) in self.lasting.values().enumerate() {
                 let mut lasting = lasting.clone();
                 lasting["id"] = json!(format!("mcp-dev-lasting-{}-{number}", self.number));
-                out.push(Out::Server(lasting.to_string()));
+                out.push(OutgoingLine::Server(lasting.to_string()));
             }
             let listening = self.open.values();
             let listening = listening.filter(|open| method(open) == Some("subscriptions/listen"));
             for subscription in listening {
-                out.push(Out::Server(subscription.to_string()));
+                out.push(OutgoingLine::Server(subscription.to_string()));
                 for list in LISTS {
                     let filter = &subscription["params"]["notifications"];
                     if filter[format!("{list}ListChanged")] == true {
@@ -324,7 +324,7 @@ impl Dialogue {
     }
 
     /// Records that the server has ended. Calls in progress fail with the reason.
-    pub(super) fn ended(&mut self, reason: &str) -> Vec<Out> {
+    pub(super) fn ended(&mut self, reason: &str) -> Vec<OutgoingLine> {
         let mut out = Vec::new();
         self.cancelled.clear();
         self.open.retain(|_, request| {
@@ -335,21 +335,21 @@ impl Dialogue {
             lasts
         });
         if self.server == Server::Opening {
-            // The next server would end in the same way.
+            // The next server would end for the same reason.
             out.extend(self.refuse(reason));
         }
         for known in std::mem::take(&mut self.asked).into_keys() {
             let params = json!({"requestId": known, "reason": reason});
             let cancelled =
                 json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
-            out.push(Out::Host(cancelled.to_string()));
+            out.push(OutgoingLine::Host(cancelled.to_string()));
         }
         self.server = Server::Ended;
         out
     }
 
     /// Fails all requests that are waiting for a server.
-    pub(super) fn refuse(&mut self, reason: &str) -> Vec<Out> {
+    pub(super) fn refuse(&mut self, reason: &str) -> Vec<OutgoingLine> {
         let waiting = std::mem::take(&mut self.waiting).into_iter();
         let requests = waiting.filter(|message| !message["id"].is_null());
         requests
@@ -358,13 +358,13 @@ impl Dialogue {
     }
 
     /// Records that a build has failed. A running server continues to run.
-    pub(super) fn cannot_start(&mut self, reason: &str) -> Vec<Out> {
+    pub(super) fn cannot_start(&mut self, reason: &str) -> Vec<OutgoingLine> {
         if !matches!(self.server, Server::Expected | Server::Failed(_)) {
             return Vec::new();
         }
         let reason = format!("the server cannot be built:\n{reason}");
         let mut out = Vec::new();
-        // Hosts give up when `initialize` fails, so it waits for the next build.
+        // Hosts give up when `initialize` fails, so this request waits for the next build.
         self.waiting.retain(|message| {
             let waits = message["id"].is_null() || method(message) == Some("initialize");
             if !waits {
@@ -376,17 +376,17 @@ impl Dialogue {
         out
     }
 
-    /// Returns `true` if a request is waiting although the server has ended.
+    /// Returns `true` if a request is waiting even though the server has ended.
     pub(super) fn needs_server(&self) -> bool {
         self.server == Server::Ended && self.waiting.iter().any(|message| !message["id"].is_null())
     }
 }
 
-fn list_changed(list: &str, subscription: Option<&Value>) -> Out {
+fn list_changed(list: &str, subscription: Option<&Value>) -> OutgoingLine {
     let method = format!("notifications/{list}/list_changed");
     let mut message = json!({"jsonrpc": "2.0", "method": method});
     if let Some(id) = subscription {
         message["params"] = json!({"_meta": {SUBSCRIPTION: id}});
     }
-    Out::Host(message.to_string())
+    OutgoingLine::Host(message.to_string())
 }

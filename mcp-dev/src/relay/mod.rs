@@ -1,6 +1,6 @@
 //! Relays between a host and a server so that the host's connection survives new builds and crashes of the server.
 //!
-//! The module `dialogue` decides which messages are passed to whom; `process` starts and stops the server.
+//! The `dialogue` module decides where messages are sent; `process` starts and stops the server.
 
 mod dialogue;
 mod process;
@@ -17,25 +17,25 @@ use crate::lines::MAX_MESSAGE;
 use crate::project::{Builds, Project};
 use crate::signals;
 use crate::target::Target;
-use dialogue::{Dialogue, Out};
+use dialogue::{Dialogue, OutgoingLine};
 use process::Process;
 
-/// Maximum time for a host to read the last lines.
+/// Maximum time that a host may take to read the last lines.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
-/// Something that happened.
+/// An event that the relay handles.
 enum Event {
     /// The host wrote a line.
     Host(String),
-    /// The host closed its end.
+    /// The host closed its end of the connection.
     HostLeft,
-    /// The server of this number wrote a line.
+    /// The server with this number wrote a line.
     Server(u64, String),
-    /// The server of this number ended.
+    /// The server with this number ended.
     ServerEnded(u64, String),
-    /// There is a program to start, with these words.
+    /// A program is ready to be started with these words.
     Program(Vec<String>),
-    /// There is no new program.
+    /// The build failed, so there is no new program.
     BuildFailed(String),
 }
 
@@ -43,11 +43,11 @@ enum Event {
 pub(crate) async fn run(target: Target, project: Option<Project>) -> Result<()> {
     let (events, mut inbox) = mpsc::channel(64);
     let host = events.clone();
-    // Uses a thread because reading from standard input cannot be stopped.
+    // This uses a thread because reading from standard input cannot be interrupted.
     std::thread::spawn(move || read_host(&host));
     let (lines, written) = mpsc::channel(4);
     let (flushed, all_flushed) = oneshot::channel::<()>();
-    // Also uses a thread, because a host that does not read its input would otherwise block signal handling.
+    // This also uses a thread, because otherwise a host that does not read its input would block signal handling.
     std::thread::spawn(move || {
         write_host(written);
         drop(flushed);
@@ -80,7 +80,7 @@ struct Relay {
     /// The server's program and its arguments; empty while it is being built.
     program: Vec<String>,
     process: Option<Process>,
-    /// Counts the servers that were started.
+    /// The number of servers that have been started.
     number: u64,
     events: mpsc::Sender<Event>,
     /// Lines for the host.
@@ -99,7 +99,7 @@ impl Relay {
                     self.process = None;
                     self.dialogue.ended(&reason)
                 }
-                // This event comes from an older server.
+                // This event was sent by an older server.
                 Event::Server(..) | Event::ServerEnded(..) => continue,
                 Event::Program(words) => {
                     self.program = words;
@@ -126,7 +126,7 @@ impl Relay {
         Ok(())
     }
 
-    fn start(&mut self) -> Vec<Out> {
+    fn start(&mut self) -> Vec<OutgoingLine> {
         self.number += 1;
         match Process::start(&self.program, self.number, &self.events) {
             Ok(process) => {
@@ -142,19 +142,19 @@ impl Relay {
         }
     }
 
-    async fn write(&mut self, out: Vec<Out>) -> Result<()> {
+    async fn write(&mut self, out: Vec<OutgoingLine>) -> Result<()> {
         for out in out {
             match out {
-                Out::Host(line) => {
+                OutgoingLine::Host(line) => {
                     let sent = self.host.send(line).await;
-                    sent.map_err(|_| anyhow!("the host has closed its end"))?;
+                    sent.map_err(|_| anyhow!("the host has closed the connection"))?;
                 }
-                Out::Server(line) => {
+                OutgoingLine::Server(line) => {
                     let Some(process) = &self.process else {
                         continue;
                     };
                     if let Err(reason) = process.send(line).await {
-                        // The server is stopped, and its end is reported like any other.
+                        // The server is stopped, and its exit is reported as usual.
                         eprintln!("mcp-dev: {reason}");
                         process.kill();
                     }

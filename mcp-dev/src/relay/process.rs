@@ -1,4 +1,4 @@
-//! Starts a server's process, writes to it, and stops it along with everything it has started.
+//! Starts a server's process, writes to it, and stops it together with all processes that it has started.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use super::Event;
 use crate::group::Group;
 use crate::lines::{MAX_MESSAGE, read_line};
 
-/// Maximum time for a process to read enough of its input for the next line.
+/// Maximum time that a process may take to read enough of its input for the next line.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Time that a process has to end on its own once its input is closed.
+/// Time within which a process must end on its own once its input is closed.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// A running server. It is stopped when this is dropped.
+/// A running server, which is stopped when this value is dropped.
 pub(super) struct Process {
     lines: mpsc::Sender<String>,
     stop: watch::Sender<bool>,
@@ -24,15 +24,15 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts a program and reports its lines and its exit as events of server `number`. It inherits this program's
-    /// standard error.
+    /// Starts a program and reports its lines and its exit as events of server `number`. The program inherits this
+    /// process's standard error.
     pub(super) fn start(
         words: &[String],
         number: u64,
         events: &mpsc::Sender<Event>,
     ) -> Result<Self, String> {
         let [program, arguments @ ..] = words else {
-            return Err("no program is given".into());
+            return Err("no program was specified".into());
         };
         let mut command = Command::new(program);
         command
@@ -65,7 +65,7 @@ impl Process {
             let _ = child.kill().await;
             gone_end.send_replace(true);
             if let Some(reader) = reader {
-                // The last lines that it wrote are reported before its end.
+                // The process's last lines are reported before its exit.
                 let _ = tokio::time::timeout(GRACE, reader).await;
             }
             let _ = events.send(Event::ServerEnded(number, reason)).await;
@@ -76,7 +76,7 @@ impl Process {
     pub(super) async fn send(&self, line: String) -> Result<(), String> {
         match self.lines.send_timeout(line, PATIENCE).await {
             Ok(()) => Ok(()),
-            Err(_) => Err("the server does not read its standard input".into()),
+            Err(_) => Err("the server is not reading its standard input".into()),
         }
     }
 
@@ -92,7 +92,7 @@ impl Process {
     }
 }
 
-/// Waits for a process to end, and ends it once `stopped` is true. Returns a description of how it ended.
+/// Waits for a process to end, and ends it once `stopped` is `true`. Returns a description of how the process ended.
 async fn wait(
     child: &mut Child,
     mut stopped: watch::Receiver<bool>,
@@ -108,9 +108,9 @@ async fn wait(
         None => tokio::time::timeout(GRACE, child.wait()).await.ok(),
     };
     match status {
-        Some(Ok(status)) => format!("the server's process ended: {status}"),
-        Some(Err(error)) => format!("the server's process cannot be waited for: {error}"),
-        None => "the server's process was killed".to_owned(),
+        Some(Ok(status)) => format!("the server process ended: {status}"),
+        Some(Err(error)) => format!("cannot wait for the server process: {error}"),
+        None => "the server process was killed".to_owned(),
     }
 }
 
@@ -131,9 +131,7 @@ async fn read(stdout: ChildStdout, number: u64, events: mpsc::Sender<Event>) {
         let text = text.trim_end_matches(['\r', '\n']);
         if !whole {
             let size = MAX_MESSAGE >> 20;
-            eprintln!(
-                "mcp-dev: the server wrote a line of more than {size} MiB, which is left out"
-            );
+            eprintln!("mcp-dev: the server wrote a line longer than {size} MiB, which was skipped");
         } else if !text.trim().is_empty()
             && events
                 .send(Event::Server(number, text.to_owned()))

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::dialogue::{Dialogue, Out};
+use super::dialogue::{Dialogue, OutgoingLine};
 
 fn request(id: u64, method: &str, params: &Value) -> String {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
@@ -11,10 +11,10 @@ fn response(id: &Value, result: &Value) -> String {
 }
 
 /// Returns the messages that are written to the host or to the server.
-fn written(out: &[Out], host: bool) -> Vec<Value> {
+fn written(out: &[OutgoingLine], host: bool) -> Vec<Value> {
     let lines = out.iter().filter_map(|out| match out {
-        Out::Host(line) if host => Some(line),
-        Out::Server(line) if !host => Some(line),
+        OutgoingLine::Host(line) if host => Some(line),
+        OutgoingLine::Server(line) if !host => Some(line),
         _ => None,
     });
     lines
@@ -29,7 +29,7 @@ fn opened() -> Dialogue {
     let initialize = request(0, "initialize", &json!({"protocolVersion": "2025-11-25"}));
     assert_eq!(
         dialogue.host(&initialize),
-        [Out::Server(initialize.clone())]
+        [OutgoingLine::Server(initialize.clone())]
     );
     let result = json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}});
     let told = dialogue.server(&response(&json!(0), &result));
@@ -79,7 +79,7 @@ fn a_new_server_is_told_what_the_first_was() {
     // A response to a request that the host did not send is not passed to it.
     assert_eq!(dialogue.server(&response(&server[1]["id"], &json!({}))), []);
     let list = response(&json!(3), &json!({"tools": []}));
-    assert_eq!(dialogue.server(&list), [Out::Host(list.clone())]);
+    assert_eq!(dialogue.server(&list), [OutgoingLine::Host(list.clone())]);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn subscriptions_of_the_modern_era_go_on() {
     dialogue.host(&listen);
     assert_eq!(dialogue.ended("it was built again"), []);
     let again = dialogue.started(2);
-    assert_eq!(again[0], Out::Server(listen));
+    assert_eq!(again[0], OutgoingLine::Server(listen));
     let told = written(&again, true);
     assert_eq!(told[0]["method"], "notifications/tools/list_changed");
     assert_eq!(
@@ -132,7 +132,7 @@ fn without_a_server_calls_end_and_the_opening_waits() {
     let refused = written(&dialogue.host(&list), true);
     let reason = refused[0]["error"]["message"].as_str().unwrap();
     assert!(reason.contains("mismatched types"), "{reason}");
-    assert_eq!(dialogue.started(1), [Out::Server(initialize)]);
+    assert_eq!(dialogue.started(1), [OutgoingLine::Server(initialize)]);
     // A server that ends repeatedly is not restarted for the request that ended it.
     dialogue.ended("exit status: 1");
     assert!(!dialogue.needs_server());
@@ -165,7 +165,11 @@ fn cancelled_requests_do_not_use_up_the_room_of_others() {
     let mut dialogue = opened();
     for id in 1..=10_001 {
         let call = request(id, "tools/call", &json!({"name": "slow"}));
-        assert_eq!(dialogue.host(&call), [Out::Server(call.clone())], "{id}");
+        assert_eq!(
+            dialogue.host(&call),
+            [OutgoingLine::Server(call.clone())],
+            "{id}"
+        );
         let params = json!({"requestId": id});
         let cancelled =
             json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
@@ -173,5 +177,5 @@ fn cancelled_requests_do_not_use_up_the_room_of_others() {
     }
     // The newest request may still be answered.
     let late = response(&json!(10_001), &json!({}));
-    assert_eq!(dialogue.server(&late), [Out::Host(late.clone())]);
+    assert_eq!(dialogue.server(&late), [OutgoingLine::Host(late.clone())]);
 }

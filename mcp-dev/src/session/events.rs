@@ -20,7 +20,7 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// Reads a chunk and returns the events that it completes.
+    /// Reads a chunk and returns the events that are complete.
     pub(super) fn read(&mut self, chunk: &[u8]) -> Result<Vec<Event>, String> {
         let mut events = Vec::new();
         for byte in chunk {
@@ -31,7 +31,7 @@ impl Events {
             } else if *byte != b'\n' {
                 self.line.push(*byte);
                 if self.line.len() + self.data.len() > MAX_EVENT {
-                    return Err(format!("an event of more than {} MiB", MAX_EVENT >> 20));
+                    return Err(format!("an event is larger than {} MiB", MAX_EVENT >> 20));
                 }
             }
         }
@@ -42,7 +42,7 @@ impl Events {
         let line = std::mem::take(&mut self.line);
         if line.is_empty() {
             let mut data = std::mem::take(&mut self.data);
-            // Each line of the data ended with a line feed; the last one does not belong to it.
+            // Each line of the data ends with a line feed, but the last line feed is not part of the data.
             data.pop();
             let data = String::from_utf8_lossy(&data).into_owned();
             return (!data.is_empty()).then_some(Event { data });

@@ -1,4 +1,4 @@
-//! The first messages of a connection, and the claims that each request of the modern era carries.
+//! The first messages on a connection, and the claims in each request of the modern era.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::{Era, Link, Session};
 const MODERN: &str = "2026-07-28";
 const LEGACY: &str = "2025-11-25";
 const META: &str = "io.modelcontextprotocol";
-/// Maximum length in characters of the reason for a refusal, which every page shows.
+/// Maximum length in characters of the reason for a refusal, which is shown on every page.
 const MAX_REASON: usize = 1_000;
 
 fn client() -> Value {
@@ -21,14 +21,14 @@ fn capabilities(tasks: bool) -> Value {
         "io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]},
         "io.modelcontextprotocol/skills": {},
     });
-    // In the legacy era, tasks are not an extension, and a client that can only create them declares nothing.
+    // In the legacy era, tasks are not an extension, and a client that can only create tasks does not declare anything.
     if tasks {
         extensions["io.modelcontextprotocol/tasks"] = json!({});
     }
     json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}, "extensions": extensions})
 }
 
-/// Adds the claims to a request's parameters if its era has claims.
+/// Adds the claims to a request's parameters if its era requires claims.
 pub(super) fn claim(era: Era, tasks: bool, params: Value) -> Option<Value> {
     if era == Era::Legacy {
         return (!params.is_null()).then_some(params);
@@ -58,7 +58,7 @@ pub(super) async fn shake(session: &Arc<Session>) -> Result<Value, String> {
         }
     };
     if let Link::Http(link) = &session.link {
-        // Version 2025-11-25 must be negotiated before requests can claim it.
+        // Version 2025-11-25 must be negotiated before requests can use it.
         link.set_version((session.era == Era::Modern).then_some(MODERN));
     }
     let mut pending = session.send(method, params, Vec::new()).await?;
@@ -66,7 +66,7 @@ pub(super) async fn shake(session: &Arc<Session>) -> Result<Value, String> {
     let text = session
         .hub
         .text(reply.response)
-        .ok_or("the response is gone")?;
+        .ok_or("the response is no longer available")?;
     let mut message: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     if let Some(error) = message.get("error") {
         let error: String = error.to_string().chars().take(MAX_REASON).collect();
@@ -74,13 +74,16 @@ pub(super) async fn shake(session: &Arc<Session>) -> Result<Value, String> {
     }
     let result = message.get_mut("result").map(Value::take);
     let Some(mut result) = result.filter(Value::is_object) else {
-        return Err(format!("{method} was answered without an object"));
+        return Err(format!("the result of {method} is not an object"));
     };
     let version = match session.era {
         Era::Modern => {
             let served = result["supportedVersions"].as_array();
             if !served.is_some_and(|served| served.contains(&json!(MODERN))) {
-                return Err(format!("the server speaks {}", result["supportedVersions"]));
+                return Err(format!(
+                    "the server supports only {}",
+                    result["supportedVersions"]
+                ));
             }
             MODERN.to_owned()
         }
@@ -112,7 +115,7 @@ pub(super) async fn shake(session: &Arc<Session>) -> Result<Value, String> {
     }))
 }
 
-/// Subscribes to changes of the lists that the server has.
+/// Subscribes to changes to the server's lists.
 async fn listen(session: &Arc<Session>, result: &Value) -> Result<(), String> {
     match (session.era, &session.link) {
         (Era::Legacy, Link::Http(link)) => link.listen(session),
@@ -126,7 +129,7 @@ async fn listen(session: &Arc<Session>, result: &Value) -> Result<(), String> {
             }
             if filter != json!({}) {
                 let params = json!({"notifications": filter});
-                // The request is answered when the server ends the subscription; nothing waits for that.
+                // The request is answered only when the server ends the subscription, so the answer is not awaited.
                 session
                     .send("subscriptions/listen", params, Vec::new())
                     .await?;

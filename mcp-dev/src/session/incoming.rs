@@ -1,5 +1,5 @@
-//! Handles data from a server: responses go to the waiting calls, questions go to the page, and data that is not a
-//! message is shown as such.
+//! Handles data from a server: passes responses to the waiting calls and questions to the page, and shows any other
+//! data as it is.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::{Arrived, Session};
-use crate::hub::Wire;
+use super::{MessageArrival, Session};
+use crate::hub::WireMessage;
 
 /// Maximum number of questions from a server that may be open at the same time.
 const MAX_QUESTIONS: usize = 100;
@@ -33,8 +33,8 @@ struct Envelope<'a> {
 }
 
 impl Session {
-    /// Handles a message, or a batch of messages, from the server. In a flood of requests, it waits after the maximum
-    /// number per second, because no message that the server waits for may be dropped.
+    /// Handles a message, or a batch of messages, from the server. During a flood of requests, this waits once the
+    /// maximum number per second is reached, because messages that the server is waiting for must not be dropped.
     pub(super) async fn receive(self: &Arc<Self>, text: &str, notes: &Value) {
         if text.trim_start().starts_with('[') {
             match serde_json::from_str::<Vec<&RawValue>>(text) {
@@ -55,7 +55,7 @@ impl Session {
             Ok(envelope) => envelope,
             Err(error) => return self.stray(text, &format!("not a JSON-RPC message: {error}")),
         };
-        let wire = |droppable| Wire {
+        let wire = |droppable| WireMessage {
             era: self.era,
             sent: false,
             text,
@@ -80,17 +80,17 @@ impl Session {
                 let waiting = envelope.id.as_u64();
                 let waiting = waiting.and_then(|id| self.state().waiting.remove(&id));
                 let Some(waiting) = waiting else {
-                    // The question arrived while the connection was being closed.
+                    // This question arrived while the connection was being closed.
                     if self.ended().is_some() {
                         self.hub.message(wire(true));
                         return;
                     }
-                    return self.stray(text, "a response that no request waits for");
+                    return self.stray(text, "a response that matches no open request");
                 };
                 let at = Instant::now();
                 let seq = self.hub.message(wire(false)).unwrap_or_default();
                 // The page may have cancelled the call in the meantime.
-                let _ = waiting.send(Ok(Arrived { seq, at }));
+                let _ = waiting.send(Ok(MessageArrival { seq, at }));
             }
             None => self.stray(text, "neither a request nor a response"),
         }
@@ -99,7 +99,7 @@ impl Session {
     /// Shows data that is not a message.
     pub(super) fn stray(&self, text: &str, why: &str) {
         let notes = json!({"stray": why});
-        let wire = Wire {
+        let wire = WireMessage {
             era: self.era,
             sent: false,
             text,
@@ -113,7 +113,7 @@ impl Session {
         let answer = match method {
             "ping" => json!({"result": {}}),
             _ if params.is_some_and(|params| params.get().len() > MAX_QUESTION) => {
-                let message = format!("the question has more than {} MiB", MAX_QUESTION >> 20);
+                let message = format!("the question is larger than {} MiB", MAX_QUESTION >> 20);
                 json!({"error": {"code": -32000, "message": message}})
             }
             "elicitation/create" | "sampling/createMessage" | "roots/list" => {
@@ -122,7 +122,7 @@ impl Session {
                 let mut state = self.state();
                 if state.questions.len() < MAX_QUESTIONS {
                     state.questions.insert(seq, id);
-                    // Done under the lock, so that the question is open everywhere when the session ends.
+                    // This is done under the lock so that the question is open everywhere when the session ends.
                     return self.hub.ask(self.era, seq, method, &shown);
                 }
                 let message = format!("more than {MAX_QUESTIONS} questions are open");

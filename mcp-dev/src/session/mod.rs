@@ -1,7 +1,7 @@
-//! One connection to the server in one era: numbers requests, passes responses to the waiting calls and the server's
-//! questions to the page, and reports why the connection ended.
+//! A single connection to the server in one era: numbers requests, passes responses to the waiting calls and the
+//! server's questions to the page, and reports why the connection ended.
 //!
-//! It routes messages by their ids and methods and does not examine them further. `stdio` and `http` are the
+//! This module routes messages by their ids and methods and does not examine them further. `stdio` and `http` are the
 //! transports, `handshake` exchanges the first messages, and `incoming` handles messages from the server.
 
 mod events;
@@ -21,11 +21,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
 
-use crate::hub::{Hub, Wire};
+use crate::hub::{Hub, WireMessage};
 use crate::lines::MAX_MESSAGE;
 use crate::target::Target;
 
-/// Protocol versions up to 2025-11-25, with a handshake, or from 2026-07-28 on, where every request is self-contained.
+/// A generation of protocol versions: up to 2025-11-25, with a handshake, or from 2026-07-28 onwards, with
+/// self-contained requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Era {
@@ -57,8 +58,8 @@ pub(crate) struct Session {
 
 /// Options for opening a connection.
 #[derive(Clone, Copy)]
-pub(crate) struct Manner {
-    /// Maximum time for the server to answer the first message.
+pub(crate) struct ConnectionOptions {
+    /// Maximum time that the server may take to answer the first message.
     pub(crate) patience: Duration,
     /// `true` if calls may become tasks, in the modern era.
     pub(crate) tasks: bool,
@@ -71,14 +72,14 @@ enum Link {
 
 #[derive(Default)]
 struct State {
-    waiting: HashMap<u64, oneshot::Sender<Result<Arrived, String>>>,
-    /// The ids of open questions, by the sequence number of their message.
+    waiting: HashMap<u64, oneshot::Sender<Result<MessageArrival, String>>>,
+    /// The ids of open questions, keyed by the sequence number of their message.
     questions: HashMap<u64, Value>,
-    /// The reason that the connection ended.
+    /// The reason why the connection ended.
     ended: Option<String>,
 }
 
-struct Arrived {
+struct MessageArrival {
     seq: u64,
     at: Instant,
 }
@@ -99,17 +100,17 @@ pub(crate) struct Pending {
     id: u64,
     request: u64,
     started: Instant,
-    arrival: oneshot::Receiver<Result<Arrived, String>>,
+    arrival: oneshot::Receiver<Result<MessageArrival, String>>,
 }
 
 impl Session {
-    /// Starts the server or connects to it and performs the handshake, unless `halted` gives a reason to stop in the
+    /// Starts the server or connects to it and performs the handshake, unless `halted` provides a reason to stop in the
     /// meantime. If this fails, the process has ended.
     pub(crate) async fn open(
         target: &Target,
         era: Era,
         hub: &Arc<Hub>,
-        manner: Manner,
+        options: ConnectionOptions,
         halted: &mut watch::Receiver<Option<String>>,
     ) -> Result<(Arc<Self>, Value), String> {
         let new = |link| {
@@ -118,7 +119,7 @@ impl Session {
                 hub: Arc::clone(hub),
                 link,
                 last_id: AtomicU64::new(0),
-                tasks: manner.tasks,
+                tasks: options.tasks,
                 state: Mutex::default(),
             })
         };
@@ -133,10 +134,10 @@ impl Session {
                 let link = http::HttpLink::new(url.clone(), headers.clone())?;
                 new(Link::Http(Box::new(link)))
             }
-            Target::Project(_) => return Err("the project is not built yet".into()),
+            Target::Project(_) => return Err("the project has not been built yet".into()),
         };
-        let shaken = tokio::time::timeout(manner.patience, handshake::shake(&session));
-        let seconds = manner.patience.as_secs();
+        let shaken = tokio::time::timeout(options.patience, handshake::shake(&session));
+        let seconds = options.patience.as_secs();
         let shaken = tokio::select! {
             shaken = shaken => shaken.unwrap_or_else(|_| Err(format!("no answer within {seconds} s"))),
             reason = halted.wait_for(Option::is_some) => {
@@ -157,7 +158,7 @@ impl Session {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the reason that the connection ended, if it has ended.
+    /// Returns the reason why the connection ended, if it has ended.
     pub(crate) fn ended(&self) -> Option<String> {
         self.state().ended.clone()
     }
@@ -170,7 +171,8 @@ impl Session {
         headers: Vec<(String, String)>,
     ) -> Result<Pending, String> {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
-        // Only a call can become a task. Lists are those of a client that supports tasks, as pages are.
+        // Only a call can become a task. Lists are requested as a client that supports tasks, because pages support
+        // tasks.
         let tasks = self.tasks || method != "tools/call";
         let params = handshake::claim(self.era, tasks, params);
         let mut message = json!({"jsonrpc": "2.0", "id": id, "method": method});
@@ -242,11 +244,11 @@ impl Session {
         self.write(message).await;
     }
 
-    /// Answers a question from the server. `answer` has the member `result` or `error`.
+    /// Answers a question from the server. `answer` has a `result` or `error` member.
     pub(crate) async fn answer(self: &Arc<Self>, seq: u64, answer: Value) -> Result<(), String> {
         let id = self.state().questions.remove(&seq);
         self.hub.settle(seq);
-        let id = id.ok_or("the question is not open any more")?;
+        let id = id.ok_or("the question is no longer open")?;
         self.write_answer(id, answer).await;
         Ok(())
     }
@@ -267,7 +269,7 @@ impl Session {
             Link::Stdio(link) => {
                 let text = message.to_string();
                 self.sent(&text, Value::Null);
-                // If the process has ended, `ended` gives the reason.
+                // If the process has ended, `ended` contains the reason.
                 let _ = link.send(text).await;
             }
             Link::Http(link) => {
@@ -277,7 +279,7 @@ impl Session {
     }
 
     fn sent(&self, text: &str, notes: Value) -> u64 {
-        let wire = Wire {
+        let wire = WireMessage {
             era: self.era,
             sent: true,
             text,
@@ -287,7 +289,7 @@ impl Session {
         self.hub.message(wire).unwrap_or_default()
     }
 
-    /// Fails a request that can no longer get a response.
+    /// Fails a request that can no longer receive a response.
     fn fail(&self, id: u64, reason: &str) {
         if let Some(waiting) = self.state().waiting.remove(&id) {
             let _ = waiting.send(Err(reason.to_owned()));
@@ -298,7 +300,7 @@ impl Session {
         self.state().waiting.contains_key(&id)
     }
 
-    /// Ends the connection. The server is stopped, and requests fail with the reason.
+    /// Ends the connection: stops the server and fails all requests with this reason.
     pub(crate) fn end(&self, reason: &str) {
         let (waiting, questions) = {
             let mut state = self.state();

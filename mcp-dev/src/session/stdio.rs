@@ -1,5 +1,5 @@
 //! Starts a program that communicates over its standard input and output, reads its lines up to a maximum length, and
-//! stops it along with everything it started.
+//! stops it together with all processes that it has started.
 
 use std::process::Stdio;
 use std::sync::{Arc, Weak};
@@ -15,11 +15,11 @@ use crate::group::Group;
 use crate::lines::read_line;
 use crate::session::Era;
 
-/// Maximum length of a line of standard error that is kept.
+/// Maximum length of a standard error line that is kept.
 const MAX_LINE: usize = 4 << 10;
-/// Maximum time for a process to read enough of its input for the next line.
+/// Maximum time that a process may take to read enough of its input for the next line.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Time that a process has to end on its own once its input is closed.
+/// Time within which a process must end on its own once its input is closed.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The writing end of the connection to a process.
@@ -41,7 +41,7 @@ pub(super) struct Process {
 /// Starts a program.
 pub(super) fn start(words: &[String]) -> Result<(StdioLink, Process), String> {
     let [program, arguments @ ..] = words else {
-        return Err("no program is given".into());
+        return Err("no program was specified".into());
     };
     let mut command = Command::new(program);
     command
@@ -69,7 +69,7 @@ impl StdioLink {
     pub(super) async fn send(&self, line: String) -> Result<(), String> {
         match self.lines.send_timeout(line, PATIENCE).await {
             Ok(()) => Ok(()),
-            Err(_) => Err("the process does not read its standard input".into()),
+            Err(_) => Err("the process is not reading its standard input".into()),
         }
     }
 
@@ -85,7 +85,7 @@ impl StdioLink {
 }
 
 impl Process {
-    /// Runs the process for a session. When the process ends, so does the session.
+    /// Runs the process for a session. The session ends when the process ends.
     pub(super) fn attach(mut self, session: &Arc<Session>) {
         let writer = self
             .child
@@ -103,7 +103,7 @@ impl Process {
         tokio::spawn(async move {
             let status = tokio::select! {
                 status = child.wait() => Some(status),
-                // The session was ended or dropped.
+                // The session has ended or was dropped.
                 _ = stop.wait_for(|stop| *stop) => None,
             };
             if let Some(writer) = writer {
@@ -114,16 +114,16 @@ impl Process {
                 Some(status) => Some(status),
                 None => tokio::time::timeout(GRACE, child.wait()).await.ok(),
             };
-            // Stops any processes that it has left behind.
+            // Stops any processes that the server has left behind.
             drop(group);
             let reason = match status {
-                Some(Ok(status)) => format!("the server's process ended: {status}"),
-                Some(Err(error)) => format!("the server's process cannot be waited for: {error}"),
-                None => "the server's process was killed".to_owned(),
+                Some(Ok(status)) => format!("the server process ended: {status}"),
+                Some(Err(error)) => format!("cannot wait for the server process: {error}"),
+                None => "the server process was killed".to_owned(),
             };
             let _ = child.kill().await;
             if let Some(reader) = reader {
-                // The last lines that it wrote are read before its end is reported.
+                // The process's last lines are read before its exit is reported.
                 let _ = tokio::time::timeout(Duration::from_secs(1), reader).await;
             }
             if let Some(session) = session.upgrade() {
@@ -160,7 +160,7 @@ async fn read(stdout: ChildStdout, session: Weak<Session>) {
             session.stray(
                 &shown,
                 &format!(
-                    "a line of more than {} MiB; this is its beginning",
+                    "a line longer than {} MiB, of which this is the beginning",
                     MAX_MESSAGE >> 20
                 ),
             );

@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::*;
 
 const PATIENCE: Duration = Duration::from_secs(20);
-const MANNER: Manner = Manner {
+const OPTIONS: ConnectionOptions = ConnectionOptions {
     patience: PATIENCE,
     tasks: true,
 };
@@ -14,7 +14,7 @@ async fn open(script: &str, era: Era) -> (Arc<Hub>, Result<(Arc<Session>, Value)
     let words = ["sh", "-c", script].map(str::to_owned);
     let (_run, mut halted) = watch::channel(None);
     let target = Target::Command(words.into());
-    let opened = Session::open(&target, era, &hub, MANNER, &mut halted).await;
+    let opened = Session::open(&target, era, &hub, OPTIONS, &mut halted).await;
     (hub, opened)
 }
 
@@ -71,7 +71,7 @@ async fn a_server_that_ends_at_once_or_refuses_is_told_apart() {
     let hub = Arc::new(Hub::new("server", false));
     let missing = Target::Command(vec!["/no/such/program".into()]);
     let (_run, mut halted) = watch::channel(None);
-    let missing = Session::open(&missing, Era::Modern, &hub, MANNER, &mut halted).await;
+    let missing = Session::open(&missing, Era::Modern, &hub, OPTIONS, &mut halted).await;
     assert!(
         missing
             .err()

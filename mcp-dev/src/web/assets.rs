@@ -1,12 +1,12 @@
-//! The files of the page, which are part of the program. A debug build reads them from `page/`, so that changes to the
-//! page need no build.
+//! The page's files, which are part of the program. A debug build reads them from `page/`, so changes to the page do
+//! not require a new build.
 
 use std::borrow::Cow;
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-/// Declares the files in `page/`, so that each is named once.
+/// Declares the files in `page/`, so that each file is named only once.
 macro_rules! files {
     ($($name:literal)*) => {
         &[$(($name, include_str!(concat!("../../page/", $name)))),*]

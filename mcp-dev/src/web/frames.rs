@@ -1,5 +1,5 @@
 //! Serves app frames on a separate port, so that their origin differs from the main page's. A frame contains only a
-//! proxy and has the policy that the app declares, which the URL's path contains as Base64.
+//! proxy and has the policy that the app declares, which is Base64-encoded in the URL's path.
 
 use std::sync::Arc;
 
@@ -15,21 +15,21 @@ use tokio::net::TcpListener;
 
 const PAGE: &str = include_str!("../../page/app.html");
 
-/// Serves the frames for the page on the port `page`, until the listener fails.
+/// Serves the frames for the page on port `page`, until the listener fails.
 pub(crate) async fn serve(listener: TcpListener, page: u16) -> Result<()> {
     let port = listener.local_addr()?.port();
     let routes = router(port, page);
     Ok(axum::serve(listener, routes).await?)
 }
 
-struct Ports {
+struct FrameRules {
     hosts: [String; 2],
     ancestors: String,
 }
 
 fn router(port: u16, page: u16) -> Router {
     let names = ["127.0.0.1", "localhost"];
-    let ports = Ports {
+    let ports = FrameRules {
         hosts: names.map(|name| format!("{name}:{port}")),
         ancestors: names.map(|name| format!("http://{name}:{page}")).join(" "),
     };
@@ -39,7 +39,7 @@ fn router(port: u16, page: u16) -> Router {
 }
 
 async fn frame(
-    State(ports): State<Arc<Ports>>,
+    State(ports): State<Arc<FrameRules>>,
     headers: HeaderMap,
     Path(policy): Path<String>,
 ) -> Response {

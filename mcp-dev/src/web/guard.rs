@@ -1,8 +1,9 @@
-//! Rejects everyone but the page: other pages in the browser, names rebound to this machine, and other users.
+//! Rejects all requests except the page's: those from other pages in the browser, to names rebound to this machine, or
+//! from other users.
 //!
-//! The token is in the fragment of the URL, which browsers never send. The page moves it into its session storage and
-//! sends it as a header. A cookie would be sent to every other port on this machine, whereas other origins cannot send
-//! a custom header.
+//! The token is in the fragment of the URL, which browsers never send. The page moves the token to its session storage
+//! and sends it as a header. A cookie would be sent to every other port on this machine, whereas other origins cannot
+//! send a custom header.
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,7 +29,8 @@ pub(crate) struct Token(String);
 impl Token {
     pub(crate) fn new() -> Result<Self> {
         let mut bytes = [0; 24];
-        getrandom::fill(&mut bytes).map_err(|error| anyhow!("no random numbers: {error}"))?;
+        getrandom::fill(&mut bytes)
+            .map_err(|error| anyhow!("cannot generate random numbers: {error}"))?;
         Ok(Self(BASE64_URL_SAFE_NO_PAD.encode(bytes)))
     }
 }
@@ -47,7 +49,7 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// `app_port` is the port on which app frames are served.
+    /// Creates a guard. `app_port` is the port on which app frames are served.
     pub(super) fn new(port: u16, app_port: u16, token: Token) -> Self {
         let names = ["127.0.0.1", "localhost"];
         let frames = names.map(|name| format!("http://{name}:{app_port}"));
@@ -59,7 +61,7 @@ impl Guard {
                 _ => format!("{name}:{port}"),
             }),
             token,
-            // The policy is plain text; without one, nothing may be shown.
+            // The policy is plain text; without a policy, nothing may be shown.
             policy: HeaderValue::from_str(&policy)
                 .unwrap_or(HeaderValue::from_static("default-src 'none'")),
         }
@@ -90,8 +92,8 @@ pub(super) async fn origin(
     request: Request,
     next: Next,
 ) -> Response {
-    // A link from elsewhere, such as a terminal in the browser, may open the page because the page itself contains no
-    // data.
+    // A link from elsewhere, such as a terminal in the browser, may open the page, because the page itself does not
+    // contain data.
     let opens = request.uri().path() == "/"
         && request
             .headers()

@@ -1,4 +1,4 @@
-//! Serves the page and the requests that only it may make to this program: see `guard`.
+//! Serves the page and handles the requests that only the page may make to this program: see `guard`.
 
 mod assets;
 mod frames;
@@ -30,7 +30,7 @@ use crate::recording;
 use crate::session::Era;
 use guard::Guard;
 
-/// Maximum size of the body of a request from the page, whose arguments may contain files as Base64.
+/// Maximum size of the body of a request from the page, whose arguments may contain Base64-encoded files.
 const MAX_BODY: usize = 32 << 20;
 
 type Shared = Arc<Engine>;
@@ -82,7 +82,7 @@ fn router(port: u16, app_port: u16, token: Token, engine: Shared) -> Router {
         .layer(middleware::from_fn_with_state(guard, guard::origin))
 }
 
-/// Sends everything so far, followed by events as they happen.
+/// Sends a snapshot of the current state, followed by events as they happen.
 async fn events(
     State(engine): State<Shared>,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
@@ -109,7 +109,7 @@ async fn next(receiver: &mut Receiver<Arc<str>>) -> Option<Event> {
     }
 }
 
-/// Returns the whole text of a message.
+/// Returns the full text of a message.
 async fn message(State(engine): State<Shared>, Path(seq): Path<u64>) -> Response {
     match engine.hub.text(seq) {
         Some(text) => (
@@ -169,7 +169,7 @@ async fn record(State(engine): State<Shared>, Json(wanted): Json<Record>) -> Res
     }
 }
 
-/// Replays the newest recording. The replay is stopped if the page is no longer waiting for it.
+/// Replays the most recent recording. The replay is stopped if the page is no longer waiting for it.
 async fn replay(State(engine): State<Shared>) -> Response {
     match engine.replay().await {
         Ok(report) => Json(report).into_response(),
@@ -177,7 +177,7 @@ async fn replay(State(engine): State<Shared>) -> Response {
     }
 }
 
-/// Returns the newest recording as a Rust test.
+/// Returns the most recent recording as a Rust test.
 async fn recorded_test(State(engine): State<Shared>) -> Response {
     let written = match engine.recorded() {
         Ok(file) => {

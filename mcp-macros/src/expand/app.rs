@@ -87,7 +87,7 @@ pub(crate) fn expand_app_without_page(app: &App) -> TokenStream {
     )
 }
 
-/// Returns the URI chosen by the author, or one derived from the names of the package and the file.
+/// Returns the URI chosen by the author, or a URI derived from the names of the package and the file.
 fn app_uri(app: &App) -> TokenStream {
     if let Some(uri) = &app.options.uri {
         return quote!(#uri);

@@ -1,7 +1,7 @@
 //! `#[derive(Elicit)]`: turns structs into forms and enums into choices.
 //!
 //! Each field is described by a separate constant, and only this constant has a bound on the field's type. A type that
-//! cannot be used in a form therefore causes a single error, with the caret on the type.
+//! cannot be used in a form therefore causes a single error, which points at the type.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -85,7 +85,7 @@ struct Field<'a> {
     meta: syn::Ident,
     /// Method calls that set the options on a `Field`.
     with: Vec<TokenStream>,
-    /// Checks that the options are valid for the type.
+    /// Checks that verify that the options are valid for the type.
     checks: Vec<TokenStream>,
 }
 
@@ -138,7 +138,7 @@ impl<'a> Field<'a> {
     /// Adds a check that applies a rule to the field's kind. If the check fails, the compiler reports the error at
     /// `span`.
     fn add_check(&mut self, span: Span, rule: &str, literal: Option<&TokenStream>) {
-        // Every token gets this span, because the compiler marks the whole expression.
+        // Every token is given this span, because the compiler underlines the whole expression.
         let span = macro_span_at(span);
         let (rule, literal) = (syn::Ident::new(rule, span), literal.into_iter());
         let meta = &self.meta;

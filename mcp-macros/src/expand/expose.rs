@@ -1,4 +1,4 @@
-//! `#[expose]`: registers an error type, so that the model may read the message when a handler fails with an error of
+//! `#[expose]`: registers an error type so that the model may read the message when a handler fails with an error of
 //! that type.
 
 use proc_macro2::TokenStream;

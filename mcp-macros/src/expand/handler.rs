@@ -83,7 +83,7 @@ fn definition_fields(handler: &Handler, parameters: &[ExpandedParameter<'_>]) ->
     )
 }
 
-/// Returns the location of the function's name. The tokens carry the user's span, because `line!()` expands to the line
+/// Returns the location of the function's name. The tokens have the user's span, because `line!()` expands to the line
 /// of its invocation.
 pub(crate) fn location_expression(ident: &Ident) -> TokenStream {
     quote_spanned!(ident.span()=> __mcp::Location {

@@ -1,8 +1,8 @@
 //! Turns models into tokens. This is the only stage that uses `quote!`.
 //!
 //! The output always contains the user's item, without the marker attributes. The macros add an anonymous constant for
-//! each handler, so that the generated names cannot clash with the user's. Each error becomes a `compile_error!` next
-//! to the item.
+//! each handler so that generated names cannot conflict with the user's names. Each error becomes a `compile_error!`
+//! next to the item.
 
 mod app;
 mod checks;

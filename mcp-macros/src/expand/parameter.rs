@@ -1,4 +1,4 @@
-//! Expands a parameter's description, its default, and the value that it receives in a call.
+//! Expands a parameter's description, its default, and the value that it receives when the handler is called.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -156,7 +156,7 @@ impl<'a> ExpandedParameter<'a> {
     pub(crate) fn type_checks(&self) -> TokenStream {
         let (owned, index) = (&self.owned, self.index);
         let mut checks = TokenStream::new();
-        // Every token gets this span, because the compiler marks the whole expression.
+        // Every token is given this span, because the compiler underlines the whole expression.
         let mut suits = |span: Span, check: &str, argument: Option<&dyn ToTokens>| {
             let (span, argument) = (macro_span_at(span), argument.into_iter());
             let check = Ident::new(check, span);

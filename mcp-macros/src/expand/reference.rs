@@ -1,5 +1,4 @@
-//! Expands a handler's parameters to statics, and generates the hidden function through which a completer refers to
-//! them.
+//! Expands a handler's parameters to statics, and generates the hidden function that a completer uses to refer to them.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
@@ -48,7 +47,7 @@ pub(crate) fn hidden_function(handler: &Handler) -> Option<TokenStream> {
     ))
 }
 
-/// Returns the items that describe the parameters. They must be placed where `__mcp` is in scope.
+/// Returns the items that describe the parameters, which must be placed where `__mcp` is in scope.
 fn parameter_statics(handler: &Handler) -> TokenStream {
     let parameters = ExpandedParameter::from_handler(handler);
     let count = parameters.len();

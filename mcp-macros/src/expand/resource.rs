@@ -46,7 +46,7 @@ pub(crate) fn variable_checks(handler: &Handler, uri: &syn::LitStr) -> TokenStre
         let verdict = quote!(__mcp::rules::template(#uri, &__MCP_PARAMETERS));
         checks.extend(compile_time_check(uri.span(), &verdict));
     }
-    // Every argument of a template must be one of its variables; a resource cannot have arguments.
+    // Every argument of a template must be one of the template's variables; a resource cannot have arguments.
     for (index, parameter) in handler.parameters.iter().enumerate() {
         let verdict = if is_template {
             quote!(__mcp::rules::template_parameter(#uri, &__MCP_PARAMETERS[#index]))

@@ -34,7 +34,7 @@ pub(crate) fn run_expression(
         .map(|ty| quote!(let __mcp_receiver = __mcp_call.receiver::<#ty>()?;));
     let call = call_expression(handler, parameters);
     let reply_with = |value: TokenStream| quote!(__mcp::#module::#reply::<#output>(#value));
-    // Futures carry the span of the function's name, so that rustc reports a future that is not `Send` at that name.
+    // Futures have the span of the function's name, so that rustc reports a future that is not `Send` at that name.
     let span = handler.ident.span();
     let (variant, finish) = match handler.execution_mode {
         ExecutionMode::Sync => ("Sync", reply_with(call)),
@@ -50,7 +50,7 @@ pub(crate) fn run_expression(
             )
         }
         ExecutionMode::Async => ("Async", {
-            // Quoted separately, so that rustc reports an invalid return type at the type itself.
+            // This is quoted separately so that rustc reports an invalid return type at the type itself.
             let reply = quote!(__mcp::#module::#reply::<#output>);
             quote_spanned!(span=> __mcp::boxed::<#output, _>(#call, #reply))
         }),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mcp_skills::skill::{CheckedFile, CheckedSkill};
+use mcp_skills::skill::{CheckedSkill, CheckedSkillFile};
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -11,7 +11,7 @@ use crate::model::skills::IncludedSkills;
 
 /// Returns the expression.
 ///
-/// The files are included with `include_bytes!`, so that the compiler knows which files the program depends on.
+/// The files are included with `include_bytes!` so that the compiler knows which files the program depends on.
 pub(crate) fn expand_skills(included: &IncludedSkills) -> TokenStream {
     let runtime = runtime_path(included.runtime.as_ref());
     let folder = Path::new(&included.folder);
@@ -50,8 +50,8 @@ fn skill_expression(skill: &CheckedSkill, folder: &Path) -> TokenStream {
     })
 }
 
-fn skill_file_expression(file: &CheckedFile, skill: &Path) -> TokenStream {
-    let CheckedFile {
+fn skill_file_expression(file: &CheckedSkillFile, skill: &Path) -> TokenStream {
+    let CheckedSkillFile {
         path,
         contents,
         digest,

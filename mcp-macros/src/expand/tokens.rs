@@ -5,7 +5,7 @@ use quote::{ToTokens, quote, quote_spanned};
 
 use crate::parse::value::PathValue;
 
-/// Returns a span with the location of the user's code and the hygiene of the macro, so that carets point at the user's
+/// Returns a span with the location of the user's code and the hygiene of the macro, so that errors point at the user's
 /// code but lints recognize the tokens as generated.
 pub(crate) fn macro_span_at(span: Span) -> Span {
     Span::call_site().located_at(span)

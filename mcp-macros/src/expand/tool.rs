@@ -4,7 +4,9 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::expand::tokens::{macro_span_at, option_expression, replace_self_and_lifetimes};
+use crate::expand::tokens::{
+    compile_time_check, macro_span_at, option_expression, replace_self_and_lifetimes,
+};
 use crate::expand::value::{Fields, flagged_variants};
 use crate::parse::guard::PositiveCount;
 use crate::parse::task::TaskOptions;
@@ -20,6 +22,8 @@ pub(crate) fn set_tool_options(
     fields.set_some("read_only", tool.read_only.as_ref());
     fields.set_some("destructive", tool.destructive.as_ref());
     fields.set_some("idempotent", tool.idempotent.as_ref());
+    let by = tool.idempotent_by.as_ref().map(|by| &by.names);
+    fields.set("idempotent_by", by.map(|names| quote!(&[#(#names),*])));
     fields.set_some("open_world", tool.open_world.as_ref());
     let requires = tool.requires.as_ref().map(|requires| {
         flagged_variants(
@@ -35,6 +39,8 @@ pub(crate) fn set_tool_options(
     });
     fields.set("requires", requires);
     fields.set_some("task", tool.task.as_ref().map(task_options_expression));
+    let linked = tool.task.as_ref().map(|_| quote!(__mcp::LINKED_TASKS));
+    fields.set_some("linked_tasks", linked);
     let schema = tool.schema.as_ref().map(|Expression(schema)| {
         quote_spanned!(macro_span_at(schema.span())=> || __mcp::IntoSchema::into_schema(#schema))
     });
@@ -42,8 +48,23 @@ pub(crate) fn set_tool_options(
     fields.set("strict", tool.strict.filter(|strict| *strict));
     fields.set_some("ttl", tool.ttl.as_ref());
     fields.set_some("cache", tool.cache);
+    let spill = tool.spill.as_ref().filter(|spill| spill.value);
+    fields.set("spill", spill.map(|_| quote!(true)));
     let app = tool.app.as_ref();
     fields.set_some("app", app.map(|app| app_constant(app, "URI", self_type)));
+}
+
+/// Checks that the arguments that identify a call exist.
+pub(crate) fn identifying_argument_checks(tool: &ToolOptions) -> TokenStream {
+    let by = tool.idempotent_by.iter();
+    let names = by.flat_map(|by| &by.names);
+    names
+        .filter(|name| !name.value().is_empty())
+        .map(|name| {
+            let verdict = quote!(__mcp::rules::identifying_argument(#name, &__MCP_PARAMETERS));
+            compile_time_check(name.span(), &verdict)
+        })
+        .collect()
 }
 
 /// Returns the expression for a tool's `_meta`: the author's entries, plus the entries that describe the tool's page to

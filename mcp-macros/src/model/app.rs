@@ -12,7 +12,8 @@ use crate::model::{scopes, text};
 use crate::parse::app::{AnnotatedApp, AppOptions};
 use crate::parse::doc_comment::Description;
 
-/// Maximum size of a page, in bytes. Encoded as JSON, such a page stays below the default maximum size of a result.
+/// Maximum size of a page, in bytes. When encoded as JSON, such a page is still smaller than the default maximum size
+/// of a result.
 const MAX_BYTES: u64 = 4 << 20;
 
 /// A page, ready to be expanded.
@@ -77,7 +78,7 @@ fn package_root() -> PathBuf {
 fn check_page(root: &Path, path: &str) -> Result<(), String> {
     if path.is_empty() || Path::new(path).has_root() {
         return Err(
-            "the path of a page is relative to the folder of the package's `Cargo.toml`: \
+            "a page's path is relative to the folder that contains the package's `Cargo.toml`: \
                     `#[app(\"ui/chart.html\")]`"
                 .to_owned(),
         );
@@ -87,7 +88,7 @@ fn check_page(root: &Path, path: &str) -> Result<(), String> {
         return Err(match similar_page_path(root, path) {
             Some(similar) => format!("page `{path}` not found; did you mean `{similar}`?"),
             None => format!(
-                "page `{path}` not found; its path is relative to the folder of the package's `Cargo.toml`"
+                "page `{path}` not found; its path is relative to the folder that contains the package's `Cargo.toml`"
             ),
         });
     };
@@ -96,7 +97,7 @@ fn check_page(root: &Path, path: &str) -> Result<(), String> {
     }
     if metadata.len() > MAX_BYTES {
         return Err(format!(
-            "the page `{path}` has {} bytes, and the maximum is {MAX_BYTES}; load large parts from an origin in \
+            "the page `{path}` is {} bytes, but the maximum is {MAX_BYTES}; load large parts from an origin in \
              `csp(resource_domains(…))`, or through a tool",
             metadata.len()
         ));

@@ -1,4 +1,4 @@
-//! Models the argument or variable that a completer completes.
+//! Models the target of a completer: the argument or variable that it completes.
 
 use proc_macro2::Span;
 

@@ -19,7 +19,7 @@ pub(crate) fn check_constraints(constraints: &Constraints, errors: &mut Errors) 
         } else if end.value.is_less_than(start.value) {
             errors.push(syn::Error::new(
                 *key,
-                "this range is empty, so it allows no value",
+                "this range is empty, so it allows no values",
             ));
         }
     }
@@ -29,7 +29,7 @@ pub(crate) fn check_constraints(constraints: &Constraints, errors: &mut Errors) 
     {
         errors.push(syn::Error::new(
             *key,
-            "this range is empty, so it allows no length",
+            "this range is empty, so it allows no lengths",
         ));
     }
     if let Some(items) = &constraints.items {
@@ -64,7 +64,7 @@ pub(crate) fn check_default(
     }
 }
 
-/// Returns an error if `length` does not allow the given number of characters or items, or `None` if it does.
+/// Returns an error if `length` does not allow the given number of characters or items; otherwise, returns `None`.
 fn length_error(size: usize, constraints: &Constraints) -> Option<String> {
     let length = &constraints.length.as_ref()?.value;
     let size = u64::try_from(size).unwrap_or(u64::MAX);

@@ -12,8 +12,8 @@ pub(crate) struct Data {
     pub(crate) ty: syn::DeriveInput,
     pub(crate) serialize: bool,
     pub(crate) deserialize: bool,
-    /// `true` if unknown fields are rejected, so that a misspelt field is not mistaken for an omitted one. `false` if
-    /// serde cannot determine which fields are unknown, or if the author has already decided how to treat them.
+    /// `true` if unknown fields are rejected, so that a misspelled field is not mistaken for an omitted field. `false`
+    /// if serde cannot determine which fields are unknown, or if the author has already decided how to treat them.
     pub(crate) closed: bool,
 }
 
@@ -22,7 +22,7 @@ impl Data {
         if let Some(above) = misplaced_helper_attribute(&ty) {
             errors.push(syn::Error::new_spanned(
                 above.path(),
-                "this attribute has no meaning above `#[data]`; move it below",
+                "this attribute has no effect above `#[data]`; move it below",
             ));
         }
         check_data_options(&options, errors);
@@ -99,7 +99,7 @@ fn check_data_options(options: &DataOptions, errors: &mut Errors) {
 /// Finds a serde or schemars attribute above `#[data]`. Rust does not recognize the attribute there, because the derive
 /// that introduces it comes later.
 fn misplaced_helper_attribute(ty: &syn::DeriveInput) -> Option<&syn::Attribute> {
-    // Outside the compiler, as in unit tests, spans have no positions to compare.
+    // Outside the compiler, as in unit tests, spans do not have positions that could be compared.
     if !proc_macro::is_available() {
         return None;
     }

@@ -1,8 +1,8 @@
-//! Rules for error types whose message the model may read.
+//! Rules for error types with messages that the model may read.
 
 use crate::errors::Errors;
 
-/// An error type, and the variants whose message the model may read.
+/// An error type and its variants with messages that the model may read.
 pub(crate) struct Exposed {
     /// The type, without `#[expose]` on its variants.
     pub(crate) ty: syn::DeriveInput,
@@ -54,8 +54,8 @@ fn check_fields(data: &mut syn::Data, errors: &mut Errors) {
             if is_mark(attribute) {
                 errors.push(syn::Error::new_spanned(
                     attribute.path(),
-                    "`#[expose]` belongs on a variant or on the whole type, not on a field; fields are shown as far as `Display` \
-                     writes them",
+                    "`#[expose]` belongs on a variant or on the whole type, not on a field; fields are exposed only if \
+                     `Display` writes them",
                 ));
             }
             !is_mark(attribute)

@@ -35,7 +35,7 @@ pub(crate) struct Handler {
     pub(crate) output: Option<syn::Type>,
 }
 
-/// The way a handler runs.
+/// The way in which a handler runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExecutionMode {
     Sync,

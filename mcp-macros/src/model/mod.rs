@@ -1,5 +1,5 @@
-//! Models of annotated items. A model has all defaults filled in and keeps all spans; building it checks every rule
-//! that does not need type information.
+//! Models of annotated items. A model contains all defaults and spans; building it checks every rule that does not need
+//! type information.
 //!
 //! A model is built even if the item contains mistakes. In that case, `stages` does not expand it, except for
 //! `#[data]`.

@@ -1,9 +1,9 @@
-//! The names that clients see.
+//! Names as they are seen by clients.
 
 use proc_macro2::Span;
 use syn::ext::IdentExt;
 
-/// A name as it appears on the wire.
+/// A name that appears on the wire.
 pub(crate) struct Name {
     pub(crate) value: String,
     /// The span of the literal or identifier.

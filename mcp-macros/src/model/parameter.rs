@@ -15,7 +15,7 @@ pub(crate) struct Parameter {
     pub(crate) name: Name,
     /// The type as written; for `&T`, this is `T`.
     pub(crate) ty: syn::Type,
-    /// `true` if the parameter's type is `&T`, in which case the function borrows the value.
+    /// `true` if the parameter's type is `&T`, so the function borrows the value.
     pub(crate) lent: bool,
     /// The sample value, as JSON.
     pub(crate) example: Option<String>,
@@ -62,7 +62,7 @@ impl Parameter {
         {
             errors.push(syn::Error::new(
                 complete.key,
-                format!("clients complete only arguments of prompts and resource templates, not of a {}; remove `complete`", kind.noun()),
+                format!("clients complete arguments only for prompts and resource templates, not for a {}; remove `complete`", kind.noun()),
             ));
         }
         let options = &annotations.options;
@@ -96,8 +96,8 @@ impl Parameter {
     }
 }
 
-/// Checks that each option is used only on a kind of handler that supports it, and that `flatten` is not combined with
-/// options that apply to a single argument.
+/// Checks that each option is supported for this kind of handler, and that `flatten` is not combined with options that
+/// apply to a single argument.
 fn check_options(kind: Kind, options: &ArgumentOptions, errors: &mut Errors) {
     if let Some(header) = &options.header
         && kind != Kind::Tool
@@ -105,7 +105,7 @@ fn check_options(kind: Kind, options: &ArgumentOptions, errors: &mut Errors) {
         errors.push(syn::Error::new(
             header.span(),
             format!(
-                "headers mirror only arguments of tools, not of a {}; remove `header`",
+                "headers can mirror only the arguments of tools, not those of a {}; remove `header`",
                 kind.noun()
             ),
         ));

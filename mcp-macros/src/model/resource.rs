@@ -13,7 +13,7 @@ pub(crate) fn check_resource_options(kind: Kind, options: &ResourceOptions, erro
         )),
         (Kind::Resource, _, Some(list)) => errors.push(syn::Error::new(
             list.key,
-            "`list` is for a `resource_template`, because a resource is listed as it is; remove it",
+            "`list` is for `resource_template`, because a resource is listed directly; remove it",
         )),
         _ => {}
     }

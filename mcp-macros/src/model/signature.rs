@@ -7,7 +7,8 @@ use crate::model::parameter::Parameter;
 use crate::parse::kind::Kind;
 use crate::parse::types::find_impl;
 
-/// Maximum number of parameters. The runtime uses one bit of a `u64` per parameter to track the arguments it has seen.
+/// Maximum number of parameters. The runtime uses one bit of a `u64` for each parameter to track the arguments that it
+/// has seen.
 const MAX_PARAMETERS: usize = 64;
 
 /// Checks that the framework can call the function concurrently and with arguments chosen by clients.

@@ -40,14 +40,14 @@ impl IncludedSkills {
         };
         if !Path::new(folder).is_dir() {
             push(format!(
-                "`{shown}`: there is no such folder; the path is relative to `Cargo.toml`"
+                "the folder `{shown}` does not exist; the path is relative to `Cargo.toml`"
             ));
             return included;
         }
         folder.clone_into(&mut included.folder);
         let found = folder::read(Path::new(folder), &shown);
         if found.skills.is_empty() && found.problems.is_empty() {
-            push(format!("`{shown}`: this folder has no skills"));
+            push(format!("the folder `{shown}` contains no skills"));
         }
         let mut problems = found.problems;
         for skill in found.skills {

@@ -13,7 +13,7 @@ use crate::parse::kind::Kind;
 use crate::parse::listed::{CommonOptions, ListedOptions};
 use crate::parse::options::Options;
 
-/// Adds an error for each text that violates its rule.
+/// Adds an error for each string that violates its rule.
 pub(crate) fn check_handler_texts(handler: &Handler, errors: &mut Errors) {
     if handler.kind == Kind::Tool {
         let name = &handler.name;
@@ -50,7 +50,7 @@ pub(crate) fn check_handler_texts(handler: &Handler, errors: &mut Errors) {
     }
 }
 
-/// Adds an error for each text in the options of a page that violates its rule.
+/// Adds an error for each string in the options of a page that violates its rule.
 pub(crate) fn check_app_texts(options: &AppOptions, errors: &mut Errors) {
     check_listed_texts(&options.listed, errors);
     if let Some(uri) = &options.uri {

@@ -8,7 +8,7 @@ const SCOPES: &str =
     "`scopes` takes strings in parentheses: `scopes(\"notes:read\", \"notes:write\")`";
 const TAGS: &str = "`tags` takes strings in parentheses: `tags(\"admin\", \"notes\")`";
 
-/// The option `scopes("notes:read", "notes:write")`.
+/// The `scopes("notes:read", "notes:write")` option.
 #[derive(Clone, Debug)]
 pub(crate) struct Scopes(pub(crate) Vec<syn::LitStr>);
 
@@ -18,7 +18,7 @@ impl FromMeta for Scopes {
     }
 }
 
-/// The option `tags("admin", "notes")`.
+/// The `tags("admin", "notes")` option.
 #[derive(Clone, Debug)]
 pub(crate) struct Tags(pub(crate) Vec<syn::LitStr>);
 
@@ -28,7 +28,7 @@ impl FromMeta for Tags {
     }
 }
 
-/// Parses `option("a", "b")`. For anything else, the error shows the expected form.
+/// Parses `option("a", "b")`. For any other form, the error shows the expected form.
 pub(crate) fn parse_strings(item: &syn::Meta, form: &str) -> Result<Vec<syn::LitStr>> {
     let syn::Meta::List(list) = item else {
         return Err(Error::custom(form).with_span(item));

@@ -27,7 +27,7 @@ pub(crate) struct ParameterAnnotations {
     pub(crate) options: ArgumentOptions,
     pub(crate) description: Option<Description>,
     pub(crate) complete: Option<Keyed<CandidateSource>>,
-    /// The span of `#[arg(…)]`, which is allowed only on arguments.
+    /// The span of the `#[arg(…)]` attribute, which is allowed only on arguments.
     pub(crate) marker: Option<Span>,
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn parse_method(function: &mut Function, errors: &mut Errors) -> Opti
 fn two_markers_error(other: &syn::Attribute) -> syn::Error {
     syn::Error::new_spanned(
         other.path(),
-        "a function takes only one of these attributes; write a second function that calls the first",
+        "a function can have only one of these attributes; write a second function that calls the first",
     )
 }
 

@@ -1,4 +1,4 @@
-//! Parses the options in `#[app("page.html", …)]` and a tool's options for its page.
+//! Parses the options in `#[app("page.html", …)]`, and the options of a tool that has a page.
 
 use darling::ast::NestedMeta;
 use darling::util::Flag;
@@ -41,7 +41,7 @@ pub(crate) struct AppOptions {
     /// `true` if the host should draw a border around the page.
     #[darling(with = flag)]
     pub(crate) prefers_border: Option<Keyed<bool>>,
-    /// `true` if tools should also carry the deprecated `_meta` key.
+    /// `true` if tools should also have the deprecated `_meta` key.
     #[darling(with = flag)]
     pub(crate) deprecated_key: Option<Keyed<bool>>,
     /// The duration for which a client may cache the page.
@@ -52,7 +52,7 @@ pub(crate) struct AppOptions {
     pub(crate) listed: ListedOptions,
 }
 
-/// Options in `csp(…)`. Each lists origins.
+/// Options in `csp(…)`. Each option lists origins.
 #[derive(Default, FromMeta)]
 #[allow(
     clippy::struct_field_names,
@@ -100,17 +100,17 @@ impl FromMeta for Origins {
 /// Options in `permissions(…)`.
 #[derive(Default, FromMeta)]
 pub(crate) struct Permissions {
-    /// Use of a camera.
+    /// Permission to use the camera.
     pub(crate) camera: Flag,
-    /// Use of a microphone.
+    /// Permission to use the microphone.
     pub(crate) microphone: Flag,
-    /// The user's location.
+    /// Permission to access the user's location.
     pub(crate) geolocation: Flag,
-    /// Writing to the clipboard.
+    /// Permission to write to the clipboard.
     pub(crate) clipboard_write: Flag,
 }
 
-/// The option `visibility(model, app)` for a tool.
+/// The `visibility(model, app)` option for a tool.
 #[derive(Default, FromMeta)]
 pub(crate) struct Visibility {
     /// The model sees the tool.

@@ -25,7 +25,7 @@ pub(crate) struct ArgumentOptions {
     pub(crate) header: Option<syn::LitStr>,
     /// The parameter receives the entire argument object.
     pub(crate) flatten: Flag,
-    /// The parameter accepts paths that lead out of a directory. It must be a template variable.
+    /// The parameter accepts paths that lead out of a directory. The parameter must be a template variable.
     pub(crate) any_path: Flag,
     #[darling(flatten)]
     pub(crate) constraints: Constraints,
@@ -48,7 +48,7 @@ pub(crate) struct Constraints {
     pub(crate) items: Option<Keyed<Box<Constraints>>>,
 }
 
-/// The option `default` or `default = value`. A literal is converted to JSON; any other expression remains a Rust
+/// The `default` or `default = value` option. A literal is converted to JSON; any other expression remains a Rust
 /// expression.
 #[derive(Clone, Debug)]
 pub(crate) enum DefaultValue {

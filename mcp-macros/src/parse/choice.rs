@@ -1,4 +1,4 @@
-//! Parses options whose value is one of a few words.
+//! Parses options whose value must be one of a few words.
 
 use darling::{Error, Result};
 use mcp_schema::suggest::closest;

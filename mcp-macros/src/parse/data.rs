@@ -12,9 +12,9 @@ use crate::parse::value::PathValue;
 /// Options in `#[data(…)]`.
 #[derive(Default, FromMeta)]
 pub(crate) struct DataOptions {
-    /// The type is only received, so `Serialize` is not derived.
+    /// Values of the type are only received, so `Serialize` is not derived.
     pub(crate) input: Flag,
-    /// The type is only sent, so `Deserialize` is not derived.
+    /// Values of the type are only sent, so `Deserialize` is not derived.
     pub(crate) output: Flag,
     /// Unknown fields are ignored.
     pub(crate) allow_unknown_fields: Flag,
@@ -40,8 +40,8 @@ pub(crate) fn decides_about_unknown_fields(ty: &syn::DeriveInput) -> bool {
     inside || decides(&ty.attrs)
 }
 
-/// Returns the distinct field types that must implement the derived traits themselves. Fields whose type an attribute
-/// may replace are omitted, and so are all fields of a generic type, because the derives determine the bounds.
+/// Returns the distinct field types that must implement the derived traits themselves. Fields with an attribute that
+/// may replace their type are omitted, as are all fields of a generic type, because the derives determine the bounds.
 pub(crate) fn plain_field_types(ty: &syn::DeriveInput) -> Vec<&syn::Type> {
     const CRATES: [&str; 2] = ["serde", "schemars"];
     /// Field options that do not replace the field's type.

@@ -1,5 +1,5 @@
-//! Splits a function into attributes, signature and body. The body is kept as raw tokens, so that incomplete code still
-//! expands.
+//! Splits a function into attributes, signature and body. The body is kept as raw tokens so that incomplete code can
+//! still be expanded.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
@@ -43,7 +43,7 @@ impl Function {
     /// Removes `#[arg(…)]`, `#[complete(…)]` and doc comments from the parameters, because Rust does not allow them
     /// there.
     ///
-    /// Returns the removed attributes as one list per parameter, excluding the receiver.
+    /// Returns the removed attributes as a list for each parameter, excluding the receiver.
     pub(crate) fn take_parameter_attributes(&mut self) -> Vec<Vec<syn::Attribute>> {
         self.signature
             .inputs

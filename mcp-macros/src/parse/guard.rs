@@ -1,4 +1,4 @@
-//! Options that limit a handler's time, rate, concurrency and output. They are the same for all handler attributes.
+//! Options that limit a handler's time, rate, concurrency and output. All handler attributes accept the same options.
 
 use darling::{Error, FromMeta, Result};
 
@@ -42,7 +42,8 @@ impl FromMeta for PositiveCount {
     }
 }
 
-/// A number of bytes: `"512B"`, `"256KB"`, `"64KiB"`, `"1MB"`, `"1MiB"`, or an expression of type `usize`.
+/// A number of bytes: `"512B"`, `"256KB"`, `"64KiB"`, `"1MB"`, `"1MiB"`; a number of tokens: `"500 tokens"`,
+/// `"6k tokens"`; or an expression of type `usize`.
 #[derive(Clone, Debug)]
 pub(crate) enum ByteSize {
     Bytes(usize),
@@ -56,20 +57,24 @@ impl FromMeta for ByteSize {
             Some(syn::Lit::Str(text)) => match parse_size(&text.value()) {
                 Some(bytes) => Ok(Self::Bytes(bytes)),
                 None => Err(Error::custom(format!(
-                    "`{}` is not a size; write a whole number above zero and a unit: `512B`, `256KB`, `64KiB`, `1MB` or \
-                     `1MiB`",
+                    "`{}` is not a size; write a whole number above zero and a unit: `512B`, `256KB`, `64KiB`, `1MB`, \
+                     `1MiB`, `500 tokens` or `6k tokens`",
                     text.value()
                 ))
                 .with_span(text)),
             },
             None if !matches!(value, syn::Expr::Unary(_)) => Ok(Self::Expression(value)),
             _ => Err(Error::custom(
-                "a size needs a unit: `\"512B\"`, `\"256KB\"`, `\"64KiB\"`, `\"1MB\"` or `\"1MiB\"`",
+                "a size needs a unit: `\"512B\"`, `\"256KB\"`, `\"64KiB\"`, `\"1MB\"`, `\"1MiB\"`, `\"500 tokens\"` or \
+                 `\"6k tokens\"`",
             )
             .with_span(&value)),
         }
     }
 }
+
+/// Estimated number of bytes per token.
+const BYTES_PER_TOKEN: u64 = 4;
 
 fn parse_size(text: &str) -> Option<usize> {
     let units = [
@@ -78,8 +83,10 @@ fn parse_size(text: &str) -> Option<usize> {
         ("KiB", 1 << 10),
         ("MB", 1_000_000),
         ("MiB", 1 << 20),
+        ("tokens", BYTES_PER_TOKEN),
+        ("k tokens", 1_000 * BYTES_PER_TOKEN),
     ];
-    // Limited to 32 bits, because the server may be built for a target with a smaller `usize` than this machine.
+    // The value is limited to 32 bits, because `usize` may be smaller on the server's target than on this machine.
     let bytes = u32::try_from(parse_quantity(text, &units)?).ok()?;
     usize::try_from(bytes).ok().filter(|bytes| *bytes > 0)
 }
@@ -96,6 +103,14 @@ mod tests {
             ("64 KiB", Some(65_536)),
             ("1MB", Some(1_000_000)),
             ("2MiB", Some(2_097_152)),
+            ("500 tokens", Some(2_000)),
+            ("6k tokens", Some(24_000)),
+            ("0 tokens", None),
+            ("6ktokens", None),
+            ("6K tokens", None),
+            ("6k", None),
+            ("1.5k tokens", None),
+            ("2000000k tokens", None),
             ("0B", None),
             ("256", None),
             ("KB", None),

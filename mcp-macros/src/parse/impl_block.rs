@@ -14,7 +14,7 @@ pub(crate) struct ImplBlock {
     unsafety: Option<syn::Token![unsafe]>,
     impl_token: syn::Token![impl],
     pub(crate) generics: syn::Generics,
-    /// The implemented trait. Implementing a trait is an error that is reported later.
+    /// The implemented trait, if any. A trait implementation is reported as an error later.
     pub(crate) of_trait: Option<(syn::Path, syn::Token![for])>,
     pub(crate) self_type: syn::Type,
     brace: syn::token::Brace,

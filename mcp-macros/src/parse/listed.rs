@@ -33,7 +33,7 @@ pub(crate) struct ListedOptions {
     pub(crate) meta: Option<Expression>,
     /// The tags by which the handler can be selected.
     pub(crate) tags: Option<Tags>,
-    /// The scopes that a caller must have. All of them are required.
+    /// The scopes that a caller must have. All listed scopes are required.
     pub(crate) scopes: Option<Scopes>,
     /// The function that decides whether the handler is visible to a caller.
     pub(crate) visible_if: Option<PathValue>,

@@ -50,7 +50,7 @@ impl fmt::Display for NumberValue {
     }
 }
 
-/// The option `range(1..=100)`. Both ends are inclusive, even if the range was written with `..`.
+/// The `range(1..=100)` option. Both ends are inclusive, even if the range was written with `..`.
 #[derive(Clone, Debug)]
 pub(crate) struct Range {
     pub(crate) start: Option<Number>,
@@ -81,7 +81,7 @@ impl FromMeta for Range {
     }
 }
 
-/// The option `length(1..=200)`, or `length(5)` for an exact length.
+/// The `length(1..=200)` option, or `length(5)` for an exact length.
 #[derive(Clone, Debug)]
 pub(crate) struct Length {
     pub(crate) min: Option<u64>,

@@ -26,7 +26,7 @@ pub(crate) struct ResourceOptions {
     pub(crate) ttl: Option<DurationValue>,
     /// The scope in which the contents may be cached.
     pub(crate) cache: Option<CacheScopeValue>,
-    /// The function that lists the resources of a template.
+    /// The function that lists a template's resources.
     pub(crate) list: Option<Keyed<PathValue>>,
     #[darling(flatten)]
     pub(crate) listed: ListedOptions,

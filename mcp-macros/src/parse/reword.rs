@@ -18,8 +18,8 @@ pub(crate) fn reworded_error(error: darling::Error) -> syn::Error {
     first
 }
 
-/// Returns the options that are valid at the position of an unknown one. Darling exposes them only in the `Debug`
-/// output of its error.
+/// Returns the options that are valid at the position of an unknown option. Darling exposes these options only in the
+/// `Debug` output of its error.
 fn known_options(error: &darling::Error) -> Vec<String> {
     let debug = format!("{error:?}");
     let names = debug.split_once("alts: {").map_or("", |(_, rest)| rest);
@@ -32,7 +32,7 @@ fn known_options(error: &darling::Error) -> Vec<String> {
         .collect()
 }
 
-/// Rewords a message. `known` is the list of options that exist.
+/// Rewords a message. `known` lists the existing options.
 fn reword_message(text: &str, known: &[String]) -> String {
     if let Some(rest) = text.strip_prefix("Unknown field: ") {
         let (name, _) = rest.split_once(". ").unwrap_or((rest, ""));
@@ -61,7 +61,7 @@ fn reword_message(text: &str, known: &[String]) -> String {
     }
 }
 
-/// Suggests a similar option to replace an unknown one or, if none is similar, lists the options that exist.
+/// Suggests a similar option to replace an unknown option or, if no option is similar, lists the existing options.
 fn hint_for(name: &str, known: &[String]) -> Option<String> {
     let has = |option: &str| known.iter().any(|known| known == option);
     let instead = match name {
@@ -74,7 +74,7 @@ fn hint_for(name: &str, known: &[String]) -> Option<String> {
         "regex" if has("pattern") => "write `pattern = \"…\"`",
         "rename" if has("name") => "write `name = \"…\"`",
         "required" | "optional" if has("default") => {
-            "an `Option<T>` is optional, anything else is required"
+            "an `Option<T>` is optional; anything else is required"
         }
         _ => "",
     };

@@ -13,7 +13,7 @@ pub(crate) struct SkillFolder {
     pub(crate) runtime: Option<PathValue>,
 }
 
-/// Parses the folder and the option `crate`.
+/// Parses the folder and the `crate` option.
 pub(crate) fn parse_skills(input: TokenStream) -> syn::Result<SkillFolder> {
     syn::parse2(input)
 }

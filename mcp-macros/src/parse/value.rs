@@ -9,7 +9,7 @@ use syn::spanned::Spanned;
 use crate::parse::choice::parse_word;
 use crate::parse::literal::find_literal;
 
-/// A value with the span of its key. The span is used to report errors about the option.
+/// A value with the span of its key, which is used to report errors about the option.
 #[derive(Clone, Debug)]
 pub(crate) struct Keyed<T> {
     pub(crate) key: Span,
@@ -170,8 +170,8 @@ impl FromMeta for CacheScopeValue {
     }
 }
 
-/// The option `icons = ["https://…", icon(src = "…", mime_type = "…", sizes = "48x48 96x96", theme = "dark")]`. A
-/// single icon needs no brackets.
+/// The `icons = ["https://…", icon(src = "…", mime_type = "…", sizes = "48x48 96x96", theme = "dark")]` option.
+/// Brackets are not needed for a single icon.
 #[derive(Clone, Debug)]
 pub(crate) struct Icons(pub(crate) Vec<Icon>);
 
@@ -194,11 +194,11 @@ pub(crate) struct IconOptions {
     /// The sizes at which the icon can be shown, separated by spaces.
     #[darling(with = text)]
     pub(crate) sizes: Option<syn::LitStr>,
-    /// The background that the icon is designed for.
+    /// The background for which the icon is designed.
     pub(crate) theme: Option<Theme>,
 }
 
-/// The background that an icon is designed for.
+/// The background for which an icon is designed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Theme {
     Light,

@@ -18,7 +18,7 @@ pub fn one_line(json: &str) -> Cow<'_, str> {
     }
 }
 
-/// Appends text that is already JSON. All JSON text from user code passes through this function or [`write_json`].
+/// Appends text that is already JSON. All JSON text from user code is written by this function or [`write_json`].
 pub(super) fn write_raw(out: &mut Vec<u8>, json: &str) {
     out.extend_from_slice(one_line(json).as_bytes());
 }
@@ -72,7 +72,7 @@ pub(super) fn write_json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
         out.truncate(start);
         out.extend_from_slice(b"null");
     }
-    // JSON that was kept as text is written unchanged and may contain line breaks.
+    // JSON that was stored as text is written unchanged and may contain line breaks.
     let written = out.get_mut(start..).unwrap_or_default();
     if memchr::memchr2(b'\n', b'\r', written).is_some() {
         for byte in written {

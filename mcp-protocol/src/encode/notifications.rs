@@ -86,7 +86,7 @@ pub fn resource_updated(out: &mut Vec<u8>, uri: &str, subscription: Option<&Requ
     });
 }
 
-/// The part of a listen filter that the server honours.
+/// The part of a listen filter that the server supports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListenFilter {
     /// Changes to the list of tools.
@@ -106,7 +106,7 @@ pub struct ListenFilter {
 pub struct ExtensionFilter {
     /// The name of the member.
     pub member: Arc<str>,
-    /// The keys that the client is notified about, or `None` if the member is a flag.
+    /// The keys about which the client is notified, or `None` if the member is a flag.
     pub keys: Option<Vec<Box<str>>>,
 }
 
@@ -126,7 +126,7 @@ impl ListenFilter {
     }
 }
 
-/// Writes the acknowledgement, which is the first message in a subscription and contains the honoured part of the
+/// Writes the acknowledgement, which is the first message in a subscription and contains the supported part of the
 /// listen filter.
 pub fn acknowledged(out: &mut Vec<u8>, filter: &ListenFilter, subscription: &RequestId) {
     write_notification(out, "notifications/subscriptions/acknowledged", |out| {
@@ -164,10 +164,10 @@ pub fn acknowledged(out: &mut Vec<u8>, filter: &ListenFilter, subscription: &Req
     });
 }
 
-/// Writes a notification that an extension defines. `subscription` is the listen request to which it belongs, or `None`
+/// Writes a notification defined by an extension. `subscription` is the listen request to which it belongs, or `None`
 /// if the notification belongs to a call or a legacy session.
 ///
-/// A subscription id in the `_meta` of `params` is omitted.
+/// If the `_meta` of `params` contains a subscription id, that id is omitted.
 pub fn extension_notification(
     out: &mut Vec<u8>,
     method: &str,
@@ -239,7 +239,7 @@ fn write_notification(out: &mut Vec<u8>, method: &str, params: impl FnOnce(&mut 
     out.push(b'}');
 }
 
-/// The `_meta` key for the id of the listen request to which a notification belongs.
+/// The `_meta` key that holds the id of the listen request to which a notification belongs.
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 pub(super) fn write_subscription_id(out: &mut Vec<u8>, id: &RequestId) {

@@ -21,7 +21,7 @@ use crate::{Era, ProtocolVersion, is_reserved_meta_key};
 pub fn empty(out: &mut Vec<u8>, reply: ResponseContext<'_>) {
     write_result(out, reply, None, |_| {});
 }
-/// Writes the result of `initialize`. The protocol version in `reply` is the negotiated one.
+/// Writes the result of `initialize`. The protocol version in `reply` is the negotiated version.
 pub fn initialize(
     out: &mut Vec<u8>,
     reply: ResponseContext<'_>,
@@ -61,8 +61,7 @@ pub fn discover(
         write_cache_hint(out, reply.version, cache);
     });
 }
-/// Writes a page of a list. `members` is the rendered text of the page's members, such as
-/// `"tools":[…],"nextCursor":"…"`.
+/// Writes a page of a list. `members` is the page's members as rendered text, such as `"tools":[…],"nextCursor":"…"`.
 pub fn list(out: &mut Vec<u8>, reply: ResponseContext<'_>, members: &str, cache: CacheHint) {
     let gap = list_with_gap(out, reply, cache);
     gap.fill(out, members.as_bytes());
@@ -79,7 +78,7 @@ pub fn list_with_gap(out: &mut Vec<u8>, reply: ResponseContext<'_>, cache: Cache
     TextGap(at)
 }
 
-/// The position of text that has been left out of a message.
+/// The position of text that has been omitted from a message.
 #[derive(Clone, Copy, Debug)]
 pub struct TextGap(usize);
 
@@ -184,7 +183,7 @@ pub fn resource_result(
 
 /// Writes the result of `completion/complete`.
 pub fn completion(out: &mut Vec<u8>, reply: ResponseContext<'_>, completion: &Completion) {
-    /// The maximum number of values in all protocol versions.
+    /// The maximum number of values, which is the same in all protocol versions.
     const MAX_VALUES: usize = 100;
     let values = completion
         .values
@@ -206,7 +205,7 @@ pub fn completion(out: &mut Vec<u8>, reply: ResponseContext<'_>, completion: &Co
     });
 }
 
-/// Writes a result that an extension defines: the result of one of its methods, or a special result for a method in the
+/// Writes a result defined by an extension: the result of one of its methods, or a special result for a method in the
 /// core protocol. `members` is a JSON object without `resultType` and `_meta`; in legacy protocol versions, the result
 /// consists of these members only.
 pub fn extension_result(
@@ -229,7 +228,7 @@ pub fn extension_result(
     });
 }
 
-/// Like [`extension_result`], but leaves out the members, for callers that want to avoid copying them. The gap must be
+/// Like [`extension_result`], but omits the members, for callers that want to avoid copying them. The gap must be
 /// filled with the object on one line, without its braces and without its first quotation mark.
 pub fn extension_result_with_gap(
     out: &mut Vec<u8>,
@@ -249,7 +248,7 @@ pub fn extension_result_with_gap(
     TextGap(at)
 }
 
-/// Writes a result that an extension defines. `body` writes its members.
+/// Writes a result defined by an extension. `body` writes its members.
 fn write_extension_result(
     out: &mut Vec<u8>,
     reply: ResponseContext<'_>,
@@ -389,7 +388,7 @@ fn write_text_block(out: &mut Vec<u8>, text: &str) {
 
 fn write_content_block(out: &mut Vec<u8>, block: &ContentBlock) {
     match block {
-        // Nearly all content has this form, so such blocks bypass the serializer.
+        // Nearly all content has this form, so such blocks bypass the general serializer.
         ContentBlock::Text(text) if text.annotations.is_none() && text.meta.is_none() => {
             write_text_block(out, &text.text);
         }

@@ -10,7 +10,7 @@ use super::members::write_number;
 use super::*;
 use crate::ProtocolVersion::{V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
 use crate::jsonrpc::{Incoming, Member, ParseLimits, parse};
-use crate::negotiation::{Claim, claim};
+use crate::negotiation::{VersionClaim, claim};
 use crate::shape::structured::OutputRoot;
 use crate::types::{
     Annotations, AudioContent, CallToolResult, Completion, CompletionsCapability, ContentBlock,
@@ -742,7 +742,7 @@ fn the_requests_of_the_specification_make_a_valid_claim() {
         let Ok(Incoming::Message(message)) = parse(text.as_bytes(), &ParseLimits::ROOMY) else {
             panic!("{name}")
         };
-        let Claim::Valid(modern) = claim(&message.params, None) else {
+        let VersionClaim::Valid(modern) = claim(&message.params, None) else {
             panic!("{name}: {:?}", claim(&message.params, None))
         };
         assert_eq!(modern.version, V2026_07_28);

@@ -1,4 +1,4 @@
-//! The error codes with which a call can fail in each protocol version.
+//! The error codes for failed calls in each protocol version.
 //!
 //! Handlers can choose error codes and forward codes from other servers. Codes that describe the request or the
 //! protocol are reserved for the framework, because only the framework knows whether they apply. A wrong code would

@@ -1,4 +1,4 @@
-//! Checks, for arbitrary text, that this reader agrees with `serde_json`.
+//! Checks that this reader agrees with `serde_json` on arbitrary text.
 
 use serde_json::Value;
 
@@ -78,8 +78,8 @@ pub fn assert_readers_agree(bytes: &[u8]) {
     }
 }
 
-/// Checks that both readers accept the same strings, given without their quotes, and decode them to the same text, and
-/// that both writers write this text in the same way.
+/// Checks that both readers accept the same strings, which are given without quotes, and decode them to the same text,
+/// and that both writers write this text in the same way.
 pub fn assert_strings_agree(inside: &[u8]) {
     let json = [b"\"", inside, b"\""].concat();
     let expected = serde_json::from_slice::<String>(&json).ok();

@@ -17,11 +17,12 @@ enum IdRepr {
     /// A short id, stored without an allocation. Most clients use consecutive numbers, which fit. This variant holds
     /// only ids that can be written in exactly one way, so that they can be compared byte by byte.
     Short { text: [u8; SHORT], length: u8 },
-    /// Any other id, behind a thin pointer so that an id is no larger than two words.
+    /// Any other id, stored behind a thin pointer so that an id is no larger than two words.
     Long(Arc<String>),
 }
 
-/// Maximum length that fits into two words. Clients that count from the current time in milliseconds need 13 bytes.
+/// Maximum length that fits into two words. Clients that start counting at the current time in milliseconds need 13
+/// bytes.
 const SHORT: usize = 14;
 
 impl RequestId {

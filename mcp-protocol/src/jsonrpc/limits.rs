@@ -15,7 +15,7 @@ pub struct ParseLimits {
 
 #[cfg(any(test, fuzzing))]
 impl ParseLimits {
-    /// Limits far higher than any ordinary message needs.
+    /// Limits that are far higher than any ordinary message requires.
     pub(crate) const ROOMY: Self = Self {
         max_depth: 128,
         max_values: 100_000,

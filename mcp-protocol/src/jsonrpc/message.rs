@@ -12,7 +12,7 @@ use crate::jsonrpc::{ErrorObject, ParseLimits, RequestId, unquote};
 #[derive(Debug)]
 #[allow(
     clippy::large_enum_variant,
-    reason = "lives on the stack of the code that reads a message; a box would cost an allocation per message"
+    reason = "lives on the stack of the code that reads a message; boxing would cost an allocation per message"
 )]
 pub enum Incoming<'a, M = Message<'a>> {
     /// One message.
@@ -71,8 +71,8 @@ impl Id {
 /// the limits on depth and size.
 ///
 /// A message with a method has a valid id or no id, and neither a result nor an error. A message without a method has
-/// either a result or an error, and its id may be invalid. If `params` is `null`, it counts as absent. A message in
-/// which a kept member occurs more than once is rejected, because two readers could interpret it differently.
+/// either a result or an error, and its id may be invalid. If `params` is `null`, it counts as absent. A message is
+/// rejected if a member that is kept occurs more than once, because two readers could interpret it differently.
 ///
 /// # Errors
 ///
@@ -83,8 +83,8 @@ pub fn parse<'a>(text: &'a [u8], limits: &ParseLimits) -> ParseOutcome<'a> {
     parse_with(text, limits, None)
 }
 
-/// Like `parse`, but for one of many messages that share the same limits. The message's `_meta` is not read again if it
-/// equals `known`.
+/// Like `parse`, but for one of many messages that share the same limits. If the message's `_meta` equals `known`, it
+/// is not read again.
 ///
 /// # Errors
 ///
@@ -133,7 +133,7 @@ fn parse_with<'a>(
     read.unwrap_or_else(|| Err(parse_error(text, scan.failure(), limits)))
 }
 
-/// Length from which it pays to check UTF-8 in blocks.
+/// Minimum length for which checking UTF-8 in blocks is faster.
 const LONG: usize = 64;
 
 fn from_utf8(text: &[u8]) -> Result<&str, Utf8Error> {
@@ -276,7 +276,7 @@ impl<'a> Envelope<'a> {
         Some(())
     }
 
-    /// Returns the message if its members form a valid combination.
+    /// Returns the message if the combination of its members is valid.
     fn message(&self, limits: &ParseLimits) -> ParseOutcome<'a> {
         let json = |span: Option<Span>| Some(span?.slice(self.text));
         let (result, error) = (json(self.result), json(self.error));
@@ -291,7 +291,7 @@ impl<'a> Envelope<'a> {
         } else if name.is_err() {
             "`method` must be a string"
         } else if has_method && id == Id::Invalid {
-            "`id` must be a string or an integer, and not too long"
+            "`id` must be a string or an integer, and must not be too long"
         } else if has_method && (result.is_some() || error.is_some()) {
             "a message must not have both a method and a result"
         } else if result.is_some() && error.is_some() {

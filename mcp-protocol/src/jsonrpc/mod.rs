@@ -1,5 +1,5 @@
 //! JSON-RPC 2.0 messages, ids and errors, and their conversion to and from bytes. This module contains no async code.
-//! It depends on MCP only for the names of the members that it keeps while reading a message.
+//! Its only dependency on MCP is the names of the members that it keeps while reading a message.
 
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]

@@ -1,4 +1,4 @@
-//! JSON numbers represented by their digits, so that they are exact at any length and `1.0` equals `1`.
+//! JSON numbers that are represented by their digits, so that numbers of any length are exact and `1.0` equals `1`.
 
 /// Maximum number of digits to write out for an integer. No integer type can hold more digits.
 const DIGITS: usize = 40;

@@ -35,7 +35,7 @@ macro_rules! members {
 }
 
 members! {
-    /// Members of `params` that are kept while a message is read.
+    /// Members of `params` that are recorded while a message is read.
     Member {
         Name = "name",
         Uri = "uri",
@@ -58,7 +58,7 @@ members! {
 }
 
 members! {
-    /// Members of `params._meta` that are kept. The first is the claim that makes a message modern.
+    /// Members of `params._meta` that are recorded. The first is the claim that makes a message modern.
     MetaMember {
         ProtocolVersion = "io.modelcontextprotocol/protocolVersion",
         ClientCapabilities = "io.modelcontextprotocol/clientCapabilities",
@@ -72,7 +72,7 @@ members! {
 /// request, so this avoids reading the same bytes again.
 #[derive(Debug, Default)]
 pub struct KnownMeta {
-    /// The object as valid JSON without backslashes. Empty if no `_meta` is known.
+    /// The object as valid JSON without backslashes. Empty if there is no known `_meta`.
     text: String,
     /// Number of values in `text`.
     nodes: usize,
@@ -81,7 +81,7 @@ pub struct KnownMeta {
 }
 
 impl KnownMeta {
-    /// Maximum length in bytes. A longer `_meta` is read every time.
+    /// Maximum length of a known `_meta`, in bytes. A longer one is read every time.
     const MAX_BYTES: usize = 2 << 10;
 }
 

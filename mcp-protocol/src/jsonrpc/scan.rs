@@ -1,6 +1,6 @@
 //! Reads and validates JSON in place, in a single pass without recursion or allocation.
 //!
-//! Accepts exactly the JSON of RFC 8259, except that an escaped surrogate must be part of a pair.
+//! Accepts exactly the JSON defined by RFC 8259, except that an escaped surrogate must be part of a pair.
 //! [`message`](super::message) uses it to read whole messages, and the runtime to read the arguments of calls;
 //! [`text`](super::text) decodes strings.
 
@@ -13,17 +13,17 @@ use std::num::NonZeroU32;
 use crate::jsonrpc::ParseLimits;
 use crate::jsonrpc::text::{plain_length, unquote};
 
-/// Maximum depth. Open brackets are tracked in a single number, with one bit for each.
+/// Maximum depth. Open brackets are tracked in a single number, using one bit for each bracket.
 pub(super) const MAX_DEPTH: usize = u128::BITS as usize;
 
 /// The reason why reading stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanFailure {
-    /// The text stops being valid JSON at this byte.
+    /// The text is not valid JSON from this byte on.
     Syntax(usize),
     /// The nesting is deeper than the limit.
     Deep,
-    /// There are more values than the limit allows.
+    /// The text contains more values than the limit allows.
     Long,
 }
 
@@ -61,7 +61,7 @@ impl Span {
     }
 }
 
-/// A reader of JSON and its position in the text.
+/// A JSON reader and its position in the text.
 ///
 /// Each method that reads returns `None` if the text is not as expected, and [`failure`](Self::failure) then returns
 /// the reason.
@@ -114,7 +114,7 @@ impl<'a> Scan<'a> {
     /// Returns the next byte that is not white space, without consuming it.
     #[inline]
     pub fn peek(&mut self) -> Option<u8> {
-        // Messages hardly ever contain white space between tokens.
+        // Messages rarely contain white space between tokens.
         let byte = *self.text.as_bytes().get(self.at)?;
         if byte > b' ' {
             return Some(byte);
@@ -134,7 +134,7 @@ impl<'a> Scan<'a> {
         None
     }
 
-    /// Checks that only white space remains.
+    /// Checks that nothing but white space remains.
     pub(super) fn expect_end(&mut self) -> Option<()> {
         match self.peek() {
             None => Some(()),
@@ -153,7 +153,7 @@ impl<'a> Scan<'a> {
         self.nodes
     }
 
-    /// Skips `value` and returns `true` if the same text occurs at the current position. `value` must already have been
+    /// If the text `value` occurs at the current position, skips it and returns `true`. `value` must already have been
     /// read at this depth, and must consist of `nodes` values.
     pub(super) fn skip_if_next(&mut self, value: &str, nodes: usize) -> bool {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();

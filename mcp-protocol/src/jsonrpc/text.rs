@@ -13,13 +13,14 @@ const HIGH: u64 = 0x8080_8080_8080_8080;
 
 /// Number of bytes examined in one step.
 const BLOCK: usize = 16;
-/// Number of blocks without a special byte after which text is searched in larger steps.
+/// Number of consecutive blocks without a special byte after which text is searched in larger steps.
 const CLEAN: usize = 8;
 
 /// Returns the number of bytes before the first quote, backslash or control character.
 #[inline]
 pub(super) fn plain_length(bytes: &[u8]) -> usize {
-    // Most strings end within the first word, so only this part is inlined. It uses none of the caller's registers.
+    // Most strings end within the first word, so only this part is inlined. The inlined part does not use any of the
+    // caller's registers.
     match bytes.split_first_chunk() {
         Some((chunk, after)) => match first_special(*chunk) {
             Some(at) => at,
@@ -152,7 +153,7 @@ fn unescape(json: &str) -> Option<String> {
 const DECODED: usize = 64;
 
 /// Decodes a JSON string whose opening quote has been read. Returns the string and the length of its JSON up to the
-/// closing quote, or the position at which the string stops being valid.
+/// closing quote, or the position of the first invalid byte.
 pub(super) fn decode_leading(json: &str) -> Result<(Cow<'_, str>, usize), usize> {
     let length = plain_length(json.as_bytes());
     let (head, rest) = json.split_at_checked(length).ok_or(length)?;
@@ -222,17 +223,17 @@ fn unicode_escape(escape: &[u8]) -> Option<(char, usize)> {
     Some((character, 12))
 }
 
-/// Length above which space for a string is reserved exactly, provided that the string makes up most of the output.
+/// Length above which the exact space for a string is reserved, provided that the string makes up most of the output.
 const LARGE: usize = 64 << 10;
-/// Space reserved after a large string, enough for the rest of most messages.
+/// Space reserved after a large string, which is sufficient for the rest of most messages.
 const AFTER: usize = 256;
 
 /// Appends `text` as a JSON string, including the quotes.
 pub fn write_string(out: &mut Vec<u8>, text: &str) {
     let mut rest = text.as_bytes();
     if rest.len() > LARGE.max(out.len()) {
-        // Reserves space for some escapes and for the rest of the message, because growing a large buffer temporarily
-        // requires two copies of it.
+        // Reserves space for some escapes and for the rest of the message, because two copies of a large buffer are
+        // needed temporarily while it grows.
         out.reserve_exact(rest.len() + rest.len() / 32 + AFTER);
     } else {
         out.reserve(rest.len() + 2);

@@ -12,7 +12,7 @@ use crate::{Era, ProtocolVersion, errors};
 
 /// A message's claim.
 #[derive(Debug)]
-pub enum Claim<'a> {
+pub enum VersionClaim<'a> {
     /// The message contains no claim and is therefore legacy.
     None,
     /// The message claims to be modern, with a supported version.
@@ -30,7 +30,7 @@ pub struct ModernMeta<'a> {
     pub version: ProtocolVersion,
     /// The client's capabilities, as the raw JSON of an object.
     pub raw_capabilities: &'a str,
-    /// The lowest level of log messages that the client wants, or `None` if it wants no log messages.
+    /// The lowest level of log messages that the client wants to receive, or `None` if it does not want log messages.
     pub log_level: Option<LoggingLevel>,
 }
 
@@ -54,7 +54,7 @@ pub fn client_info(meta: &str) -> Option<Implementation> {
     introduction::parse_client_info(json?)
 }
 
-/// Client information, as text that is known to be valid. Most clients send the same information in every request, so
+/// Client information as text, which is known to be valid. Most clients send the same information in every request, so
 /// this avoids parsing it again.
 #[derive(Debug, Default)]
 pub struct KnownClientInfo(Box<str>);
@@ -77,14 +77,14 @@ impl KnownClientInfo {
 
 /// Returns a message's claim. A malformed claim is reported as malformed even if its version is unsupported.
 ///
-/// `known` is the client information sent earlier on the same channel, if the channel carries many requests.
+/// `known` is the client information sent earlier on the same channel, for channels that carry many requests.
 #[must_use]
-pub fn claim<'a>(params: &Params<'a>, known: Option<&mut KnownClientInfo>) -> Claim<'a> {
+pub fn claim<'a>(params: &Params<'a>, known: Option<&mut KnownClientInfo>) -> VersionClaim<'a> {
     if params.meta(MetaMember::ProtocolVersion).is_none() {
-        return Claim::None;
+        return VersionClaim::None;
     }
     let Ok(Some(requested)) = params.meta_string(MetaMember::ProtocolVersion) else {
-        return Claim::Malformed(malformed_claim_error(
+        return VersionClaim::Malformed(malformed_claim_error(
             MetaMember::ProtocolVersion,
             "must be a string",
         ));
@@ -93,10 +93,10 @@ pub fn claim<'a>(params: &Params<'a>, known: Option<&mut KnownClientInfo>) -> Cl
         Some(json) if json.starts_with('{') => json,
         Some(_) => {
             let error = malformed_claim_error(MetaMember::ClientCapabilities, "must be an object");
-            return Claim::Malformed(error);
+            return VersionClaim::Malformed(error);
         }
         None => {
-            return Claim::Malformed(malformed_claim_error(
+            return VersionClaim::Malformed(malformed_claim_error(
                 MetaMember::ClientCapabilities,
                 "is missing",
             ));
@@ -108,23 +108,23 @@ pub fn claim<'a>(params: &Params<'a>, known: Option<&mut KnownClientInfo>) -> Cl
     };
     if !params.meta(MetaMember::ClientInfo).is_none_or(admits) {
         let problem = "must be an object with `name` and `version`";
-        return Claim::Malformed(malformed_claim_error(MetaMember::ClientInfo, problem));
+        return VersionClaim::Malformed(malformed_claim_error(MetaMember::ClientInfo, problem));
     }
     let log_level = match params.meta_string(MetaMember::LogLevel) {
         Ok(None) => None,
         Ok(Some(name)) if let Some(level) = LoggingLevel::from_wire(&name) => Some(level),
         _ => {
             let problem = format!("is invalid: {}", errors::invalid_level().message);
-            return Claim::Malformed(malformed_claim_error(MetaMember::LogLevel, &problem));
+            return VersionClaim::Malformed(malformed_claim_error(MetaMember::LogLevel, &problem));
         }
     };
     match ProtocolVersion::from_wire(&requested).filter(|version| version.era() == Era::Modern) {
-        Some(version) => Claim::Valid(ModernMeta {
+        Some(version) => VersionClaim::Valid(ModernMeta {
             version,
             raw_capabilities: capabilities,
             log_level,
         }),
-        None => Claim::Unsupported(errors::unsupported_version(&requested)),
+        None => VersionClaim::Unsupported(errors::unsupported_version(&requested)),
     }
 }
 
@@ -141,7 +141,7 @@ mod tests {
         #[test]
         fn nothing_a_peer_sends_panics(bytes in crate::jsonrpc::tests::damaged()) {
             if let Ok(Incoming::Message(message)) = parse(&bytes, &ParseLimits::ROOMY) {
-                if let Claim::Valid(modern) = claim(&message.params, None) {
+                if let VersionClaim::Valid(modern) = claim(&message.params, None) {
                     drop(modern.capabilities());
                     drop(message.params.get(Member::Meta).map(client_info));
                 }
@@ -227,13 +227,13 @@ mod tests {
                 panic!("{text}")
             };
             match claim(&message.params, None) {
-                Claim::None => assert_eq!(expected, "none", "{meta}"),
-                Claim::Valid(_) => assert_eq!(expected, "valid", "{meta}"),
-                Claim::Unsupported(error) => {
+                VersionClaim::None => assert_eq!(expected, "none", "{meta}"),
+                VersionClaim::Valid(_) => assert_eq!(expected, "valid", "{meta}"),
+                VersionClaim::Unsupported(error) => {
                     assert_eq!(expected, "unsupported", "{meta}");
                     assert_eq!(error.code, -32022);
                 }
-                Claim::Malformed(error) => {
+                VersionClaim::Malformed(error) => {
                     assert_eq!(error.code, -32602);
                     assert!(
                         error.message.contains(expected),

@@ -1,6 +1,6 @@
 //! Reads the valid parts of a client's self-description, in both eras.
 //!
-//! Only the name and the version are required. Any other member that does not match the schema counts as absent,
+//! Only the name and the version are required. Any other member that does not match the schema is treated as absent,
 //! because such an error does not justify rejecting the client.
 //!
 //! Specification: 2026-07-28, schema `Implementation`, `ClientCapabilities`.

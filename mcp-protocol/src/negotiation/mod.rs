@@ -6,6 +6,6 @@ mod handshake;
 mod introduction;
 mod requirements;
 
-pub use claim::{Claim, KnownClientInfo, ModernMeta, claim, client_info};
+pub use claim::{KnownClientInfo, ModernMeta, VersionClaim, claim, client_info};
 pub use handshake::InitializeParams;
 pub use requirements::missing_capabilities;

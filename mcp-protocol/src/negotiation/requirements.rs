@@ -6,7 +6,7 @@ use crate::ProtocolVersion;
 use crate::types::{ClientCapabilities, ClientFeature};
 
 /// Returns the `needed` features that the client lacks in this version, in the form of `ClientCapabilities`, or `None`
-/// if it has them all.
+/// if it has all of them.
 #[must_use]
 pub fn missing_capabilities(
     capabilities: &ClientCapabilities,

@@ -1,5 +1,5 @@
-//! Structured output for protocol versions that allow only objects. Any other value is wrapped in an object with the
-//! member `result`.
+//! Structured output for protocol versions that allow only objects. Any other value is wrapped in an object with a
+//! `result` member.
 //!
 //! The schema is changed in the same way as the value, so that a client can still validate the value. If the values of
 //! a type are always objects (as for a tagged enum or a recursive struct), only `"type": "object"` is added to its
@@ -14,7 +14,7 @@ use crate::shape::schema::each_subschema;
 /// The member that holds a wrapped value.
 pub const MEMBER: &str = "result";
 
-/// The kind of value that an output schema describes.
+/// The kind of values that an output schema describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputRoot {
     /// Only objects. Also used for tools without a schema, whose values are wrapped only if they are not objects.
@@ -24,7 +24,7 @@ pub enum OutputRoot {
 }
 
 impl OutputRoot {
-    /// Returns the kind of value that this schema, if any, describes.
+    /// Returns the kind of values that this schema, if any, describes.
     #[must_use]
     pub fn from_schema(schema: Option<&RawValue>) -> Self {
         match schema.map(|schema| serde_json::from_str::<Value>(schema.get())) {
@@ -33,7 +33,7 @@ impl OutputRoot {
         }
     }
 
-    /// Returns `true` if `version` allows this value only as the member [`MEMBER`] of an object.
+    /// Returns `true` if `version` allows this value only as the [`MEMBER`] member of an object.
     #[must_use]
     pub fn wraps(self, json: &RawValue, version: ProtocolVersion) -> bool {
         let may_stay = self == Self::Objects && json.get().starts_with('{');

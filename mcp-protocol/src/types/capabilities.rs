@@ -14,7 +14,7 @@ use crate::types::common::null_is_default;
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ClientCapabilities {
-    /// The client can list its roots, which are the directories it works in.
+    /// The client can list its roots, which are the directories that it works in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roots: Option<RootsCapability>,
     /// The client can request completions from a model.
@@ -130,7 +130,7 @@ pub struct ServerCapabilities {
     /// Resources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourcesCapability>,
-    /// The requests that can be tasks, and the methods that manage tasks. Only in revision 2025-11-25.
+    /// The requests that can be run as tasks, and the methods that manage tasks. Only in revision 2025-11-25.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks: Option<Meta>,
     /// Tools.

@@ -101,7 +101,7 @@ impl Icon {
         self
     }
 
-    /// Sets the background that the icon is designed for.
+    /// Sets the background for which the icon is designed.
     #[must_use]
     pub fn with_theme(mut self, theme: IconTheme) -> Self {
         self.theme = Some(theme);
@@ -109,7 +109,7 @@ impl Icon {
     }
 }
 
-/// The background that an icon is designed for.
+/// The background for which an icon is designed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -127,7 +127,7 @@ pub enum IconTheme {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Annotations {
-    /// The intended audience. If empty, the content is for everyone.
+    /// The intended audience. If empty, the content is intended for everyone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub audience: Vec<Role>,
     /// The importance of the content, from 0.0 (optional) to 1.0 (required).

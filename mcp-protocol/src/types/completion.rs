@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Completion {
     /// The candidates, at most 100.
     pub values: Vec<String>,
-    /// The total number of candidates, which may be greater than the number of `values`.
+    /// The total number of candidates, which may exceed the number of `values`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
     /// `true` if there are more candidates than `values` contains.
@@ -67,8 +67,8 @@ impl CompletionReference {
     }
 }
 
-/// A reference whose type has not been checked. It is read in a single pass, whereas a tagged enum would first be
-/// buffered and then read a second time.
+/// A reference whose type has not been checked. This type is read in a single pass, whereas a tagged enum would first
+/// be buffered and then read a second time.
 #[derive(Deserialize)]
 struct AnyReference {
     r#type: String,

@@ -24,8 +24,8 @@ use crate::types::FieldFormat;
 ///     .optional("units", Field::one_of([("c", "Celsius"), ("f", "Fahrenheit")]));
 /// ```
 ///
-/// A form must not ask for secrets such as passwords, keys, tokens or payment details. To obtain these, send the user
-/// to a URL instead.
+/// A form must not ask for secrets such as passwords, keys, tokens or payment details. To obtain such data, send the
+/// user to a URL instead.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Form {
@@ -64,7 +64,7 @@ impl Field {
 }
 
 impl Form {
-    /// Creates a form without fields, which asks only for the user's consent.
+    /// Creates a form without fields, which only asks for the user's consent.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -135,7 +135,7 @@ pub enum FieldInput {
     One {
         /// The choices, in order.
         choices: Vec<Choice>,
-        /// `true` to send titles as `enumNames` in every protocol version.
+        /// `true` if titles are sent as `enumNames` in every protocol version.
         names: bool,
     },
     /// Any number of choices.

@@ -38,7 +38,7 @@ pub enum InputRequest {
     Forwarded {
         /// The method.
         method: &'static str,
-        /// Its parameters.
+        /// The method's parameters.
         params: serde_json::Value,
     },
 }
@@ -46,7 +46,7 @@ pub enum InputRequest {
 /// A directory or file that the client works with. Servers are expected to stay within the roots. A client may have no
 /// roots.
 ///
-/// Source: revision 2026-07-28, schema `Root`. That revision deprecates the whole feature.
+/// Source: revision 2026-07-28, schema `Root`. That revision deprecates roots altogether.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct Root {

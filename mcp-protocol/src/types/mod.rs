@@ -1,8 +1,8 @@
 //! Protocol types, named as in the specification's schema.
 //!
-//! The types are independent of the protocol version: each has every field that exists in any version. The server
-//! decides which fields to send, depending on the client's version. Values are serialized in the format of the newest
-//! version. Optional fields without a value are omitted, never written as `null`.
+//! The types are independent of the protocol version: each type has the fields from all versions. The server decides
+//! which fields to send, depending on the client's version. Values are serialized in the format of the newest version.
+//! Optional fields without a value are omitted rather than written as `null`.
 //!
 //! Specification: the schema of revision 2026-07-28, plus the parts of earlier revisions that it no longer contains.
 

@@ -79,7 +79,7 @@ impl GetPromptResult {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PromptMessage {
-    /// The speaker.
+    /// The speaker of the message.
     pub role: Role,
     /// The content of the message.
     pub content: ContentBlock,

@@ -94,7 +94,7 @@ pub struct ResourceTemplate {
     /// Description of the resources' contents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The media type, if all resources share one.
+    /// The media type, if it is the same for all resources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
     /// Audience, priority and modification time.
@@ -115,7 +115,7 @@ pub struct ResourceTemplate {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ReadResourceResult {
-    /// The contents. Reading a collection can return more than one item.
+    /// The contents. Reading a collection can return several items.
     pub contents: Vec<ResourceContents>,
     /// The default media type, used for contents without a media type if the definition does not declare one.
     #[serde(skip)]
@@ -127,13 +127,13 @@ pub struct ReadResourceResult {
 
 #[doc(hidden)]
 impl ReadResourceResult {
-    /// Returns the media type for contents without one.
+    /// Returns the media type for contents that do not specify one.
     #[must_use]
     pub fn default_mime_type(&self) -> Option<&'static str> {
         self.mime_type
     }
 
-    /// Sets the media type for contents without one.
+    /// Sets the media type for contents that do not specify one.
     pub fn set_default_mime_type(&mut self, mime_type: &'static str) {
         self.mime_type = Some(mime_type);
     }
@@ -145,7 +145,7 @@ impl ReadResourceResult {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheScope {
-    /// Any client; the result must be the same for every user and every token.
+    /// Any client. The result must be the same for every user and every token.
     Public,
     /// Only the client that made the request.
     #[default]

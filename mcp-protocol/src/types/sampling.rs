@@ -19,7 +19,7 @@ use crate::types::{Meta, Role, SamplingContent, SamplingMessage};
 /// let question = SamplingRequest::user("What is the capital of France?").max_tokens(200).temperature(0.2);
 /// ```
 ///
-/// Source: revision 2026-07-28, schema `CreateMessageRequestParams`. That revision deprecates the whole feature.
+/// Source: revision 2026-07-28, schema `CreateMessageRequestParams`. That revision deprecates sampling altogether.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -37,7 +37,7 @@ pub struct SamplingRequest {
     /// Additional context for the client to show to the model. Omitted if the client does not support this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub include_context: Option<IncludeContext>,
-    /// The sampling temperature: higher values give more varied answers.
+    /// The sampling temperature. Higher values result in more varied answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
     /// Strings that make the model stop.
@@ -46,8 +46,8 @@ pub struct SamplingRequest {
     /// Data for the client's model provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Meta>,
-    /// The tools that the model may use, each in the form of the schema's `Tool`. Requires the capability
-    /// `sampling.tools`.
+    /// The tools that the model may use, each in the form of the schema's `Tool`. Requires the `sampling.tools`
+    /// capability.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Value>,
     /// An object whose `mode` specifies whether the model may (`auto`), must (`required`) or must not (`none`) use a
@@ -74,7 +74,7 @@ impl SamplingRequest {
         }
     }
 
-    /// Creates a request with a single message from the user. The content can be text or of any other kind.
+    /// Creates a request with a single message from the user. The content can be text or any other kind of content.
     pub fn user(content: impl Into<SamplingContent>) -> Self {
         Self::new(vec![SamplingMessage::new(Role::User, content)])
     }
@@ -102,7 +102,7 @@ impl SamplingRequest {
 
     /// Asks the client to show additional context to the model. The client may ignore the request.
     ///
-    /// Since revision 2025-11-25, this requires the client capability `sampling.context` and is omitted for clients
+    /// Since revision 2025-11-25, this requires the `sampling.context` client capability and is omitted for clients
     /// that do not declare it.
     #[must_use]
     pub fn include(mut self, context: IncludeContext) -> Self {
@@ -110,7 +110,7 @@ impl SamplingRequest {
         self
     }
 
-    /// Sets the sampling temperature. A value that is not finite clears it.
+    /// Sets the sampling temperature. A value that is not finite clears the temperature.
     #[must_use]
     pub fn temperature(mut self, temperature: f64) -> Self {
         self.temperature = Some(temperature).filter(|temperature| temperature.is_finite());
@@ -131,7 +131,7 @@ impl SamplingRequest {
         self
     }
 
-    /// Adds a tool that the model may use. Requires the capability `sampling.tools`.
+    /// Adds a tool that the model may use. Requires the `sampling.tools` capability.
     #[must_use]
     pub fn tool(
         mut self,
@@ -193,7 +193,7 @@ impl ModelPreferences {
         Self::default()
     }
 
-    /// Adds a model name, or part of one, after the names already added.
+    /// Adds a model name, or part of a name, after those already added.
     #[must_use]
     pub fn hint(mut self, name: impl Into<String>) -> Self {
         self.hints.push(name.into());

@@ -1,4 +1,4 @@
-//! Messages to and from a client's model.
+//! Messages sent to and received from a client's model.
 //!
 //! Specification: 2026-07-28, client/sampling.
 
@@ -13,7 +13,7 @@ use crate::types::{AudioContent, ContentBlock, ImageContent, Role, TextContent};
 pub struct SamplingMessage {
     /// The speaker.
     pub role: Role,
-    /// The content blocks. Before 2025-11-25, a message has only one block, so older clients receive a separate message
+    /// The content blocks. Before 2025-11-25, messages had only one block, so older clients receive a separate message
     /// for each block.
     #[serde(with = "one_or_many")]
     pub content: Vec<SamplingContent>,
@@ -36,7 +36,7 @@ impl SamplingMessage {
     }
 }
 
-/// A content block in a message to or from a model.
+/// A content block in a message sent to or received from a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -126,7 +126,8 @@ impl CreateMessageResult {
         texts.collect::<Vec<_>>().join("\n")
     }
 
-    /// Converts the response into the next message in the conversation, for loops in which the model calls tools.
+    /// Converts the response into the next message of the conversation, for use in loops in which the model calls
+    /// tools.
     #[must_use]
     pub fn into_message(self) -> SamplingMessage {
         SamplingMessage {

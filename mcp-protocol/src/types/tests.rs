@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::*;
 
-/// Returns the paths and texts of a type's examples.
+/// Returns the paths and contents of a type's examples.
 fn examples(of: &str) -> Vec<(String, String)> {
     let folder = PathBuf::from(concat!(
         env!("CARGO_MANIFEST_DIR"),

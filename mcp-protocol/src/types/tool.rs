@@ -27,7 +27,7 @@ pub struct Tool {
     /// boolean property schemas as objects; otherwise, the schema is sent unchanged.
     pub input_schema: Box<RawValue>,
     /// JSON Schema for `structuredContent`. Since revision 2025-06-18. Revisions before 2026-07-28 allow only objects;
-    /// for these, any other schema is wrapped in the schema of an object with the member `result`.
+    /// for these, any other schema is wrapped in the schema of an object with a `result` member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Box<RawValue>>,
     /// Properties of the tool's execution. Only in revision 2025-11-25.
@@ -86,12 +86,12 @@ impl ToolExecution {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum TaskSupport {
-    /// Calls cannot be tasks.
+    /// Calls cannot be run as tasks.
     #[default]
     Forbidden,
     /// Clients may request that a call be run as a task.
     Optional,
-    /// Every call must be a task.
+    /// Every call must be run as a task.
     Required,
 }
 
@@ -130,7 +130,7 @@ pub struct CallToolResult {
     #[serde(default)]
     pub content: Vec<ContentBlock>,
     /// The result as JSON that matches the output schema. Since revision 2025-06-18. Revisions before 2026-07-28 allow
-    /// only objects; for these, any other value is wrapped in an object with the member `result`.
+    /// only objects; for these, any other value is wrapped in an object with a `result` member.
     ///
     /// `Some` containing the JSON text `null` means that the structured content is `null`; `None` means that there is
     /// no structured content.
@@ -176,7 +176,7 @@ impl CallToolResult {
     /// Creates a result with only structured content. The content is repeated as text only for clients whose protocol
     /// version does not support structured content.
     ///
-    /// Until the result is sent, its content is one empty text block.
+    /// Until the result is sent, its content is a single empty text block.
     #[must_use]
     pub fn structured_only(content: Box<RawValue>) -> Self {
         Self {

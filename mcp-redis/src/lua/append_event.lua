@@ -1,4 +1,4 @@
--- ARGV: session, stream, position, entry, time to keep the stream, the limits of entries and bytes.
+-- ARGV: session, stream, position, entry, time to keep the stream, the limits on entries and bytes.
 -- Returns 1, or 0 if the entry does not follow the previous one.
 local session, stream, position, keep_for = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[5])
 local max_entries, max_bytes = tonumber(ARGV[6]), tonumber(ARGV[7])
@@ -10,7 +10,7 @@ if next == position + 1 then return 1 end
 if next ~= position then return 0 end
 local added = #ARGV[4] - 1
 redis.call('RPUSH', events, ARGV[4])
--- The last entry stays, whatever its size.
+-- The last entry is kept regardless of its size.
 while redis.call('LLEN', events) > 1 do
   local used = tonumber(redis.call('HGET', state, stream .. ' bytes') or 0)
   if redis.call('LLEN', events) <= max_entries and used + added <= max_bytes then break end
@@ -23,7 +23,7 @@ redis.call('ZADD', expiries, now + keep_for, stream)
 redis.call('PEXPIRE', events, keep_for)
 keep(expiries, keep_for)
 keep(state, keep_for)
--- Drops streams that have ended, those that expire first before others, while the session has too many or too much.
+-- While the session has too many streams or bytes, drops ended streams, starting with the first one to expire.
 local function is_full()
   return redis.call('ZCARD', expiries) > max_entries or tonumber(redis.call('HGET', state, 'bytes')) > max_bytes
 end

@@ -1,4 +1,4 @@
--- ARGV: call, name, claim, time to keep it, the limits of calls and bytes. An entry is '0' and its claim, or '1' and its result.
+-- ARGV: call, name, claim, time to keep it, limits on calls and bytes. An entry is '0' and a claim or '1' and a result.
 local key, claim, kept = call_key(ARGV[1]), ARGV[3], tonumber(ARGV[4])
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', calls, '-inf', now, 'LIMIT', 0, MAX_SWEPT)) do
   local size = 0
@@ -14,7 +14,7 @@ end
 local known = redis.call('HGET', key, ARGV[2])
 if known then
   if known:sub(1, 1) == '1' then return { 'done', known:sub(2) } end
-  -- The same claim again: its first reply was lost.
+  -- The claim is repeated because the first reply was lost.
   return { known:sub(2) == claim and 'granted' or 'taken' }
 end
 local is_new = not redis.call('ZSCORE', calls, ARGV[1])

@@ -1,7 +1,8 @@
--- ARGV: id, the version that it has, the new status, its new size, the limits of bytes; then fields and values.
+-- ARGV: id, current version, new status, new size, limits on bytes, '1' to forget the steps; then fields and values.
 local task, status, size = find(ARGV[1]), ARGV[3], tonumber(ARGV[4])
 if not task or task.version ~= ARGV[2] or is_final(task.status) then return { 'unchanged' } end
-local steps = is_final(status) and 0 or task.steps
+local forgets = ARGV[7] == '1'
+local steps = forgets and 0 or task.steps
 local more = size + steps - task.size - task.steps
 if not has_room(task.owner, more, ARGV[5], ARGV[6]) then return { 'full' } end
 add_bytes(task.owner, more)
@@ -11,8 +12,8 @@ elseif not redis.call('ZSCORE', due, task.id) then
   redis.call('ZADD', due, now, task.id)
   keep(due, redis.call('PTTL', expiry))
 end
-if is_final(status) then redis.call('DEL', steps_key(task.id)) end
+if forgets then redis.call('DEL', steps_key(task.id)) end
 redis.call('HDEL', task_key(task.id), 'message', 'kind', 'outcome')
-redis.call('HSET', task_key(task.id), 'status', status, 'size', size, 'steps', steps, unpack(ARGV, 7))
+redis.call('HSET', task_key(task.id), 'status', status, 'size', size, 'steps', steps, unpack(ARGV, 8))
 publish(task.id)
 return { 'changed' }

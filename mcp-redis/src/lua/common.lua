@@ -1,8 +1,8 @@
--- Begins every script. A number is made negative by `0 - x`, because Lua writes `-0`, which Redis does not read. KEYS[1] begins every key of the server; its hash tag puts them all into one slot of a cluster.
-local prefix = KEYS[1]
+-- Begins every script. Numbers are negated with `0 - x`, because Lua writes `-0`, which Redis cannot read.
+local prefix = KEYS[1] -- Begins each of the server's keys; its hash tag puts all keys in one cluster slot.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
--- Time for which keys outlive what is in them, so that what is left of a server that never comes back disappears as well.
+-- Time for which keys outlive their contents, so that the remains of a server that never returns also disappear.
 local HOUR = 3600000
 local DAY = 24 * HOUR
 -- Maximum number of entries that one script removes, so that it does not keep others waiting.
@@ -15,7 +15,7 @@ local function steps_key(id) return prefix .. 'steps:' .. id end
 local function owner_key(owner) return prefix .. 'owner:' .. owner end
 local function call_key(id) return prefix .. 'call:' .. id end
 
--- Lets a key live for at least this time.
+-- Keeps a key for at least this time.
 local function keep(key, time)
   if redis.call('PTTL', key) < time then redis.call('PEXPIRE', key, time) end
 end
@@ -24,14 +24,14 @@ local function publish(id) redis.call('PUBLISH', prefix .. 'changes', id) end
 
 local function is_final(status) return status == 'completed' or status == 'failed' or status == 'cancelled' end
 
--- Returns a task whose time to live has not ended.
+-- Returns a task unless its time to live has ended.
 local function find(id)
   local f = redis.call('HMGET', task_key(id), 'expires', 'owner', 'status', 'version', 'attempt', 'size', 'steps')
   if not f[1] or tonumber(f[1]) <= now then return nil end
   return { id = id, owner = f[2], status = f[3], version = f[4], attempt = f[5], size = tonumber(f[6]), steps = tonumber(f[7]) }
 end
 
--- Returns the task of an attempt that may still write.
+-- Returns an attempt's task if the attempt may still write to it.
 local function latest(id, attempt)
   local task = find(id)
   if task and task.attempt == attempt and task.status == 'working' then return task end
@@ -44,7 +44,7 @@ end
 
 local function used(scope) return tonumber(redis.call('HGET', bytes, scope) or 0) end
 
--- Returns true if these bytes fit. The limits are those of all tasks, and of one caller.
+-- Returns true if there is room for these bytes. The limits are for all tasks and for one caller.
 local function has_room(owner, more, max, max_of_caller)
   return more <= 0 or used('all') + more <= tonumber(max) and used('of ' .. owner) + more <= tonumber(max_of_caller)
 end
@@ -57,7 +57,7 @@ local function remove(id, owner, size)
   add_bytes(owner, 0 - size)
 end
 
--- Counts all bytes again, after tasks have disappeared that no script has removed.
+-- Recounts all bytes after tasks have disappeared without being removed by a script.
 local function recount()
   local once = used('once')
   redis.call('DEL', bytes)
@@ -69,7 +69,7 @@ local function recount()
   redis.call('PEXPIRE', bytes, DAY)
 end
 
--- Removes some of the tasks whose time to live has ended.
+-- Removes some of the expired tasks.
 local function sweep()
   local lost = false
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', expiry, '-inf', now, 'LIMIT', 0, MAX_SWEPT)) do

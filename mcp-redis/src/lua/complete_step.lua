@@ -1,4 +1,4 @@
--- ARGV: id, attempt, name, result, the limits of bytes.
+-- ARGV: id, attempt, name, result, the limits on bytes.
 local task = latest(ARGV[1], ARGV[2])
 if not task then return { 'stale' } end
 local known = redis.call('HGET', steps_key(task.id), ARGV[3])

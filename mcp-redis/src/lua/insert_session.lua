@@ -1,13 +1,13 @@
--- ARGV: id, '1' and the owner or '', changes, record, time to keep it, the two limits, the id of a session that ends or ''.
--- Returns 'done', or 'full' and the ids of sessions that have been idle for the longest time.
+-- ARGV: id, '1' and the owner or '', changes, record, time to keep it, the two limits, id of a session to end or ''.
+-- Returns 'done', or 'full' and the ids of the sessions that have been idle for the longest time.
 local id, owner, keep_for = ARGV[1], ARGV[2], tonumber(ARGV[5])
 sweep_sessions()
 if ARGV[8] ~= '' then
   remove_session(ARGV[8])
-  -- What is left of a session whose record was lost.
+  -- This removes the remaining entry of a session whose record was lost.
   redis.call('ZREM', owner_sessions_key(owner), ARGV[8])
 end
--- Only a session that has expired can have the id, or this one, if the reply to the first attempt was lost.
+-- Only an expired session can have this id, or this session itself if the reply to the first attempt was lost.
 remove_session(id)
 local of_owner = owner_sessions_key(owner)
 if owner ~= '' and redis.call('ZCARD', of_owner) >= tonumber(ARGV[7]) then

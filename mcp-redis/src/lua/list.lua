@@ -1,7 +1,7 @@
--- ARGV: owner, maximum number, id of the task before the first or ''.
+-- ARGV: owner, maximum number, id of the task before the first one, or ''.
 local key, max, after = owner_key(ARGV[1]), tonumber(ARGV[2]), '-inf'
 if ARGV[3] ~= '' then
-  -- A cursor is the id of the caller's own task that ends the page, so it tells nothing about other callers.
+  -- A cursor is the id of the caller's own task that ends the page, so it reveals nothing about other callers.
   local number = redis.call('ZSCORE', key, ARGV[3])
   if not number or not find(ARGV[3]) then return { { 'invalid' } } end
   after = '(' .. number

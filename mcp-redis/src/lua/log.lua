@@ -1,9 +1,9 @@
--- Follows the common beginning in the scripts of the log of change notifications.
--- Maximum number of texts in the log. An instance that has missed more tells its clients that everything changed.
+-- Follows the common beginning in the scripts for the change notification log.
+-- Maximum number of entries in the log. An instance that has missed more tells its clients that everything has changed.
 local MAX_LOGGED = 1000
 local log, log_state = prefix .. 'notifications', prefix .. 'notifications-state'
 
--- Returns the name of the log, which is another one after it was lost, and the number of texts that have been in it.
+-- Returns the name of the log, which changes if the log is lost, and the number of entries that have been in it.
 local function begin_log(new_name)
   redis.call('HSETNX', log_state, 'name', new_name)
   local f = redis.call('HMGET', log_state, 'name', 'number')

@@ -1,4 +1,4 @@
--- ARGV: session, stream, position of the last entry that is known. Returns the entries after it, or nothing.
+-- ARGV: session, stream, position of the last known entry. Returns the entries after it, or nothing.
 local session, stream = ARGV[1], ARGV[2]
 local expires = redis.call('ZSCORE', streams_key(session), stream)
 if not expires or tonumber(expires) <= now then return false end

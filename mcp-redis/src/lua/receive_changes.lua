@@ -1,5 +1,5 @@
--- ARGV: a name for the log if it is new, position or ''. Returns the position after the last text, 'texts' or 'missed', and the texts.
--- A position is the name of the log and the number of texts that have been in it.
+-- ARGV: a name for the log if it is new, position or ''. Returns the position after the last entry, 'texts' or
+-- 'missed', and the entries. A position is the name of the log and the number of entries that have been in it.
 local name, number = begin_log(ARGV[1])
 keep_log()
 local position = name .. ' ' .. number

@@ -1,5 +1,5 @@
--- Follows the common beginning in the scripts of sessions and their streams. An entry of `sessions` is when a session was used last.
--- Maximum number of idle sessions that are considered when one has to make room.
+-- Follows the common beginning in the scripts for sessions and their streams. `sessions` has each session's last use.
+-- Maximum number of idle sessions considered when a session must be removed to make room.
 local MAX_CANDIDATES = 64
 
 local sessions, session_expiry = prefix .. 'sessions', prefix .. 'session-expiry'
@@ -9,7 +9,7 @@ local function streams_key(session) return prefix .. 'streams:' .. session end
 local function state_key(session) return prefix .. 'stream-state:' .. session end
 local function events_key(session, stream) return prefix .. 'events:' .. session .. ':' .. stream end
 
--- Returns a session that has not expired.
+-- Returns a session unless it has expired.
 local function find_session(id)
   local expires = tonumber(redis.call('ZSCORE', session_expiry, id) or 0)
   local f = redis.call('HMGET', session_key(id), 'owner', 'changes')
@@ -17,7 +17,7 @@ local function find_session(id)
   return { owner = f[1], changes = tonumber(f[2]), expires = expires }
 end
 
--- Notes that a session is used now, and keeps it at least until this time.
+-- Records that a session is being used now, and keeps it at least until this time.
 local function use_session(id, owner, expires, keep_for)
   expires = math.max(expires, tonumber(redis.call('ZSCORE', session_expiry, id) or 0))
   redis.call('ZADD', session_expiry, expires, id)
@@ -38,7 +38,7 @@ local function remove_session(id)
   redis.call('ZREM', session_expiry, id)
 end
 
--- Removes some of the sessions that have expired.
+-- Removes some of the expired sessions.
 local function sweep_sessions()
   local expired = redis.call('ZRANGEBYSCORE', session_expiry, '-inf', now, 'LIMIT', 0, MAX_SWEPT)
   for _, id in ipairs(expired) do remove_session(id) end

@@ -1,12 +1,14 @@
-//! The store keeps the rules of stores, and bears what can happen to Redis. Each test starts a `redis-server` of its own, so these
-//! are run by `tests/redis/run`, and ignored otherwise.
+//! Tests that the store follows the rules for stores and copes with anything that can happen to Redis. Each test starts
+//! its own `redis-server`, so these tests are run by `tests/redis/run` and are otherwise ignored.
 
 #![cfg(unix)]
 
 mod once;
 mod outages;
+mod results;
 #[cfg(feature = "http")]
 mod sessions;
 #[allow(dead_code, reason = "the tests of several instances use the rest")]
 mod support;
 mod tasks;
+mod topologies;

@@ -39,7 +39,7 @@ async fn results_of_calls_that_are_no_tasks_are_kept_and_bounded() {
     let mut kept: Vec<_> = kept.collect();
     kept.sort();
     assert_eq!(kept, ["11", "12"], "a mark that it is done, and the result");
-    // Two names of three bytes and two results of one.
+    // Two names of three bytes each and two results of one byte each.
     let bytes = redis.tell(&["HGET", "{mcp}:bytes", "once"]);
     assert_eq!(bytes.trim(), "8");
     for call in calls.lines() {

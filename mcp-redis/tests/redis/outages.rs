@@ -16,7 +16,7 @@ async fn connect(redis: &RedisServer) -> Redis {
     redis.connect_with(options).await
 }
 
-/// Waits until the store works again by itself.
+/// Waits until the store works again on its own.
 async fn until_it_works(store: &Redis) {
     let began = Instant::now();
     while store.create(NewTask::new("a", "t")).await.is_err() {
@@ -25,7 +25,7 @@ async fn until_it_works(store: &Redis) {
     }
 }
 
-/// Asks for a task, and returns what went wrong.
+/// Requests a task and returns the error.
 async fn error(store: &Redis) -> String {
     let id = NewTask::new("a", "t").id;
     store.load(&id).await.unwrap_err().to_string()
@@ -54,8 +54,8 @@ async fn a_redis_that_hangs_delays_the_first_and_is_not_waited_for_by_all() {
     let store = connect(&redis).await;
     redis.signal(Signal::STOP);
     let told = error(&store).await;
-    assert!(told.contains("does not answer within 500ms"), "{told}");
-    // One of them at a time tries again; the others fail at once. In a queue, the last would wait for 100 seconds.
+    assert!(told.contains("did not answer within 500ms"), "{told}");
+    // One operation at a time tries again; the others fail at once. In a queue, the last would wait for 100 seconds.
     let all = (0..200).map(|_| {
         let store = store.clone();
         tokio::spawn(async move { error(&store).await })
@@ -71,10 +71,10 @@ async fn a_redis_that_hangs_delays_the_first_and_is_not_waited_for_by_all() {
         .expect("nothing waits for others");
     redis.signal(Signal::CONT);
     until_it_works(&store).await;
-    // It accepts connections, and runs no script.
+    // Redis accepts connections but does not run scripts.
     redis.tell(&["CLIENT", "PAUSE", "60000", "WRITE"]);
     let told = error(&store).await;
-    assert!(told.contains("does not answer"), "{told}");
+    assert!(told.contains("did not answer"), "{told}");
     redis.tell(&["CLIENT", "UNPAUSE"]);
     until_it_works(&store).await;
 }
@@ -119,7 +119,7 @@ async fn credentials_are_in_no_error() {
     let url = format!("{}?pass=wrong-battery", redis.url());
     let refused = Redis::connect(&url).await.unwrap_err().to_string();
     assert!(
-        refused.contains("refuses the user name or the password"),
+        refused.contains("rejects the user name or password"),
         "{refused}"
     );
     let url = "redis://user:secret@127.0.0.1:1/0";

@@ -1,4 +1,4 @@
-//! The bounds of sessions, and of the events of their streams; two instances.
+//! Tests for the limits on sessions and on the events in their streams, and for two instances.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,14 +46,14 @@ async fn the_session_that_was_idle_longest_makes_room_but_none_in_use() {
     let insert = async |id: &str, owner: &str, busy: &'static [&'static str]| {
         let in_use = move |id: &str| busy.contains(&id);
         let inserted = done(store.insert(id, record(Some(owner), 1), MINUTE, &in_use)).await;
-        // The order is that of Redis' clock, in milliseconds.
+        // Sessions are ordered by Redis's clock, in milliseconds.
         redis.until_next_millisecond();
         inserted
     };
     let is_there = async |id: &str| load(&store, id).await.is_some();
     assert!(insert("a1", "a", &[]).await);
     assert!(insert("a2", "a", &[]).await);
-    // Each caller has its own bound, and that of all comes on top.
+    // Each caller has its own limit, and there is also a limit for all callers.
     assert!(insert("a3", "a", &["a1"]).await);
     assert!(is_there("a1").await && !is_there("a2").await);
     assert!(!insert("a4", "a", &["a1", "a3"]).await);
@@ -61,12 +61,12 @@ async fn the_session_that_was_idle_longest_makes_room_but_none_in_use() {
     assert!(insert("c1", "c", &["a1"]).await);
     assert!(!is_there("a3").await && is_there("b1").await);
     assert!(!insert("d1", "d", &["a1", "b1", "c1"]).await);
-    // One that was used is not the one that was idle longest.
+    // A session that was used is no longer the one that has been idle the longest.
     let used = done(SessionStore::load(&store, "a1", MINUTE * 2)).await;
     assert!(used.is_some());
     assert!(insert("d1", "d", &[]).await);
     assert!(is_there("a1").await && !is_there("b1").await);
-    // A session without an owner has only the bound of all.
+    // A session without an owner is subject only to the limit for all callers.
     for id in ["n1", "n2", "n3"] {
         assert!(done(store.insert(id, record(None, 1), MINUTE, &|_| false)).await);
         redis.until_next_millisecond();
@@ -87,7 +87,7 @@ async fn a_change_at_one_instance_is_seen_at_the_other_which_cannot_undo_it() {
     assert!(!done(one.save("s", record(None, 2))).await);
     assert!(done(one.remove("s")).await);
     assert!(load(&other, "s").await.is_none());
-    // Whatever is left of a server that never comes back disappears by itself.
+    // The remaining data of a server that never returns disappears on its own.
     assert!(done(one.insert("s", record(Some("a"), 1), MINUTE, &|_| false)).await);
     done(one.append("s", 1, 0, StreamEntry::Opened, MINUTE)).await;
     for key in redis.tell(&["KEYS", "*"]).lines() {

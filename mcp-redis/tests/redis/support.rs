@@ -1,4 +1,4 @@
-//! A `redis-server` for a test, on a socket in a folder of its own.
+//! A `redis-server` for a test, with a socket in its own folder.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use mcp_runtime_redis::{Redis, RedisOptions};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Time for which anything is waited for.
+/// Maximum time to wait for anything.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A server that is killed, and its folder removed, when dropped.
+/// A server that is killed, and whose folder is removed, when this value is dropped.
 pub(crate) struct RedisServer {
     folder: PathBuf,
     options: Vec<String>,
@@ -27,11 +27,23 @@ impl RedisServer {
     }
 
     pub(crate) fn with(options: &[&str]) -> Self {
+        Self::with_settings(options, &[])
+    }
+
+    /// Starts a Sentinel on this port, with these lines in its configuration file.
+    pub(crate) fn sentinel(port: u16, settings: &[String]) -> Self {
+        let port = port.to_string();
+        Self::with_settings(&["--sentinel", "--port", &port], settings)
+    }
+
+    fn with_settings(options: &[&str], settings: &[String]) -> Self {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("mcp-redis-{}-{number}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         fs::create_dir_all(&folder).unwrap();
+        // A Sentinel writes what it learns to the file.
+        fs::write(folder.join("redis.conf"), settings.join("\n")).unwrap();
         let mut server = Self {
             folder,
             options: options.iter().map(|&option| option.to_owned()).collect(),
@@ -43,11 +55,14 @@ impl RedisServer {
 
     pub(crate) fn start_again(&mut self) {
         let mut command = Command::new("redis-server");
+        command.arg(self.folder.join("redis.conf"));
         command.arg("--dir").arg(&self.folder);
         command
             .args(["--port", "0", "--unixsocket"])
             .arg(self.socket());
-        command.args(["--save", ""]);
+        if !self.options.iter().any(|option| option == "--sentinel") {
+            command.args(["--save", ""]);
+        }
         command.args(&self.options).stdout(Stdio::null());
         let process = command.spawn();
         self.process = Some(process.expect(
@@ -60,7 +75,7 @@ impl RedisServer {
         }
     }
 
-    /// Returns `true` if the server answers, and no longer loads its data.
+    /// Returns `true` if the server answers and is no longer loading its data.
     fn answers(&self) -> bool {
         self.try_tell(&["PING"])
             .is_some_and(|said| said.trim() == "PONG")
@@ -91,7 +106,7 @@ impl RedisServer {
         self.try_tell(words).expect("redis-server answers")
     }
 
-    /// Waits until the clock of Redis shows another millisecond.
+    /// Waits until Redis's clock has advanced by a millisecond.
     pub(crate) fn until_next_millisecond(&self) {
         let clock = || {
             self.tell(&[
@@ -122,7 +137,7 @@ impl RedisServer {
         self.folder.join("redis.sock")
     }
 
-    /// Returns the folder of the server, which is removed with it.
+    /// Returns the server's folder, which is removed with the server.
     pub(crate) fn folder(&self) -> PathBuf {
         self.folder.clone()
     }

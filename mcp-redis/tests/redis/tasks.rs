@@ -1,4 +1,4 @@
-//! Tasks: the rules of stores, several processes, and limits.
+//! Tests for tasks: the rules for stores, several processes, and limits.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -27,7 +27,7 @@ async fn it_keeps_the_rules_of_stores() {
     let server = RedisServer::start();
     let store = server.connect().await;
     Backend::from(store.clone()).check().await;
-    // What it counts is what is there.
+    // The count matches the stored data.
     store.delete_all("stepper").await.unwrap();
     assert_eq!(server.tell(&["HGET", "{mcp}:bytes", "of stepper"]), "\n");
 }
@@ -146,7 +146,7 @@ async fn what_has_expired_or_disappeared_is_no_longer_counted() {
     assert_eq!(server.tell(&["HGET", "{mcp}:bytes", "all"]).trim(), "2");
     assert_eq!(server.tell(&["ZCARD", "{mcp}:expiry"]).trim(), "1");
     assert!(store.load(&kept.id).await.unwrap().is_some());
-    // Whatever is left of a server that never comes back disappears by itself.
+    // The remaining data of a server that never returns disappears on its own.
     for key in server.tell(&["KEYS", "*"]).lines() {
         assert_ne!(server.tell(&["PTTL", key]).trim(), "-1", "{key}");
     }

@@ -20,7 +20,7 @@ pub(super) struct ClaimRequirements<'e> {
     pub(super) skew: Duration,
 }
 
-/// The audiences for which tokens may be issued. Defaults to the server's URL.
+/// The audiences for which tokens may be issued, by default the server's URL.
 #[derive(Debug, Default)]
 pub(super) struct AcceptedAudiences(Vec<String>);
 
@@ -51,7 +51,7 @@ fn system_time_from_unix(seconds: f64) -> Option<SystemTime> {
 }
 
 impl ClaimRequirements<'_> {
-    /// Returns the principal that these claims identify, or the reason the claims are not valid.
+    /// Returns the principal that these claims identify, or the reason why the claims are not valid.
     pub(super) fn check_claims(
         &self,
         claims: Map<String, Value>,

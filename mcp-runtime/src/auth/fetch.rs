@@ -65,7 +65,7 @@ impl Fetcher {
 
     fn client(&self) -> Result<&HttpsClient, String> {
         let made = self.client.get_or_init(|| {
-            // The provider is specified explicitly because a program with more than one has no default.
+            // The provider is specified explicitly because a program with more than one provider has no default.
             let provider = rustls::crypto::ring::default_provider();
             let builder = HttpsConnectorBuilder::new();
             let builder = builder.with_provider_and_native_roots(provider);

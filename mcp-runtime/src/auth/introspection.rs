@@ -23,22 +23,22 @@ use crate::lock::lock;
 
 /// Maximum number of cached results.
 const MOST: usize = 1_000;
-/// Time for which an active token is considered valid if the response has no `exp`. After this time, the client must
-/// send the token again.
+/// Duration for which an active token is considered valid if the response does not contain `exp`. After that, the
+/// client must send the token again.
 const UNSAID: Duration = Duration::from_hours(1);
 /// Maximum number of concurrent requests to the authorization server. The number is limited because an anonymous caller
-/// can trigger a request with every token it makes up.
+/// can trigger a request with every token that it makes up.
 const AT_ONCE: usize = 64;
 
 /// Validates each token by querying the authorization server (RFC 7662) with this server's client credentials.
 ///
 /// A token is accepted if the response declares it `active` and its `aud` is or contains the audience; `exp` and `nbf`
 /// are checked if present. Up to 1,000 positive results are cached for 30 s each, but not past `exp`; during this time,
-/// a revoked token may still be accepted. The response must arrive within 5 s and be no larger than 1 MiB. If it does
-/// not, or if 64 other queries are pending, the client's request is answered with 503.
+/// a revoked token may still be accepted. The response must arrive within 5 s and be no larger than 1 MiB. Otherwise,
+/// or if 64 other queries are pending, the client's request is answered with 503.
 ///
-/// Notification streams end at `exp`, or after an hour if the response has no `exp`. If a client then reconnects with
-/// its token, the token is validated again.
+/// Notification streams end at `exp`, or after an hour if the response does not contain `exp`. If a client then
+/// reconnects with its token, the token is validated again.
 pub struct Introspection {
     issuer: String,
     endpoint: String,
@@ -174,7 +174,7 @@ impl Introspection {
         if kept.len() >= MOST {
             kept.retain(|_, (_, until)| now < *until);
         }
-        // Once this many active tokens are cached, no more are added.
+        // Once this many active tokens are cached, no more tokens are added.
         if kept.len() < MOST
             && let Some(until) = now.checked_add(time)
         {

@@ -1,8 +1,8 @@
 //! Signed tokens: the accepted algorithms, the keys that match them, and signature verification.
 //!
-//! `ring` does the cryptography. An algorithm is accepted only if it is listed here and matches the key's type;
-//! declarations in a token or a key can only restrict the choice further. Shared secrets (HS256) and unsigned tokens
-//! are not listed, so a public key is never mistaken for a secret.
+//! The cryptography is implemented by `ring`. An algorithm is accepted only if it is listed here and matches the key's
+//! type; declarations in a token or a key can only restrict the choice further. Shared secrets (HS256) and unsigned
+//! tokens are not listed, so a public key is never mistaken for a secret.
 //!
 //! Source: RFC 7515, RFC 7517, RFC 7518, RFC 8037, RFC 8725.
 
@@ -55,7 +55,7 @@ impl Algorithm {
 /// A public key that verifies signatures.
 pub(super) struct VerificationKey {
     pub(super) id: Option<String>,
-    /// The only algorithm that the key may be used with, if the key is restricted to one.
+    /// The only algorithm with which the key may be used, if the key is restricted to one.
     algorithm: Option<String>,
     material: KeyMaterial,
 }

@@ -36,8 +36,8 @@ pub struct Jwt {
 }
 
 impl Jwt {
-    /// Accepts tokens from this issuer. It must be an HTTPS URL, or an HTTP URL on this machine, and must match the
-    /// `iss` of the tokens exactly.
+    /// Accepts tokens from this issuer. The issuer must be an HTTPS URL, or an HTTP URL on this machine, and must
+    /// exactly match the `iss` of the tokens.
     pub fn issuer(issuer: impl Into<String>) -> Self {
         let issuer = issuer.into();
         let source = match Url::parse(&issuer) {
@@ -68,8 +68,8 @@ impl Jwt {
         self
     }
 
-    /// Sets the URL of the key set, for an issuer that publishes no metadata or hosts its keys elsewhere. By default,
-    /// the URL is taken from the metadata.
+    /// Sets the URL of the key set, for an issuer that does not publish metadata or hosts its keys elsewhere. By
+    /// default, the URL is taken from the metadata.
     #[must_use]
     pub fn key_set_url(mut self, url: impl Into<String>) -> Self {
         let url = url.into();
@@ -78,7 +78,7 @@ impl Jwt {
         self
     }
 
-    /// Sets the keys directly, in the form `{"keys": […]}`, so that no keys are fetched.
+    /// Sets the keys directly, in the form `{"keys": […]}`, so that keys are not fetched.
     #[must_use]
     pub fn key_set(mut self, keys: &Value) -> Self {
         self.source = key_set::parse_key_set(keys).map(KeySource::Given);

@@ -1,8 +1,9 @@
 //! Discovers and caches an authorization server's signing keys, and refetches them when a token's key is unknown.
 //!
-//! Requests go only to the configured issuer's host or to an explicitly configured URL. Only one fetch runs at a time,
-//! in a separate task, so that it continues if the caller that started it goes away. While the authorization server
-//! does not respond, the last valid keys are accepted for a limited time; after that, no token is accepted.
+//! Requests go only to the configured issuer's host or to an explicitly configured URL. Only one fetch runs at a time.
+//! Each fetch runs in a separate task, so it continues even if the caller that started it disconnects. While the
+//! authorization server does not respond, the last valid keys are accepted for a limited time; after that, tokens are
+//! no longer accepted.
 //!
 //! Source: RFC 8414, `OpenID` Connect Discovery 1.0, RFC 7517.
 
@@ -39,7 +40,7 @@ pub(super) enum KeySource {
 pub(super) struct KeyCacheTimes {
     /// Age at which keys are refetched.
     pub(super) fresh: Duration,
-    /// Age from which keys are no longer accepted.
+    /// Age at which keys are no longer accepted.
     pub(super) good: Duration,
     /// Minimum time between two fetches.
     pub(super) pause: Duration,
@@ -212,7 +213,7 @@ async fn find_key_set_url(name: &str, issuer: &Url, fetcher: &Fetcher) -> Result
         };
         let text = |name| metadata.get(name).and_then(Value::as_str);
         if text("issuer") != Some(name) {
-            return Err(format!("{url} is the metadata of another issuer"));
+            return Err(format!("{url} contains the metadata of another issuer"));
         }
         let keys = text("jwks_uri").ok_or_else(|| format!("{url} has no `jwks_uri`"))?;
         let keys = Url::parse(keys).map_err(|fault| format!("`jwks_uri` in {url} {fault}"))?;

@@ -1,7 +1,7 @@
 //! Authenticates HTTP requests by their access tokens.
 //!
 //! [`ProtectedResource`] configures how a server is protected; an [`Authenticator`] maps a token to its principal.
-//! [`Jwt`] handles JSON Web Tokens, [`Introspection`] queries the authorization server, and [`StaticTokens`] holds a
+//! [`Jwt`] handles JSON Web Tokens, [`Introspection`] queries the authorization server, and [`StaticTokens`] contains a
 //! few tokens that never change. A closure can also be used as an authenticator. This framework does not include an
 //! authorization server.
 //!
@@ -16,7 +16,7 @@
 //! # }
 //! ```
 //!
-//! `http/access/` decides which requests need a token and how requests without one are rejected.
+//! `http/access/` decides which requests need a token and how requests without a token are rejected.
 //!
 //! Source: every revision since 2025-03-26, basic/authorization; `docs/requirements.md`, section 2.28.
 
@@ -51,7 +51,7 @@ use crate::context::Principal;
 /// **Open**: implement it to support custom kinds of tokens. A closure is also an authenticator: `async |token: String|
 /// Ok(Principal::new("alice"))`.
 ///
-/// [`authenticate`](Self::authenticate) is called for each request that carries a token. The call is cancelled (its
+/// [`authenticate`](Self::authenticate) is called for each request that includes a token. The call is cancelled (its
 /// future is dropped) after [`limits.http.authentication_timeout`](crate::Limits) or when the client disconnects.
 pub trait Authenticator: Send + Sync + 'static {
     /// Returns the principal that the token identifies, if the token is valid and was issued for this server.
@@ -63,8 +63,8 @@ pub trait Authenticator: Send + Sync + 'static {
         None
     }
 
-    /// Returns the configuration errors, one sentence each. If there are any, the server does not start. The default
-    /// implementation returns none.
+    /// Describes each configuration error in one sentence. If there are any errors, the server does not start. The
+    /// default implementation does not return any.
     fn faults(&self) -> Vec<String> {
         Vec::new()
     }
@@ -87,7 +87,7 @@ where
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Credentials<'a> {
-    /// The bearer token. It is at most [`limits.http.max_token_bytes`](crate::Limits) bytes long and contains only
+    /// The bearer token, which is at most [`limits.http.max_token_bytes`](crate::Limits) bytes long and contains only
     /// characters that are valid in tokens.
     pub token: &'a str,
     /// The URL of this server, for which the token must have been issued.
@@ -105,7 +105,8 @@ impl fmt::Debug for Credentials<'_> {
     }
 }
 
-/// The reason a request is rejected. The text is logged but never sent to the client; it must not contain the token.
+/// The reason why a request is rejected. The text is logged but never sent to the client; it must not contain the
+/// token.
 #[derive(Clone, Debug)]
 pub struct AuthError {
     pub(crate) kind: AuthErrorKind,

@@ -9,9 +9,9 @@ use crate::handler::rules;
 /// Settings for protecting a server: its URL, the authenticator that checks tokens, and the authorization servers that
 /// issue them.
 ///
-/// A protected server requires each request to carry an access token in its `Authorization: Bearer …` header. A request
-/// without one is answered with 401 and the location of the server's metadata (RFC 9728), from which clients learn
-/// where to get a token and which scopes to request. See [Authorization](crate::guide::authorization).
+/// A protected server requires each request to include an access token in its `Authorization: Bearer …` header. A
+/// request without a token is answered with 401 and the location of the server's metadata (RFC 9728), from which
+/// clients learn where to get a token and which scopes to request. See [Authorization](crate::guide::authorization).
 ///
 /// Requests to the URL's host are allowed, as with [`HttpOptions::allow_host`](crate::http::HttpOptions::allow_host).
 #[derive(Clone)]
@@ -26,7 +26,7 @@ pub struct ProtectedResource {
 }
 
 impl ProtectedResource {
-    /// Protects a server that clients know by the URL `resource`, including its path, such as
+    /// Protects the server at the URL `resource`, as clients know it, including its path, such as
     /// `https://mcp.example.com/mcp`. Tokens are issued for this URL and checked by `authenticator`.
     ///
     /// The URL must be an HTTPS URL, or an HTTP URL on this machine, without a fragment.
@@ -44,15 +44,15 @@ impl ProtectedResource {
     /// Adds an authorization server, identified by its issuer, from which clients can get tokens. Can be called more
     /// than once. Defaults to the authenticator's issuer.
     ///
-    /// Without an authorization server, no metadata is served, and users must enter their tokens into their clients by
+    /// Without an authorization server, metadata is not served, and users must enter their tokens into their clients by
     /// hand.
     pub fn authorization_server(mut self, issuer: impl Into<String>) -> Self {
         self.servers.push(issuer.into());
         self
     }
 
-    /// Sets the scopes that every request needs. Clients are advised to request these first. By default, no scopes are
-    /// required.
+    /// Sets the scopes that every request needs. Clients are advised to request these scopes first. By default, no
+    /// scopes are required.
     pub fn require_scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.required = scopes.into_iter().map(Into::into).collect();
         self
@@ -65,9 +65,9 @@ impl ProtectedResource {
         self
     }
 
-    /// Sets the URL to which clients of protocol version 2025-03-26 are redirected, such as
+    /// Sets the URL to which clients that use protocol version 2025-03-26 are redirected, such as
     /// `https://login.example.com/.well-known/oauth-authorization-server`. These clients look for the authorization
-    /// server's metadata at this server's origin. By default, there is no redirect.
+    /// server's metadata at this server's origin. By default, such requests are not redirected.
     pub fn origin_metadata(mut self, url: impl Into<String>) -> Self {
         self.origin_metadata = Some(url.into());
         self
@@ -82,7 +82,7 @@ impl ProtectedResource {
         }
     }
 
-    /// Returns the configuration errors, one sentence each.
+    /// Describes each configuration error in one sentence.
     pub(crate) fn faults(&self) -> Vec<String> {
         let urls = [("resource", &self.resource)]
             .into_iter()

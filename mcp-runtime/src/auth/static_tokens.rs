@@ -11,14 +11,14 @@ use crate::context::Principal;
 /// Minimum length of a token, in characters.
 const LEAST: usize = 32;
 
-/// Accepts a few fixed tokens. Suitable for a server with a handful of callers who know each other.
+/// Accepts a few fixed tokens. This is suitable for a server with a handful of callers who know each other.
 ///
-/// The tokens do not expire and are not bound to one server, so give each server its own tokens. Each token must be at
-/// least 32 characters long; generate it at random and read it from a file or the environment. No authorization server
-/// is announced to clients, so users must enter their tokens into their clients.
+/// The tokens do not expire and are not bound to a single server, so give each server its own tokens. Each token must
+/// be at least 32 characters long; generate it at random and read it from a file or the environment. No authorization
+/// server is announced to clients, so users must enter their tokens into their clients.
 ///
-/// Only digests of the tokens are kept. Every lookup compares the given token's digest with all of them, in time that
-/// does not depend on the tokens.
+/// Only digests of the tokens are kept. Every lookup compares the given token's digest with all of these digests, in
+/// time that does not depend on the tokens.
 #[derive(Default)]
 pub struct StaticTokens {
     tokens: Vec<([u8; 32], Principal)>,
@@ -26,7 +26,7 @@ pub struct StaticTokens {
 }
 
 impl StaticTokens {
-    /// Creates an authenticator with no tokens.
+    /// Creates an authenticator without tokens.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

@@ -22,7 +22,7 @@ impl Url {
         // The URL is sent in headers, between quotation marks.
         let is_plain = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\');
         if !text.bytes().all(is_plain) {
-            return Err("contains characters that URLs cannot have");
+            return Err("contains characters that are not allowed in URLs");
         }
         let uri: Uri = text.parse().map_err(|_| "is not a URL")?;
         let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
@@ -61,7 +61,7 @@ impl Url {
         origin.split_once("://").map_or(origin, |(_, rest)| rest)
     }
 
-    /// Returns the path without a trailing slash. It is empty if the URL has no path.
+    /// Returns the path without a trailing slash, or an empty string if the URL has no path.
     pub(crate) fn path(&self) -> &str {
         let rest = self.text.get(self.path..).unwrap_or_default();
         rest.split('?')

@@ -4,6 +4,7 @@
 //! the request.
 
 use std::collections::HashMap;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -28,7 +29,7 @@ pub(crate) struct InProcessServer {
     pub(crate) caller: Caller,
 }
 
-/// A client with one connection.
+/// A client with a single connection.
 pub(crate) struct InProcessClient {
     version: ProtocolVersion,
     /// The capabilities that the client declares.
@@ -41,8 +42,16 @@ pub(crate) struct InProcessClient {
     dispatcher: Arc<Dispatcher>,
     /// This client's identity as seen by the server.
     caller: Caller,
-    /// The tasks that read and write, aborted when the client is dropped.
+    /// The tasks that read and write, which are aborted when the client is dropped.
     _tasks: JoinSet<()>,
+}
+
+/// Boxes a task's future. The code of tasks is compiled once for each type of future, and most programs do not use this
+/// client.
+fn boxed(
+    work: impl Future<Output = ()> + Send + 'static,
+) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    Box::pin(work)
 }
 
 struct ConnectionShared {
@@ -76,8 +85,8 @@ impl InProcessClient {
             pending: Mutex::default(),
         });
         let mut tasks = JoinSet::new();
-        tasks.spawn(read_messages(reader, Arc::clone(&shared)));
-        tasks.spawn(write_messages(writer, lines));
+        tasks.spawn(boxed(read_messages(reader, Arc::clone(&shared))));
+        tasks.spawn(boxed(write_messages(writer, lines)));
         let mut client = Self {
             version,
             capabilities,
@@ -103,26 +112,26 @@ impl InProcessClient {
         self.version
     }
 
-    /// Returns the resources that have a definition, excluding the resources that listing functions return. No request
-    /// can exclude the latter, so the dispatcher is called directly.
+    /// Returns the resources that have a definition, excluding the resources that listing functions return. Requests
+    /// cannot exclude the latter, so the dispatcher is called directly.
     pub(crate) fn resources_without_listers(&self) -> Result<Vec<Value>, Failure> {
         let items = self
             .dispatcher
             .resources_without_listers(&self.caller, self.version);
         serde_json::from_str(&format!("[{items}]"))
-            .map_err(|_| Failure::Broken("the server renders resources that are not JSON"))
+            .map_err(|_| Failure::Broken("the server wrote resources that are not valid JSON"))
     }
 
-    /// Returns all tools that the client can call, even if the server lists only a search for them. No request returns
-    /// them all, so the dispatcher is called directly.
+    /// Returns all tools that the client can call, even if the server lists only a tool search. No request returns all
+    /// of them, so the dispatcher is called directly.
     pub(crate) fn all_tools(&self) -> Result<Vec<Value>, Failure> {
         let items = self.dispatcher.all_tools(&self.caller, self.version);
         serde_json::from_str(&format!("[{items}]"))
-            .map_err(|_| Failure::Broken("the server renders tools that are not JSON"))
+            .map_err(|_| Failure::Broken("the server wrote tools that are not valid JSON"))
     }
 
-    /// Returns the server's extensions by identifier, each with its settings and the names of its methods. No request
-    /// returns the names, so the dispatcher is called directly.
+    /// Returns the server's extensions, keyed by identifier, each with its settings and the names of its methods. No
+    /// request returns the names, so the dispatcher is called directly.
     pub(crate) fn extensions(&self) -> Map<String, Value> {
         self.dispatcher.described_extensions(self.version)
     }
@@ -208,7 +217,7 @@ impl InProcessClient {
         self.shared.answer(question).await
     }
 
-    /// Waits until the server has read everything sent so far, such as a cancellation.
+    /// Waits until the server has read all messages sent so far, such as a cancellation.
     #[cfg(feature = "cli")]
     pub(crate) async fn settle(&self) -> Result<(), Failure> {
         let method = match self.version.era() {
@@ -325,7 +334,7 @@ impl ConnectionShared {
                 let answered = async move { shared.answer_request(&method, &id, params).await };
                 if self.host.blocks() {
                     // The call that asks the question can be cancelled in the meantime.
-                    tokio::spawn(answered);
+                    tokio::spawn(boxed(answered));
                 } else {
                     answered.await;
                 }
@@ -359,7 +368,7 @@ impl ConnectionShared {
         self.send_message(match answer {
             Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
             Err(reason) => {
-                // The request does not identify the call it belongs to, so all calls fail.
+                // The request does not identify the call to which it belongs, so all calls fail.
                 self.fail_pending_requests(&Failure::Unanswered(reason.clone()));
                 json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": reason}})
             }

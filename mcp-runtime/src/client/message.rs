@@ -1,4 +1,4 @@
-//! Messages other than responses that a server sends, and the reasons a request can fail.
+//! Messages other than responses that a server sends, and the reasons why a request can fail.
 
 use std::fmt;
 
@@ -49,7 +49,7 @@ pub enum Notification {
 }
 
 impl Notification {
-    /// Parses a notification. Returns `None` if this type does not represent its kind.
+    /// Parses a notification. Returns `None` if this type cannot represent it.
     pub(super) fn read(method: &str, params: &Value) -> Option<Self> {
         let text = |name: &str| params[name].as_str().map(str::to_owned);
         Some(match method {
@@ -89,7 +89,7 @@ pub(crate) trait ClientHost: Send + Sync + 'static {
     }
 }
 
-/// The reason a request failed.
+/// The reason why a request failed.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
     /// The server answered with an error.

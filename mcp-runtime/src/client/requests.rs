@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 use crate::client::InProcessClient;
 use crate::client::message::{Failure, Question};
 
-/// Maximum number of pages per list and of rounds per call. Only a server that never finishes would exceed it.
+/// Maximum number of pages in a list, and of rounds in a call. Only a server that never finishes would exceed this
+/// number.
 const MOST_STEPS: usize = 10_000;
 
 /// A list that a client can request.
@@ -92,10 +93,10 @@ impl InProcessClient {
                 cursor => params = json!({"cursor": cursor}),
             }
         }
-        Err(Failure::Broken("the list does not end"))
+        Err(Failure::Broken("the list never ends"))
     }
 
-    /// Calls a method, answers the questions asked along the way, and returns the result.
+    /// Calls a method, answers any questions that the server asks, and returns the result.
     pub(crate) async fn call(&self, method: &str, params: Value) -> Result<Value, Failure> {
         let mut next = params.clone();
         for _ in 0..MOST_STEPS {

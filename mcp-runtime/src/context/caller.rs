@@ -19,20 +19,20 @@ use crate::context::Principal;
 /// | a [`Principal`] | credentials were checked, on any transport | the granted scopes, and any scopes that they include ([`Server::scope_implies`](crate::Server::scope_implies)) |
 /// | anonymous | all other callers | none |
 ///
-/// Callers over stdio are trusted because the user who starts a process already has all of its privileges, and because
-/// the specification lets servers on stdio take credentials from the environment. A principal is limited to its scopes
-/// on every transport.
+/// Callers over stdio are trusted because the user who starts a process already has all of the process's privileges,
+/// and because the specification allows servers on stdio to take credentials from the environment. A principal is
+/// limited to its scopes on every transport.
 ///
 /// Source: every revision since 2025-03-26, basic/authorization, "Protocol Requirements".
 #[derive(Clone, Debug, Default)]
-pub struct Caller(Standing);
+pub struct Caller(CallerKind);
 
 #[derive(Clone, Debug, Default)]
-enum Standing {
+enum CallerKind {
     #[default]
     Anonymous,
     Known(Principal),
-    /// `is_shared` is `true` if all anonymous callers have this standing.
+    /// `is_shared` is `true` if this standing applies to all anonymous callers.
     Trusted {
         is_shared: bool,
     },
@@ -42,26 +42,26 @@ impl Caller {
     /// Returns an anonymous caller.
     #[must_use]
     pub const fn anonymous() -> Self {
-        Self(Standing::Anonymous)
+        Self(CallerKind::Anonymous)
     }
 
     /// Returns a caller who has full access, such as the user who started the process.
     #[must_use]
     pub const fn trusted() -> Self {
-        Self(Standing::Trusted { is_shared: false })
+        Self(CallerKind::Trusted { is_shared: false })
     }
 
     /// Returns the caller that represents all anonymous callers of a server that trusts them.
     pub(crate) const fn trusted_anonymous() -> Self {
-        Self(Standing::Trusted { is_shared: true })
+        Self(CallerKind::Trusted { is_shared: true })
     }
 
-    /// Returns `true` if the caller can be distinguished from others, because it has credentials or is the user who
-    /// started the process.
+    /// Returns `true` if the caller can be distinguished from other callers, because it has credentials or is the user
+    /// who started the process.
     pub(crate) const fn is_identified(&self) -> bool {
         matches!(
             self.0,
-            Standing::Known(_) | Standing::Trusted { is_shared: false }
+            CallerKind::Known(_) | CallerKind::Trusted { is_shared: false }
         )
     }
 
@@ -69,43 +69,43 @@ impl Caller {
     #[must_use]
     pub const fn principal(&self) -> Option<&Principal> {
         match &self.0 {
-            Standing::Known(principal) => Some(principal),
-            Standing::Anonymous | Standing::Trusted { .. } => None,
+            CallerKind::Known(principal) => Some(principal),
+            CallerKind::Anonymous | CallerKind::Trusted { .. } => None,
         }
     }
 
     /// Returns `true` if scopes do not apply to the caller.
     #[must_use]
     pub const fn is_trusted(&self) -> bool {
-        matches!(self.0, Standing::Trusted { .. })
+        matches!(self.0, CallerKind::Trusted { .. })
     }
 
     /// Returns `true` if the caller may use definitions that require this scope.
     #[must_use]
     pub fn has_scope(&self, scope: &str) -> bool {
         match &self.0 {
-            Standing::Anonymous => false,
-            Standing::Known(principal) => principal.has_scope(scope),
-            Standing::Trusted { .. } => true,
+            CallerKind::Anonymous => false,
+            CallerKind::Known(principal) => principal.has_scope(scope),
+            CallerKind::Trusted { .. } => true,
         }
     }
 
-    /// Returns a key that identifies the caller, for use in maps and stores. All anonymous callers share one key, the
-    /// empty string, and so do all trusted callers. For a principal, it is [`Principal::key`].
+    /// Returns a key that identifies the caller, for use in maps and stores. All anonymous callers share a single key,
+    /// the empty string. All trusted callers also share a key. For a principal, the key is [`Principal::key`].
     #[must_use]
     pub fn key(&self) -> &str {
         match &self.0 {
-            Standing::Anonymous => "",
+            CallerKind::Anonymous => "",
             // This cannot be a principal's key, because such a key starts with a number.
-            Standing::Trusted { .. } => "trusted",
-            Standing::Known(principal) => principal.key(),
+            CallerKind::Trusted { .. } => "trusted",
+            CallerKind::Known(principal) => principal.key(),
         }
     }
 }
 
 impl From<Principal> for Caller {
     fn from(principal: Principal) -> Self {
-        Self(Standing::Known(principal))
+        Self(CallerKind::Known(principal))
     }
 }
 

@@ -46,7 +46,7 @@ impl CallerRecord {
     pub(crate) fn into_caller(self) -> Caller {
         match self {
             Self::Trusted => Caller::trusted(),
-            // The server decides whether it still trusts anonymous callers when it admits the caller again.
+            // The server decides whether it still trusts anonymous callers when it readmits the caller.
             Self::Anonymous | Self::TrustedAnonymous => Caller::anonymous(),
             Self::Principal(principal) => principal.into_principal().into(),
         }

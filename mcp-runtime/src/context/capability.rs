@@ -2,7 +2,7 @@
 
 use crate::protocol::encode::ListKind;
 
-/// A list of definitions that clients can page through.
+/// A list of definitions that clients can read page by page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Capability {
     /// `tools/list`
@@ -16,7 +16,7 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// Returns the notification that announces a change. Templates and resources share the same notification.
+    /// Returns the notification that announces a change. Templates and resources share a notification.
     pub(crate) fn list_kind(self) -> ListKind {
         match self {
             Self::Tools => ListKind::Tools,

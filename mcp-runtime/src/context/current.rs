@@ -1,6 +1,6 @@
 //! Tracks which call's handler is running on this thread, so that `tracing` events can be sent to the client.
 //!
-//! Calls are tracked only if events are forwarded. Otherwise, the cost per call is a single relaxed load.
+//! Calls are tracked only if events are forwarded. Otherwise, the only cost of a call is a single relaxed load.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,11 +47,11 @@ fn with_call<T>(call: Option<Context>, work: impl FnOnce() -> T) -> T {
     impl Drop for Restore {
         fn drop(&mut self) {
             let before = self.0.take();
-            // This fails if the thread is exiting, in which case there is nothing to restore.
+            // This fails if the thread is exiting, in which case no call needs to be restored.
             let _ = CURRENT.try_with(|current| current.replace(before));
         }
     }
-    // This fails if the thread is exiting, in which case no call is running on it.
+    // This fails if the thread is exiting, in which case it is not running any call.
     let before = CURRENT.try_with(|current| current.replace(call));
     let _restore = before.ok().map(Restore);
     work()

@@ -5,25 +5,25 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::context::capability::Capability;
-use crate::context::handle::Control;
+use crate::context::handle::ServerControl;
 use crate::error::Error;
-use crate::handler::dynamic::{Item, ItemKind};
+use crate::handler::dynamic::{DynamicTool, Item, ItemKind};
 
-/// Edits one of a running server's lists. Clients subscribed to the list are notified automatically, but only if the
-/// list has actually changed.
+/// Edits one of a running server's lists. Clients that are subscribed to the list are notified automatically, but only
+/// if the list has actually changed.
 ///
-/// Running calls are not affected: they finish with the definition they started with.
+/// Running calls are not affected: they finish with the definition with which they started.
 ///
-/// Edits made before the server starts are only recorded. They are checked and applied when it starts; until then,
-/// [`names`](Self::names) returns an empty list.
+/// Edits made before the server starts are only recorded. They are checked and applied when the server starts; until
+/// then, [`names`](Self::names) returns an empty list.
 #[derive(Clone)]
 pub struct Editor<D> {
-    control: Arc<dyn Control>,
+    control: Arc<dyn ServerControl>,
     kind: PhantomData<fn(D)>,
 }
 
 impl<D: ItemKind> Editor<D> {
-    pub(super) fn new(control: &Arc<dyn Control>) -> Self {
+    pub(super) fn new(control: &Arc<dyn ServerControl>) -> Self {
         Self {
             control: Arc::clone(control),
             kind: PhantomData,
@@ -41,7 +41,8 @@ impl<D: ItemKind> Editor<D> {
             .map(drop)
     }
 
-    /// Replaces the definition with the same name or, if there is none, adds a new one. The new definition is enabled.
+    /// Replaces the definition with the same name or, if no such definition exists, adds a new one. The new definition
+    /// is enabled.
     ///
     /// # Errors
     ///
@@ -52,7 +53,7 @@ impl<D: ItemKind> Editor<D> {
             .map(drop)
     }
 
-    /// Removes a definition, whether it was added dynamically or by a macro. Returns `true` if it existed.
+    /// Removes a definition, whether it was added dynamically or by a macro. Returns `true` if the definition existed.
     ///
     /// Before the server starts, this always returns `true`, and an unknown name causes an error at start-up.
     #[allow(clippy::must_use_candidate, reason = "callers need not use the result")]
@@ -68,7 +69,7 @@ impl<D: ItemKind> Editor<D> {
         self.apply(EditStep::Enable(name.into())).unwrap_or(false)
     }
 
-    /// Disables a definition so that clients can neither see nor use it. Returns `true` if this changed the list.
+    /// Disables a definition so that clients cannot see or use it. Returns `true` if this changed the list.
     ///
     /// Before the server starts, this always returns `true`, and an unknown name causes an error at start-up, because
     /// otherwise a misspelled name would leave a definition enabled.
@@ -130,7 +131,7 @@ impl<D: ItemKind> ListEdit<D> {
         self.step(EditStep::Insert(definition.into_item()))
     }
 
-    /// Replaces the definition with the same name or, if there is none, adds a new one.
+    /// Replaces the definition with the same name or, if no such definition exists, adds a new one.
     pub fn replace(&mut self, definition: D) -> &mut Self {
         self.step(EditStep::Replace(definition.into_item()))
     }
@@ -165,7 +166,7 @@ impl<D: ItemKind> fmt::Debug for ListEdit<D> {
     }
 }
 
-/// Changes to one list, applied together or not at all.
+/// Changes to a single list, which are applied together or not at all.
 #[derive(Debug)]
 pub(crate) struct Edit {
     pub(crate) list: Capability,
@@ -194,11 +195,11 @@ pub(crate) enum EditStep {
 }
 
 impl EditStep {
-    /// Returns `true` if the step inserts a tool with the option `task`.
-    pub(crate) fn inserts_tasks(&self) -> bool {
+    /// Returns the tool that the step inserts, if it inserts one.
+    pub(crate) fn inserted_tool(&self) -> Option<&DynamicTool> {
         match self {
-            Self::Insert(Item::Tool(tool)) | Self::Replace(Item::Tool(tool)) => tool.task.is_some(),
-            _ => false,
+            Self::Insert(Item::Tool(tool)) | Self::Replace(Item::Tool(tool)) => Some(tool),
+            _ => None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A notification that an extension defines.
+//! A notification defined by an extension.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -28,15 +28,15 @@ pub(super) fn notification_params(
 pub(crate) struct ExtensionNotification {
     /// The name of the notification.
     pub(crate) method: String,
-    /// The key that the notification is about, if its filter member has keys.
+    /// The key that is the subject of the notification, if its filter member has keys.
     pub(crate) key: Option<String>,
     pub(crate) params: Map<String, Value>,
-    /// The callers to whom it may be sent.
+    /// The callers to whom the notification may be sent.
     pub(crate) audience: NotifiedCallers,
 }
 
 impl ExtensionNotification {
-    /// Returns `true` if a client that may receive both notifications needs only the later one.
+    /// Returns `true` if a client that may receive both notifications needs only the later notification.
     pub(crate) fn is_replaced_by(&self, later: &Self) -> bool {
         self.method == later.method && self.key == later.key
     }

@@ -22,7 +22,7 @@ use crate::handler::handler_error::HandlerError;
 /// }
 /// ```
 ///
-/// Implement [`AsyncFromContext`] instead if the value has to be awaited.
+/// Implement [`AsyncFromContext`] instead if the value must be awaited.
 pub trait FromContext: Sized {
     /// Extracts the value for one call.
     ///
@@ -42,10 +42,10 @@ pub trait FromContext: Sized {
     }
 }
 
-/// A value that is injected into a handler once it is available, for example after a look-up in a database.
+/// A value that is injected into a handler once it is available, for example after a database lookup.
 ///
-/// This is the asynchronous counterpart of [`FromContext`], which is cheaper if nothing has to be awaited. A type can
-/// implement only one of them.
+/// This is the asynchronous counterpart of [`FromContext`], which is cheaper if the value does not need to be awaited.
+/// A type can implement only one of them.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -72,8 +72,8 @@ pub trait FromContext: Sized {
 /// }
 /// ```
 ///
-/// The future is dropped when the call is cancelled. The values of all such parameters are awaited one after the other
-/// before the arguments are decoded. Functions that [list resources](crate::listing) cannot take them.
+/// The future is dropped when the call is cancelled. The values of all such parameters are awaited one after another
+/// before the arguments are decoded. Functions that [list resources](crate::listing) cannot have such parameters.
 pub trait AsyncFromContext: Sized + Send + 'static {
     /// Extracts the value for one call.
     ///
@@ -100,7 +100,7 @@ impl<T: AsyncFromContext> AsyncFromContext for Option<T> {
     }
 
     fn check(states: &States) -> Result<(), String> {
-        // A missing value is not an error here, but the check also records the values that must be made first.
+        // A missing value is not an error here, but the check also records the values that must be created first.
         let _ = T::check(states);
         Ok(())
     }
@@ -119,7 +119,7 @@ impl FromContext for Principal {
         let principal = context.principal().cloned();
         principal.ok_or_else(|| {
             HandlerError::exposed(
-                "this is only for callers with credentials, and the request has none",
+                "this is only for callers with credentials, but the request has none",
             )
         })
     }
@@ -139,7 +139,7 @@ impl<T: FromContext> FromContext for Option<T> {
     }
 
     fn check(states: &States) -> Result<(), String> {
-        // A missing value is not an error here, but the check also records the values that must be made first.
+        // A missing value is not an error here, but the check also records the values that must be created first.
         let _ = T::check(states);
         Ok(())
     }

@@ -12,7 +12,6 @@ use crate::context::editor::{Edit, Editor};
 use crate::context::extension::ExtensionNotification;
 use crate::context::notifier::{ChangeNotification, Notifier};
 use crate::error::Error;
-use crate::handler::background::BackgroundCall;
 use crate::handler::dynamic::{DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool};
 use crate::handler::notified_callers::NotifiedCallers;
 use crate::protocol::ProtocolVersion;
@@ -20,7 +19,7 @@ use crate::types::ClientCapabilities;
 
 /// A handle to a running server, for sending change notifications, editing its lists and stopping it. Cheap to clone.
 #[derive(Clone)]
-pub struct ServerHandle(pub(crate) Arc<dyn Control>);
+pub struct ServerHandle(pub(crate) Arc<dyn ServerControl>);
 
 impl ServerHandle {
     /// Returns an editor for tools.
@@ -53,24 +52,14 @@ impl ServerHandle {
         Notifier::new(Arc::clone(&self.0))
     }
 
-    /// Runs a future in the background until it ends. It belongs to the server: it starts once the server accepts
-    /// requests. When the server stops, the future has up to [`limits.calls.drain_timeout`](crate::Limits) to finish
-    /// and is then dropped. Nothing starts after the server has stopped.
+    /// Runs a future in the background until it ends. The future belongs to the server and starts once the server
+    /// accepts requests. When the server stops, the future has up to [`limits.calls.drain_timeout`](crate::Limits) to
+    /// finish and is then dropped. Futures do not start after the server has stopped.
     ///
     /// A server that is [embedded](crate::Server::into_http_service) in another program starts these futures with its
     /// first request.
     pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.0.spawn(Box::pin(work));
-    }
-
-    /// Recreates a call from its [text](BackgroundCall::to_text), for as many runs as it needs. Its tool must still
-    /// exist, and the caller must be allowed to use it.
-    ///
-    /// # Errors
-    ///
-    /// Returns a sentence for the client that explains why the call cannot run.
-    pub fn restore_call(&self, text: &str) -> Result<BackgroundCall, String> {
-        self.0.restore_call(text)
     }
 
     /// Waits until the server begins to stop or has no clients left to serve.
@@ -101,7 +90,7 @@ impl fmt::Debug for ServerHandle {
 }
 
 /// The actions that a handle can perform on its server. Implemented by `dispatch`.
-pub(crate) trait Control: Send + Sync {
+pub(crate) trait ServerControl: Send + Sync {
     /// Notifies these callers of a change.
     fn notify(&self, change: ChangeNotification, audience: &NotifiedCallers);
     /// Sends an extension's notification to the callers in its audience who request it.
@@ -110,7 +99,7 @@ pub(crate) trait Control: Send + Sync {
     fn has_listeners(&self, _notification: &str, _key: Option<&str>) -> bool {
         false
     }
-    /// Edits a list. Returns `true` if it changed, in which case clients have already been notified.
+    /// Edits a list. Returns `true` if the list changed, in which case clients have already been notified.
     fn edit(&self, edit: Edit) -> Result<bool, Error>;
     /// Returns the names of the enabled definitions, in order.
     fn names(&self, list: Capability) -> Vec<String>;
@@ -128,15 +117,15 @@ pub(crate) trait Control: Send + Sync {
         false
     }
     fn shut_down(&self);
-    /// Recreates a call from its text.
-    fn restore_call(&self, _text: &str) -> Result<BackgroundCall, String> {
-        Err("the server has not been started".into())
+    /// Returns the dispatcher once the server serves, for the handle's methods that are defined in `dispatch`.
+    fn dispatcher(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        None
     }
     /// Keeps a value until the server ends.
     fn keep_until_end(&self, _value: Box<dyn Any + Send>) {}
     /// Runs work in the background.
     fn spawn(&self, _work: Pin<Box<dyn Future<Output = ()> + Send>>) {}
-    /// Returns tokens, one of which is cancelled when the server stops.
+    /// Returns tokens, at least one of which is cancelled when the server stops.
     fn stopping(&self) -> Vec<CancellationToken> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! The parts of an HTTP request that handlers can read, and the addresses that it came from.
+//! The parts of an HTTP request that handlers can read, and the addresses from which it came.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use hyper::header::{AUTHORIZATION, HeaderValue};
 use hyper::http::request::Parts;
 
 use crate::context::reauthorization::ChallengedCaller;
-use crate::context::{PendingChallenges, Principal, Reauthorization};
+use crate::context::{ChallengesForNextRequests, Principal, Reauthorization};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::jsonrpc::ErrorObject;
 
-/// The parts of an HTTP request. Shared by the request's calls and their contexts.
+/// The parts of an HTTP request. These are shared by the request's calls and their contexts.
 pub(crate) struct HttpParts {
     pub(crate) parts: Parts,
     pub(super) addresses: ClientAddresses,
     reauthorization: Reauthorization,
 }
 
-/// The addresses that a request came from.
+/// The addresses from which a request came.
 #[derive(Clone, Copy)]
 pub(crate) struct ClientAddresses {
     /// The other end of the connection.
@@ -34,7 +34,7 @@ impl HttpParts {
     pub(crate) fn new(
         parts: Parts,
         addresses: ClientAddresses,
-        challenges: &Arc<PendingChallenges>,
+        challenges: &Arc<ChallengesForNextRequests>,
     ) -> Self {
         Self {
             parts,
@@ -43,7 +43,7 @@ impl HttpParts {
         }
     }
 
-    /// Returns the URI of the request as its client sees it, even in nested routers.
+    /// Returns the request's URI as the client sees it, even within nested routers.
     pub(crate) fn uri(&self) -> &Uri {
         #[cfg(feature = "axum")]
         if let Some(axum::extract::OriginalUri(uri)) = self.parts.extensions.get() {
@@ -52,14 +52,14 @@ impl HttpParts {
         &self.parts.uri
     }
 
-    /// Demands that the caller authorize again, with this response or, if its head has been sent, with the caller's next
-    /// request.
+    /// Demands that the caller authorize again, in this response or, if its head has already been sent, in the response
+    /// to the caller's next request.
     pub(crate) fn demand_authorization(&self, error: &ErrorObject, caller: Option<&Principal>) {
         self.reauthorization.demand(error, self.challenged(caller));
     }
 
-    /// Records that the response head is now being sent. Returns the demand for a new authorization that the head must
-    /// carry, if there is one and `can_challenge` returns `true`.
+    /// Records that the response head is now being sent. Returns the demand for new authorization that the head must
+    /// include, if there is such a demand and `can_challenge` returns `true`.
     pub(crate) fn send_head(&self, can_challenge: impl FnOnce() -> bool) -> Option<ErrorObject> {
         self.reauthorization.send_head(can_challenge)
     }
@@ -96,5 +96,10 @@ impl HttpParts {
                 "header `{name}` is not UTF-8"
             ))),
         }
+    }
+
+    /// Returns `true` if the request has a header.
+    pub(crate) fn has_header(&self, name: &str) -> bool {
+        self.parts.headers.contains_key(name)
     }
 }

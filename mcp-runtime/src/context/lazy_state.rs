@@ -1,4 +1,4 @@
-//! A value that is made in a separate task when it is first needed.
+//! A value that is created in a separate task when it is first needed.
 
 use std::any::Any;
 use std::fmt;
@@ -17,22 +17,22 @@ pub(super) type SharedValue = Arc<dyn Any + Send + Sync>;
 
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The future that makes a value.
+/// The future that creates a value.
 type Making = Pin<Box<dyn Future<Output = Result<SharedValue, BoxError>> + Send>>;
 
-/// A value that is made when it is first needed.
+/// A value that is created when it is first needed.
 pub(crate) struct LazyState {
     type_name: String,
     make: Arc<dyn Fn() -> Making + Send + Sync>,
     value: Arc<OnceLock<SharedValue>>,
-    /// The attempt in progress, or the most recent one.
+    /// The attempt in progress, or the most recent attempt.
     attempt: Mutex<Option<Attempt>>,
 }
 
-/// An attempt to make the value, for which any number of calls can wait. It runs in a separate task, because the call
-/// that started it may be cancelled and because its log messages are not meant for that call's client.
+/// An attempt to create the value, for which any number of calls can wait. The attempt runs in a separate task, because
+/// the call that started it may be cancelled and because its log messages are not meant for that call's client.
 struct Attempt {
-    /// `None` until the attempt has ended. The sender is dropped with the task.
+    /// Contains `None` until the attempt has ended. The sender is dropped together with the task.
     outcome: watch::Receiver<Option<Result<(), AttemptError>>>,
     task: AbortHandle,
 }
@@ -66,9 +66,9 @@ impl LazyState {
         self.value.get().is_some()
     }
 
-    /// Makes the value unless it has been made. Calls that wait at the same time share one attempt and its error; after
-    /// that, the next call tries again. If a call is cancelled, the attempt continues for the others and for the next
-    /// call.
+    /// Creates the value unless it already exists. Calls that wait at the same time share one attempt and its error;
+    /// after that, the next call tries again. If a call is cancelled, the attempt continues for the other calls and for
+    /// the next call.
     pub(crate) async fn make(&self) -> Result<(), Error> {
         if self.is_made() {
             return Ok(());
@@ -81,7 +81,7 @@ impl LazyState {
             .map_err(|error| self.error(error))
     }
 
-    /// Joins the attempt in progress, or starts one.
+    /// Joins the attempt in progress, or starts a new attempt.
     fn attempt(&self) -> watch::Receiver<Option<Result<(), AttemptError>>> {
         let mut attempt = lock(&self.attempt);
         if let Some(attempt) = attempt.as_ref().filter(|attempt| attempt.can_be_joined()) {
@@ -91,7 +91,7 @@ impl LazyState {
         let (make, value) = (Arc::clone(&self.make), Arc::clone(&self.value));
         let task = tokio::spawn(async move {
             let result = make().await.map(|made| {
-                // Attempts do not overlap, so there is no value yet.
+                // Attempts do not overlap, so the value cannot exist yet.
                 let _ = value.set(made);
             });
             sender.send_replace(Some(
@@ -106,14 +106,14 @@ impl LazyState {
     }
 
     fn error(&self, error: AttemptError) -> Error {
-        let subject = format!("cannot make the state of type `{}`", self.type_name);
+        let subject = format!("cannot create the state of type `{}`", self.type_name);
         match error {
             AttemptError::Failed(cause) => {
                 let message = format!("{subject}: {}", Causes(&*cause));
                 Error::new(ErrorKind::State, message).with_shared_source(cause)
             }
             AttemptError::Unfinished => {
-                let message = format!("{subject}: the function that makes it panicked");
+                let message = format!("{subject}: the function that creates it panicked");
                 Error::new(ErrorKind::State, message)
             }
         }
@@ -130,7 +130,7 @@ impl Attempt {
     }
 }
 
-/// Aborts the task when the server that it belongs to is dropped.
+/// Aborts the task when the server to which it belongs is dropped.
 impl Drop for Attempt {
     fn drop(&mut self) {
         self.task.abort();

@@ -1,6 +1,7 @@
 //! Values that a handler receives: the context of its call, shared state, and a handle to the running server.
 
 pub(crate) mod ask;
+mod call_ending;
 mod caller;
 mod caller_record;
 mod capability;
@@ -14,6 +15,7 @@ mod handle;
 mod http_parts;
 mod lazy_state;
 mod notifier;
+pub(crate) mod on_commit;
 pub(crate) mod once;
 #[cfg(feature = "testing")]
 mod once_contract;
@@ -36,6 +38,7 @@ pub use ask::{Ask, AskError, Elicited, Questions};
 pub(crate) use ask::{
     CallQuestion, DetachedQuestion, QuestionKey, QuestionProgress, QuestionTransport,
 };
+pub(crate) use call_ending::CallEnding;
 pub use caller::Caller;
 pub(crate) use caller_record::CallerRecord;
 pub use capability::Capability;
@@ -44,7 +47,7 @@ pub use editor::{Editor, ListEdit};
 pub(crate) use extension::ExtensionNotification;
 pub use form::{Elicit, FieldKind, FormChoice, FormField};
 pub use from_context::{AsyncFromContext, FromContext};
-pub(crate) use handle::Control;
+pub(crate) use handle::ServerControl;
 pub use handle::ServerHandle;
 #[cfg(feature = "http")]
 pub(crate) use http_parts::{ClientAddresses, HttpParts};
@@ -59,7 +62,7 @@ pub(crate) use prepared::{AwaitedValues, Prepare};
 pub use principal::Principal;
 pub use progress::{Amount, Progress};
 #[cfg(feature = "http")]
-pub(crate) use reauthorization::{PendingChallenges, Reauthorization};
+pub(crate) use reauthorization::{ChallengesForNextRequests, Reauthorization};
 pub use request::Context;
 pub(crate) use request::{CallHandle, ClientIdentity, NotificationSender, RequestContext};
 #[cfg(feature = "http")]

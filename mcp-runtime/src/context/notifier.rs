@@ -1,4 +1,4 @@
-//! Change notifications that a program sends, to all clients or to some of them.
+//! Change notifications that a program sends to all or some clients.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::context::extension::{ExtensionNotification, notification_params};
-use crate::context::{Caller, Control, Principal};
+use crate::context::{Caller, Principal, ServerControl};
 use crate::handler::notified_callers::NotifiedCallers;
 use crate::handler::rules;
 use crate::protocol::encode::ListKind;
@@ -15,20 +15,21 @@ use crate::protocol::encode::ListKind;
 /// automatically.
 #[derive(Clone)]
 pub struct Notifier {
-    control: Arc<dyn Control>,
+    control: Arc<dyn ServerControl>,
     audience: NotifiedCallers,
 }
 
 impl Notifier {
     /// Creates a notifier for all callers.
-    pub(super) fn new(control: Arc<dyn Control>) -> Self {
+    pub(super) fn new(control: Arc<dyn ServerControl>) -> Self {
         Self {
             control,
             audience: NotifiedCallers::All,
         }
     }
 
-    /// Returns a notifier for the clients of one principal, identified by its issuer, subject and client.
+    /// Returns a notifier for a single principal's clients. The principal is identified by its issuer, subject and
+    /// client.
     ///
     /// ```
     /// # use mcp_runtime::Context;
@@ -57,7 +58,7 @@ impl Notifier {
     }
 
     /// Returns a notifier for the callers for whom `includes` returns `true`, for example all callers from one tenant.
-    /// Replaces the callers chosen before.
+    /// Replaces any previous choice of callers.
     ///
     /// ```
     /// # use mcp_runtime::{Notifier, serde_json::json};
@@ -70,9 +71,9 @@ impl Notifier {
     /// ```
     ///
     /// The function may be called several times, on any thread, and must not block; if it panics, the caller is not
-    /// included. Changes to one list that are announced through the same notifier or its clones are merged, so keep the
-    /// notifier. If changes to a list for more than 16 different groups are waiting for one client, the client is
-    /// notified even if it is in none of them; the notification says only that the list changed.
+    /// included. Changes to the same list that are announced through the same notifier or its clones are merged, so
+    /// keep the notifier. If changes to a list for more than 16 different groups are waiting for a client, the client
+    /// is notified even if it does not belong to any of them; the notification says only that the list has changed.
     #[must_use]
     pub fn for_callers(&self, includes: impl Fn(&Caller) -> bool + Send + Sync + 'static) -> Self {
         Self {
@@ -102,8 +103,8 @@ impl Notifier {
 
     /// Announces that the resource at this URI has changed. Notifies the clients subscribed to exactly this URI.
     ///
-    /// If the URI is invalid, for example because it is not [percent-encoded](crate::text::percent_encode), no client
-    /// is notified and an error is logged.
+    /// If the URI is invalid, for example because it is not [percent-encoded](crate::text::percent_encode), clients are
+    /// not notified and an error is logged.
     pub fn resource_updated(&self, uri: impl Into<String>) {
         let uri = uri.into();
         match rules::uri(&uri).into_result() {
@@ -116,8 +117,8 @@ impl Notifier {
     /// JSON.
     ///
     /// Only the latest notification is kept for a client that reads slowly, so `params` should describe the current
-    /// state rather than one change. If no extension of this server defines the notification with a flag, or `params`
-    /// is not an object, no client is notified and an error is logged.
+    /// state rather than a single change. If none of the server's extensions defines the notification with a flag, or
+    /// if `params` is not an object, clients are not notified and an error is logged.
     ///
     /// See [`Extension::notification`](crate::extension::Extension::notification).
     pub fn extension(&self, notification: impl Into<String>, params: impl Serialize) {
@@ -136,9 +137,9 @@ impl Notifier {
         self.send_extension(notification.into(), Some(key.into()), params);
     }
 
-    /// Returns `true` if a client is listening for an extension's notification, with this key if its filter member has
-    /// keys. Use this to create expensive parameters only when they are needed. The clients may belong to callers other
-    /// than this notifier's.
+    /// Returns `true` if a client is listening for an extension's notification, with this key if the notification's
+    /// filter member has keys. Use this to create expensive parameters only when they are needed. The clients may
+    /// belong to callers other than this notifier's.
     #[must_use]
     pub fn has_listeners(&self, notification: &str, key: Option<&str>) -> bool {
         self.control.has_listeners(notification, key)
@@ -162,7 +163,7 @@ impl fmt::Debug for Notifier {
     }
 }
 
-/// A change that clients can be notified of.
+/// A change about which clients can be notified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ChangeNotification {
     List(ListKind),

@@ -33,14 +33,14 @@ impl Context {
     /// [`once_store`](crate::Server::once_store).
     ///
     /// Work that was interrupted, because its process died or its client cancelled the call, may or may not have had
-    /// its effect. With a store, and in a task, it does not run again: the step fails with an error that names it. For
-    /// work that may safely be done twice, use [`retry`](OnceStep::retry).
+    /// its effect. With a store, or in a task, such work does not run again: the step fails with an error that names
+    /// it. For work that may safely be done twice, use [`retry`](OnceStep::retry).
     ///
-    /// With feature `testing`, `testing::chaos::Chaos` tests that nothing outside such work happens twice.
+    /// With the `testing` feature, `testing::chaos::Chaos` tests that effects outside such work do not occur twice.
     ///
     /// # Errors
     ///
-    /// Returns an error if `work` fails or asks the client a question, if `name` is used twice in one run, if the
+    /// Returns an error if `work` fails or asks the client a question, if `name` is used twice in the same run, if the
     /// result cannot be converted to JSON and back, or if the outcome of the work is unknown.
     #[track_caller]
     pub fn once<'a, T, W, F>(&'a self, name: impl Into<String>, work: W) -> OnceStep<'a, T>
@@ -59,7 +59,7 @@ impl Context {
     }
 }
 
-/// A step that runs only once per call, created by [`Context::once`]. It does not begin until it is awaited.
+/// A step that runs only once per call, created by [`Context::once`]. The step does not begin until it is awaited.
 #[must_use = "a step does not run unless it is awaited"]
 pub struct OnceStep<'a, T>(StepState<'a, T>);
 
@@ -79,12 +79,12 @@ enum StepState<'a, T> {
 }
 
 impl<T> OnceStep<'_, T> {
-    /// Lets the work run again if it was interrupted, so that it is done at least once rather than at most once. Its
+    /// Lets the work run again if it was interrupted, so that it is done at least once rather than at most once. The
     /// result is still stored and is returned when the handler runs again.
     ///
-    /// Use it for work that may be done twice, such as a download or a request that the other side recognizes. The
-    /// [`Context::call_id`] and the step's name are the same each time, so together they can be the request's
-    /// idempotency key:
+    /// Use it for work that may be done twice, such as a download or a request that the receiver recognizes when it is
+    /// repeated. The [`Context::call_id`] and the step's name are the same each time, so together they can serve as the
+    /// request's idempotency key:
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -95,7 +95,7 @@ impl<T> OnceStep<'_, T> {
     /// # Ok(()) }
     /// ```
     ///
-    /// In a plain call, the work can run twice at the same time if the client sends a round twice.
+    /// In a plain call, the work can run twice concurrently if the client sends a round twice.
     pub fn retry(mut self) -> Self {
         if let StepState::New { may_repeat, .. } = &mut self.0 {
             *may_repeat = true;
@@ -170,7 +170,7 @@ async fn run<T: Serialize + DeserializeOwned>(
             OnceClaim::Taken if may_repeat => {}
             OnceClaim::Taken => {
                 return Err(HandlerError::exposed(format_args!(
-                    "`{name}` of this call {UNKNOWN_OUTCOME}; it is not run again"
+                    "`{name}` in this call {UNKNOWN_OUTCOME}; it is not run again"
                 )));
             }
         }
@@ -183,7 +183,7 @@ async fn run<T: Serialize + DeserializeOwned>(
         match &done {
             Ok(result) => store.complete(call, &name, result).await,
             Err(_) if is_granted => store.abandon(call, &name).await,
-            // The claim belongs to another run, which may still be working.
+            // The claim belongs to another run, which may still be in progress.
             Err(_) => Ok(()),
         }
         .map_err(HandlerError::opaque)?;
@@ -198,9 +198,9 @@ fn parse_result<T: DeserializeOwned>(result: Option<&str>) -> Result<T> {
 }
 
 /// The part of the error message that describes an interrupted step.
-pub(crate) const UNKNOWN_OUTCOME: &str = "was started before and its outcome is unknown";
+pub(crate) const UNKNOWN_OUTCOME: &str = "was started before, but its outcome is unknown";
 
-/// Work in progress; reports its result when dropped.
+/// Work in progress, whose result is reported when this value is dropped.
 struct OnceInProgress<'a> {
     asking: &'a dyn QuestionTransport,
     name: &'a str,

@@ -1,9 +1,9 @@
-//! The rules of [`OnceStore`] as a test that can be run against any implementation.
+//! A test that checks any implementation against the rules of [`OnceStore`].
 
 use crate::context::{CallId, OnceClaim, OnceStore};
 use crate::random;
 
-/// Checks that a store of completed work follows the rules of [`OnceStore`].
+/// Checks that a store for completed work follows the rules of [`OnceStore`].
 ///
 /// ```
 /// # use mcp_runtime::once::{MemoryOnceStore, check_once_store};
@@ -15,7 +15,7 @@ use crate::random;
 ///
 /// # Panics
 ///
-/// Panics with the rule that the store breaks.
+/// Panics if the store breaks a rule. The panic message states the rule.
 pub async fn check_once_store(store: &dyn OnceStore) {
     let (one, other) = (CallId(random::random()), CallId(random::random()));
     let begin = async |call, name| store.begin(call, name).await.expect("the store works");
@@ -23,17 +23,17 @@ pub async fn check_once_store(store: &dyn OnceStore) {
     assert_eq!(
         begin(one, "pay").await,
         OnceClaim::Taken,
-        "granted work stays taken"
+        "granted work remains claimed"
     );
     assert_eq!(
         begin(one, "Pay").await,
         OnceClaim::Granted,
-        "another name is other work"
+        "a different name identifies different work"
     );
     assert_eq!(
         begin(other, "pay").await,
         OnceClaim::Granted,
-        "another call does its own work"
+        "a different call claims its own work"
     );
     let result = "{\"text\":\"7 \\u20ac, \u{e4}\"}";
     let completed = store.complete(one, "pay", result).await;
@@ -41,7 +41,7 @@ pub async fn check_once_store(store: &dyn OnceStore) {
     assert_eq!(
         begin(one, "pay").await,
         OnceClaim::Done(result.into()),
-        "the result of completed work is kept as it is"
+        "the result of completed work is kept unchanged"
     );
     let again = store.complete(one, "pay", "1").await;
     again.expect("the store works");
@@ -50,7 +50,7 @@ pub async fn check_once_store(store: &dyn OnceStore) {
     assert_eq!(
         begin(one, "pay").await,
         OnceClaim::Done(result.into()),
-        "a result is neither replaced nor abandoned"
+        "a result cannot be replaced or abandoned"
     );
     assert_eq!(begin(other, "pay").await, OnceClaim::Taken);
     let abandoned = store.abandon(other, "pay").await;
@@ -60,6 +60,7 @@ pub async fn check_once_store(store: &dyn OnceStore) {
         OnceClaim::Granted,
         "abandoned work can be claimed again"
     );
+    check_unclaimed(store).await;
     let (first, second, third) = tokio::join!(
         store.begin(one, "race"),
         store.begin(one, "race"),
@@ -67,5 +68,29 @@ pub async fn check_once_store(store: &dyn OnceStore) {
     );
     let claims = [first, second, third].map(|claim| claim.expect("the store works"));
     let granted = claims.iter().filter(|claim| **claim == OnceClaim::Granted);
-    assert_eq!(granted.count(), 1, "of several claims, one is granted");
+    assert_eq!(granted.count(), 1, "only one of several claims is granted");
+}
+
+/// Checks results of work that nobody has claimed, and results that are forgotten.
+async fn check_unclaimed(store: &dyn OnceStore) {
+    let call = CallId(random::random());
+    let done = |result: &str| OnceClaim::Done(result.into());
+    let begin = async || store.begin(call, "paid").await.expect("the store works");
+    let completed = store.complete(call, "paid", "7").await;
+    completed.expect("the store works");
+    assert_eq!(
+        begin().await,
+        done("7"),
+        "a result is kept although nobody has claimed the work"
+    );
+    let forgotten = store.forget(call, "paid", "8").await;
+    forgotten.expect("the store works");
+    assert_eq!(begin().await, done("7"), "another result is not forgotten");
+    let forgotten = store.forget(call, "paid", "7").await;
+    forgotten.expect("the store works");
+    let claim = begin().await;
+    assert!(
+        claim == OnceClaim::Granted || claim == done("7"),
+        "forgotten work can be claimed again"
+    );
 }

@@ -1,4 +1,4 @@
-//! Values that a call waits for before its handler starts: state that has not been made yet, and parameters that
+//! Values that a call waits for before its handler starts: state that has not been created yet, and parameters that
 //! implement [`AsyncFromContext`](crate::AsyncFromContext).
 
 use std::any::Any;
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use crate::cancellation::CancellationToken;
 use crate::context::lazy_state::LazyState;
 use crate::context::{
-    CallHandle, Context, NotificationSender, QuestionTransport, RequestContext, States,
+    CallEnding, CallHandle, Context, NotificationSender, QuestionTransport, RequestContext, States,
 };
 use crate::error::Error;
 use crate::handler::handler_error::HandlerError;
@@ -18,21 +18,21 @@ use crate::lock::lock;
 /// A value for a parameter.
 type PreparedValue = Box<dyn Any + Send>;
 
-/// The future that makes a value for a parameter.
+/// The future that creates a value for a parameter.
 pub(crate) type Preparation =
     Pin<Box<dyn Future<Output = Result<PreparedValue, HandlerError>> + Send>>;
 
-/// The function that makes a value for a parameter.
+/// The function that creates a value for a parameter.
 pub(crate) type Prepare = fn(Context) -> Preparation;
 
-/// The values that a handler waits for. Most handlers wait for none.
+/// The values that a handler waits for. Most handlers do not wait for any.
 #[derive(Debug)]
 pub(crate) struct AwaitedValues {
     states: AwaitedStates,
     parameters: Box<[Prepare]>,
 }
 
-/// The state that has to be made before a handler runs.
+/// The state that must be created before a handler runs.
 #[derive(Debug)]
 enum AwaitedStates {
     /// The state that the handler's parameters take.
@@ -60,7 +60,7 @@ impl AwaitedValues {
         }
     }
 
-    /// Returns `true` if a call has to wait. `all` is the server's state.
+    /// Returns `true` if a call must wait. `all` is the server's state.
     pub(crate) fn are_missing(&self, all: &States) -> bool {
         let are_made = match &self.states {
             AwaitedStates::Declared(states) => states.iter().all(|state| state.is_made()),
@@ -69,7 +69,7 @@ impl AwaitedValues {
         !self.parameters.is_empty() || !are_made
     }
 
-    /// Makes the values. Parameters take theirs from the returned context with [`Context::take_prepared`].
+    /// Creates the values. Parameters take their values from the returned context with [`Context::take_prepared`].
     pub(crate) async fn prepare(&self, context: Context) -> Result<Context, HandlerError> {
         self.states
             .make(context.states())
@@ -120,6 +120,10 @@ impl CallHandle for PreparedHandle {
 
     fn asking(&self) -> &dyn QuestionTransport {
         self.call.call().asking()
+    }
+
+    fn ending(&self) -> &CallEnding {
+        self.call.call().ending()
     }
 
     fn task_start(&self) -> Option<&CancellationToken> {

@@ -1,4 +1,4 @@
-//! The principal: a caller identified by credentials.
+//! Principals: callers identified by credentials.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 /// clone.
 ///
 /// Two principals represent the same caller if their issuer, subject and client are equal; scopes and claims may differ
-/// from one token to the next. The state of a session or call is available only to the caller that owns it.
+/// between tokens. The state of a session or call is available only to the caller that owns it.
 ///
 /// ```
 /// use mcp_runtime::Principal;
@@ -93,8 +93,7 @@ impl Principal {
     /// From then on, HTTP requests with these credentials are rejected with 401, and notification streams opened with
     /// them end. A `subscriptions/listen` stream ends with its result, and all other streams end without a message.
     /// Clients can reconnect with new credentials. Running calls are not cancelled. If the embedding program has put
-    /// the principal into a request's extensions, the request is not rejected, because that decision is left to the
-    /// program.
+    /// the principal into a request's extensions, the request is not rejected, because the program makes that decision.
     #[must_use]
     pub fn with_expires_at(mut self, time: SystemTime) -> Self {
         self.data_mut().expires_at = Some(time);
@@ -151,8 +150,8 @@ impl Principal {
 
     /// Returns a string that uniquely identifies the caller.
     ///
-    /// It consists of the issuer, subject and client, each prefixed with its length. It is meant as a key in maps and
-    /// stores, not for display.
+    /// The string consists of the issuer, subject and client, each prefixed with its length. The string is intended as
+    /// a key for maps and stores, not for display.
     #[must_use]
     pub fn key(&self) -> &str {
         self.0.key.get_or_init(|| {
@@ -163,7 +162,7 @@ impl Principal {
     }
 }
 
-/// Shows the identity and scopes, but not the claims, because they may contain data that does not belong in a log.
+/// Shows the identity and scopes, but not the claims, which may contain data that does not belong in a log.
 impl fmt::Debug for Principal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Principal")

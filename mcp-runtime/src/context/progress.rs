@@ -1,11 +1,11 @@
-//! The progress of a call, converted from numbers.
+//! The progress of a call, which can be converted from numbers.
 
-/// Progress to report with [`Context::progress`](crate::Context::progress). It can be converted from a number, `(number, total)`, or
-/// `(number, total, message)`.
+/// Progress to report with [`Context::progress`](crate::Context::progress). `Progress` can be converted from a number, `(number,
+/// total)`, or `(number, total, message)`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// The amount done so far, in any unit. It must be finite and increase from one report to the next.
+    /// The amount done so far, in any unit. The amount must be finite and increase from one report to the next.
     pub progress: f64,
     /// The total amount, if known.
     pub total: Option<f64>,

@@ -1,7 +1,7 @@
-//! A handler's demand that its caller authorize again, until it can be sent as a challenge.
+//! A handler's demand that its caller authorize again, which is kept until it can be sent as a challenge.
 //!
 //! A challenge is part of a response head. If the head has already been sent when a handler fails, the challenge is
-//! kept for the caller's next request with the same credentials. `http` writes it.
+//! kept for the caller's next request with the same credentials. The challenge is written by `http`.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
@@ -16,50 +16,51 @@ use crate::lock::lock;
 /// The challenge state of one request.
 pub(crate) struct Reauthorization {
     state: Mutex<ResponseHead>,
-    pending: Arc<PendingChallenges>,
+    pending: Arc<ChallengesForNextRequests>,
 }
 
 /// A caller and the credentials of one of its requests.
 #[derive(Clone, Copy, Debug, Hash)]
 pub(super) struct ChallengedCaller<'a> {
-    /// The key of the caller's principal. Credentials alone do not identify the caller if a gateway uses its own for
-    /// the requests of all its clients.
+    /// The key of the caller's principal. Credentials alone do not identify the caller if a gateway uses its own
+    /// credentials for the requests of all its clients.
     pub(super) principal: &'a str,
-    /// The header `Authorization`. A caller that has new credentials already needs no challenge.
+    /// The `Authorization` header. A caller that already has new credentials does not need a challenge.
     pub(super) authorization: Option<&'a [u8]>,
 }
 
-/// A demand for a new authorization, and the digest of the caller that must authorize. Anonymous callers cannot be
+/// A demand for new authorization, and the digest of the caller that must authorize. Anonymous callers cannot be
 /// recognized.
-struct Demand(ErrorObject, Option<u64>);
+struct AuthorizationDemand(ErrorObject, Option<u64>);
 
-/// The state of a response head, as far as a challenge is concerned.
+/// The state of a response head with respect to challenges.
 enum ResponseHead {
-    /// Not sent yet. The demand is boxed because few requests have one, and it would make all of them larger.
-    Unsent(Option<Box<Demand>>),
+    /// The head has not been sent yet. The demand is boxed because few requests have one, and it would make every
+    /// request's state larger.
+    Unsent(Option<Box<AuthorizationDemand>>),
     Sent,
 }
 
 impl Reauthorization {
     /// Creates the challenge state of a new request.
-    pub(super) fn new(pending: &Arc<PendingChallenges>) -> Self {
+    pub(super) fn new(pending: &Arc<ChallengesForNextRequests>) -> Self {
         Self {
             state: Mutex::new(ResponseHead::Unsent(None)),
             pending: Arc::clone(pending),
         }
     }
 
-    /// Demands that the caller authorize again, with this response or the next.
+    /// Demands that the caller authorize again, in this response or the next.
     pub(super) fn demand(&self, error: &ErrorObject, caller: Option<ChallengedCaller<'_>>) {
         let caller = caller.map(|caller| self.pending.digest(caller));
-        let new = Demand(error.clone(), caller);
+        let new = AuthorizationDemand(error.clone(), caller);
         match &mut *lock(&self.state) {
             ResponseHead::Unsent(demand) => *demand = Some(Box::new(new)),
             ResponseHead::Sent => self.pending.insert(new),
         }
     }
 
-    /// Records that the response head is now being sent. Returns the demand that the head must carry, if there is one
+    /// Records that the response head is now being sent. Returns the demand that the head must include, if there is one
     /// and `can_challenge` returns `true`. That function is called only if there is a demand, which is rare.
     pub(super) fn send_head(&self, can_challenge: impl FnOnce() -> bool) -> Option<ErrorObject> {
         let before = std::mem::replace(&mut *lock(&self.state), ResponseHead::Sent);
@@ -78,7 +79,7 @@ impl Reauthorization {
         &self,
         caller: impl FnOnce() -> Option<ChallengedCaller<'c>>,
     ) -> Option<ErrorObject> {
-        // The map is nearly always empty, in which case the caller is not needed.
+        // The map is nearly always empty, in which case the caller does not need to be determined.
         if lock(&self.pending.waiting).is_empty() {
             return None;
         }
@@ -86,16 +87,17 @@ impl Reauthorization {
     }
 }
 
-/// Challenges for the next requests of callers.
+/// Challenges for callers' next requests.
 #[derive(Default)]
-pub(crate) struct PendingChallenges {
+pub(crate) struct ChallengesForNextRequests {
     hasher: RandomState,
-    /// The challenges by the caller's digest.
+    /// The challenges, keyed by the caller's digest.
     waiting: Mutex<HashMap<u64, (ErrorObject, Instant)>>,
 }
 
-impl PendingChallenges {
-    /// Maximum number of challenges. When exceeded, the oldest is dropped, because the next call fails in the same way.
+impl ChallengesForNextRequests {
+    /// Maximum number of challenges. When this number is exceeded, the oldest challenge is dropped, which is
+    /// acceptable because its caller's next call fails in the same way.
     const MAX: usize = 1_024;
     /// Maximum time for which a challenge is kept.
     const KEPT: Duration = Duration::from_mins(5);
@@ -104,7 +106,7 @@ impl PendingChallenges {
         self.hasher.hash_one(caller)
     }
 
-    fn insert(&self, Demand(error, caller): Demand) {
+    fn insert(&self, AuthorizationDemand(error, caller): AuthorizationDemand) {
         let Some(caller) = caller else {
             return;
         };
@@ -173,14 +175,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn few_challenges_are_kept_and_not_for_long() {
-        let pending = PendingChallenges::default();
+        let pending = ChallengesForNextRequests::default();
         for caller in 0..=1_024 {
             tokio::time::advance(Duration::from_millis(1)).await;
-            pending.insert(Demand(error("again"), Some(caller)));
+            pending.insert(AuthorizationDemand(error("again"), Some(caller)));
         }
         assert!(pending.take(0).is_none());
         assert!(pending.take(1).is_some());
-        tokio::time::advance(PendingChallenges::KEPT).await;
+        tokio::time::advance(ChallengesForNextRequests::KEPT).await;
         assert!(pending.take(2).is_none());
     }
 }

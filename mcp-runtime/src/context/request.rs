@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::cancellation::CancellationToken;
 use crate::context::extension::notification_params;
 use crate::context::{
-    Caller, Principal, Progress, QuestionTransport, RequestInfo, ServerHandle, States,
+    CallEnding, Caller, Principal, Progress, QuestionTransport, RequestInfo, ServerHandle, States,
 };
 use crate::handler::tags::TagSelection;
 use crate::protocol::ProtocolVersion;
@@ -34,7 +34,10 @@ pub(crate) trait CallHandle: Send + Sync {
     fn outbound(&self) -> &dyn NotificationSender;
     /// Returns the interface through which this call can ask questions.
     fn asking(&self) -> &dyn QuestionTransport;
-    /// Returns the token that is cancelled when the handler requests to continue as a task, if the call can become one.
+    /// Returns the state that decides what follows when the handler ends.
+    fn ending(&self) -> &CallEnding;
+    /// Returns the token that is cancelled when the handler requests to continue as a task, if the call can become a
+    /// task.
     fn task_start(&self) -> Option<&CancellationToken> {
         None
     }
@@ -55,9 +58,9 @@ pub(crate) struct RequestContext {
     pub(crate) selection: Option<TagSelection>,
     pub(crate) version: ProtocolVersion,
     pub(crate) capabilities: Arc<ClientCapabilities>,
-    /// The raw JSON of the object `params._meta`.
+    /// The raw JSON of the `params._meta` object.
     pub(crate) meta: Option<Box<str>>,
-    /// Created on first use, because few handlers use it.
+    /// Created on first use, because few handlers need it.
     pub(crate) cancelled: OnceLock<CancellationToken>,
     pub(crate) states: Arc<States>,
     pub(crate) server: ServerHandle,
@@ -123,8 +126,8 @@ pub(crate) enum ClientIdentity {
 /// Sends a call's notifications. Implemented by `dispatch`, which encodes them and limits their rate.
 pub(crate) trait NotificationSender: Send + Sync {
     fn progress(&self, progress: &Progress);
-    /// Reports slightly more progress than in the last report if nothing has been reported for this long. Returns the
-    /// time until this can next be necessary.
+    /// Reports slightly more progress than the last report if nothing has been reported for this long. Returns the time
+    /// until this may next be necessary.
     fn keep_alive(&self, quiet: Duration) -> Duration {
         quiet
     }
@@ -169,6 +172,10 @@ impl Context {
         self.0.asking()
     }
 
+    pub(crate) fn ending(&self) -> &CallEnding {
+        self.0.ending()
+    }
+
     /// Reports progress to the client, if the client requested progress notifications.
     ///
     /// ```
@@ -201,10 +208,10 @@ impl Context {
 
     /// Sends a log message to the client, if the client accepts messages at this level.
     ///
-    /// `data` can be any JSON value and is usually a string. It must not contain secrets. By default, at most 100
+    /// `data` can be any JSON value and is usually a string. The data must not contain secrets. By default, at most 100
     /// messages are sent per second ([`limits.log.max_per_second`](crate::Limits)).
     ///
-    /// Source: every revision, server/utilities/logging. Since 2026-07-28, clients must ask for log messages in each
+    /// Source: every revision, server/utilities/logging. Since 2026-07-28, clients must request log messages in each
     /// request.
     pub fn log(&self, level: LoggingLevel, data: impl Serialize) {
         self.log_as(level, None, data);
@@ -244,9 +251,9 @@ impl Context {
     /// Sends an extension's notification that belongs to this call, before the response. `params` must be an object in
     /// JSON.
     ///
-    /// Nothing is sent if the client does not declare the extension, or if the extension does not exist in its protocol
-    /// version. If no extension of this server defines the notification, or if clients request it in
-    /// `subscriptions/listen`, nothing is sent and an error is logged.
+    /// The notification is not sent if the client does not declare the extension, or if the extension does not exist in
+    /// the client's protocol version. If none of the server's extensions defines the notification, or if clients
+    /// request it in `subscriptions/listen`, it is not sent and an error is logged.
     ///
     /// See [`Extension::call_notification`](crate::extension::Extension::call_notification).
     pub fn notify(&self, notification: &str, params: impl Serialize) {
@@ -261,9 +268,9 @@ impl Context {
 
     /// Closes the client's connection while the call continues; the client reconnects to receive the response.
     ///
-    /// Use this in long calls so that they do not keep a connection open. It works only over HTTP, in sessions that use
-    /// protocol version 2025-11-25, because only that version's clients reconnect automatically. In all other cases, it
-    /// does nothing and the response is sent as usual.
+    /// Use this in long calls to avoid keeping a connection open. It works only over HTTP, in sessions that use
+    /// protocol version 2025-11-25, because only that version's clients reconnect automatically. In all other cases,
+    /// this method does nothing and the response is sent as usual.
     ///
     /// Source: revision 2025-11-25, basic/transports, "Sending Messages to the Server".
     pub fn close_stream(&self) {
@@ -272,8 +279,8 @@ impl Context {
 
     /// Returns `true` if the call was cancelled or timed out, or if its client has disconnected.
     ///
-    /// Handlers do not need to check this themselves, because their future is dropped in these cases. It is meant for
-    /// threads and tasks that a handler has started.
+    /// Handlers do not need to check this themselves, because their future is dropped in these cases. This method is
+    /// intended for threads and tasks that a handler has started.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         let cancelled = self.0.request().cancelled.get();
@@ -291,7 +298,7 @@ impl Context {
         self.0.request().caller.principal()
     }
 
-    /// Returns the caller as seen by access rules. It also indicates whether scopes apply to the caller.
+    /// Returns the caller as seen by access rules. The caller also indicates whether scopes apply to it.
     #[must_use]
     pub fn caller(&self) -> &Caller {
         &self.0.request().caller
@@ -312,15 +319,16 @@ impl Context {
         &self.0.request().info
     }
 
-    /// Returns the trace context of the request, if the caller sent one. Pass it on to the services that this call
-    /// uses, unless the program exports spans itself. See [Observability](crate::guide::observability).
+    /// Returns the trace context of the request, if the caller sent one. Pass the trace context on to the services that
+    /// this call uses, unless the program exports spans itself. See [Observability](crate::guide::observability).
     #[cfg(feature = "telemetry")]
     #[must_use]
     pub fn trace_context(&self) -> Option<&TraceContext> {
         self.0.request().trace.as_ref()
     }
 
-    /// Returns the name and version that the client reports. They are untrusted, so do not base decisions on them.
+    /// Returns the name and version that the client reports. This information is untrusted, so do not base decisions on
+    /// it.
     #[must_use]
     pub fn client(&self) -> Option<&Implementation> {
         let request = self.0.request();
@@ -339,8 +347,8 @@ impl Context {
     }
 
     /// Returns the settings with which the client declares an extension, if the server also has that extension and it
-    /// exists in the protocol version of the request. Otherwise, the two sides have not negotiated the extension, and
-    /// the response must be the same as without it.
+    /// exists in the request's protocol version. Otherwise, the two sides have not negotiated the extension, and the
+    /// response must be the same as without the extension.
     ///
     /// [`client_capabilities`](Self::client_capabilities) contains everything that the client declares.
     ///
@@ -367,8 +375,9 @@ impl Context {
         &self.0.request().server
     }
 
-    /// Returns the shared value of type `T`, if the server has one and has made it. A [`State<T>`](crate::State)
-    /// parameter is usually better because it is checked at start-up and made if necessary.
+    /// Returns the shared value of type `T`, if the server has such a value and has already created it. A
+    /// [`State<T>`](crate::State) parameter is usually better because it is checked at start-up and created if
+    /// necessary.
     #[must_use]
     pub fn state<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.states().get()

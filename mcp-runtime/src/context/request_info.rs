@@ -16,7 +16,7 @@ use hyper::http::Extensions;
 
 #[cfg(feature = "http")]
 use crate::context::HttpParts;
-use crate::context::{Context, FromContext};
+use crate::context::{Caller, Context, FromContext};
 #[cfg(feature = "http")]
 use crate::handler::handler_error::HandlerError;
 use crate::handler::handler_error::Result;
@@ -24,7 +24,7 @@ use crate::protocol::ProtocolVersion;
 
 /// The request that started a call. Cheap to clone.
 ///
-/// Returned by [`Context::request`], and can be taken as a parameter: `request: &RequestInfo`.
+/// Returned by [`Context::request`]. A handler can also take it as a parameter: `request: &RequestInfo`.
 ///
 /// | Over | Headers, path, query, extensions, addresses | [`header`](Self::header), [`trusted_header`](Self::trusted_header) |
 /// |---|---|---|
@@ -32,8 +32,8 @@ use crate::protocol::ProtocolVersion;
 /// | standard input and output, a client in this process | `None` | the environment variable set with [`Server::header_from_env`](crate::Server::header_from_env), otherwise `None` |
 /// | custom transports | `None` | `None` |
 ///
-/// Every client can send any header. Decide on one only if a proxy sets it
-/// ([`trusted_header`](Self::trusted_header)), or take the [`Principal`](crate::Principal).
+/// Any client can send any header. Base decisions only on headers that a proxy sets
+/// ([`trusted_header`](Self::trusted_header)), or use the [`Principal`](crate::Principal).
 #[derive(Clone)]
 pub struct RequestInfo {
     version: ProtocolVersion,
@@ -50,7 +50,7 @@ pub(crate) enum RequestSource {
     #[cfg(feature = "http")]
     Http {
         parts: Arc<HttpParts>,
-        /// The id of the session that the request belongs to.
+        /// The id of the session to which the request belongs.
         session: Option<Arc<str>>,
     },
     /// This process's environment, which stands in for headers.
@@ -58,7 +58,7 @@ pub(crate) enum RequestSource {
 }
 
 impl RequestSource {
-    /// Returns the HTTP request, if the message came with one.
+    /// Returns the HTTP request, if the message arrived over HTTP.
     #[cfg(feature = "http")]
     pub(crate) fn http_parts(&self) -> Option<&Arc<HttpParts>> {
         match self {
@@ -79,8 +79,8 @@ impl RequestInfo {
         self.version
     }
 
-    /// Returns the id of the session over HTTP, or `None` if the request has no session: over other transports, from
-    /// 2026-07-28 on, and on servers without sessions.
+    /// Returns the id of the session over HTTP. Returns `None` if the request has no session: over other transports,
+    /// from 2026-07-28 onwards, and on servers without sessions.
     ///
     /// Any client that knows the id can use the session, unless the session has an owner. Do not log it.
     #[must_use]
@@ -98,7 +98,7 @@ impl RequestInfo {
     ///
     /// # Errors
     ///
-    /// Returns an error that the client can read if the header occurs more than once or is not UTF-8.
+    /// Returns an error, which the client can read, if the header occurs more than once or is not UTF-8.
     pub fn header(&self, name: &str) -> Result<Option<&str>> {
         match &self.source {
             RequestSource::Message => Ok(None),
@@ -110,7 +110,7 @@ impl RequestInfo {
 
     /// Returns the value of a header if a trusted proxy sent the request
     /// ([`HttpOptions::trusted_proxies`](crate::http::HttpOptions::trusted_proxies)), and `None` otherwise. The proxy
-    /// must set or remove this header in every request, because it would otherwise forward a value that a client sends.
+    /// must set or remove this header in every request, because otherwise it would forward a value sent by a client.
     ///
     /// # Errors
     ///
@@ -142,7 +142,7 @@ impl RequestInfo {
         self.http().map(|http| http.uri().path())
     }
 
-    /// Returns the query over HTTP, without the `?` and not decoded.
+    /// Returns the query string over HTTP, undecoded and without the `?`.
     #[must_use]
     pub fn query(&self) -> Option<&str> {
         self.http()?.uri().query()
@@ -168,8 +168,8 @@ impl RequestInfo {
     ///
     /// This is the address of the [peer](Self::peer_addr) unless the peer is a trusted proxy
     /// ([`HttpOptions::trusted_proxies`](crate::http::HttpOptions::trusted_proxies)). In that case, it is the address
-    /// that the proxy reports, or `None` if the proxy reports none or its report is malformed. Reports from anyone
-    /// else are ignored.
+    /// that the proxy reports, or `None` if the proxy does not report an address or its report is malformed. Reports
+    /// from other peers are ignored.
     #[must_use]
     pub fn client_ip(&self) -> Option<IpAddr> {
         self.http()?.addresses.client
@@ -189,7 +189,7 @@ impl FromContext for RequestInfo {
     }
 }
 
-/// Shows neither headers nor session ids, because they may contain credentials.
+/// Omits headers and session ids, because they may contain credentials.
 impl fmt::Debug for RequestInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("RequestInfo");
@@ -220,7 +220,8 @@ impl fmt::Debug for RequestInfo {
 /// }
 /// ```
 ///
-/// A call without the extension fails; the log names the type. `Option<RequestExtension<T>>` also serves such calls.
+/// A call without the extension fails, and the type is logged. Use `Option<RequestExtension<T>>` to serve such calls as
+/// well.
 #[cfg(feature = "http")]
 #[derive(Clone, Debug)]
 pub struct RequestExtension<T>(pub T);
@@ -241,31 +242,46 @@ impl<T: Clone + Send + Sync + 'static> FromContext for RequestExtension<T> {
         let value = extensions.and_then(|extensions| extensions.get::<T>());
         value.cloned().map(Self).ok_or_else(|| {
             HandlerError::opaque(format!(
-                "the request has no extension of type `{}`; a layer around the server has to insert it",
+                "the request has no extension of type `{}`; a layer around the server must insert it",
                 crate::context::short_type_name::<T>()
             ))
         })
     }
 }
 
-/// Environment variables that stand in for headers.
+/// Environment variables that stand in for headers, or the headers that a test sets.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct EnvironmentHeaders(Vec<(String, String)>);
+pub(crate) struct EnvironmentHeaders {
+    values: Vec<(String, String)>,
+    /// `true` if all callers have these headers, as in tests. Otherwise, only trusted callers have them.
+    are_for_all_callers: bool,
+}
 
 impl EnvironmentHeaders {
     /// Sets the value of a header.
     pub(crate) fn set(&mut self, header: String, value: String) {
-        self.0
+        self.values
             .retain(|(name, _)| !name.eq_ignore_ascii_case(&header));
-        self.0.push((header, value));
+        self.values.push((header, value));
+    }
+
+    /// Gives the headers to all callers.
+    #[cfg(feature = "testing")]
+    pub(crate) fn show_to_all_callers(&mut self) {
+        self.are_for_all_callers = true;
+    }
+
+    /// Returns `true` if this caller's requests have the headers.
+    pub(crate) fn are_for(&self, caller: &Caller) -> bool {
+        self.are_for_all_callers || caller.is_trusted()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.values.is_empty()
     }
 
     fn get(&self, header: &str) -> Option<&str> {
-        let mut values = self.0.iter();
+        let mut values = self.values.iter();
         let found = values.find(|(name, _)| name.eq_ignore_ascii_case(header));
         found.map(|(_, value)| value.trim_ascii())
     }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use crate::context::{Context, FromContext, States, short_type_name};
 use crate::handler::handler_error::HandlerError;
 
-/// A value passed to [`Server::state`](crate::Server::state), or made by
-/// [`Server::state_with`](crate::Server::state_with), and shared by all calls. Cheap to clone; dereferences to `T`, so
-/// that a field of a tuple struct is `state.0`.
+/// A value that was passed to [`Server::state`](crate::Server::state) or created by
+/// [`Server::state_with`](crate::Server::state_with) and is shared by all calls. Cheap to clone; dereferences to `T`,
+/// so a field of a tuple struct is `state.0`.
 pub struct State<T: ?Sized> {
-    // This is not a tuple struct and has no methods, because they would hide the fields and methods of `T`.
+    // This is not a tuple struct and has no methods, because its field and methods would hide those of `T`.
     value: Arc<T>,
 }
 
@@ -79,8 +79,8 @@ fn missing_state_message<T>() -> String {
 
 fn unmade_state_message<T>() -> String {
     format!(
-        "the state of type `{0}` has not been made yet; call `State::<{0}>::check` in the `check` of the parameter that takes \
-         it, so that it is made first",
+        "the state of type `{0}` has not been created yet; call `State::<{0}>::check` in the `check` of the parameter that \
+         takes it, so that it is created first",
         short_type_name::<T>()
     )
 }

@@ -1,4 +1,4 @@
-//! A server's shared values, indexed by type. Some are made only when they are first needed; `lazy_state` makes them.
+//! A server's shared values, indexed by type. Some of them are created by `lazy_state` only when they are first needed.
 
 use std::any::TypeId;
 use std::collections::HashMap;
@@ -11,14 +11,14 @@ use crate::context::short_type_name;
 use crate::error::Error;
 use crate::lock::lock;
 
-/// The values passed to [`Server::state`](crate::Server::state) and
-/// [`Server::state_with`](crate::Server::state_with), one per type.
+/// The values passed to [`Server::state`](crate::Server::state) and [`Server::state_with`](crate::Server::state_with),
+/// one for each type.
 #[derive(Default)]
 pub struct States {
     values: HashMap<TypeId, StateValue>,
-    /// The values to be made, in the order in which they were declared.
+    /// The values to be created, in the order in which they were declared.
     later: Vec<Arc<LazyState>>,
-    /// The values to be made that were looked up by the checks since [`begin_check`](Self::begin_check).
+    /// The values to be created that checks have looked up since [`begin_check`](Self::begin_check).
     looked_up: Mutex<Vec<Arc<LazyState>>>,
 }
 
@@ -33,7 +33,7 @@ impl States {
         self.set(TypeId::of::<T>(), StateValue::Made(value));
     }
 
-    /// Inserts a value that `make` makes when it is first needed.
+    /// Inserts a value that `make` creates when it is first needed.
     pub(crate) fn insert_later<T, E, F>(&mut self, make: impl Fn() -> F + Send + Sync + 'static)
     where
         T: Send + Sync + 'static,
@@ -57,7 +57,7 @@ impl States {
         }
     }
 
-    /// Returns the value of type `T`, if there is one. For a value that is made when it is first needed, this is `None`
+    /// Returns the value of type `T`, if any. For a value that is created when it is first needed, this returns `None`
     /// until then, although [`contains`](Self::contains) returns `true`.
     #[must_use]
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
@@ -68,10 +68,10 @@ impl States {
         Arc::clone(value).downcast().ok()
     }
 
-    /// Returns `true` if there is a value of type `T`, even if it has not been made yet.
+    /// Returns `true` if there is a value of type `T`, even if it has not been created yet.
     ///
     /// In [`FromContext::check`](crate::FromContext::check), this also declares that the value is needed, so that it is
-    /// made before the handler's parameters are.
+    /// created before the handler's parameters.
     #[must_use]
     pub fn contains<T: Send + Sync + 'static>(&self) -> bool {
         let value = self.values.get(&TypeId::of::<T>());
@@ -81,7 +81,7 @@ impl States {
         value.is_some()
     }
 
-    /// Returns `true` if there is a value of type `T`, without declaring that it is needed.
+    /// Returns `true` if there is a value of type `T`, without recording that the value is needed.
     pub(crate) fn is_declared<T: Send + Sync + 'static>(&self) -> bool {
         self.values.contains_key(&TypeId::of::<T>())
     }
@@ -91,21 +91,21 @@ impl States {
         lock(&self.looked_up).clear();
     }
 
-    /// Ends a check. Returns the values that still have to be made.
+    /// Ends a check. Returns the values that must still be created.
     pub(crate) fn end_check(&self) -> Vec<Arc<LazyState>> {
         std::mem::take(&mut lock(&self.looked_up))
     }
 
-    /// Returns `true` if all values have been made.
+    /// Returns `true` if all values have been created.
     pub(crate) fn are_made(&self) -> bool {
         self.later.iter().all(|later| later.is_made())
     }
 
-    /// Makes all values that have not been made yet, in the order in which they were declared.
+    /// Creates all values that have not been created yet, in the order in which they were declared.
     ///
     /// # Errors
     ///
-    /// Returns an error that names the type of the first value that cannot be made.
+    /// Returns an error that names the type of the first value that cannot be created.
     pub(crate) async fn make_all(&self) -> Result<(), Error> {
         for later in &self.later {
             later.make().await?;

@@ -4,12 +4,15 @@ use std::any::Any;
 use std::sync::{Arc, Mutex};
 
 use crate::cancellation::CancellationToken;
+use crate::context::on_commit::is_inside_commit;
 use crate::context::once::is_inside_once;
-use crate::context::{CallHandle, Context, NotificationSender, QuestionTransport, RequestContext};
+use crate::context::{
+    CallEnding, CallHandle, Context, NotificationSender, QuestionTransport, RequestContext,
+};
 
 impl Context {
-    /// Lets the rest of the call run as a task, if the tool has the option `task(manual)` and the client supports
-    /// tasks. In every other call, it does nothing, so the same handler serves all clients.
+    /// Lets the rest of the call run as a task, if the tool has the `task(manual)` option and the client supports
+    /// tasks. In all other calls, this method does nothing, so the same handler serves all clients.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -26,14 +29,14 @@ impl Context {
     ///
     /// The handler is dropped at this point and runs again from its start in the background. In that run, questions
     /// that have already been answered return immediately, as do [`once`](Self::once) results. Clients that use
-    /// 2025-11-25 choose for themselves, so for them the whole call is the task.
+    /// 2025-11-25 request tasks themselves, so their tasks always consist of the whole call.
     ///
-    /// If work inside `once` is in progress elsewhere in the call, the call becomes a task after that work. Inside
-    /// `once` itself, this only logs an error, because the work would be dropped and run again.
+    /// If work inside `once` is in progress elsewhere in the call, the call becomes a task when that work has ended.
+    /// Inside `once` itself, this only logs an error, because the work would otherwise be dropped and run again.
     pub async fn start_task(&self) {
-        if is_inside_once() {
+        if is_inside_once() || is_inside_commit() {
             tracing::error!(
-                "`start_task` was called inside `once`, where it does nothing; call it afterwards"
+                "`start_task` was called inside `once` or `on_commit`, where it does nothing"
             );
             return;
         }
@@ -70,6 +73,10 @@ impl CallHandle for StartHandle {
 
     fn asking(&self) -> &dyn QuestionTransport {
         self.call.call().asking()
+    }
+
+    fn ending(&self) -> &CallEnding {
+        self.call.call().ending()
     }
 
     fn task_start(&self) -> Option<&CancellationToken> {

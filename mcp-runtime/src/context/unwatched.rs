@@ -1,4 +1,4 @@
-//! Replaces `watching.rs` in builds without the feature `testing`. Nothing is watched, at no cost.
+//! Replaces `watching.rs` in builds without the `testing` feature. Handlers are not watched, so there is no cost.
 
 use std::future::{Ready, ready};
 

@@ -1,7 +1,7 @@
-//! Shows a test the steps and questions of a handler as it runs, and lets the process "die" at one of them.
+//! Lets a test observe the steps and questions of a running handler, and lets the process "die" at any of them.
 //!
-//! This module is used only in builds with the feature `testing`. In all others, `unwatched.rs` defines the same names
-//! and does nothing.
+//! This module is used only in builds with the `testing` feature. In all other builds, `unwatched.rs` defines the same
+//! names and does nothing.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -71,7 +71,7 @@ pub(crate) struct WatchedQuestion<'q> {
     pub(crate) text: &'q str,
 }
 
-/// A test that watches the handlers of this thread. If a method returns `true`, the process is dead and the handler
+/// A test that watches the handlers on this thread. If a method returns `true`, the process is dead and the handler
 /// does not continue.
 pub(crate) trait RunWatcher {
     /// A handler is about to run, perhaps again.
@@ -116,7 +116,7 @@ pub(crate) fn dies_at(question: &CallQuestion, site: CallSite, point: QuestionPo
         InputRequest::Form { message, .. } | InputRequest::Url { message, .. } => message,
         InputRequest::Sample(_) => "sampling",
         InputRequest::Roots => "roots",
-        // A forwarded question belongs to another call.
+        // A forwarded question belongs to a different call.
         _ => return false,
     };
     let digest = &question.identity.digest;
@@ -132,20 +132,20 @@ impl WatchedStep {
         }
     }
 
-    /// Passes a point, unless the process dies there.
+    /// Passes this point, unless the process dies there.
     pub(crate) async fn pass(&self, point: StepPoint) {
         if watcher().is_some_and(|watcher| watcher.pass_step(self, point)) {
             std::future::pending::<()>().await;
         }
     }
 
-    /// Marks the step as the one that this thread is polling, until the returned value is dropped.
+    /// Marks this step as the one being polled by this thread until the returned value is dropped.
     pub(crate) fn enter(&self) -> EnteredStep {
         EnteredStep(STEP.replace(Some(self.clone())))
     }
 }
 
-/// The step to restore as the polled one when this value is dropped.
+/// The step to restore as the currently polled step when this value is dropped.
 pub(crate) struct EnteredStep(Option<WatchedStep>);
 
 impl Drop for EnteredStep {

@@ -14,7 +14,7 @@ pub(crate) struct Admission {
 }
 
 impl Admission {
-    /// Makes the scope `broad` imply the scope `narrow`.
+    /// Makes the `broad` scope imply the `narrow` scope.
     pub(crate) fn imply(&mut self, broad: &str, narrow: &str) {
         let implied = self.implied.entry(broad.into()).or_default();
         implied.insert(narrow.into());

@@ -1,4 +1,4 @@
-//! A call's questions to its client and the two ways to deliver them.
+//! A call's questions to its client, and the two ways of delivering them.
 
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context as TaskContext, Poll};
@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use crate::bell::Bell;
 use crate::context::{
     AskError, CallId, CallQuestion, DetachedQuestion, OnceStore, QuestionKey, QuestionProgress,
-    QuestionTransport, once,
+    QuestionTransport, on_commit::is_inside_commit, once,
 };
 use crate::dispatch::Dispatcher;
 use crate::dispatch::both_stores::BothStores;
@@ -40,16 +40,16 @@ pub(super) struct ClientQuestions {
 
 /// The way in which questions are delivered to the client.
 pub(super) enum QuestionDelivery {
-    /// Not delivered, because handlers for this method cannot ask questions.
+    /// Questions are not delivered, because handlers for this method cannot ask questions.
     None,
-    /// Sent as requests from the server.
+    /// Questions are sent as requests from the server.
     Requests {
         pending: Arc<PendingQuestions>,
         sink: Arc<dyn Sink>,
         /// The ids of this call's unanswered requests.
         waiting: Mutex<Vec<u64>>,
     },
-    /// Returned in the result that ends a round.
+    /// Questions are returned in the result that ends a round.
     Rounds(Round),
 }
 
@@ -192,7 +192,7 @@ impl ClientQuestions {
         sink.send(&message)
     }
 
-    /// Removes a question that the call is no longer waiting for, so that the call's clock can resume.
+    /// Removes a question for which the call is no longer waiting, so that the call's clock can resume.
     fn stop_waiting(&self, waiting: &Mutex<Vec<u64>>, id: u64) {
         lock(waiting).retain(|other| *other != id);
         self.caller.wake();
@@ -207,10 +207,9 @@ impl QuestionTransport for ClientQuestions {
     }
 
     fn check(&self, request: &InputRequest) -> Result<(), AskError> {
-        if once::is_inside_once() {
-            return Err(AskError::Misused(
-                "questions cannot be asked inside `once`; ask first, and pass the answer in".into(),
-            ));
+        if once::is_inside_once() || is_inside_commit() {
+            let inside = "questions cannot be asked inside `once` or `on_commit`; ask first, and pass the answer in";
+            return Err(AskError::Misused(inside.into()));
         }
         input::check(request).map_err(AskError::Misused)?;
         let needed = input::required_features(request);
@@ -290,13 +289,13 @@ impl QuestionTransport for ClientQuestions {
         tracing::debug!(
             key = question.identity.key,
             problem,
-            "an answer does not fit"
+            "an answer does not match its question"
         );
         question.rejected = question.rejected.saturating_add(1);
         question.progress = QuestionProgress::Not;
         let again = match &self.way {
-            // Only forms are worth repeating: a user can correct a form, whereas a program would give the same answer
-            // again.
+            // Repeating a question helps only with forms: a user can correct a form, whereas a program would give the
+            // same answer again.
             _ if !matches!(question.request, InputRequest::Form { .. }) => false,
             QuestionDelivery::Rounds(round) => round.reject_answer(&question.identity.key, TRIES),
             QuestionDelivery::None | QuestionDelivery::Requests { .. } => {
@@ -379,7 +378,7 @@ impl QuestionTransport for ClientQuestions {
             QuestionDelivery::Rounds(round) => round.journal(self.call_id()),
             _ => Journal::of_call(self.call_id()),
         };
-        // The round in which the handler has run ends here.
+        // This ends the round in which the handler has run.
         if self.runs.has_begun() {
             journal.round = journal.round.saturating_add(1);
         }

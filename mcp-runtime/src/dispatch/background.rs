@@ -1,6 +1,6 @@
 //! Runs calls that continue separately from their request.
 //!
-//! Such a call always runs in rounds, in both eras: a question ends the run, and the handler runs again from its start
+//! In both eras, such a call always runs in rounds: a question ends the run, and the handler runs again from its start
 //! with the answers. Between two runs, only the call's journal exists.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::context::{Context, RequestContext, watching};
+use crate::context::{CallEnding, Context, RequestContext, watching};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::ask::{ClientQuestions, QuestionDelivery};
 use crate::dispatch::detached_run::{DetachedContext, DetachedRun};
@@ -22,22 +22,51 @@ use crate::dispatch::stored_call;
 use crate::dispatch::target::CallTarget;
 use crate::dispatch::wrapped::WrappedHandler;
 use crate::handler::background::{
-    AttachedEnd, AttachedFuture, BackgroundFuture, BackgroundOutcome, BackgroundPermit,
-    BackgroundQuestion, BackgroundRun, BackgroundRunner, QuestionAnswer, WaitingRequest,
+    AttachedEnd, AttachedFuture, BackgroundCall, BackgroundFuture, BackgroundOutcome,
+    BackgroundPermit, BackgroundQuestion, BackgroundRun, BackgroundRunner, QuestionAnswer,
+    WaitingRequest,
 };
-use crate::handler::handler_error::HandlerError;
-use crate::handler::middleware::Next;
+use crate::handler::middleware::{Call, Next};
 use crate::handler::task_options::TaskOptions;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::Method;
 use crate::registry::CallPermit;
 use crate::telemetry::{RecordedOutcome, RequestAttributes, RequestRecording};
 
-/// Everything that all runs of one call share.
+/// The data shared by all runs of a call.
 pub(super) struct DetachedCall {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) target: CallTarget,
     pub(super) request: RequestContext,
+}
+
+// This method is defined here, rather than called through the innermost step's trait, so that programs without such
+// calls do not contain the code for them.
+impl Call {
+    /// Detaches the call from its request, so that it can run, wrapped in `next`, after the response has been sent.
+    #[must_use]
+    #[allow(
+        clippy::missing_panics_doc,
+        reason = "the dispatcher creates all calls"
+    )]
+    pub fn into_background(self, next: Next) -> BackgroundCall {
+        let handler = self.innermost().downcast_ref::<WrappedHandler>();
+        let handler = handler.expect("the innermost step is a wrapped handler");
+        let runner = Arc::new(DetachedCall {
+            dispatcher: Arc::clone(&handler.dispatcher),
+            target: handler.target.clone(),
+            request: self.context().request_context().detached(),
+        });
+        let journal = self.context().asking().journal().into();
+        let (name, arguments) = self.into_name_and_arguments();
+        BackgroundCall {
+            name,
+            arguments,
+            next,
+            journal,
+            runner,
+        }
+    }
 }
 
 impl BackgroundRunner for DetachedCall {
@@ -99,11 +128,11 @@ impl BackgroundRunner for DetachedCall {
     }
 }
 
-/// The end of one run.
+/// The end of a run.
 struct EndedRun {
     outcome: CallOutcome,
     recording: Option<RequestRecording>,
-    /// The names of the `once` results that the journal keeps if a store keeps the others.
+    /// The names of the `once` results that the journal keeps if a store keeps all others.
     inherited: Option<BTreeSet<String>>,
 }
 
@@ -122,14 +151,15 @@ impl DetachedCall {
             steps,
             on_progress,
             permit,
+            results_for,
         } = run;
         watching::begin_run();
         let Some(mut journal) = Journal::from_json(journal.as_bytes()) else {
-            return Err("the journal of a call cannot be read");
+            return Err("a call's journal cannot be read");
         };
         answer(&mut journal, answers);
         let rounds = journal.round;
-        // The store has never seen the results from before the call went to the background.
+        // The store does not contain the results from before the call was moved to the background.
         let inherited = journal.once_names();
         let memory = Box::new(CallMemory {
             journal,
@@ -147,10 +177,19 @@ impl DetachedCall {
         let context = Arc::new(DetachedContext {
             request,
             asks,
+            ending: CallEnding::default(),
             on_progress,
             waiting: waiting.clone(),
         });
         let handler = WrappedHandler::new(&self.dispatcher, &self.target, permit);
+        let request_of_run = waiting.clone();
+        let handler = handler.with_task_ttl(Box::new(move || {
+            // While its request waits, the call is not a task.
+            let is_plain = request_of_run
+                .as_ref()
+                .is_some_and(|it| it.context().is_some());
+            results_for.filter(|_| !is_plain)
+        }));
         let waits = handler.waits.clone();
         let handed = Context::new(Arc::<DetachedContext>::clone(&context));
         let Some(call) = handler.into_call(arguments, handed, rounds.saturating_add(1), None)
@@ -160,10 +199,10 @@ impl DetachedCall {
         let guards = self.target.guards();
         let next = next.clone();
         let mut running = DetachedRun {
-            // Like the handler, middleware runs only when it is polled, where a panic is caught.
+            // Like the handler, middleware runs only when it is polled, and polling catches panics.
             future: Some(Box::pin(async move { next.start(call).await })),
             context,
-            // A waiting request has its own record.
+            // A waiting request is recorded separately.
             recording: waiting.is_none().then(|| self.begin_recording()),
             waiting,
             waits,
@@ -171,11 +210,18 @@ impl DetachedCall {
             deadline: None,
         };
         let outcome = poll_fn(|task| running.poll(task)).await;
-        let outcome = match running.drop_future() {
-            Err(panic) if matches!(outcome, CallOutcome::Output(_) | CallOutcome::Input(_)) => {
+        let outcome = match (running.drop_future(), outcome) {
+            (Err(panic), CallOutcome::Output(_) | CallOutcome::Input(_)) => {
                 CallOutcome::Panicked(panic)
             }
-            _ => outcome,
+            (Ok(()), CallOutcome::Input(end)) => {
+                let max = self.dispatcher.limits().elicitation.max_rounds;
+                match end.check_rounds(max) {
+                    Ok(()) => CallOutcome::Input(end),
+                    Err(error) => CallOutcome::Output(Err(error)),
+                }
+            }
+            (_, outcome) => outcome,
         };
         running.context.asks.close();
         Ok(EndedRun {
@@ -190,14 +236,13 @@ impl DetachedCall {
         match ended.outcome {
             CallOutcome::Output(output) => AttachedEnd::Output(output),
             CallOutcome::Panicked(panic) => AttachedEnd::Panicked(panic),
-            // The request also receives the `once` results, because no store has them yet.
-            CallOutcome::Input(end) if self.may_ask(&end) => match asked(end, None) {
+            // The request also receives the `once` results, because they are not in any store yet.
+            CallOutcome::Input(end) => match asked(end, None) {
                 BackgroundOutcome::InputRequired { journal, questions } => {
                     AttachedEnd::InputRequired { journal, questions }
                 }
                 outcome => AttachedEnd::Detached(outcome),
             },
-            CallOutcome::Input(_) => AttachedEnd::Output(Err(self.asked_too_often())),
             outcome @ CallOutcome::TimedOut(_) => {
                 AttachedEnd::Detached(self.rendered(outcome, None))
             }
@@ -212,30 +257,14 @@ impl DetachedCall {
             inherited,
         } = ended;
         match outcome {
-            CallOutcome::Input(end) if self.may_ask(&end) => {
+            CallOutcome::Input(end) => {
                 if let Some(mut recording) = recording {
                     recording.end(RecordedOutcome::InputRequired);
                 }
                 asked(end, inherited.as_ref())
             }
-            CallOutcome::Input(_) => {
-                let error = self.asked_too_often();
-                self.rendered(CallOutcome::Output(Err(error)), recording)
-            }
             outcome => self.rendered(outcome, recording),
         }
-    }
-
-    /// Returns `true` if a run that ends with questions has not exceeded the maximum number of rounds.
-    fn may_ask(&self, end: &RoundEnd) -> bool {
-        end.journal.round <= self.dispatcher.limits().elicitation.max_rounds
-    }
-
-    fn asked_too_often(&self) -> HandlerError {
-        let max = self.dispatcher.limits().elicitation.max_rounds;
-        HandlerError::exposed(format!(
-            "asked the client {max} times in a row without finishing"
-        ))
     }
 
     fn begin_recording(&self) -> RequestRecording {
@@ -266,7 +295,7 @@ impl DetachedCall {
         }
     }
 
-    /// Returns the outcome in the form of a response to a request.
+    /// Returns the outcome as a response to a request.
     fn rendered(
         &self,
         outcome: CallOutcome,
@@ -290,7 +319,7 @@ impl DetachedCall {
         }
         let response = serde_json::from_slice::<Response>(&out);
         let Ok(Response { result }) = response else {
-            return failed("the result of a call cannot be read");
+            return failed("a call's result cannot be read");
         };
         let flag = serde_json::from_str::<Flag>(result.get());
         BackgroundOutcome::Done {

@@ -8,7 +8,7 @@ use crate::protocol::{ProtocolVersion, errors};
 /// An element of a batch.
 pub(crate) struct BatchElement<'m> {
     pub(crate) text: &'m str,
-    /// The message, or the error to send in its place and, if it could be read, the message's id.
+    /// The message, or the error to send in its place, together with the message's id if it could be read.
     pub(crate) message: Result<Message<'m>, (Option<RequestId>, ErrorObject)>,
 }
 
@@ -16,7 +16,7 @@ pub(crate) struct BatchElement<'m> {
 ///
 /// # Errors
 ///
-/// Fails if the batch as a whole is refused. An element that is not a message does not affect the others.
+/// Fails if the batch as a whole is refused. An element that is not a message does not affect the other elements.
 pub(crate) fn read_batch<'m>(
     elements: &[&'m str],
     version: Option<ProtocolVersion>,
@@ -30,7 +30,7 @@ pub(crate) fn read_batch<'m>(
         message: match jsonrpc::parse(text.as_bytes(), limits) {
             Ok(Incoming::Message(message)) => Ok(message),
             Ok(Incoming::Batch(_)) => {
-                let error = ErrorObject::invalid_request("a batch within a batch");
+                let error = ErrorObject::invalid_request("a batch must not contain another batch");
                 Err((None, error))
             }
             Err(invalid) => Err(invalid),

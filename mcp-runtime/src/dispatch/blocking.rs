@@ -1,4 +1,4 @@
-//! Waits for a permit to run a handler with limited concurrency or to block a thread.
+//! Waits for a permit, either to run a handler with limited concurrency or to block a thread.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::protocol::errors;
 use crate::registry::{CallPermit, CallPermits};
 use crate::telemetry;
 
-/// The number of permits that a call is waiting for. The call's timeout is paused while it waits.
+/// The number of permits for which a call is waiting. The call's timeout is paused during the wait.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CallPermitWaits(Arc<AtomicUsize>);
 
@@ -48,8 +48,8 @@ impl CallPermitWaits {
     }
 }
 
-/// Runs blocking work on a separate thread once a permit is free. Because a thread cannot be cancelled, abandoned work
-/// runs to completion and holds its permit and `held` until then.
+/// Runs blocking work on a separate thread once a permit is available. Because a thread cannot be cancelled, abandoned
+/// work runs to completion and holds its permit and `held` until then.
 pub(super) async fn run_blocking(
     dispatcher: Arc<Dispatcher>,
     work: Blocking,

@@ -1,5 +1,5 @@
 //! Two stores for `once` results: the call's own store lets the call continue where it stopped, and the server's store
-//! guards against a second call for the same work.
+//! prevents another call from doing the same work.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub(super) struct BothStores {
 }
 
 impl BothStores {
-    /// Returns the call's own store and the server's store combined, or the only one that is given.
+    /// Combines the call's own store and the server's store. If only one of them is given, returns that store.
     pub(super) fn of(
         own: Option<&Arc<dyn OnceStore>>,
         of_server: Option<&Arc<dyn OnceStore>>,

@@ -14,13 +14,14 @@ use crate::context::{Context, current};
 use crate::dispatch::blocking::CallPermitWaits;
 use crate::dispatch::call_context::CallContext;
 use crate::dispatch::finish::{CallFinisher, CallOutcome, WrittenResponse};
+use crate::dispatch::rounds::RoundEnd;
 use crate::handler::call::Running;
 use crate::panics;
 
 /// The progress of a call that has been started.
 #[allow(
     clippy::large_enum_variant,
-    reason = "lives on the stack of the owner of a call; a box would cost an allocation"
+    reason = "lives on the stack of the call's owner; boxing would cost an allocation"
 )]
 pub(crate) enum CallProgress {
     /// The response has been written.
@@ -29,16 +30,16 @@ pub(crate) enum CallProgress {
     Running(RunningCall),
 }
 
-/// A handler's future and the state that is dropped along with it.
+/// A handler's future, and the state that is dropped together with it.
 pub(crate) struct RunningCall {
     future: Option<Running>,
     finish: CallFinisher,
     scope: CallScope,
     limit: Duration,
-    /// Time left until the timeout. Used while the clock is stopped.
+    /// Remaining time until the timeout. Used while the clock is stopped.
     left: Duration,
     deadline: Option<Pin<Box<Sleep>>>,
-    /// The permits that the call is waiting for, if it needs any.
+    /// The permits for which the call is waiting, if it needs any.
     waits: Option<CallPermitWaits>,
 }
 
@@ -51,6 +52,22 @@ impl CallScope {
         if let Some(context) = self.0.take() {
             context.close();
         }
+    }
+
+    /// Returns the context if effects wait for the call's result.
+    pub(super) fn with_deferred(&self) -> Option<Context> {
+        let context = self.0.as_ref();
+        let context = context.filter(|context| context.ending.has_deferred())?;
+        Some(Context::new(Arc::<CallContext>::clone(context)))
+    }
+
+    /// Ends the round if possible and returns its outcome. Called when the handler is pending.
+    fn end_round(&self) -> Option<RoundEnd> {
+        let context = self.0.as_ref();
+        let context = context.filter(|context| !context.ending.is_committing())?;
+        let end = context.asks.end_round()?;
+        context.ending.set_asked();
+        Some(end)
     }
 
     /// Runs user code as part of this call. Returns `Err` with the panic message if the code panics.
@@ -124,8 +141,8 @@ impl RunningCall {
         }
     }
 
-    /// Polls the call for the first time. The caller must poll again immediately or drop the call, because `task` need
-    /// not have a waker. Calls that finish on the first poll therefore need no timer.
+    /// Polls the call for the first time. The caller must poll again immediately or drop the call, because `task` might
+    /// not have a waker. Calls that finish on the first poll therefore do not need a timer.
     pub(super) fn first_poll(
         &mut self,
         task: &mut TaskContext<'_>,
@@ -139,7 +156,7 @@ impl RunningCall {
         task: &mut TaskContext<'_>,
         out: &mut Vec<u8>,
     ) -> Poll<WrittenResponse> {
-        // Nobody polls again after the response has been written.
+        // The call is never polled again after the response has been written.
         let Some(future) = &mut self.future else {
             return Poll::Pending;
         };
@@ -148,22 +165,23 @@ impl RunningCall {
         }
         let poll = || self.scope.run_user_code(|| future.as_mut().poll(task));
         match self.finish.recording.within(poll) {
-            Ok(Poll::Ready(output)) => return self.finish_with(CallOutcome::Output(output), out),
+            Ok(Poll::Ready(output)) => {
+                let Some(context) = self.scope.with_deferred() else {
+                    return self.finish_with(CallOutcome::Output(output), out);
+                };
+                self.future = Some(Box::pin(async move { context.commit(output).await }));
+                return self.poll_handler(task, out);
+            }
             Err(panic) => return self.finish_with(CallOutcome::Panicked(panic), out),
             Ok(Poll::Pending) => {}
         }
-        match self
-            .scope
-            .0
-            .as_ref()
-            .and_then(|context| context.asks.end_round())
-        {
+        match self.scope.end_round() {
             Some(end) => self.finish_with(CallOutcome::Input(end), out),
             None => Poll::Pending,
         }
     }
 
-    /// Polls the timeout. Its clock runs only while the handler itself is working.
+    /// Polls the timeout. The timeout's clock runs only while the handler itself is working.
     fn poll_clock(
         &mut self,
         task: &mut TaskContext<'_>,
@@ -214,7 +232,7 @@ impl Drop for RunningCall {
             context.abandon();
         }
         if let Err(panic) = self.drop_future() {
-            tracing::error!(panic, "a cancelled handler panicked while it was dropped");
+            tracing::error!(panic, "a cancelled handler panicked while being dropped");
         }
         if let Some(context) = &self.scope.0 {
             context.asks.close();

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::context::{
-    CallHandle, NotificationSender, QuestionTransport, RequestContext, RequestInfo, RequestSource,
+    CallEnding, CallHandle, NotificationSender, QuestionTransport, RequestContext, RequestInfo,
+    RequestSource,
 };
 use crate::dispatch::Dispatcher;
 use crate::dispatch::ask::{ClientQuestions, QuestionDelivery};
@@ -17,6 +18,7 @@ pub(super) struct CallContext {
     request: RequestContext,
     pub(super) stream: CallStream,
     pub(super) asks: ClientQuestions,
+    pub(super) ending: CallEnding,
 }
 
 impl CallContext {
@@ -44,6 +46,7 @@ impl CallContext {
         };
         let version = request.version;
         Self {
+            ending: CallEnding::default(),
             asks: ClientQuestions::new(dispatcher, version, Arc::clone(&capabilities), way),
             stream: CallStream {
                 sink,
@@ -78,13 +81,14 @@ impl CallContext {
         }
     }
 
-    /// Closes the call: sends held-back notifications and drops all later ones.
+    /// Closes the call: sends held-back notifications and drops all later notifications.
     pub(super) fn close(&self) {
         self.stream.finish();
         self.asks.close();
     }
 
-    /// Marks the call as cancelled and stops its messages: code that still holds a clone of the context cannot send any.
+    /// Marks the call as cancelled and stops its messages, so code that still holds a clone of the context cannot send
+    /// any.
     pub(super) fn abandon(&self) {
         self.cancel();
         self.stream.abandon();
@@ -107,5 +111,9 @@ impl CallHandle for CallContext {
 
     fn asking(&self) -> &dyn QuestionTransport {
         &self.asks
+    }
+
+    fn ending(&self) -> &CallEnding {
+        &self.ending
     }
 }

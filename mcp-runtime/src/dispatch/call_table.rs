@@ -1,14 +1,14 @@
-//! The in-flight calls that belong to one owner, which is a channel or a session.
+//! The in-flight calls that belong to an owner, which is a channel or a session.
 //!
-//! Removal from the table decides every race: a call whose entry has been removed sends no response. Its other messages
-//! stop as well, at the latest when it is dropped.
+//! Removal from the table resolves all races: a call whose entry has been removed does not send a response. Its other
+//! messages also stop, at the latest when it is dropped.
 
 use tokio::task::AbortHandle;
 
 use crate::fnv::FnvMap;
 use crate::jsonrpc::RequestId;
 
-/// The in-flight calls that belong to one owner. `T` is the owner's data for each call, such as the stream for its
+/// The in-flight calls that belong to an owner. `T` is the owner's data for each call, such as the stream for its
 /// response.
 #[derive(Debug)]
 pub(crate) struct CallTable<T> {
@@ -18,10 +18,10 @@ pub(crate) struct CallTable<T> {
     polling: Vec<PolledCall>,
 }
 
-/// A call that has a task, will have one, or is queued.
+/// A call that has a task, will have a task, or is queued.
 #[derive(Debug)]
 struct TableEntry<T> {
-    /// Distinguishes this call from an earlier one with the same id.
+    /// Distinguishes this call from an earlier call with the same id.
     serial: u64,
     task: Option<AbortHandle>,
     detail: T,
@@ -80,7 +80,7 @@ impl<T> CallTable<T> {
             || self.polling.iter().any(is_polled)
     }
 
-    /// Enters a call that is about to be polled for the first time. Returns its serial number.
+    /// Adds a call that is about to be polled for the first time. Returns its serial number.
     pub(crate) fn enter(&mut self, id: &RequestId) -> u64 {
         let serial = self.next_serial();
         self.polling.push(PolledCall {
@@ -150,7 +150,7 @@ impl<T> CallTable<T> {
             .map(RemovedCall::from_polled)
     }
 
-    /// Removes all calls because their owner is ending.
+    /// Removes all calls because their owner has ended.
     pub(crate) fn cancel_all(&mut self) -> Vec<RemovedCall<T>> {
         let polling = self.polling.iter_mut().filter(|call| !call.cancelled);
         let polling = polling.map(RemovedCall::from_polled);
@@ -160,7 +160,7 @@ impl<T> CallTable<T> {
             .collect()
     }
 
-    /// Returns a serial number that no call in this table has had.
+    /// Returns a serial number that has not been used in this table before.
     pub(crate) fn next_serial(&mut self) -> u64 {
         self.serials = self.serials.wrapping_add(1);
         self.serials

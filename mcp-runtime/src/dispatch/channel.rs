@@ -1,7 +1,7 @@
-//! State remembered for one multiplexed channel: the result of the handshake and the open subscriptions.
+//! State that is remembered for a multiplexed channel: the result of the handshake, and the open subscriptions.
 //!
 //! Modern requests never read the legacy part, and requests without a channel have no such state. The state is plain
-//! data: no tasks, no I/O.
+//! data, without tasks or I/O.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
@@ -24,13 +24,13 @@ use crate::protocol::negotiation::{InitializeParams, KnownClientInfo};
 use crate::telemetry::GaugeGuard;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
-/// State remembered for one multiplexed channel.
+/// State that is remembered for a multiplexed channel.
 pub(crate) struct ChannelMemory {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) wake: Wake,
     pub(super) legacy: Option<LegacySession>,
-    /// Client information from an earlier modern request. It has already been validated, so it need not be parsed
-    /// again.
+    /// Client information from an earlier modern request, which has already been validated and does not need to be
+    /// parsed again.
     pub(super) known: KnownClientInfo,
     /// `true` if changes to the legacy state are kept for later messages.
     pub(super) is_lasting: bool,
@@ -47,11 +47,11 @@ pub(super) struct LegacySession {
     /// `true` once the client has sent `notifications/initialized`. Until then, the client is not notified of changes.
     pub(super) ready: bool,
     pub(super) mailbox: Arc<Mailbox>,
-    /// Counts the session in telemetry while it exists.
+    /// Includes the session in telemetry while it exists.
     pub(super) _open: GaugeGuard,
 }
 
-/// A client that completed a handshake.
+/// A client that has completed a handshake.
 #[derive(Debug)]
 pub(super) struct LegacyClient {
     pub(super) version: ProtocolVersion,
@@ -94,18 +94,40 @@ impl ChannelMemory {
         self.origin.selection = requested;
     }
 
+    /// Numbers the session's questions from here on.
+    #[cfg(feature = "http")]
+    pub(crate) fn number_questions_from(&self, last: u64) {
+        if let Some(legacy) = &self.legacy {
+            legacy.client.pending.number_from(last);
+        }
+    }
+
+    /// Passes the client's answer, which reached another instance, to the call that asked for it.
+    #[cfg(feature = "http")]
+    pub(crate) fn answer_question(
+        &self,
+        id: &RequestId,
+        result: Option<&str>,
+        error: Option<&str>,
+    ) {
+        if let Some(legacy) = &self.legacy {
+            legacy.client.pending.answer(id, result, error);
+        }
+    }
+
     /// Sets the channel used to apply rate limits.
     #[cfg(feature = "http")]
     pub(crate) fn set_rate_limit_channel(&mut self, channel: ChannelId) {
         self.origin.channel = channel;
     }
 
-    /// Returns the protocol version agreed on in the handshake, if there was one.
+    /// Returns the protocol version negotiated in the handshake, if any.
     pub(crate) fn version(&self) -> Option<ProtocolVersion> {
         self.legacy.as_ref().map(|legacy| legacy.client.version)
     }
 
-    /// Writes change notifications, one per line, until `out` holds `room` bytes. Returns `true` if none are left.
+    /// Writes change notifications, one on each line, until `out` holds `room` bytes. Returns `true` if no
+    /// notifications are left.
     pub(crate) fn drain(&self, out: &mut Vec<u8>, room: usize) -> bool {
         let legacy = self.legacy.as_ref().filter(|legacy| legacy.ready);
         legacy.is_none_or(|legacy| {
@@ -124,8 +146,8 @@ impl ChannelMemory {
         self.listens.len() < before
     }
 
-    /// Ends all listen requests by writing their results, one per line, and closes the server's own requests, since the
-    /// client will not answer them.
+    /// Ends all listen requests by writing their results, one on each line, and closes the server's own requests,
+    /// because the client will not answer them.
     pub(crate) fn end_requests(&mut self, out: &mut Vec<u8>) {
         if let Some(legacy) = &self.legacy {
             legacy.client.pending.close();

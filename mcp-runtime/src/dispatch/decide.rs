@@ -1,4 +1,4 @@
-//! Routes a message by the first rows of the decision table, which determine the message's era.
+//! Routes a message according to the first rows of the decision table, which determine the message's era.
 //!
 //! The body determines the era: a claim in `params._meta` makes a request modern and takes precedence over the method
 //! name. Source: `docs/requirements.md`, section 3.2.
@@ -17,7 +17,7 @@ use crate::dispatch::request::{Request, RequestSender};
 use crate::dispatch::{Dispatcher, legacy, modern};
 use crate::jsonrpc::{ErrorObject, Id, Member, Message, MetaMember, Params, RequestId};
 use crate::protocol::encode::{self, TextGap};
-use crate::protocol::negotiation::{Claim, ModernMeta, claim};
+use crate::protocol::negotiation::{ModernMeta, VersionClaim, claim};
 use crate::protocol::{ClientNotification, Era, Method, ProtocolVersion, errors};
 #[cfg(feature = "http")]
 use crate::telemetry::CalledItem;
@@ -26,10 +26,10 @@ use crate::telemetry::{RefusalKind, RequestAttributes, RequestTimer, record_refu
 /// The action to take for a message.
 #[allow(
     clippy::large_enum_variant,
-    reason = "lives on the stack of the reader of a message; a box would cost each call an allocation"
+    reason = "lives on the stack of the code that reads a message; boxing would cost an allocation per call"
 )]
 pub(crate) enum Decision<'m> {
-    /// Do nothing.
+    /// No action is needed.
     Silent,
     /// Send this response.
     Answered(Reply),
@@ -39,19 +39,19 @@ pub(crate) enum Decision<'m> {
     Cancel(RequestId),
 }
 
-/// The response to a request that runs no user code.
+/// The response to a request that does not run user code.
 pub(crate) enum Reply {
-    /// The whole response has been written.
+    /// The entire response has been written.
     Written,
     /// The response has been written except for this page of a list. All requests for the page share its bytes.
     Around(TextGap, Bytes),
     /// The request with this id is rejected because the caller lacks required scopes; see [`errors::scopes_needed`].
-    /// HTTP has a dedicated status code for this case, so nothing has been written yet.
+    /// HTTP has a dedicated status code for this case, so no response has been written yet.
     Forbidden(RequestId, Box<ErrorObject>),
 }
 
 impl Reply {
-    /// Writes whatever is still missing from the response in `out`.
+    /// Writes the missing part of the response to `out`, if any.
     pub(crate) fn complete(&mut self, out: &mut Vec<u8>) {
         match std::mem::replace(self, Self::Written) {
             Self::Written => {}
@@ -69,7 +69,7 @@ impl Reply {
 pub(crate) enum RequestOutcome<'m> {
     /// The response has been written.
     Written,
-    /// The request stays open. Its first message has been written; the rest will follow later.
+    /// The request remains open. Its first message has been written; others will follow later.
     Listening(ListenRequest),
     /// The response has been written except for this page of a list. All requests for the page share its bytes.
     Around(TextGap, Bytes),
@@ -125,7 +125,7 @@ impl Dispatcher {
 
     /// Decides how to handle a request that has no channel and whose claim has already been read. Errors are returned
     /// rather than written because the caller chooses their status code. `wake` creates the function that is called
-    /// when a request that stays open has data to send.
+    /// when a request that remains open has data to send.
     #[cfg(feature = "http")]
     pub(crate) fn decide_stateless<'m>(
         self: &Arc<Self>,
@@ -170,7 +170,7 @@ impl Dispatcher {
         });
     }
 
-    /// Records telemetry for a handshake that a transport performed, including the protocol version or the error.
+    /// Records telemetry for a handshake performed by a transport, including the protocol version or the error.
     #[cfg(feature = "http")]
     pub(crate) fn note_handshake(
         &self,
@@ -223,8 +223,8 @@ impl Dispatcher {
             return Err(errors::invalid_member("params", "an object"));
         }
         match claim(params, Some(&mut channel.known)) {
-            Claim::Malformed(error) | Claim::Unsupported(error) => return Err(error),
-            Claim::Valid(modern) => {
+            VersionClaim::Malformed(error) | VersionClaim::Unsupported(error) => return Err(error),
+            VersionClaim::Valid(modern) => {
                 let listens = ListenScope {
                     open: &channel.listens,
                     wake: &|| Arc::clone(&channel.wake),
@@ -232,7 +232,7 @@ impl Dispatcher {
                 let scope = (&channel.origin, listens);
                 return self.answer_claimed((name, id, params), modern, scope, out);
             }
-            Claim::None => {}
+            VersionClaim::None => {}
         }
         let method = match Method::named(name) {
             Some(Method::Initialize) => {
@@ -267,6 +267,14 @@ impl Dispatcher {
             None => self.answer_extension(name, request, &channel.origin),
         }
     }
+}
+
+/// Returns the request that a notification cancels, if it cancels one.
+#[cfg(feature = "http")]
+pub(crate) fn cancelled_request(message: &Message<'_>) -> Option<RequestId> {
+    let method = ClientNotification::named(message.method.as_deref()?)?;
+    let id = || RequestId::parse(message.params.get(Member::RequestId)?);
+    (method == ClientNotification::Cancelled).then(id)?
 }
 
 fn notification<'m>(

@@ -1,4 +1,4 @@
-//! One run of a call that is separate from its request, and the handler's context in that run.
+//! A single run of a call that is separate from its request, and the handler's context in that run.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 use tokio::time::Sleep;
 
 use crate::context::{
-    CallHandle, Context, NotificationSender, Progress, QuestionTransport, RequestContext,
+    CallEnding, CallHandle, Context, NotificationSender, Progress, QuestionTransport,
+    RequestContext,
 };
 use crate::dispatch::ask::ClientQuestions;
 use crate::dispatch::blocking::CallPermitWaits;
@@ -20,17 +21,18 @@ use crate::panics;
 use crate::telemetry::RequestRecording;
 use crate::types::LoggingLevel;
 
-/// The state behind a handler's context in one run.
+/// The state behind a handler's context in a single run.
 pub(super) struct DetachedContext {
     pub(super) request: RequestContext,
     pub(super) asks: ClientQuestions,
+    pub(super) ending: CallEnding,
     pub(super) on_progress: Box<dyn Fn(&Progress) + Send + Sync>,
-    /// The request that is waiting for the run. It receives the messages that the handler sends.
+    /// The request that is waiting for the run, which receives the messages that the handler sends.
     pub(super) waiting: Option<WaitingRequest>,
 }
 
 impl DetachedContext {
-    /// Returns the context of the request that is waiting for the run, if there is one.
+    /// Returns the context of the request that is waiting for the run, if any.
     fn waiting(&self) -> Option<Context> {
         self.waiting.as_ref()?.context()
     }
@@ -47,6 +49,10 @@ impl CallHandle for DetachedContext {
 
     fn asking(&self) -> &dyn QuestionTransport {
         &self.asks
+    }
+
+    fn ending(&self) -> &CallEnding {
+        &self.ending
     }
 }
 
@@ -82,7 +88,7 @@ impl NotificationSender for DetachedContext {
     }
 }
 
-/// One run of a call. Dropping it cancels the run.
+/// A single run of a call. Dropping it cancels the run.
 pub(super) struct DetachedRun {
     pub(super) future: Option<Running>,
     pub(super) context: Arc<DetachedContext>,
@@ -120,13 +126,16 @@ impl DetachedRun {
             Err(panic) => return Poll::Ready(CallOutcome::Panicked(panic)),
             Ok(Poll::Pending) => {}
         }
-        if let Some(end) = self.context.asks.end_round() {
+        if !self.context.ending.is_committing()
+            && let Some(end) = self.context.asks.end_round()
+        {
+            self.context.ending.set_asked();
             return Poll::Ready(CallOutcome::Input(end));
         }
         let Some(limit) = self.limit else {
             return Poll::Pending;
         };
-        // As in the foreground, the time spent waiting for a permit does not count.
+        // As in the foreground, the time spent waiting for a permit is not counted.
         if self.waits.is_waiting() {
             self.deadline = None;
             return Poll::Pending;
@@ -160,7 +169,7 @@ impl Drop for DetachedRun {
         }
         self.context.request.cancel();
         if let Err(panic) = self.drop_future() {
-            tracing::error!(panic, "a cancelled handler panicked while it was dropped");
+            tracing::error!(panic, "a cancelled handler panicked while being dropped");
         }
         self.context.asks.close();
     }

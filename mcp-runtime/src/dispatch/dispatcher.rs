@@ -3,11 +3,13 @@
 use std::sync::{Arc, Weak};
 
 use crate::context::{
-    Caller, Control, EnvironmentHeaders, OnceStore, RequestSource, ServerHandle, States,
+    Caller, EnvironmentHeaders, OnceStore, RequestSource, ServerControl, ServerHandle, States,
 };
 use crate::dispatch::admission::Admission;
+use crate::dispatch::idempotency::IdempotentCalls;
 use crate::dispatch::job_tools::JobTools;
-use crate::dispatch::notifications::Notifications;
+use crate::dispatch::kept_results::KeptResults;
+use crate::dispatch::notifications::NotificationListeners;
 #[cfg(feature = "http")]
 use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::rates::RateLimits;
@@ -54,7 +56,7 @@ pub(crate) struct Settings {
     pub(crate) instructions: Option<String>,
     pub(crate) limits: Limits,
     pub(crate) states: Arc<States>,
-    /// Environment variables that stand in for headers, if there are any.
+    /// Environment variables that stand in for headers, if any.
     pub(crate) environment_headers: Option<Arc<EnvironmentHeaders>>,
     pub(crate) seal: Seal,
     /// Store for `once` results, in addition to the call's own journal.
@@ -76,8 +78,12 @@ pub(crate) struct Settings {
     pub(crate) rate: Option<Rate>,
     /// The middleware that wraps handlers.
     pub(crate) around: Next,
-    /// The same middleware wrapped in the task middleware, for the calls to which task middleware applies.
+    /// The same middleware wrapped in the step that keeps large results, for tools with the `spill` option.
+    pub(crate) around_spilling: Next,
+    /// The same middleware wrapped in the task middleware, for calls to which the task middleware applies.
     pub(crate) around_tasks: Option<Next>,
+    /// The middleware for calls that have an idempotency key.
+    pub(crate) idempotent_calls: IdempotentCalls,
     /// Sanitizer for all text that a model reads.
     pub(crate) sanitizer: Option<Sanitizer>,
     pub(crate) admission: Admission,
@@ -88,8 +94,22 @@ pub(crate) struct Settings {
     pub(crate) tags_in_instructions: bool,
     /// The tools that search for tools, if the server has them.
     pub(crate) search: Option<SearchTools>,
-    /// The tools that let clients without support for tasks use them, if any tool can run as a task.
+    /// The tools that clients without task support use to manage tasks, if any tool can run as a task.
     pub(crate) job_tools: Option<JobTools>,
+    /// The results that are kept, if any tool has the `spill` option.
+    pub(crate) results: Option<KeptResults>,
+}
+
+impl Settings {
+    /// Returns the middleware that wraps plain calls of a handler, which may have the `spill` option.
+    #[inline]
+    pub(super) fn around_calls(&self, spills: bool) -> &Next {
+        if spills {
+            &self.around_spilling
+        } else {
+            &self.around
+        }
+    }
 }
 
 /// Cache hints for results other than resource contents.
@@ -116,8 +136,8 @@ impl Dispatcher {
             shared,
         });
         // It cannot have been set yet: starting consumes the server, so this runs only once.
-        let calls: Weak<Self> = Arc::downgrade(&dispatcher);
-        let _ = dispatcher.shared.calls.set(calls);
+        let weak: Weak<Self> = Arc::downgrade(&dispatcher);
+        let _ = dispatcher.shared.dispatcher.set(weak);
         dispatcher
     }
 
@@ -142,7 +162,7 @@ impl Dispatcher {
 
     /// Drops the server's background work.
     pub(crate) fn abandon_work(&self) {
-        self.shared.work.abandon();
+        self.shared.work.drop_all();
     }
 
     /// Returns the caller with all scopes that its granted scopes imply.
@@ -151,7 +171,7 @@ impl Dispatcher {
         self.settings.admission.admit(caller)
     }
 
-    /// Returns the origin of a request that belongs to no session or connection.
+    /// Returns the origin of a request that does not belong to a session or connection.
     #[cfg(feature = "http")]
     pub(crate) fn stateless_origin(
         &self,
@@ -162,7 +182,7 @@ impl Dispatcher {
         RequestOrigin::stateless(caller, requested)
     }
 
-    /// Returns the tool with this name if a request of this origin may use it. Used to compare headers with the
+    /// Returns the tool with this name if a request with this origin may use it. Used to compare headers with
     /// arguments.
     #[cfg(feature = "http")]
     pub(crate) fn usable_tool(&self, name: &str, origin: &RequestOrigin) -> Option<Arc<Callable>> {
@@ -172,8 +192,8 @@ impl Dispatcher {
         view.usable_tool(name).cloned()
     }
 
-    /// Returns the source of the data that a request's message does not contain. The environment stands in for headers
-    /// only if the caller is the user who started this process.
+    /// Returns the source of request data that the message does not contain. The environment stands in for headers only
+    /// if the caller is the user who started this process.
     pub(super) fn request_source(
         &self,
         request: &Request<'_>,
@@ -187,10 +207,12 @@ impl Dispatcher {
         }
     }
 
-    /// Returns the source of this data for a message that was received without one.
+    /// Returns the source of this data for a message that was received without a source.
     pub(super) fn message_source(&self, caller: &Caller) -> RequestSource {
         match &self.settings.environment_headers {
-            Some(headers) if caller.is_trusted() => RequestSource::Environment(Arc::clone(headers)),
+            Some(headers) if headers.are_for(caller) => {
+                RequestSource::Environment(Arc::clone(headers))
+            }
             _ => RequestSource::Message,
         }
     }
@@ -208,16 +230,16 @@ impl Dispatcher {
         &self.settings.identity
     }
 
-    pub(super) fn notifications(&self) -> &Notifications {
+    pub(super) fn notifications(&self) -> &NotificationListeners {
         &self.shared.notifications
     }
 
     pub(super) fn handle(&self) -> ServerHandle {
-        ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
+        ServerHandle(Arc::clone(&self.shared) as Arc<dyn ServerControl>)
     }
 
-    /// Returns the tools that this caller may use, listed or not, as comma-separated JSON objects. The tools for
-    /// searching are included if clients receive them.
+    /// Returns the tools that this caller may use, whether or not they are listed, as comma-separated JSON objects. The
+    /// search tools are included if clients receive them.
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn all_tools(&self, caller: &Caller, version: ProtocolVersion) -> String {
         let caller = self.settings.admission.admit(caller.clone());
@@ -264,6 +286,11 @@ impl Dispatcher {
         name.filter(|_| !self.settings.admission.trusts_anonymous)
     }
 
+    /// Returns `true` if resources are declared. Results that are kept are resources.
+    pub(super) fn has_resources(&self, snapshot: &Snapshot) -> bool {
+        snapshot.has_resources() || self.settings.results.is_some()
+    }
+
     /// Returns the server's capabilities, as determined by its current definitions.
     pub(super) fn capabilities(&self, snapshot: &Snapshot) -> ServerCapabilities {
         let mut list = ListChangedCapability::default();
@@ -274,7 +301,7 @@ impl Dispatcher {
         let mut offered = ServerCapabilities::default();
         offered.tools = snapshot.has_tools().then_some(list);
         offered.prompts = snapshot.has_prompts().then_some(list);
-        offered.resources = snapshot.has_resources().then_some(resources);
+        offered.resources = self.has_resources(snapshot).then_some(resources);
         offered.completions = snapshot.has_completers().then(Default::default);
         offered.logging = self.settings.logging.then(Default::default);
         offered

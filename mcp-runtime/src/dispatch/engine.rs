@@ -1,9 +1,9 @@
 //! Runs calls for all transports.
 //!
-//! A transport runs a call by entering it in the [`CallTable`](crate::dispatch::CallTable) of its owner and calling
-//! [`PreparedCall::run`]. Most calls finish there, during their first poll, and never need a task. The others continue
-//! wherever the owner polls them. In both cases, the response always ends up in the owner's buffer: the call itself
-//! reports a panic in its handler, and any other panic becomes an internal error.
+//! A transport runs a call by adding it to its owner's [`CallTable`](crate::dispatch::CallTable) and calling
+//! [`PreparedCall::run`]. Most calls finish there, during their first poll, and never need a task. All other calls
+//! continue wherever the owner polls them. In both cases, the response is always written to the owner's buffer: the
+//! call itself reports a panic in its handler, and any other panic becomes an internal error.
 
 use std::future::{Future as _, poll_fn};
 use std::pin::pin;
@@ -23,7 +23,7 @@ impl PreparedCall<'_> {
     ///
     /// A call that is still running must be polled again immediately, because its first poll has no waker.
     ///
-    /// `sink` creates the stream for messages sent before the response. It is called only if the call may send such
+    /// `sink`, which is called only if the call may send messages before the response, creates the stream for such
     /// messages.
     pub(crate) fn run(
         self,
@@ -37,8 +37,8 @@ impl PreparedCall<'_> {
                 CallProgress::Running(running) => running,
                 answered @ CallProgress::Answered(_) => return answered,
             };
-            // The poll is unconstrained because the call would otherwise be pending for no reason if the task of a
-            // connection had exhausted its budget.
+            // The poll is unconstrained because otherwise, the call would be pending for no reason if a connection's
+            // task had exhausted its budget.
             let first_poll = pin!(tokio::task::unconstrained(poll_fn(|cx| {
                 running.first_poll(cx, out)
             })));
@@ -66,7 +66,7 @@ impl RunningCall {
     }
 }
 
-/// Replaces everything after `start` with an error.
+/// Replaces the bytes after `start` with an error.
 fn internal_error(id: &RequestId, out: &mut Vec<u8>, start: usize) -> WrittenResponse {
     let error = ErrorObject::internal("internal error");
     out.truncate(start);

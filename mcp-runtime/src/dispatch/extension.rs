@@ -28,8 +28,8 @@ use crate::telemetry::CalledItem;
 impl Dispatcher {
     /// Answers a request for a method that is not part of the core protocol in this version.
     ///
-    /// A method that the caller cannot see is answered like one that does not exist. A client that does not declare the
-    /// extension is refused before anything but the request's method has been read.
+    /// A method that the caller cannot see is answered like a method that does not exist. A client that does not
+    /// declare the extension is refused before any part of the request other than its method is read.
     pub(super) fn answer_extension<'m>(
         self: &Arc<Self>,
         name: &str,
@@ -62,7 +62,8 @@ impl Dispatcher {
         }))
     }
 
-    /// Returns the extensions in this protocol version by identifier, each with its settings and its methods' names.
+    /// Returns the extensions in this protocol version, keyed by identifier, each with its settings and the names of
+    /// its methods.
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn described_extensions(&self, version: ProtocolVersion) -> crate::types::Meta {
         self.settings.extensions.described(version)
@@ -102,10 +103,10 @@ impl Dispatcher {
         })
     }
 
-    /// Returns the part of a request's body that the header `Mcp-Name` mirrors.
+    /// Returns the part of a request's body that the `Mcp-Name` header mirrors.
     ///
-    /// The header is not compared for a method that this caller cannot see or this client cannot use, so that the request
-    /// is answered as it would be without the header.
+    /// The header is not compared for a method that this caller cannot see or this client cannot use, so the request is
+    /// answered as it would be without the header.
     #[cfg(feature = "http")]
     pub(crate) fn mirrored_name<'m>(
         &self,
@@ -140,19 +141,24 @@ impl Dispatcher {
                 }
             });
         }
-        value.and_then(|json| unquote(json).ok()).into()
+        match value.and_then(|json| unquote(json).ok()) {
+            Some(name) if !method.requires_name_header => MirroredName::Optional(name),
+            name => name.into(),
+        }
     }
 }
 
-/// The part of a request's body that the header `Mcp-Name` mirrors.
+/// The part of a request's body that the `Mcp-Name` header mirrors.
 #[cfg(feature = "http")]
 #[derive(Debug)]
 pub(crate) enum MirroredName<'m> {
     /// The header is not used for this method.
     Nothing,
-    /// The body lacks the member, or it is not a string. This is reported later.
+    /// The member is missing from the body or is not a string. This is reported later.
     Missing,
     Name(Cow<'m, str>),
+    /// The name; the header may be missing.
+    Optional(Cow<'m, str>),
 }
 
 #[cfg(feature = "http")]

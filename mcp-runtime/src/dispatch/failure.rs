@@ -64,7 +64,7 @@ impl CallFinisher {
         self.write_message(text, out)
     }
 
-    /// Writes a message for the model: as the result of a tool, or as an error in all other cases.
+    /// Writes a message for the model, as a tool result if possible and as an error in all other cases.
     fn write_message(&self, text: String, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         match self.target.tool() {
             Some(_) => self.write_tool_error(text, out),
@@ -72,8 +72,8 @@ impl CallFinisher {
         }
     }
 
-    /// Reports invalid arguments. For a tool, they are normally reported in a result so that the model can correct
-    /// them. In all other cases, they are reported as an error.
+    /// Reports invalid arguments. For a tool, invalid arguments are normally reported in a result so that the model can
+    /// correct them. In all other cases, they are reported as an error.
     pub(super) fn write_faults(
         &self,
         faults: &[Fault],
@@ -133,8 +133,8 @@ impl CallFinisher {
         }
     }
 
-    /// Replaces the response of `size` bytes that begins at `start` if it is too large. Returns the call's new outcome,
-    /// or `None` if the outcome is unchanged because the response is an error or within the limit.
+    /// If the response of `size` bytes that begins at `start` is too large, replaces it. Returns the call's new
+    /// outcome, or `None` if the outcome is unchanged because the response is an error or within the limit.
     #[cold]
     pub(super) fn replace_if_too_large(
         &self,
@@ -167,7 +167,7 @@ impl CallFinisher {
         }
         // The message omits the size, because the size depends on which members the protocol version adds to the
         // result.
-        let text = format!("the result is larger than {limit} bytes, so ask for less");
+        let text = format!("the result is larger than {limit} bytes; ask for less");
         Some(if self.target.tool().is_some() {
             encode::handler_error(out, self.response_context(), text);
             RecordedOutcome::ToolError
@@ -182,7 +182,7 @@ fn internal_error(reference: &str) -> ErrorObject {
     ErrorObject::internal("internal error").with_data(serde_json::json!({ "reference": reference }))
 }
 
-/// Creates a random reference that identifies one failure in the log.
+/// Creates a random reference that identifies a failure in the log.
 fn random_reference() -> String {
     let mut bytes = [0; 8];
     match random::fill(&mut bytes) {

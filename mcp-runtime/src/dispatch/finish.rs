@@ -27,7 +27,7 @@ use crate::registry::{ItemDetails, OutputChecker};
 use crate::telemetry::{RecordedOutcome, RequestRecording};
 use crate::types::{CallToolResult, Tool};
 
-/// Everything needed to write the response once a call has finished.
+/// The data needed to write the response once a call has finished.
 pub(super) struct CallFinisher {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) id: RequestId,
@@ -35,7 +35,7 @@ pub(super) struct CallFinisher {
     pub(super) target: CallTarget,
     pub(super) recording: RequestRecording,
     pub(super) caller: Caller,
-    /// The HTTP request, whose response can carry a challenge.
+    /// The HTTP request, whose response can contain a challenge.
     #[cfg(feature = "http")]
     pub(super) http_request: Option<Arc<HttpParts>>,
     /// Maximum size of the response in bytes.
@@ -56,15 +56,15 @@ pub(super) enum CallOutcome {
 pub(crate) struct WrittenResponse {
     /// The error that the response reports, so that a transport can also report it in other ways.
     pub(crate) error: Option<Box<ErrorObject>>,
-    /// The text that is missing from the response. All requests with this answer share its bytes.
+    /// The text that is missing from the response. All requests with this answer share the text's bytes.
     pub(crate) shared: SharedText,
 }
 
-/// Text that is left out of a response to avoid copying it, and its position in the response buffer.
+/// Text that is omitted from a response to avoid copying it, and its position in the response buffer.
 pub(crate) type SharedText = Option<Box<(TextGap, Bytes)>>;
 
 impl WrittenResponse {
-    /// Writes the text that is missing from the response in `out`.
+    /// Adds the missing text to the response in `out`.
     pub(crate) fn complete(&mut self, out: &mut Vec<u8>) {
         if let Some(shared) = self.shared.take() {
             let (gap, text) = *shared;
@@ -194,7 +194,7 @@ impl CallFinisher {
         match outputs.output_problem(tool, result, was_touched) {
             None => Ok(()),
             Some(problem) => {
-                let what = "a result does not match the output schema of its tool";
+                let what = "a result does not match its tool's output schema";
                 Err(self.log_internal_error(what, &problem))
             }
         }
@@ -220,13 +220,13 @@ impl CallFinisher {
         Ok(())
     }
 
-    /// Writes the outcome, which must not be used again.
+    /// Writes the outcome, which must not be used afterwards.
     fn write(
         &self,
         outcome: &mut CallOutcome,
         out: &mut Vec<u8>,
     ) -> Result<SharedText, ErrorObject> {
-        // Nearly all responses take this path. The result is written in place because moving it is expensive.
+        // Nearly all responses take this path. The result is written in place because moving a result is expensive.
         if let CallOutcome::Output(Ok(CallOutput::Tool(result))) = outcome
             && let Some(tool) = self.target.tool()
         {
@@ -254,13 +254,11 @@ impl CallFinisher {
         written.map(|()| None)
     }
 
-    /// Writes the open questions, along with the sealed journal of the call.
+    /// Writes the open questions, along with the call's sealed journal.
     fn write_input_required(&self, end: &RoundEnd, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         let limits = self.dispatcher.limits();
-        if end.journal.round > limits.elicitation.max_rounds {
-            let max = limits.elicitation.max_rounds;
-            let text = format!("asked the client {max} times in a row without finishing");
-            return self.write_failure(HandlerError::exposed(text), out);
+        if let Err(error) = end.check_rounds(limits.elicitation.max_rounds) {
+            return self.write_failure(error, out);
         }
         let binding = self.binding(&end.arguments).digest();
         let seal = &self.dispatcher.settings.seal;
@@ -274,7 +272,7 @@ impl CallFinisher {
         );
         if size > max {
             let text = format!(
-                "the state of this call between two rounds takes {size} characters; the maximum is {max}"
+                "the state that this call keeps between two rounds is {size} characters long, but the maximum is {max}"
             );
             return self.write_failure(HandlerError::exposed(text), out);
         }
@@ -353,7 +351,7 @@ impl CallFinisher {
             _ => {
                 return Err(self.log_internal_error(
                     "a call failed",
-                    &"the result is of another kind or type",
+                    &"the result has the wrong kind or type",
                 ));
             }
         }

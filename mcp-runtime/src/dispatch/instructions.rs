@@ -9,7 +9,7 @@ use crate::protocol::encode::CacheHint;
 use crate::registry::ToolGroup;
 use crate::types::CacheScope;
 
-/// Maximum number of tools named for one tag. Models find the others in the list.
+/// Maximum number of tools to name for each tag. Models find the other tools in the list.
 const MAX_NAMES: usize = 40;
 
 impl Dispatcher {
@@ -22,7 +22,7 @@ impl Dispatcher {
         cache
     }
 
-    /// Returns the instructions for a request of this origin.
+    /// Returns the instructions for a request with this origin.
     pub(super) fn instructions(&self, origin: &RequestOrigin) -> Option<Cow<'_, str>> {
         let written = self.settings.instructions.as_deref();
         if !self.settings.tags_in_instructions {

@@ -1,11 +1,9 @@
-//! The tools that let clients without support for tasks use them.
+//! The tools that clients without task support use to manage tasks.
 //!
-//! They exist for a request if it may use a tool with the option `task` and its client has not declared the extension
-//! for tasks.
+//! The tools exist for a request if it may use a tool with the `task` option and its client has not declared the
+//! extension for tasks.
 
 use std::sync::{Arc, OnceLock};
-
-use bytes::Bytes;
 
 use crate::error::{Error, ErrorKind};
 use crate::extension::tasks;
@@ -49,24 +47,8 @@ impl JobTools {
         self.tools.iter().find(|tool| *tool.name == *name)
     }
 
-    /// Returns the members of a tool list's first page, with the two tools appended to the list.
-    pub(super) fn after(&self, page: &[u8], version: ProtocolVersion) -> Bytes {
-        // Cursors contain no brackets, so the last one closes the list.
-        let end = page
-            .iter()
-            .rposition(|byte| *byte == b']')
-            .unwrap_or_default();
-        let (tools, rest) = page.split_at(end);
-        let mut members = tools.to_vec();
-        if !tools.ends_with(b"[") {
-            members.push(b',');
-        }
-        members.extend_from_slice(self.rendered(version).as_bytes());
-        members.extend_from_slice(rest);
-        members.into()
-    }
-
-    fn rendered(&self, version: ProtocolVersion) -> &str {
+    /// Returns the entries of both tools in lists, separated by a comma.
+    pub(super) fn rendered(&self, version: ProtocolVersion) -> &str {
         let Some(rendered) = self.rendered.get(version as usize) else {
             return "";
         };

@@ -23,16 +23,16 @@ pub(super) struct Journal {
     pub(super) round: u16,
     #[serde(rename = "a", default, skip_serializing_if = "BTreeMap::is_empty")]
     answers: BTreeMap<String, RecordedAnswer>,
-    /// Number of invalid answers, by key.
+    /// Number of invalid answers to each question, by the question's key.
     #[serde(rename = "n", default, skip_serializing_if = "BTreeMap::is_empty")]
     rejected: BTreeMap<String, u32>,
-    /// Errors with which the client answered, by key.
+    /// Errors with which the client answered, by the question's key.
     #[serde(rename = "f", default, skip_serializing_if = "BTreeMap::is_empty")]
     failures: BTreeMap<String, (i64, String)>,
     #[serde(rename = "d", default, skip_serializing_if = "BTreeMap::is_empty")]
     done: BTreeMap<String, Box<RawValue>>,
-    /// The questions that were open when the last round ended, each with its digest if the key does not contain the
-    /// digest.
+    /// The questions that were open when the last round ended. If a question's key does not contain its digest, the
+    /// digest is stored as well.
     #[serde(rename = "o", default, skip_serializing_if = "BTreeMap::is_empty")]
     open: BTreeMap<String, Option<String>>,
 }
@@ -41,7 +41,7 @@ pub(super) struct Journal {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct RecordedAnswer(Option<String>, Box<RawValue>);
 
-/// The answers in a request, by key. Each can be any JSON value.
+/// The answers in a request, by the key of their question. Each answer can be any JSON value.
 pub(super) type InputResponses = BTreeMap<String, Box<RawValue>>;
 
 impl Journal {
@@ -76,8 +76,8 @@ impl Journal {
         self.call.map(CallId)
     }
 
-    /// Moves all answers to the last round's questions into the journal, whether or not they are still needed. Leaves
-    /// other answers in `responses`.
+    /// Moves all answers to the last round's questions into the journal, whether or not they are still needed. Other
+    /// answers are left in `responses`.
     pub(super) fn add_answers(&mut self, responses: &mut InputResponses) {
         for (key, digest) in std::mem::take(&mut self.open) {
             if let Some(response) = responses.remove(&key) {
@@ -141,12 +141,12 @@ impl Journal {
         }
     }
 
-    /// Returns the names of all `once` calls with a result.
+    /// Returns the names of all `once` calls that have a result.
     pub(super) fn once_names(&self) -> BTreeSet<String> {
         self.done.keys().cloned().collect()
     }
 
-    /// Drops the results of all `once` calls except these, because a store keeps the others.
+    /// Drops the results of all other `once` calls, because a store keeps them.
     pub(super) fn keep_once_results(&mut self, names: &BTreeSet<String>) {
         self.done.retain(|name, _| names.contains(name));
     }

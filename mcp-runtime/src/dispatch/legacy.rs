@@ -97,7 +97,7 @@ pub(super) fn answer_ping(
     );
 }
 
-/// Answers a request from a client that completed the handshake.
+/// Answers a request from a client that has completed the handshake.
 pub(super) fn answer<'m>(
     dispatcher: &Arc<Dispatcher>,
     method: Method,

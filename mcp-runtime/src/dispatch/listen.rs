@@ -1,4 +1,5 @@
-//! An open `subscriptions/listen` request. It belongs to a channel or to the response that carries its notifications.
+//! An open `subscriptions/listen` request, which belongs to a channel or to the response that carries its
+//! notifications.
 
 use std::sync::Arc;
 
@@ -14,11 +15,11 @@ pub(crate) struct ListenRequest {
     pub(super) id: RequestId,
     pub(super) version: ProtocolVersion,
     pub(super) mailbox: Arc<Mailbox>,
-    /// Counts the subscription in telemetry while it exists.
+    /// Includes the subscription in telemetry while it exists.
     pub(super) _open: GaugeGuard,
 }
 
-/// The listen requests that are already open, and the function that creates the waker for a new one.
+/// The listen requests that are already open, and the function that creates the waker for a new request.
 #[derive(Clone, Copy)]
 pub(super) struct ListenScope<'c> {
     pub(super) open: &'c [ListenRequest],
@@ -26,13 +27,13 @@ pub(super) struct ListenScope<'c> {
 }
 
 impl ListenRequest {
-    /// Writes the changes that this caller may see, one per line, until `out` holds `room` bytes. Returns `true` if
-    /// none are left.
+    /// Writes the changes that this caller may see, one on each line, until `out` holds `room` bytes. Returns `true` if
+    /// no changes are left.
     pub(crate) fn drain(&self, out: &mut Vec<u8>, room: usize, caller: &Caller) -> bool {
         self.mailbox.drain(out, room, Some(&self.id), caller)
     }
 
-    /// Writes the result that ends the request, as one line.
+    /// Writes the result that ends the request as a single line.
     pub(crate) fn complete(&self, out: &mut Vec<u8>, identity: &Identity) {
         let reply = ResponseContext {
             id: &self.id,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::types::ReadResourceResult;
 
-/// Fills in the URI and media type of contents that lack them. The definition's media type takes precedence over the
+/// Fills in the URI and media type of contents without them. The definition's media type takes precedence over the
 /// result's.
 pub(super) fn with_location(
     mut result: ReadResourceResult,

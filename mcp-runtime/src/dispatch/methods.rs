@@ -16,6 +16,7 @@ use crate::dispatch::prepared::PreparedCall;
 use crate::dispatch::request::Request;
 use crate::dispatch::target::{CallTarget, CompletionTarget, ListTarget, ReadTarget};
 use crate::handler::definition::ClientFeature;
+use crate::handler::spill::READ_RESULT;
 use crate::handler::tool_search::ToolSearch;
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::protocol::encode::{self, CacheHint, ResponseContext};
@@ -56,7 +57,7 @@ impl Dispatcher {
                     (Method::ToolsCall, _) => {
                         let tool = view
                             .tool(&name)
-                            .or_else(|unknown| self.job_tool(&name, &request, view).ok_or(unknown));
+                            .or_else(|unknown| self.own_tool(&name, &request, view).ok_or(unknown));
                         (Arc::clone(tool?), request.arguments()?.into())
                     }
                     _ => {
@@ -71,7 +72,12 @@ impl Dispatcher {
             }
             Method::ResourcesRead => {
                 let uri = request.string(Member::Uri, self.limits().message.max_uri_bytes)?;
-                let (callable, arguments) = view.resource_at(&uri, request.version)?;
+                let results = self.settings.results.as_ref();
+                let kept = results.and_then(|results| results.resource_at(&uri));
+                let (callable, arguments) = match kept {
+                    Some((whole, arguments)) => (whole, arguments.into()),
+                    None => view.resource_at(&uri, request.version)?,
+                };
                 let read = ReadTarget {
                     callable: Arc::clone(callable),
                     uri: uri.into(),
@@ -111,13 +117,13 @@ impl Dispatcher {
         }))
     }
 
-    /// Returns `true` if the server declares the capability that a method belongs to.
+    /// Returns `true` if the server declares the capability to which a method belongs.
     pub(super) fn offers(&self, method: Method, snapshot: &Snapshot) -> bool {
         match method.capability() {
             Some(MethodCapability::Tools) => snapshot.has_tools(),
             Some(MethodCapability::Prompts) => snapshot.has_prompts(),
             Some(MethodCapability::Resources | MethodCapability::Subscribe) => {
-                snapshot.has_resources()
+                self.has_resources(snapshot)
             }
             Some(MethodCapability::Completions) => snapshot.has_completers(),
             Some(MethodCapability::Logging) => self.settings.logging,
@@ -151,7 +157,7 @@ impl Dispatcher {
         {
             // The list has only one page, so any cursor belongs to another list.
             return match cursor {
-                None => Ok(ListPage::Ready(self.with_job_tools(page, request, view))),
+                None => Ok(ListPage::Ready(self.with_own_tools(page, request, view))),
                 Some(_) => Err(errors::invalid_cursor()),
             };
         }
@@ -165,35 +171,39 @@ impl Dispatcher {
         let page = page.map_err(|_| errors::invalid_cursor())?;
         Ok(match page {
             ListPage::Ready(page) if list == Capability::Tools && cursor.is_none() => {
-                ListPage::Ready(self.with_job_tools(page, request, view))
+                ListPage::Ready(self.with_own_tools(page, request, view))
             }
             page => page,
         })
     }
 
-    /// Returns the job tool with this name, if it exists for this request.
-    fn job_tool(
+    /// Returns the server's own tool with this name, if it exists for this request.
+    fn own_tool(
         &self,
         name: &str,
         request: &Request<'_>,
         view: CallerView<'_>,
     ) -> Option<&Arc<Callable>> {
+        if let (READ_RESULT, Some(results)) = (name, &self.settings.results) {
+            return view.has_spilling_tool().then_some(&results.read);
+        }
         let tool = self.settings.job_tools.as_ref()?.find(name)?;
         let capabilities = request.sender.capabilities();
         JobTools::are_for(view, request.version, &capabilities).then_some(tool)
     }
 
-    /// Adds the job tools to the members of a list's first page, if they exist for this request.
-    fn with_job_tools(&self, page: Bytes, request: &Request<'_>, view: CallerView<'_>) -> Bytes {
-        let Some(jobs) = &self.settings.job_tools else {
-            return page;
-        };
-        let capabilities = request.sender.capabilities();
-        if JobTools::are_for(view, request.version, &capabilities) {
-            jobs.after(&page, request.version)
-        } else {
-            page
-        }
+    /// Adds the server's own tools to the members of a list's first page, if they exist for this request.
+    fn with_own_tools(&self, page: Bytes, request: &Request<'_>, view: CallerView<'_>) -> Bytes {
+        let (results, jobs) = (&self.settings.results, &self.settings.job_tools);
+        let results = results.as_ref().filter(|_| view.has_spilling_tool());
+        let jobs = jobs.as_ref().filter(|_| {
+            let capabilities = request.sender.capabilities();
+            JobTools::are_for(view, request.version, &capabilities)
+        });
+        let results = results.map(|results| results.rendered(request.version));
+        let jobs = jobs.map(|jobs| jobs.rendered(request.version));
+        let own = results.into_iter().chain(jobs);
+        own.fold(page, |page, tools| with_last_items(&page, tools))
     }
 
     fn completion_target<'m>(
@@ -225,6 +235,20 @@ impl Dispatcher {
     }
 }
 
+/// Returns the members of a list's page with more items at the end of the list.
+fn with_last_items(page: &[u8], items: &str) -> Bytes {
+    // Cursors contain no brackets, so the last one closes the list.
+    let end = page.iter().rposition(|byte| *byte == b']');
+    let (list, rest) = page.split_at(end.unwrap_or_default());
+    let mut members = list.to_vec();
+    if !list.ends_with(b"[") {
+        members.push(b',');
+    }
+    members.extend_from_slice(items.as_bytes());
+    members.extend_from_slice(rest);
+    members.into()
+}
+
 /// Returns the capabilities that a tool requires but the client lacks.
 fn missing_capabilities(
     request: &Request<'_>,
@@ -242,7 +266,7 @@ fn missing_capabilities(
 struct MissingCapabilities(serde_json::Value);
 
 impl MissingCapabilities {
-    /// Answers with an error in modern protocol versions and with a message for the model in legacy ones.
+    /// Answers with an error in modern protocol versions and with a message for the model in legacy versions.
     fn answer<'m>(
         self,
         dispatcher: &Dispatcher,
@@ -270,7 +294,7 @@ struct CompletionContext {
     arguments: Option<Box<serde_json::value::RawValue>>,
 }
 
-/// Parses a member that must be a JSON object representing a `T`.
+/// Parses a member, which must be a JSON object that represents a `T`.
 fn parse_member<T: serde::de::DeserializeOwned>(
     request: &Request<'_>,
     member: Member,

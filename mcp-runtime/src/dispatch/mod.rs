@@ -1,6 +1,6 @@
 //! Decides how to handle each message, runs calls, and produces change notifications, all without doing any I/O.
 //!
-//! [`Dispatcher::decide`] never runs user code: it answers a request immediately if it can, and otherwise returns a
+//! [`Dispatcher::decide`] never runs user code: it answers a request immediately if possible, and otherwise returns a
 //! [`PreparedCall`]. The owner of a call, which is a channel, a session or a response, runs it with the functions in
 //! `engine` and keeps it in a [`CallTable`]. User code runs only inside [`PreparedCall::run`] and
 //! [`RunningCall::poll_response`], which append the response to the owner's buffer and catch all panics.
@@ -22,9 +22,11 @@ mod engine;
 mod extension;
 mod failure;
 mod finish;
+mod idempotency;
 mod instructions;
 mod job_tools;
 mod journal;
+mod kept_results;
 mod legacy;
 mod listen;
 mod located;
@@ -45,6 +47,7 @@ mod runs;
 pub(crate) mod seal;
 mod selection;
 mod server_shared;
+mod spilling;
 mod stored_call;
 mod stream;
 mod target;
@@ -56,14 +59,16 @@ pub(crate) use batch::read_batch;
 pub(crate) use call::{CallProgress, RunningCall};
 pub(crate) use call_table::{CallTable, RemovedCall};
 pub(crate) use channel::ChannelMemory;
-#[cfg(feature = "http")]
-pub(crate) use decide::RequestOutcome;
 pub(crate) use decide::{Decision, Reply};
+#[cfg(feature = "http")]
+pub(crate) use decide::{RequestOutcome, cancelled_request};
 pub(crate) use dispatcher::{CacheHints, Dispatcher, Settings};
 #[cfg(feature = "http")]
 pub(crate) use extension::MirroredName;
 pub(crate) use finish::{SharedText, WrittenResponse};
+pub(crate) use idempotency::{Idempotency, IdempotentCalls};
 pub(crate) use job_tools::JobTools;
+pub(crate) use kept_results::KeptResults;
 #[cfg(feature = "http")]
 pub(crate) use listen::ListenRequest;
 #[cfg(feature = "http")]

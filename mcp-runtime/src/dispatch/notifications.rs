@@ -1,8 +1,9 @@
-//! Change notifications: the listeners, and the changes that each of them has yet to be notified of.
+//! Change notifications: the listeners, and the changes about which each listener has yet to be notified.
 //!
-//! A listener is a [`Mailbox`] that records *what* changed, not how often. Changes that occur faster than the client
-//! reads are merged into one notification. No change is lost, and memory is bounded by the client's subscriptions. The
-//! task that writes to the client's stream drains the mailbox; the mailbox itself only wakes that task.
+//! A listener is a [`Mailbox`] that records *what* has changed, not how often. Changes that occur faster than the
+//! client reads are merged into a single notification. Changes are never lost, and memory use is bounded by the
+//! client's subscriptions. The task that writes to the client's stream drains the mailbox; the mailbox itself only
+//! wakes that task.
 
 mod pending_notifications;
 #[cfg(feature = "http")]
@@ -33,15 +34,15 @@ const LISTS: [ListKind; 3] = [ListKind::Tools, ListKind::Prompts, ListKind::Reso
 
 /// All listeners.
 #[derive(Default)]
-pub(crate) struct Notifications {
+pub(crate) struct NotificationListeners {
     mailboxes: Mutex<Vec<Weak<Mailbox>>>,
     /// The changes so far, used when sessions are resumed.
     #[cfg(feature = "http")]
     versions: Mutex<ListVersions>,
 }
 
-impl Notifications {
-    /// Adds a listener. It is notified of changes until it is dropped.
+impl NotificationListeners {
+    /// Adds a listener, which is notified of changes until it is dropped.
     pub(crate) fn listen(&self, filter: ListenFilter, wake: Wake, caller: Caller) -> Arc<Mailbox> {
         let mailbox = Arc::new(Mailbox {
             state: Mutex::new(MailboxState {
@@ -52,8 +53,8 @@ impl Notifications {
             wake,
         });
         let mut mailboxes = lock(&self.mailboxes);
-        // Dropped listeners are removed only when the list is full. Afterwards, its capacity is about twice its length,
-        // so this rarely happens.
+        // Dropped listeners are removed only when the list is full. Afterwards, the list's capacity is about twice its
+        // length, so this rarely happens.
         if mailboxes.len() == mailboxes.capacity() {
             mailboxes.retain(|mailbox| mailbox.strong_count() > 0);
             let living = mailboxes.len();
@@ -64,7 +65,8 @@ impl Notifications {
         mailbox
     }
 
-    /// Adds a listener that has seen all changes up to `seen`. It is notified of lists that have changed since then.
+    /// Adds a listener that has seen all changes up to `seen`. The listener is notified of lists that have changed
+    /// since then.
     #[cfg(feature = "http")]
     pub(super) fn listen_again(
         &self,
@@ -114,8 +116,8 @@ impl Notifications {
         }
     }
 
-    /// Notifies all listeners of everything that they are subscribed to, except for extensions, because changes may
-    /// have been missed.
+    /// Notifies all listeners about everything to which they are subscribed, except for extensions. Used when changes
+    /// may have been missed.
     pub(super) fn post_everything(&self) {
         for list in LISTS {
             self.post_list(list, &NotifiedCallers::All);
@@ -149,13 +151,14 @@ impl Notifications {
     }
 }
 
-impl std::fmt::Debug for Notifications {
+impl std::fmt::Debug for NotificationListeners {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Notifications").finish_non_exhaustive()
+        f.debug_struct("NotificationListeners")
+            .finish_non_exhaustive()
     }
 }
 
-/// One listener: a legacy session, or one `subscriptions/listen` request.
+/// A single listener: a legacy session or a `subscriptions/listen` request.
 pub(crate) struct Mailbox {
     state: Mutex<MailboxState>,
     wake: Wake,
@@ -224,7 +227,7 @@ impl Mailbox {
         if !is_followed || !self.is_in(&notification.audience) {
             return;
         }
-        // If it replaces an earlier notification, the client has already been woken for that one.
+        // If this replaces an earlier notification, the client has already been woken for that notification.
         let is_new = self.state().pending.add_extension(notification);
         if is_new {
             (self.wake)();
@@ -243,7 +246,7 @@ impl Mailbox {
         filters.any(has_key)
     }
 
-    /// Returns `true` if the listener's caller is in the audience. The lock is not held while user code decides.
+    /// Returns `true` if the listener's caller is in the audience. The lock is not held while user code decides this.
     fn is_in(&self, audience: &NotifiedCallers) -> bool {
         if matches!(audience, NotifiedCallers::All) {
             return true;
@@ -271,7 +274,7 @@ impl Mailbox {
         true
     }
 
-    /// Returns the URIs of the resources that the listener is subscribed to.
+    /// Returns the URIs of the resources to which the listener is subscribed.
     #[cfg(feature = "http")]
     pub(super) fn uris(&self) -> Vec<Box<str>> {
         self.state().filter.uris.clone()
@@ -287,7 +290,7 @@ impl Mailbox {
         pending.uris.retain(|(uri, _)| uris.contains(uri));
     }
 
-    /// Returns the number of resources and keys that the listener is subscribed to.
+    /// Returns the number of resources and keys to which the listener is subscribed.
     pub(super) fn subscription_count(&self) -> usize {
         let filter = &self.state().filter;
         let keys: usize = filter
@@ -307,10 +310,11 @@ impl Mailbox {
         pending.uris.retain(|(changed, _)| **changed != *uri);
     }
 
-    /// Writes the pending notifications, one per line, until `out` holds `room` bytes. Returns `true` if none are left.
+    /// Writes the pending notifications, one on each line, until `out` holds `room` bytes. Returns `true` if no
+    /// notifications are left.
     ///
     /// `subscription` is the id of the listen request, or `None` for a legacy session. The caller is not notified of
-    /// changes that concern only other callers.
+    /// changes that affect only other callers.
     pub(crate) fn drain(
         &self,
         out: &mut Vec<u8>,
@@ -366,7 +370,7 @@ impl Mailbox {
         }
         let is_over =
             uris.is_empty() && extensions.is_empty() && lists.iter().all(NotifiedCallers::is_empty);
-        // Puts the earlier changes back in front of the later ones.
+        // This puts the earlier changes back in front of later changes.
         let later = std::mem::replace(&mut pending.uris, uris);
         pending.uris.retain(|(uri, _)| filter.follows(uri));
         for (uri, audience) in later {

@@ -24,7 +24,7 @@ pub(crate) struct RequestOrigin {
 }
 
 impl RequestOrigin {
-    /// Creates the origin of a request that belongs to no session or connection.
+    /// Creates the origin of a request that does not belong to a session or connection.
     #[cfg(feature = "http")]
     pub(super) const fn stateless(caller: Caller, selection: Option<TagSelection>) -> Self {
         Self {
@@ -77,13 +77,13 @@ impl ChannelId {
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Derives a session's channel from the session id that the server issued. The channel stays the same when the
+    /// Derives a session's channel from the session id that the server issued. The channel remains the same when the
     /// session is resumed.
     #[cfg(feature = "http")]
     pub(crate) fn of_session(id: &str) -> Self {
         let mut hasher = DefaultHasher::new();
         id.hash(&mut hasher);
-        // The high bit keeps this number distinct from the numbers of connections.
+        // The high bit distinguishes this number from connection numbers.
         Self(hasher.finish() | 1 << 63)
     }
 }

@@ -14,13 +14,13 @@ use tracing::Instrument as _;
 use crate::cancellation::CancellationToken;
 use crate::lock::lock;
 
-/// Time that work has to end after the stop signal, in addition to `limits.calls.drain_timeout`.
+/// Time within which work must end after the stop signal, in addition to `limits.calls.drain_timeout`.
 const OVERTIME: Duration = Duration::from_millis(500);
 
 /// A future that runs in the background.
 pub(super) type BackgroundWork = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Background work. It starts once the server accepts requests and is dropped when the server ends.
+/// Background work, which starts once the server accepts requests and is dropped when the server ends.
 #[derive(Default)]
 pub(super) struct OwnedWork {
     /// Set once the server accepts requests.
@@ -80,7 +80,7 @@ impl OwnedWork {
     }
 
     /// Drops all work.
-    pub(super) fn abandon(&self) {
+    pub(super) fn drop_all(&self) {
         self.stopping.cancel();
         let running = std::mem::take(&mut *lock(&self.running));
         drop(running);
@@ -94,7 +94,7 @@ impl OwnedWork {
         drop(kept);
     }
 
-    /// Signals all work to end and waits for it, for at most this time and a little longer. Work that is still running
+    /// Signals all work to end and waits for it, for slightly longer than this time at most. Work that is still running
     /// after that is dropped.
     pub(super) async fn drain(&self, within: Duration) {
         self.stopping.cancel();

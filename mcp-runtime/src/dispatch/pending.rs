@@ -1,9 +1,9 @@
-//! A legacy session's unanswered questions (elicitation, sampling, roots). They are requests from the server, which
-//! assigns their ids.
+//! A legacy session's unanswered questions (elicitation, sampling, roots), which are requests whose ids the server
+//! assigns.
 //!
-//! This module holds data and runs no tasks: the channel passes in answers, calls poll for their answers, and the
-//! client is notified of withdrawn questions when the session's messages are drained. Questions are held back until the
-//! client has been initialized.
+//! This module only holds data and does not run tasks: the channel passes in answers, calls poll for their answers, and
+//! the client is notified of withdrawn questions when the session's messages are drained. Questions are held back until
+//! the client has been initialized.
 //!
 //! Specification: `docs/requirements.md`, section 2.21, and LIFE-04.
 
@@ -18,8 +18,8 @@ use crate::jsonrpc::RequestId;
 use crate::lock::lock;
 use crate::protocol::encode;
 
-/// Maximum number of cancellation notifications that can be queued. Further ones are dropped, because they would make
-/// no difference to a client that is so far behind.
+/// Maximum number of cancellation notifications that can be queued. Further notifications are dropped, because they
+/// would not make a difference to a client that is so far behind.
 const MOST_WITHDRAWN: usize = 1_024;
 
 /// A session's open questions.
@@ -30,7 +30,7 @@ pub(super) struct PendingQuestions {
 
 #[derive(Default)]
 struct QuestionTable {
-    /// `true` once the client has reported that it is initialized. No question is sent before that.
+    /// `true` once the client has reported that it is initialized. Questions are not sent before that.
     ready: bool,
     last: u64,
     open: HashMap<u64, QuestionSlot>,
@@ -39,7 +39,7 @@ struct QuestionTable {
 }
 
 enum QuestionSlot {
-    /// Not sent yet.
+    /// The question has not been sent yet.
     Held(Waker),
     Waiting(Waker),
     Answered(ClientReply),
@@ -68,9 +68,15 @@ impl PendingQuestions {
     /// instance does not match a different question.
     #[cfg(feature = "http")]
     pub(super) fn numbered_from_random(self) -> Self {
-        // The value stays far below the largest integer that a JSON number can represent exactly.
+        // The value remains far below the largest integer that a JSON number can represent exactly.
         self.table().last = u64::from_ne_bytes(crate::random::random()) >> 16;
         self
+    }
+
+    /// Continues numbering questions after this value.
+    #[cfg(feature = "http")]
+    pub(super) fn number_from(&self, last: u64) {
+        self.table().last = last;
     }
 
     /// Marks the client as initialized and wakes the calls whose questions have been held back.
@@ -127,7 +133,7 @@ impl PendingQuestions {
         }
     }
 
-    /// Records an answer from the client. Duplicate answers and answers that no call is waiting for are ignored.
+    /// Records an answer from the client. Duplicate answers and answers for which no call is waiting are ignored.
     pub(super) fn answer(&self, id: &RequestId, result: Option<&str>, error: Option<&str>) {
         let mut table = self.table();
         let slot = id
@@ -165,15 +171,15 @@ impl PendingQuestions {
             table.withdrawn.push(id);
         }
         drop(table);
-        // Wakes any call that is still polling for the answer, so that it learns that none will arrive.
+        // This wakes any call that is still polling for the answer so that it learns that no answer will arrive.
         waker.wake();
         if was_asked {
             (self.wake)();
         }
     }
 
-    /// Writes the pending cancellation notifications, one per line, until `out` holds `room` bytes. Returns `true` if
-    /// none are left.
+    /// Writes the pending cancellation notifications, one on each line, until `out` holds `room` bytes. Returns `true`
+    /// if no notifications are left.
     pub(super) fn drain(&self, out: &mut Vec<u8>, room: usize) -> bool {
         let mut table = self.table();
         while out.len() < room
@@ -204,7 +210,7 @@ impl PendingQuestions {
     }
 }
 
-/// Indicates that no answer will arrive.
+/// Indicates that an answer will not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SessionClosed;
 

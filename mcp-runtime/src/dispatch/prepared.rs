@@ -11,10 +11,11 @@ use crate::dispatch::Dispatcher;
 use crate::dispatch::blocking::{CallPermitWaits, run_blocking};
 use crate::dispatch::call::{CallProgress, CallScope, RunningCall, run_user_code};
 use crate::dispatch::call_context::CallContext;
+use crate::dispatch::dispatcher::Settings;
 use crate::dispatch::finish::{CallFinisher, CallOutcome};
 use crate::dispatch::journal::Journal;
 use crate::dispatch::origin::ChannelId;
-use crate::dispatch::rates::Applicant;
+use crate::dispatch::rates::CallToAdmit;
 use crate::dispatch::request::Request;
 use crate::dispatch::rounds::CallMemory;
 use crate::dispatch::seal::{self, SealError};
@@ -23,12 +24,13 @@ use crate::dispatch::target::CallTarget;
 use crate::dispatch::wrapped::WrappedHandler;
 use crate::handler::decode::entries;
 use crate::handler::handler_error::HandlerError;
+use crate::handler::middleware::Next;
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::protocol::{Era, errors};
-use crate::registry::{FirstPollPace, HandlerProgress};
+use crate::registry::{FirstPollPace, HandlerLimits, HandlerProgress};
 use crate::telemetry::RequestRecording;
 
-/// A call that is ready to start. Its request has been validated except for the arguments.
+/// A call that is ready to start. Its request has been validated, except for the arguments.
 pub(crate) struct PreparedCall<'m> {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) request: Request<'m>,
@@ -42,7 +44,7 @@ pub(crate) struct PreparedCall<'m> {
 }
 
 impl PreparedCall<'_> {
-    /// Attaches the HTTP request that contains the message, and the session that it belongs to, if any.
+    /// Attaches the HTTP request that contains the message, and the session to which it belongs, if any.
     #[cfg(feature = "http")]
     pub(crate) fn with_http_request(
         mut self,
@@ -57,7 +59,7 @@ impl PreparedCall<'_> {
     }
 
     /// Returns the record of first-poll durations. If first polls have been slow, the task that serves a connection
-    /// must not perform the next one.
+    /// must not perform the next first poll.
     pub(crate) fn pace(&self) -> Option<&Arc<FirstPollPace>> {
         self.target.pace()
     }
@@ -65,7 +67,7 @@ impl PreparedCall<'_> {
     /// Starts the call: decodes its arguments and, if the handler is synchronous, runs it to completion and appends its
     /// response to `out`.
     ///
-    /// `sink` creates the stream for messages sent before the response. It is called only if the call may send such
+    /// `sink`, which is called only if the call may send messages before the response, creates the stream for such
     /// messages.
     pub(super) fn start(self, sink: &dyn Fn() -> Arc<dyn Sink>, out: &mut Vec<u8>) -> CallProgress {
         let Self {
@@ -81,7 +83,8 @@ impl PreparedCall<'_> {
         let guards = target.guards();
         let limit = guards.and_then(|guards| guards.timeout);
         let limit = limit.unwrap_or(limits.calls.timeout);
-        let max_output = guards.and_then(|guards| guards.max_output);
+        let max_output = max_output(&request, guards).unwrap_or(limits.calls.max_result_bytes);
+        let max_output = max_output.min(limits.calls.max_result_bytes);
         let is_queued = guards.is_some_and(|guards| guards.permits.is_some());
         let recording = RequestRecording::begin(&dispatcher.settings.hooks, || {
             request.telemetry_attributes(target.telemetry_target())
@@ -95,9 +98,7 @@ impl PreparedCall<'_> {
             caller: request.caller.clone(),
             #[cfg(feature = "http")]
             http_request: source.http_parts().cloned(),
-            max_output: max_output.map_or(limits.calls.max_result_bytes, |max| {
-                max.min(limits.calls.max_result_bytes)
-            }),
+            max_output,
         };
         let bound = finish.target.bound_arguments(&arguments);
         let resumed = read_call_memory(&finish, &request, bound).map_err(HandlerError::protocol);
@@ -113,14 +114,7 @@ impl PreparedCall<'_> {
         };
         let rounds = resumed.as_ref().map_or(0, |memory| memory.journal.round);
         let settings = &dispatcher.settings;
-        // Middleware for tasks runs only around tools that can be tasks and calls that ask for one.
-        let (around, task) = match &settings.around_tasks {
-            None => (&settings.around, None),
-            Some(around_tasks) => match request.params.get(Member::Task) {
-                task if finish.target.can_be_task(task.is_some()) => (around_tasks, task),
-                _ => (&settings.around, None),
-            },
-        };
+        let (around, task) = choose_middleware(settings, &request, &source, &finish.target);
         let resumed = Cell::new(resumed);
         let made = OnceCell::new();
         let context = || {
@@ -164,7 +158,13 @@ impl PreparedCall<'_> {
                 let call = RunningCall::new(future, finish, scope, limit).with_waits(waits);
                 return CallProgress::Running(call);
             }
-            Ok(Ok(HandlerProgress::Done(output))) => CallOutcome::Output(output),
+            Ok(Ok(HandlerProgress::Done(output))) => {
+                if scope.with_deferred().is_some() {
+                    let future = Box::pin(std::future::ready(output));
+                    return CallProgress::Running(RunningCall::new(future, finish, scope, limit));
+                }
+                CallOutcome::Output(output)
+            }
             Ok(Err(refusal)) => CallOutcome::Output(Err(refusal.into())),
             Err(panic) => CallOutcome::Panicked(panic),
         };
@@ -173,10 +173,49 @@ impl PreparedCall<'_> {
     }
 }
 
+/// Returns the limit for the output of a call, if its handler has one.
+fn max_output(request: &Request<'_>, guards: Option<&HandlerLimits>) -> Option<usize> {
+    let guards = guards?;
+    let max = guards.max_output?;
+    // The size of a result that is kept was compared with the limit before the id of the request was known.
+    let id = if guards.spills {
+        request.id.as_bytes().len()
+    } else {
+        0
+    };
+    Some(max.saturating_add(id))
+}
+
+/// Returns the middleware for a call, and the member of its request that asks for a task.
+#[inline]
+fn choose_middleware<'m>(
+    settings: &'m Settings,
+    request: &Request<'m>,
+    source: &RequestSource,
+    target: &CallTarget,
+) -> (&'m Next, Option<&'m str>) {
+    // Middleware for tasks wraps only calls to tools that support tasks and calls that request a task.
+    let (around_tasks, task) = match &settings.around_tasks {
+        None => (None, None),
+        Some(around_tasks) => match request.params.get(Member::Task) {
+            task if target.can_be_task(task.is_some()) => (Some(around_tasks), task),
+            _ => (None, None),
+        },
+    };
+    let meta = || request.params.get(Member::Meta);
+    let idempotent = &settings.idempotent_calls;
+    let idempotent = idempotent.around(target, meta, source, around_tasks.is_some());
+    let around = idempotent.or(around_tasks).unwrap_or_else(|| {
+        let spills = target.guards().is_some_and(|guards| guards.spills);
+        settings.around_calls(spills)
+    });
+    (around, task)
+}
+
 /// Reads the state and the answers in a modern request. A state that this server did not issue is an error even if the
 /// call does not need a state.
 ///
-/// Returns `None` if the request has neither, which is the usual case.
+/// Returns `None` if the request has neither a state nor answers, which is the usual case.
 fn read_call_memory(
     finish: &CallFinisher,
     request: &Request<'_>,
@@ -196,7 +235,7 @@ fn read_call_memory(
         let given = given.ok_or_else(|| errors::invalid_member(name, "an object"))?;
         // Two answers to the same question would be ambiguous.
         entries(given)
-            .map_err(|_| errors::invalid_member(name, "an object with one answer of each name"))?;
+            .map_err(|_| errors::invalid_member(name, "an object with one answer for each name"))?;
         let loose = serde_json::from_str(given).ok();
         memory.loose = loose.ok_or_else(|| errors::invalid_member(name, "an object"))?;
     }
@@ -233,7 +272,7 @@ fn admit_by_rate(
     resumed: Option<&CallMemory>,
 ) -> Result<(), HandlerError> {
     let guards = finish.target.guards();
-    let applicant = Applicant {
+    let call = CallToAdmit {
         principal: finish.caller.principal(),
         channel,
         earlier: resumed.and_then(|memory| Some((memory.journal.call_id()?, memory.journal.round))),
@@ -241,5 +280,5 @@ fn admit_by_rate(
         rate: guards.and_then(|guards| guards.rate.as_ref()),
     };
     let rates = &finish.dispatcher.rates;
-    rates.admit(&applicant, || finish.target.name())
+    rates.admit(&call, || finish.target.name())
 }

@@ -1,8 +1,8 @@
-//! Rate limits for calls: per handler, for the whole server, and for completions.
+//! Rate limits for calls: for each handler, for the whole server, and for completions.
 //!
 //! A call with several rounds is charged once, in its first round. Later rounds are recognized by the state that the
-//! client sends, which this server sealed when the previous round ended. Sending the same round again is charged as a
-//! separate call, so a state cannot be used to bypass a rate limit.
+//! client sends, which this server sealed when the previous round ended. A repeated round is charged as a separate
+//! call, so a state cannot be used to bypass a rate limit.
 
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -29,10 +29,10 @@ pub(super) struct RateLimits {
 }
 
 /// A call to be admitted or refused.
-pub(super) struct Applicant<'a> {
+pub(super) struct CallToAdmit<'a> {
     pub(super) principal: Option<&'a Principal>,
     pub(super) channel: ChannelId,
-    /// The call that this request continues, and how many of its rounds have ended.
+    /// The call that this request continues, and the number of its rounds that have ended.
     pub(super) earlier: Option<(CallId, u16)>,
     pub(super) is_completion: bool,
     /// The called handler's rate limit.
@@ -58,24 +58,24 @@ impl RateLimits {
     /// the name of the handler.
     pub(super) fn admit<'n>(
         &self,
-        applicant: &Applicant<'_>,
+        call: &CallToAdmit<'_>,
         name: impl FnOnce() -> &'n str,
     ) -> Result<(), HandlerError> {
-        let completions = applicant.is_completion.then_some(&self.completions);
-        let rates = [completions, applicant.rate, self.all.as_ref()];
+        let completions = call.is_completion.then_some(&self.completions);
+        let rates = [completions, call.rate, self.all.as_ref()];
         if rates.iter().all(Option::is_none) {
             return Ok(());
         }
         let now = Instant::now();
-        if let Some((call, round)) = applicant.earlier {
+        if let Some((call, round)) = call.earlier {
             let round = self.hashes.hash_one((call.0, round));
             if self.rounds.take_token(round, self.most, now).is_ok() {
                 return Ok(());
             }
         }
-        let caller = match applicant.principal {
+        let caller = match call.principal {
             Some(principal) => self.hashes.hash_one(principal.key()),
-            None => self.hashes.hash_one(applicant.channel),
+            None => self.hashes.hash_one(call.channel),
         };
         let rates = || rates.iter().flatten();
         let checked = rates().try_for_each(|rate| rate.check(caller, now));

@@ -1,6 +1,7 @@
-//! Change notifications to and from the other instances of the server.
+//! Change notifications sent to and received from other instances of the server.
 //!
-//! This instance's changes are merged while they are waiting, so memory is bounded and nothing waits for the relay.
+//! This instance's changes are merged while they are waiting, so memory use is bounded and no other work waits for the
+//! relay.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -20,17 +21,17 @@ use crate::random::random_id;
 use crate::stores::NotificationRelay;
 
 /// Maximum number of different changes that can wait. If there are more, the other instances are notified that
-/// everything changed.
+/// everything has changed.
 const MAX_WAITING: usize = 1_024;
-/// Time before the first retry when a relay fails. It doubles with each failure.
+/// Time before the first retry when a relay fails. The time doubles with each failure.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
-/// Longest time before a failing relay is tried again.
+/// Maximum time before a failing relay is tried again.
 const LONGEST_RETRY: Duration = Duration::from_secs(2);
 
-/// A change in the form in which the relay carries it.
+/// A change in the form that is sent through the relay.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct RelayedChange {
-    /// The instance that announced it.
+    /// The instance that announced the change.
     from: String,
     what: ChangedThing,
     /// The keys of the callers to notify. `None` means all callers.
@@ -73,7 +74,7 @@ impl ChangedThing {
 /// The relay, and the changes that are waiting for it.
 pub(super) struct Relaying {
     relay: Arc<dyn NotificationRelay>,
-    /// This instance's name, by which it recognizes its own changes.
+    /// The name by which this instance recognizes its own changes.
     instance: String,
     waiting: Mutex<BTreeSet<RelayedChange>>,
     news: Notify,
@@ -89,14 +90,14 @@ impl Relaying {
         })
     }
 
-    /// Queues a change in this instance for the other instances.
+    /// Queues a change on this instance for the other instances.
     pub(super) fn send(&self, change: &ChangeNotification, audience: &NotifiedCallers) {
         let keys = match (audience, audience.keys()) {
             (NotifiedCallers::None, _) => return,
             (NotifiedCallers::All, _) => None,
             (_, Some(keys)) => Some(keys),
-            // A function or a rule cannot be sent. All callers may learn that a list has changed, but not that a
-            // resource has.
+            // Functions and rules cannot be sent. All callers may learn that a list has changed, but not that a
+            // resource has changed.
             (_, None) if matches!(change, ChangeNotification::List(_)) => None,
             (_, None) => return,
         };
@@ -148,14 +149,14 @@ impl Relaying {
                 biased;
                 () = self.news.notified() => {}
                 () = &mut stopping => {
-                    // Changes announced before the stop are not lost if the relay works.
+                    // Changes announced before the server stops are not lost, provided that the relay works.
                     let _ = self.publish().await;
                     return;
                 }
             }
             while let Err(error) = self.publish().await {
                 if retry == FIRST_RETRY {
-                    tracing::warn!(%error, "changes cannot be announced to other instances; they are kept");
+                    tracing::warn!(%error, "changes cannot be announced to other instances; they are kept for later");
                 }
                 tokio::select! {
                     biased;
@@ -168,7 +169,7 @@ impl Relaying {
         }
     }
 
-    /// Notifies this instance's clients of changes in other instances until the server stops.
+    /// Notifies this instance's clients of changes on other instances until the server stops.
     pub(super) async fn receive_all(self: Arc<Self>, shared: Arc<ServerShared>) {
         let stopping = ServerHandle(Arc::clone(&shared) as _);
         let mut stopping = pin!(stopping.stopping());
@@ -183,7 +184,7 @@ impl Relaying {
             let received = match received {
                 Ok(received) => received,
                 Err(error) => {
-                    tracing::debug!(%error, "changes at other instances are not known");
+                    tracing::debug!(%error, "changes made on other instances cannot be received");
                     tokio::select! {
                         biased;
                         () = &mut stopping => return,
@@ -194,7 +195,8 @@ impl Relaying {
                 }
             };
             retry = FIRST_RETRY;
-            // Changes before the first position are unknown, and clients may have connected before it was received.
+            // Changes before the first position are unknown, and clients may have connected before that position was
+            // received.
             let known = received.texts.filter(|_| position.is_some());
             position = Some(received.position);
             match known {
@@ -204,10 +206,10 @@ impl Relaying {
         }
     }
 
-    /// Notifies this instance's clients of a change, unless it was announced here.
+    /// Notifies this instance's clients of a change, unless this instance announced it.
     fn post(&self, text: &str, shared: &ServerShared) {
         let Ok(change) = serde_json::from_str::<RelayedChange>(text) else {
-            // A newer build may announce changes that this one does not recognize.
+            // A newer build may announce changes that this build does not recognize.
             return shared.notifications.post_everything();
         };
         if change.from == self.instance {

@@ -28,7 +28,7 @@ pub(super) struct Request<'m> {
 
 /// A request's sender.
 pub(super) enum RequestSender<'m> {
-    /// A client that completed a handshake.
+    /// A client that has completed a handshake.
     Legacy(Arc<LegacyClient>),
     /// A client whose request is self-contained.
     Modern(ModernMeta<'m>),

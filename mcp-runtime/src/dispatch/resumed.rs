@@ -1,4 +1,4 @@
-//! Makes a session's state available as data that can be stored outside the process and used to resume the session.
+//! Represents a session's state as data that can be stored outside the process and used to resume the session.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -15,7 +15,7 @@ use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 /// Higher than any log level.
 const SILENT: u8 = u8::MAX;
 
-/// The result of a handshake. It never changes.
+/// The result of a handshake, which never changes.
 pub(crate) struct HandshakeOutcome {
     pub(crate) version: ProtocolVersion,
     pub(crate) capabilities: ClientCapabilities,
@@ -32,7 +32,7 @@ pub(crate) struct SessionMemory {
     pub(crate) level: LoggingLevel,
     /// `true` once the client has sent `notifications/initialized`.
     pub(crate) ready: bool,
-    /// The resources that the session is subscribed to.
+    /// The resources to which the session is subscribed.
     pub(crate) uris: Vec<Box<str>>,
 }
 

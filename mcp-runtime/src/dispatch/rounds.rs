@@ -1,4 +1,4 @@
-//! One round of a modern call. In each round, the handler runs from the beginning with the answers received so far
+//! A single round of a modern call. In each round, the handler runs from the beginning with the answers received so far
 //! until it needs an answer that has not arrived yet.
 //!
 //! A round ends when the handler is pending, at least one question is open, and no `once` block is running. Ending the
@@ -14,6 +14,7 @@ use crate::context::{
     AskError, CallId, CallQuestion, DetachedQuestion, OnceStore, QuestionKey, QuestionProgress,
 };
 use crate::dispatch::journal::{InputResponses, Journal};
+use crate::handler::handler_error::HandlerError;
 use crate::lock::lock;
 use crate::protocol::{ProtocolVersion, input};
 use crate::random;
@@ -22,7 +23,7 @@ use crate::types::InputRequest;
 /// A round in progress.
 pub(super) struct Round {
     state: Mutex<RoundState>,
-    /// The arguments as received. The sealed state is bound to them.
+    /// The arguments as received, to which the sealed state is bound.
     arguments: Box<str>,
     /// The call's own store for `once` results, if it has one.
     steps: Option<Arc<dyn OnceStore>>,
@@ -34,16 +35,16 @@ struct RoundState {
     open: Vec<OpenQuestion>,
     once_under_way: usize,
     over: bool,
-    /// The end of a run that was separate from the request. This round ends with it.
+    /// The end of a run that was separate from the request, with which this round ends.
     adopted: Option<(Journal, Vec<SentQuestion>)>,
 }
 
 /// The state from which a call resumes.
 #[derive(Default)]
 pub(super) struct CallMemory {
-    /// Record of earlier rounds.
+    /// The record of earlier rounds.
     pub(super) journal: Journal,
-    /// Answers that arrived without a state. They are used if this run asks the matching questions.
+    /// Answers that arrived without a state, which are used if this run asks the matching questions.
     pub(super) loose: InputResponses,
 }
 
@@ -60,7 +61,7 @@ pub(super) struct SentQuestion {
     pub(super) params: Value,
 }
 
-/// Returns an id for a question that needs one in this protocol version.
+/// Returns an id for a question that needs an id in this protocol version.
 fn elicitation_id(question: &CallQuestion, version: ProtocolVersion) -> String {
     match question.request {
         InputRequest::Url { .. } if !version.is_modern() => random::random_id::<16>(),
@@ -73,6 +74,18 @@ pub(super) struct RoundEnd {
     pub(super) journal: Journal,
     pub(super) open: Vec<SentQuestion>,
     pub(super) arguments: Box<str>,
+}
+
+impl RoundEnd {
+    /// Fails if a call has asked the client questions in more than `max` rounds.
+    pub(super) fn check_rounds(&self, max: u16) -> Result<(), HandlerError> {
+        if self.journal.round <= max {
+            return Ok(());
+        }
+        Err(HandlerError::exposed(format_args!(
+            "asked the client {max} times in a row without finishing"
+        )))
+    }
 }
 
 /// Indicates that the maximum number of open questions has been exceeded.
@@ -217,7 +230,7 @@ impl Round {
         self.state().once_under_way > 0
     }
 
-    /// Makes the round end with the questions and the journal of a run that was separate from the request. Returns
+    /// Lets the round end with the questions and the journal of a run that was separate from the request. Returns
     /// `false` if the journal cannot be read.
     pub(super) fn adopt(&self, journal: &str, questions: Vec<DetachedQuestion>) -> bool {
         let Some(journal) = Journal::from_json(journal.as_bytes()) else {

@@ -1,5 +1,5 @@
-//! A handler's runs in one call or round. Middleware may run the handler again after a failure. The handler then
-//! receives the same client answers and `once` results as before.
+//! A handler's runs in a call or round. Middleware may run the handler again after a failure. The handler then receives
+//! the same client answers and `once` results again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
@@ -20,7 +20,7 @@ pub(super) struct HandlerRuns {
 struct RunsState {
     /// `None` until the call first asks a question or uses `once`.
     uses: Option<Box<QuestionUses>>,
-    /// `true` once the first run has begun. Calls whose handler is not wrapped never begin one.
+    /// `true` once the first run has begun. A call never begins a run if its handler is not wrapped.
     has_begun: bool,
     /// The questions and `once` names that middleware used before the first run.
     before_first: Option<Box<QuestionUses>>,
@@ -33,14 +33,14 @@ struct RunsState {
 /// The questions and `once` names used in this run of the handler.
 #[derive(Clone, Default)]
 struct QuestionUses {
-    /// Number of times that each digest or name has been used.
+    /// Number of times each digest or name has been used.
     asked: BTreeMap<String, u32>,
     once: BTreeSet<String>,
 }
 
 impl HandlerRuns {
     /// Begins a run. Keys and `once` names start again from the beginning, so they match those in the previous run,
-    /// unless it is still running.
+    /// unless that run is still in progress.
     pub(super) fn begin(&self) {
         let state = &mut *self.state();
         if !state.has_begun {
@@ -62,7 +62,7 @@ impl HandlerRuns {
         state.running = state.running.saturating_sub(1);
     }
 
-    /// Returns the key for this digest or name. A number is appended from the second use onward.
+    /// Returns the key for this digest or name. From the second use onwards, a number is appended.
     pub(super) fn numbered_key(&self, name: &str) -> String {
         let mut state = self.state();
         let asked = &mut state.uses.get_or_insert_default().asked;
@@ -97,8 +97,8 @@ impl HandlerRuns {
         });
     }
 
-    /// Rejects an answer if answers are kept. Returns `true` if the question is asked again, as
-    /// [`Journal::reject_answer`] does.
+    /// Rejects an answer if answers are kept. Like [`Journal::reject_answer`], returns `true` if the question is asked
+    /// again.
     pub(super) fn reject_answer(&self, key: &str, max: u32) -> Option<bool> {
         self.keep(|journal| journal.reject_answer(key, max))
     }

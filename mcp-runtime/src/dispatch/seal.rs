@@ -3,8 +3,8 @@
 //!
 //! The state is sealed with XChaCha20-Poly1305. The result consists of the key's id, the expiry time, a nonce, and the
 //! sealed bytes, encoded as base64url. The state's binding (server, principal, method, name, arguments) is
-//! authenticated along with it, but takes up no space. Without the feature `sealing`, the state stays in this process
-//! and the client holds a random handle.
+//! authenticated along with it, but does not take up any space. Without the `sealing` feature, the state remains in
+//! this process and the client holds a random handle.
 //!
 //! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests", "Security".
 
@@ -50,15 +50,15 @@ impl SealError {
             #[cfg(feature = "sealing")]
             Self::UnknownKey => {
                 "`requestState` was sealed with a key that this server does not have; all instances of a server need the same \
-                 keys, also after a restart (setting `sealing_keys`)"
+                 keys, even after a restart (see the setting `sealing_keys`)"
             }
-            Self::Foreign => "`requestState` was changed, or belongs to another request",
+            Self::Foreign => "`requestState` was changed or belongs to another request",
             Self::Expired => "`requestState` has expired; call again without it",
         })
     }
 }
 
-/// The call that a state is bound to.
+/// The call to which a state is bound.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Binding<'a> {
     pub(crate) server: &'a str,

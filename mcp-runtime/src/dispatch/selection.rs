@@ -1,4 +1,4 @@
-//! The definitions that a request selects by their tags from among those that the server itself selects.
+//! The definitions that a request selects by tag, from those that the server itself selects.
 
 #[cfg(feature = "http")]
 use crate::context::Caller;
@@ -17,7 +17,7 @@ impl Request<'_> {
 }
 
 impl Dispatcher {
-    /// Parses the lists of tags that are sent with a request. A definition must be selected by each list.
+    /// Parses the lists of tags that are sent with a request. A definition must be selected by all of the lists.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The state behind a server's handle. It exists even before the server starts.
+//! The state behind a server's handle, which exists even before the server starts.
 
 use std::any::Any;
 use std::future::Future;
@@ -7,14 +7,15 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use crate::cancellation::CancellationToken;
 use crate::context::{
-    Capability, ChangeNotification, Control, Edit, EditStep, ExtensionNotification, ServerHandle,
+    Capability, ChangeNotification, Edit, EditStep, ExtensionNotification, ServerControl,
+    ServerHandle,
 };
-use crate::dispatch::notifications::Notifications;
+use crate::dispatch::notifications::NotificationListeners;
 use crate::dispatch::owned_work::OwnedWork;
 use crate::dispatch::relaying::Relaying;
 use crate::error::Error;
 use crate::extension::Extensions;
-use crate::handler::background::BackgroundCall;
+use crate::handler::dynamic::DynamicTool;
 use crate::handler::notified_callers::NotifiedCallers;
 use crate::lock::lock;
 use crate::protocol::ProtocolVersion;
@@ -22,30 +23,20 @@ use crate::registry::Registry;
 use crate::stores::NotificationRelay;
 use crate::types::ClientCapabilities;
 
-/// Recreates stored calls. Implemented by the dispatcher.
-pub(super) trait CallRestorer: Send + Sync {
-    /// Recreates a call from its text.
-    ///
-    /// # Errors
-    ///
-    /// Returns a sentence for the client that explains why the call cannot run.
-    fn restore_call(self: Arc<Self>, text: &str) -> Result<BackgroundCall, String>;
-}
-
 /// The state behind a [`ServerHandle`](crate::ServerHandle). It exists even before the server starts.
 #[derive(Default)]
 pub(crate) struct ServerShared {
-    pub(super) notifications: Notifications,
+    pub(super) notifications: NotificationListeners,
     registry: OnceLock<Arc<Registry>>,
     /// Set when the server starts.
     extensions: OnceLock<Arc<Extensions>>,
-    /// Changes requested before the server starts. They are applied when it starts.
+    /// Changes requested before the server starts, which are applied when it starts.
     early: Mutex<Vec<Edit>>,
     /// Set when the server starts.
-    pub(super) calls: OnceLock<Weak<dyn CallRestorer>>,
+    pub(super) dispatcher: OnceLock<Weak<dyn Any + Send + Sync>>,
     shutdown: CancellationToken,
     pub(super) work: OwnedWork,
-    /// Set when the server starts, if it has other instances.
+    /// Set when the server starts, if there are other instances.
     relaying: OnceLock<Arc<Relaying>>,
 }
 
@@ -55,11 +46,14 @@ impl ServerShared {
         &self.shutdown
     }
 
-    /// Returns `true` if a change requested before the server starts inserts a tool with the option `task`.
-    pub(crate) fn inserts_tasks(&self) -> bool {
+    /// Returns the first value that `find` returns for a tool inserted by a change requested before the server starts.
+    pub(crate) fn find_in_inserted_tools<T>(
+        &self,
+        find: impl Fn(&DynamicTool) -> Option<T>,
+    ) -> Option<T> {
         let early = lock(&self.early);
-        let mut steps = early.iter().flat_map(|edit| &edit.steps);
-        steps.any(EditStep::inserts_tasks)
+        let steps = early.iter().flat_map(|edit| &edit.steps);
+        steps.filter_map(EditStep::inserted_tool).find_map(find)
     }
 
     /// Takes the changes requested before the server started, in order.
@@ -71,10 +65,10 @@ impl ServerShared {
     /// it stops.
     pub(crate) fn relay_changes(self: &Arc<Self>, relay: Arc<dyn NotificationRelay>) {
         let relaying = Relaying::new(relay);
-        let server = ServerHandle(Arc::clone(self) as Arc<dyn Control>);
+        let server = ServerHandle(Arc::clone(self) as Arc<dyn ServerControl>);
         server.spawn(Arc::clone(&relaying).publish_all(server.clone()));
         server.spawn(Arc::clone(&relaying).receive_all(Arc::clone(self)));
-        // It cannot have been set yet: starting consumes the server, so this runs only once.
+        // The value cannot have been set yet: starting consumes the server, so this runs only once.
         let _ = self.relaying.set(relaying);
     }
 
@@ -99,14 +93,13 @@ impl ServerShared {
     }
 }
 
-impl Control for ServerShared {
+impl ServerControl for ServerShared {
     fn spawn(&self, work: Pin<Box<dyn Future<Output = ()> + Send>>) {
         self.work.spawn(work);
     }
 
-    fn restore_call(&self, text: &str) -> Result<BackgroundCall, String> {
-        let calls = self.calls.get().and_then(Weak::upgrade);
-        calls.ok_or("the server does not serve")?.restore_call(text)
+    fn dispatcher(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.dispatcher.get()?.upgrade()
     }
 
     fn keep_until_end(&self, value: Box<dyn Any + Send>) {

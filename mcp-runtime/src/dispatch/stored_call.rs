@@ -1,4 +1,4 @@
-//! Calls in their stored form: everything that another process needs to run a tool call again.
+//! Calls in their stored form, which contains all the data that another process needs to run a tool call again.
 //!
 //! A call's journal, which keeps its state between two runs, is stored separately because it changes.
 
@@ -7,10 +7,9 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::context::{CallerRecord, ClientIdentity, RequestContext, RequestInfo};
+use crate::context::{CallerRecord, ClientIdentity, RequestContext, RequestInfo, ServerHandle};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::background::DetachedCall;
-use crate::dispatch::server_shared::CallRestorer;
 use crate::dispatch::target::CallTarget;
 use crate::handler::background::BackgroundCall;
 use crate::handler::tags::TagSelection;
@@ -20,7 +19,7 @@ use crate::types::{ClientCapabilities, Implementation};
 /// The format that this build writes and reads.
 const FORMAT: u32 = 1;
 
-/// The part of a stored call that is common to all formats.
+/// The part of a stored call that all formats have in common.
 #[derive(Deserialize)]
 struct StoredFormat {
     format: u32,
@@ -45,7 +44,7 @@ struct StoredCall {
     tags: Vec<String>,
 }
 
-/// Returns a call with these arguments as text, or `None` if it is not a call to a tool.
+/// Returns a call with these arguments as text, or `None` if it is not a tool call.
 pub(super) fn to_text(
     target: &CallTarget,
     request: &RequestContext,
@@ -75,7 +74,25 @@ pub(super) fn to_text(
     serde_json::to_string(&call).ok()
 }
 
-impl CallRestorer for Dispatcher {
+// This method is defined here, rather than called through the handle's trait, so that programs that restore no calls do
+// not contain the code for it.
+impl ServerHandle {
+    /// Recreates a call from its [text](BackgroundCall::to_text), for as many runs as it needs. Its tool must still
+    /// exist, and the caller must be allowed to use it.
+    ///
+    /// # Errors
+    ///
+    /// Returns a sentence for the client that explains why the call cannot run.
+    pub fn restore_call(&self, text: &str) -> Result<BackgroundCall, String> {
+        let dispatcher = self.0.dispatcher().ok_or("the server does not serve")?;
+        let dispatcher = dispatcher.downcast::<Dispatcher>();
+        dispatcher
+            .map_err(|_| "the server does not serve")?
+            .restore_call(text)
+    }
+}
+
+impl Dispatcher {
     fn restore_call(self: Arc<Self>, text: &str) -> Result<BackgroundCall, String> {
         let call = read(text)?;
         let version = ProtocolVersion::from_wire(&call.protocol_version).ok_or_else(|| {
@@ -101,6 +118,7 @@ impl CallRestorer for Dispatcher {
                 call.tool
             )
         })?;
+        let next = self.settings.around_calls(callable.guards.spills).clone();
         let target = CallTarget::Named(Arc::clone(callable));
         let name = Arc::clone(&callable.name);
         let meta = call.meta.map(Box::<str>::from);
@@ -131,7 +149,7 @@ impl CallRestorer for Dispatcher {
         Ok(BackgroundCall {
             name,
             arguments: arguments.into(),
-            next: self.settings.around.clone(),
+            next,
             journal: "".into(),
             runner: Arc::new(runner),
         })

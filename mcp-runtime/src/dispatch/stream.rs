@@ -1,5 +1,5 @@
-//! Messages that a call sends before its response: progress reports and log messages. Their rate is limited, and they
-//! are never sent after the call has ended.
+//! Messages that a call sends before its response: progress reports and log messages. The rate of these messages is
+//! limited, and they are never sent after the call has ended.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -16,21 +16,21 @@ use crate::protocol::{ProtocolVersion, encode};
 use crate::rate::{Rate, TokenBucket};
 use crate::types::LoggingLevel;
 
-/// The progress added by a report that shows only that a call is still running.
+/// The amount of progress added by a report that shows only that a call is still running.
 const SLIGHT_PROGRESS: f64 = 1e-9;
 
-/// Accepts complete messages for the stream of one request.
+/// Accepts complete messages for a request's stream.
 pub(crate) trait Sink: Send + Sync {
     /// Queues a message. Returns `false` if the message was rejected because the request has ended or the queue is
     /// full.
     fn send(&self, message: &[u8]) -> bool;
 
-    /// Asks for the connection to be closed after the messages sent so far, provided that the client can reconnect to
+    /// Requests that the connection be closed after the messages sent so far, provided that the client can reconnect to
     /// receive the rest.
     fn close_connection(&self) {}
 }
 
-/// The notifications sent by one call.
+/// The notifications sent by a single call.
 pub(super) struct CallStream {
     pub(super) sink: Arc<dyn Sink>,
     pub(super) version: ProtocolVersion,
@@ -55,7 +55,7 @@ pub(super) struct Reports {
     last_of_handler: Option<f64>,
     /// Time of the latest report.
     at: Option<Instant>,
-    /// The latest report, held back because reports arrived too quickly.
+    /// The latest report, if it is held back because reports arrived too quickly.
     held: Option<Progress>,
     /// Created when the first report arrives.
     bucket: Option<TokenBucket>,
@@ -82,7 +82,7 @@ impl LogLevel {
     }
 }
 
-/// The token bucket for a session's log messages, and the number of messages dropped since the last one was sent.
+/// The token bucket for a session's log messages, and the number of messages dropped since the last message was sent.
 #[derive(Debug)]
 pub(super) struct LogBudget(Mutex<(TokenBucket, u64)>);
 
@@ -92,7 +92,7 @@ impl LogBudget {
         Self(Mutex::new((TokenBucket::new(rate), 0)))
     }
 
-    /// Takes a token and returns the number of messages dropped since the last one was sent. Returns `None` if this
+    /// Takes a token and returns the number of messages dropped since the last message was sent. Returns `None` if this
     /// message must be dropped.
     fn take_token(&self) -> Option<u64> {
         let (bucket, dropped) = &mut *lock(&self.0);
@@ -145,7 +145,7 @@ impl CallStream {
         self.sink.send(&message)
     }
 
-    /// Reports progress that is greater than in the previous report.
+    /// Reports progress that exceeds that of the previous report.
     fn report(&self, reports: &mut Reports, progress: Progress) {
         reports.last = Some(progress.progress);
         reports.at = Some(Instant::now());

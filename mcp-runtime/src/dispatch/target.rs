@@ -37,7 +37,7 @@ pub(super) enum CallTarget {
 /// A method of an extension.
 pub(super) struct MethodTarget {
     pub(super) callable: Arc<Callable>,
-    /// The types of results that it may return besides `complete`.
+    /// The result types that the method may return besides `complete`.
     pub(super) result_types: Arc<[String]>,
     /// `true` if the handler may forward questions to the client.
     pub(super) may_ask: bool,
@@ -52,7 +52,7 @@ pub(super) struct ReadTarget {
 /// An argument to complete.
 pub(super) struct CompletionTarget {
     pub(super) completer: RequestedCompleter,
-    /// The prompt or template that the argument belongs to.
+    /// The prompt or template to which the argument belongs.
     pub(super) of: Arc<str>,
     pub(super) argument: String,
     pub(super) partial: String,
@@ -86,7 +86,7 @@ impl CallTarget {
         self.callable().map(|callable| &callable.guards)
     }
 
-    /// Returns the option `task`, if calls to the target can be tasks.
+    /// Returns the `task` option, if calls to the target can be run as tasks.
     #[inline]
     pub(super) fn task_options(&self) -> Option<&TaskOptions> {
         match self {
@@ -95,7 +95,16 @@ impl CallTarget {
         }
     }
 
-    /// Returns `true` if a call can be a task, or if it is a tool call whose request asks for a task.
+    /// Returns the `idempotent_by` option, if calls to the target have keys.
+    #[inline]
+    pub(super) fn idempotent_by(&self) -> Option<&[Box<str>]> {
+        match self {
+            Self::Named(callable) => callable.idempotent_by.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Returns `true` if a call can be run as a task, or if it is a tool call whose request asks for a task.
     #[inline]
     pub(super) fn can_be_task(&self, is_requested: bool) -> bool {
         self.task_options().is_some() || (is_requested && self.tool().is_some())
@@ -135,6 +144,11 @@ impl CallTarget {
             Self::Completion(completion) => Some(&completion.argument),
             Self::Named(_) | Self::Read(_) | Self::Method(_) | Self::List(_) => None,
         }
+    }
+
+    /// Returns `true` if this callable is the target.
+    pub(super) fn is(&self, callable: &Arc<Callable>) -> bool {
+        matches!(self, Self::Named(named) if Arc::ptr_eq(named, callable))
     }
 
     /// Returns the name to use in the log.
@@ -211,8 +225,8 @@ impl CallTarget {
 }
 
 impl CompletionTarget {
-    /// Combines the arguments already filled in (`earlier`, a JSON object) and the one being typed into a single JSON
-    /// object.
+    /// Combines the arguments already filled in (`earlier`, a JSON object) and the argument being typed into a single
+    /// JSON object.
     pub(super) fn arguments(&self, earlier: Option<&str>) -> String {
         let earlier = earlier.and_then(|earlier| serde_json::from_str(earlier).ok());
         let mut arguments: Map<String, Value> = earlier.unwrap_or_default();

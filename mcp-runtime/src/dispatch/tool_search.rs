@@ -1,4 +1,4 @@
-//! Two tools that replace a long list: one searches for tools, and the other calls a tool that was found.
+//! Two tools that replace a long list: one searches for tools, and the other calls a tool found by a search.
 //!
 //! A call through `call_tool` is first converted into a call to the tool that it names, so it is processed exactly like
 //! a direct call.
@@ -34,11 +34,11 @@ impl SearchTools {
     ///
     /// Fails if a pinned tool does not exist.
     pub(crate) fn new(options: ToolSearch, registry: &Arc<Registry>) -> Result<Self, Error> {
-        // A pinned tool that exists but is not selected is simply omitted.
+        // A pinned tool that exists but is not selected is omitted.
         let known = registry.snapshot().names(Capability::Tools);
         let unknown = options.pinned.iter().find(|name| !known.contains(name));
         if let Some(name) = unknown {
-            let message = format!("there is no tool `{name}` to pin");
+            let message = format!("the tool `{name}` cannot be pinned, because it does not exist");
             return Err(Error::new(ErrorKind::Configuration, message));
         }
         let made = |made: DynamicTool| {
@@ -85,7 +85,7 @@ impl SearchTools {
     ///
     /// # Errors
     ///
-    /// Returns an error if the caller lacks scopes for the tool to be called.
+    /// Returns an error if the caller lacks scopes required by the tool to be called.
     pub(super) fn resolve<'m>(
         &self,
         name: &str,
@@ -108,9 +108,9 @@ impl SearchTools {
     }
 }
 
-/// Returns `true` for tools whose definitions clients must find in the list, because hosts learn from it which page
-/// belongs to a tool, which tools are not for models, which calls must be tasks, and which arguments to repeat in
-/// headers.
+/// Returns `true` for tools whose definitions must be in the list that clients receive, because the list tells hosts
+/// which page belongs to a tool, which tools are not for models, which calls must be run as tasks, and which arguments
+/// to repeat in headers.
 fn is_listed_for_clients(tool: &Callable) -> bool {
     tool.page_uri().is_some()
         || tool.is_for_pages_only()
@@ -118,13 +118,15 @@ fn is_listed_for_clients(tool: &Callable) -> bool {
         || tool.mirrors_arguments()
 }
 
-/// Returns the reason why a tool cannot be called through `call_tool`, if it cannot.
+/// Returns the reason why a tool cannot be called through `call_tool`, or `None` if it can.
 fn refusal(tool: &Callable, name: &str) -> Option<String> {
     if tool.is_for_pages_only() {
-        Some(format!("the tool `{name}` is for pages, not for models"))
+        Some(format!(
+            "the tool `{name}` is meant for pages, not for models"
+        ))
     } else if tool.mirrors_arguments() {
         // Intermediaries base decisions on the headers, which a client sends only for a tool that it calls directly.
-        Some(format!("call the tool `{name}` by its own name"))
+        Some(format!("call the tool `{name}` directly, by its own name"))
     } else {
         None
     }
@@ -134,7 +136,7 @@ fn refusal(tool: &Callable, name: &str) -> Option<String> {
 struct NamedCall<'m> {
     name: Cow<'m, str>,
     arguments: Cow<'m, str>,
-    /// `true` if the arguments were written as a string that contains an object, as some models do.
+    /// `true` if the arguments were written as a string that contains an object, which some models do.
     is_in_string: bool,
 }
 
@@ -173,7 +175,7 @@ fn search_tool(options: &ToolSearch, registry: &Arc<Registry>) -> DynamicTool {
         "properties": {
             "query": {
                 "type": "string",
-                "description": "What the tool should do, in a few words, or its name",
+                "description": "A short description of what the tool should do, or its name",
                 "maxLength": 500,
             },
             "limit": {
@@ -247,7 +249,7 @@ fn describe(tool: &Callable) -> Option<Value> {
     Some(described)
 }
 
-/// Returns the tool that explains why a call through it is not possible.
+/// Creates the `call_tool` tool, whose handler explains why a call through it is not possible.
 fn call_tool(registry: &Arc<Registry>) -> DynamicTool {
     let registry = Arc::clone(registry);
     let input = json!({
@@ -275,7 +277,7 @@ fn call_tool(registry: &Arc<Registry>) -> DynamicTool {
             let problem = match snapshot.seen_by(caller).narrowed_to(selection).tool(&name) {
                 Err(unknown) => unknown.message,
                 Ok(tool) => refusal(tool, &name).unwrap_or_else(|| {
-                    // The tool must have been inserted a moment ago.
+                    // The tool must have been inserted in the meantime.
                     "try again".to_owned()
                 }),
             };

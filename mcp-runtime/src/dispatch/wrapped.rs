@@ -1,28 +1,34 @@
 //! Calls that are wrapped by middleware or must wait for a permit from their handler.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::context::Context;
 use crate::dispatch::Dispatcher;
-use crate::dispatch::background::DetachedCall;
 use crate::dispatch::blocking::{CallPermitWaits, run_blocking};
+use crate::dispatch::spilling::LargeResult;
 use crate::dispatch::target::CallTarget;
-use crate::handler::background::{BackgroundPermit, BackgroundRunner};
-use crate::handler::call::Running;
+use crate::handler::background::BackgroundPermit;
+use crate::handler::call::{CallOutput, Running};
 use crate::handler::handler_error::HandlerError;
 use crate::handler::middleware::{Call, InnermostStep, PermitFuture};
 use crate::handler::task_options::TaskOptions;
 use crate::lock::lock;
-use crate::registry::{CallPermit, HandlerProgress};
+use crate::registry::{CallPermit, HandlerLimits, HandlerProgress};
 
 /// The handler, which is wrapped by all middleware.
 pub(super) struct WrappedHandler {
-    dispatcher: Arc<Dispatcher>,
-    target: CallTarget,
+    pub(super) dispatcher: Arc<Dispatcher>,
+    pub(super) target: CallTarget,
     pub(super) waits: CallPermitWaits,
-    /// A permit that the call has held from the beginning, until the handler takes it.
+    /// A permit that the call has held from the beginning until the handler takes it.
     permit: Mutex<Option<CallPermit>>,
+    /// The time for which the call's task is kept, if the call has become a task by the time it ends.
+    task_ttl: Option<TaskTtl>,
 }
+
+/// A function that returns the time for which a task is kept, or `None` if there is no task.
+pub(super) type TaskTtl = Box<dyn Fn() -> Option<Duration> + Send + Sync>;
 
 impl WrappedHandler {
     pub(super) fn new(
@@ -35,11 +41,18 @@ impl WrappedHandler {
             target: target.clone(),
             waits: CallPermitWaits::default(),
             permit: Mutex::new(permit),
+            task_ttl: None,
         }
     }
 
+    /// Sets the time for which the call's task is kept.
+    pub(super) fn with_task_ttl(mut self, ttl: TaskTtl) -> Self {
+        self.task_ttl = Some(ttl);
+        self
+    }
+
     /// Returns the call in the form that middleware receives. Returns `None` for a list, since lists bypass middleware.
-    /// `task` is the raw JSON of the request's member `task`.
+    /// `task` is the raw JSON of the request's `task` member.
     pub(super) fn into_call(
         self,
         arguments: &str,
@@ -58,7 +71,7 @@ impl WrappedHandler {
         ))
     }
 
-    /// Waits for a permit if the handler's concurrent calls are limited.
+    /// Waits for a permit if the handler's concurrency is limited.
     async fn acquire_permit(&self) -> Result<Option<CallPermit>, HandlerError> {
         let guards = self.target.guards();
         let Some(permits) = guards.and_then(|guards| guards.permits.as_ref()) else {
@@ -82,22 +95,45 @@ impl InnermostStep for WrappedHandler {
         self.target.task_options()
     }
 
+    fn idempotent_by(&self) -> &[Box<str>] {
+        self.target.idempotent_by().unwrap_or_default()
+    }
+
     fn has_output_schema(&self) -> bool {
         self.target
             .tool()
             .is_some_and(|(tool, _)| tool.output_schema.is_some())
     }
 
-    fn permit(self: Arc<Self>) -> PermitFuture {
-        Box::pin(async move { self.acquire_permit().await.map(BackgroundPermit) })
+    fn spills(&self) -> bool {
+        self.target.guards().is_some_and(|guards| guards.spills)
     }
 
-    fn detach(&self, context: &Context) -> Arc<dyn BackgroundRunner> {
-        Arc::new(DetachedCall {
-            dispatcher: Arc::clone(&self.dispatcher),
-            target: self.target.clone(),
-            request: context.request_context().detached(),
+    fn reads_kept_result(&self) -> bool {
+        let results = self.dispatcher.settings.results.as_ref();
+        results.is_some_and(|results| self.target.is(&results.read))
+    }
+
+    fn spill(self: Arc<Self>, output: CallOutput, context: Context) -> Running {
+        Box::pin(async move {
+            let limit = self.target.guards().and_then(HandlerLimits::spill_limit);
+            let (result, limit) = match (output, limit) {
+                (CallOutput::Tool(result), Some(limit)) => (result, limit),
+                (output, _) => return Ok(output),
+            };
+            let large = LargeResult {
+                dispatcher: &self.dispatcher,
+                context: &context,
+                tool: self.target.name(),
+                limit: limit.min(self.dispatcher.limits().calls.max_result_bytes),
+                task_ttl: self.task_ttl.as_ref().and_then(|ttl| ttl()),
+            };
+            large.replace(result).await.map(CallOutput::Tool)
         })
+    }
+
+    fn permit(self: Arc<Self>) -> PermitFuture {
+        Box::pin(async move { self.acquire_permit().await.map(BackgroundPermit) })
     }
 
     fn run(self: Arc<Self>, arguments: Arc<str>, context: Context) -> Running {
@@ -105,14 +141,14 @@ impl InnermostStep for WrappedHandler {
             let permit = self.acquire_permit().await?;
             // The run begins before the handler's parameters are awaited, because they may ask the client questions,
             // too.
-            let _run = HandlerRun::begin(context.clone());
+            let _run = HandlerRunGuard::begin(context.clone());
             let context = match self.target.awaited(&self.dispatcher.settings.states) {
                 Some(awaited) => awaited.prepare(context).await?,
                 None => context,
             };
             let started = self.target.start(&arguments, &|| context.clone())?;
             let (dispatcher, waits) = (Arc::clone(&self.dispatcher), self.waits.clone());
-            match started {
+            let output = match started {
                 HandlerProgress::Done(output) => output,
                 HandlerProgress::Running(running) => {
                     let output = running.await;
@@ -122,23 +158,26 @@ impl InnermostStep for WrappedHandler {
                 HandlerProgress::Blocking(work) => {
                     run_blocking(dispatcher, work, waits, permit).await
                 }
-            }
+            };
+            context.commit(output).await
         })
     }
 }
 
 /// A run of the handler, which ends when this value is dropped.
-struct HandlerRun(Context);
+struct HandlerRunGuard(Context);
 
-impl HandlerRun {
+impl HandlerRunGuard {
     fn begin(context: Context) -> Self {
         context.asking().begin_run();
+        context.ending().begin_run();
         Self(context)
     }
 }
 
-impl Drop for HandlerRun {
+impl Drop for HandlerRunGuard {
     fn drop(&mut self) {
         self.0.asking().end_run();
+        self.0.ending().end_run();
     }
 }

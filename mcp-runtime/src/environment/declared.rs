@@ -6,7 +6,7 @@ use crate::environment::DeclaredVariable;
 #[derive(Default)]
 pub(crate) struct ServerEnvironment {
     pub(crate) variables: Vec<DeclaredVariable>,
-    /// Variables that are set and whose name is similar to a declared variable's, paired with the declared name.
+    /// Variables that are set and whose names resemble a declared name, each paired with that declared name.
     pub(crate) misspelled: Vec<(String, String)>,
     pub(crate) faults: Vec<String>,
 }
@@ -17,7 +17,7 @@ impl ServerEnvironment {
         for variable in &self.variables {
             variable.log_value();
         }
-        // Another struct may declare the variable.
+        // The variable may be declared by another struct.
         let declared = |name: &str| self.variables.iter().any(|variable| variable.name == name);
         let misspelled = self.misspelled.iter().filter(|(name, _)| !declared(name));
         for (variable, meant) in misspelled {

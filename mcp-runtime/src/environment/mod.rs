@@ -1,7 +1,7 @@
 //! Reads a server's settings from environment variables. A struct declares the variables, and all mistakes are reported
 //! together.
 //!
-//! As for arguments, the struct's schema declares the names, types, defaults and descriptions, and the same validator
+//! As with arguments, the struct's schema declares the names, types, defaults and descriptions, and the same validator
 //! explains mistakes. `server/environment.rs` adds the struct to the server's state, and the command line lists the
 //! variables in its help.
 

@@ -20,7 +20,7 @@ use crate::environment::variable::DeclaredVariable;
 pub(crate) struct EnvironmentReading<T> {
     /// Every variable, in the order of the fields.
     pub(crate) variables: Vec<DeclaredVariable>,
-    /// Variables that are set and whose name is similar to a declared variable's, paired with the declared name.
+    /// Variables that are set and whose names resemble a declared name, each paired with that declared name.
     pub(crate) misspelled: Vec<(String, String)>,
     /// The value, or one line for each mistake.
     pub(crate) value: Result<T, Vec<String>>,
@@ -68,9 +68,9 @@ pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
     }
 }
 
-/// Returns `true` for values that count as absent: empty ones, because many shells and configuration formats cannot
+/// Returns `true` for values that count as absent: empty values, because many shells and configuration formats cannot
 /// remove a variable, and placeholders, which hosts leave in the environment of an MCP bundle for settings that the
-/// user has not made.
+/// user has left empty.
 ///
 /// Source: repository modelcontextprotocol/mcpb, `MANIFEST.md`, "Variable Substitution in User Configuration".
 pub(crate) fn counts_as_unset(value: &OsStr) -> bool {
@@ -159,8 +159,8 @@ fn read_variable_value(
     Err(faults.iter().map(line).collect())
 }
 
-/// Returns `true` if a present variable may be a misspelling of a declared one. Without a prefix, this would include the
-/// variables of the system.
+/// Returns `true` if a variable that is present may be a misspelling of a declared variable. Without a prefix, this
+/// would include the system's variables.
 fn is_candidate(name: &str, prefix: &str) -> bool {
     !prefix.is_empty() && name.starts_with(prefix)
 }
@@ -182,7 +182,7 @@ fn misspelled_names(
         .collect()
 }
 
-/// Makes the struct. The struct's `Deserialize` implementation may reject a value that the schema allows; the message
+/// Creates the struct. The struct's `Deserialize` implementation may reject a value that the schema allows; the message
 /// then names the variable that was being read.
 fn deserialize_environment<T: DeserializeOwned>(
     members: Map<String, Value>,
@@ -192,7 +192,7 @@ fn deserialize_environment<T: DeserializeOwned>(
     let members = members
         .into_iter()
         .inspect(|(name, _)| *field.borrow_mut() = Some(name.clone()))
-        // An error after the last field concerns all of them.
+        // An error after the last field applies to all fields.
         .chain(std::iter::from_fn(|| {
             *field.borrow_mut() = None;
             None

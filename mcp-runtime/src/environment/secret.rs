@@ -8,10 +8,10 @@ use serde::{Deserialize, Deserializer, de};
 
 /// A value that must not be seen, such as a password or an API key.
 ///
-/// Its `Debug` output is `Secret(***)`, it has no `Display` and cannot be serialized, and no error repeats it. In a
-/// struct for [`Server::env`](crate::Server::env), it marks the variable as secret, so that the help and the log show
-/// that the variable is set but not its value. The memory is not wiped, because the process's environment has another
-/// copy.
+/// Its `Debug` output is `Secret(***)`, it does not implement `Display` or serialization, and errors never repeat it.
+/// In a struct for [`Server::env`](crate::Server::env), it marks the variable as secret, so that the help and the log
+/// show that the variable is set but not its value. The memory is not wiped, because the process's environment contains
+/// another copy.
 ///
 /// ```
 /// use mcp_runtime::env::Secret;

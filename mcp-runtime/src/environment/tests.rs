@@ -128,7 +128,7 @@ fn names_that_are_nearly_right_are_noticed_after_a_prefix_only() {
 fn an_empty_variable_is_absent() {
     assert_eq!(value(&[("T_MAX_ROWS", ""), ("T_NAME", "")]).max_rows, 10);
     assert!(reading(&[("T_DATABASE_URL", "")]).value.is_err());
-    // A host leaves these if the user of a bundle sets nothing.
+    // A host leaves such placeholders unchanged if the user of a bundle sets nothing.
     let unset = "${user_config.t_max_rows}";
     assert_eq!(value(&[("T_MAX_ROWS", unset)]).max_rows, 10);
     let name = "${user_config.x} and more";

@@ -15,7 +15,7 @@ pub(crate) struct DeclaredVariable {
     pub(crate) schema: Value,
     pub(crate) is_required: bool,
     pub(crate) is_secret: bool,
-    /// The value as the log may show it, if the variable is set to a valid value.
+    /// The value in the form in which it may be logged, if the variable is set to a valid value.
     shown: Option<String>,
 }
 
@@ -31,7 +31,8 @@ impl DeclaredVariable {
         }
     }
 
-    /// Declares a variable that supplies the value of a header. It is secret, because a header may hold credentials.
+    /// Declares a variable that supplies the value of a header. The variable is secret, because a header may contain
+    /// credentials.
     pub(crate) fn for_header(name: &str, description: &str) -> Self {
         let mut variable = Self {
             name: name.to_owned(),
@@ -66,7 +67,7 @@ impl DeclaredVariable {
     /// Returns the first paragraph of the description, if there is one.
     pub(crate) fn description(&self) -> Option<String> {
         let description = self.schema["description"].as_str()?;
-        // A blank line separates the list of an enum's documented values.
+        // A blank line precedes the list of an enum's documented values.
         let lines: Vec<_> = description
             .lines()
             .take_while(|line| !line.is_empty())
@@ -81,7 +82,7 @@ impl DeclaredVariable {
         default.filter(|default| !self.is_secret && !default.is_null())
     }
 
-    /// Returns the JSON type of the value, or an empty string if it has several.
+    /// Returns the JSON type of the value, or an empty string if it can have several types.
     #[cfg(feature = "ship")]
     pub(crate) fn kind(&self) -> &str {
         let kind = &self.schema["type"];
@@ -111,7 +112,7 @@ impl DeclaredVariable {
 /// A line of help: the description, followed by the type, the default and any marks in brackets.
 impl fmt::Display for DeclaredVariable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The documented values of an enum are in the brackets.
+        // An enum's documented values are in the brackets.
         let description = self.description().unwrap_or_default();
         f.write_str(&description)?;
         let gap = if description.is_empty() { "" } else { " " };

@@ -1,4 +1,4 @@
-//! The additions that an extension makes to a server beside the protocol: middleware, lists and definitions.
+//! An extension's additions to a server apart from the protocol: middleware, lists and definitions.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::protocol::ProtocolVersion;
 /// An extension's additions to a server's settings.
 pub(crate) struct ServerChanges {
     pub(crate) middleware: Vec<UnlinkedMiddleware>,
-    /// Middleware only for calls that can be tasks.
+    /// Middleware that wraps only calls that can be run as tasks.
     pub(crate) task_middleware: Vec<UnlinkedMiddleware>,
     pub(crate) capabilities: Vec<Capability>,
 }
@@ -43,13 +43,13 @@ impl Extension {
         std::mem::take(&mut self.setup)
     }
 
-    /// Returns the reserved keys of `_meta` that the extension defines.
+    /// Returns the reserved `_meta` keys that the extension defines.
     pub(crate) fn meta_keys(&self) -> &[String] {
         &self.meta_keys
     }
 }
 
-/// Converts an extension's middleware into a link that lets only declared results pass.
+/// Converts an extension's middleware into a link that passes on only declared results.
 fn checked(
     function: ExtensionMiddleware,
     id: Arc<str>,
@@ -77,8 +77,8 @@ fn checked(
                     let mut types = types.iter();
                     if !is_declared || !types.any(|(of, known)| of == method && known == name) {
                         return Err(HandlerError::opaque(format!(
-                            "the extension `{id}` answered `{method}` with a result of type `{name}`, which it does not \
-                             declare or its client does not know"
+                            "the extension `{id}` answered `{method}` with a result of type `{name}`, which the extension \
+                             does not declare or the client does not know"
                         )));
                     }
                     result.admit(versions);

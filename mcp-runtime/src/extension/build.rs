@@ -1,4 +1,4 @@
-//! Checks all extensions of a server together and prepares them for requests.
+//! Checks all of a server's extensions together and prepares them for requests.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::extension::declaration::Extension;
 use crate::extension::filter::FilterMember;
 use crate::extension::method::ExtensionMethod;
 use crate::extension::registered::{
-    CoreTasks, Extensions, RegisteredExtension, RegisteredMember, RegisteredMethod,
+    CoreTasks, Extensions, RegisteredExtension, RegisteredFilterMember, RegisteredMethod,
     RegisteredNotification,
 };
 use crate::handler::extension_result::ExtensionResult;
@@ -25,7 +25,7 @@ const CORE_MEMBERS: [&str; 4] = [
     "resourcesListChanged",
     "resourceSubscriptions",
 ];
-/// The core protocol methods that an extension may answer with its own results.
+/// The core protocol methods to which an extension may respond with its own results.
 const ANSWERABLE: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
 /// The result types that the core protocol defines.
 const CORE_RESULT_TYPES: [&str; 2] = [ExtensionResult::COMPLETE, "input_required"];
@@ -36,7 +36,7 @@ const CORE_RESULT_TYPES: [&str; 2] = [ExtensionResult::COMPLETE, "input_required
 ///
 /// Returns all problems, each on one line.
 pub(crate) fn build(extensions: Vec<Extension>) -> Result<Extensions, Vec<String>> {
-    let mut build = Build {
+    let mut build = ExtensionsBuilder {
         ids: extensions
             .iter()
             .map(|extension| extension.id.clone())
@@ -56,7 +56,7 @@ pub(crate) fn build(extensions: Vec<Extension>) -> Result<Extensions, Vec<String
     }
 }
 
-struct Build {
+struct ExtensionsBuilder {
     /// The identifiers of all extensions, including those that have not been added yet.
     ids: Vec<String>,
     built: Extensions,
@@ -67,7 +67,7 @@ struct Build {
     problems: Vec<String>,
 }
 
-impl Build {
+impl ExtensionsBuilder {
     fn problem(&mut self, id: &str, what: impl std::fmt::Display) {
         self.problems.push(format!("extension `{id}`: {what}"));
     }
@@ -144,7 +144,7 @@ impl Build {
         let name = method.name;
         if !is_method_name(&name) || name.starts_with("notifications/") {
             let what = format!(
-                "method `{name}`: a name consists of parts separated by `/`, such as `garden/water`, each of letters, \
+                "method `{name}`: a name consists of parts separated by `/`, such as `garden/water`, contains only letters, \
                  digits, `_`, `-` and `.`, and does not start with `notifications/`"
             );
             self.problem(&extension.id, what);
@@ -166,6 +166,7 @@ impl Build {
                     extension: extension.clone(),
                     callable: Arc::new(callable),
                     mirrored_name: method.mirrored_name.map(Into::into),
+                    requires_name_header: method.requires_name_header,
                     exists_in: method.exists_in,
                     forwards_questions: method.forwards_questions,
                     result_types: result_types.collect(),
@@ -191,8 +192,8 @@ impl Build {
         let describe = || format!("result type `{result_type}` of `{method}`");
         if !is_own && !ANSWERABLE.contains(&&*method) {
             let what = format!(
-                "{}: an extension answers only its own methods, `tools/call`, `prompts/get` and `resources/read` with \
-                 results of its own",
+                "{}: an extension can use its own result types only for its own methods, `tools/call`, `prompts/get` and \
+                 `resources/read`",
                 describe()
             );
             self.problem(&extension.id, what);
@@ -204,7 +205,10 @@ impl Build {
         let key = (method.clone(), result_type.clone());
         let id = Arc::clone(&extension.id);
         if let Some(other) = self.result_types.insert(key, id) {
-            let what = format!("{}: the extension `{other}` already has it", describe());
+            let what = format!(
+                "{}: the extension `{other}` already declares it",
+                describe()
+            );
             self.problem(&extension.id, what);
         }
     }
@@ -217,8 +221,8 @@ impl Build {
     ) {
         if !is_method_name(&name) || !name.starts_with("notifications/") {
             let what = format!(
-                "notification `{name}`: a name starts with `notifications/`, followed by parts separated by `/` of \
-                 letters, digits, `_`, `-` and `.`"
+                "notification `{name}`: a name starts with `notifications/`, followed by parts that consist of letters, \
+                 digits, `_`, `-` and `.` and are separated by `/`"
             );
             self.problem(&extension.id, what);
         } else if is_core_name(&name) {
@@ -239,7 +243,7 @@ impl Build {
         self.built.notifications.insert(name.into(), registered);
     }
 
-    /// Adds a filter member. Several notifications of one extension can share a member.
+    /// Adds a filter member. Several notifications of the same extension can share a member.
     fn add_member(&mut self, extension: &RegisteredExtension, member: FilterMember) -> Arc<str> {
         let name: Arc<str> = member.name.as_str().into();
         if name.is_empty() || CORE_MEMBERS.contains(&&*name) {
@@ -248,7 +252,7 @@ impl Build {
         }
         if !member.is_keyed && member.visible_if.is_restricted() {
             let what = format_args!(
-                "the filter member `{name}` is a flag, so its `visible_if` function has no keys to decide about"
+                "the filter member `{name}` is a flag, so its `visible_if` function has no keys to check"
             );
             self.problem(&extension.id, what);
         }
@@ -269,7 +273,7 @@ impl Build {
         };
         match problem {
             Some(problem) => self.problem(&extension.id, problem),
-            None => self.built.members.push(RegisteredMember {
+            None => self.built.members.push(RegisteredFilterMember {
                 extension: extension.clone(),
                 name: Arc::clone(&name),
                 member,
@@ -289,23 +293,25 @@ impl Build {
         });
         if !is_own || registry::meta_key_problem(key).is_some() || is_core_meta_key(key) {
             let what = format!(
-                "the key `{key}` of `_meta` is not one of its own; such a key starts with `{prefix}/` or \
-                 `{prefix}.{name}/` and is not one of the core protocol's"
+                "the `_meta` key `{key}` does not belong to the extension; its own keys start with `{prefix}/` or \
+                 `{prefix}.{name}/` and are not defined by the core protocol"
             );
             self.problem(&extension.id, what);
         }
         let id = Arc::clone(&extension.id);
         if let Some(other) = self.meta_keys.insert(key.to_owned(), id) {
-            let what = format!("the key `{key}` of `_meta` belongs to the extension `{other}`");
+            let what = format!("the `_meta` key `{key}` belongs to the extension `{other}`");
             self.problem(&extension.id, what);
         }
     }
 }
 
-/// Returns the reason why an identifier is invalid, if it is.
+/// Returns the reason why an identifier is invalid, or `None` if it is valid.
 fn id_problem(id: &str) -> Option<String> {
     let Some((prefix, name)) = id.split_once('/') else {
-        return Some("an identifier has a prefix and a name, such as `com.example/garden`".into());
+        return Some(
+            "an identifier consists of a prefix and a name, as in `com.example/garden`".into(),
+        );
     };
     if name.is_empty() {
         return Some("the identifier has no name after `/`".into());
@@ -314,7 +320,7 @@ fn id_problem(id: &str) -> Option<String> {
         return Some(problem.replace("meta key", "identifier"));
     }
     (is_reserved_meta_key(id) && prefix != OFFICIAL).then(|| {
-        "the prefix is reserved for the protocol; use a domain of your own, such as `com.example`".into()
+        "the prefix is reserved for the protocol; use your own domain, such as `com.example`".into()
     })
 }
 

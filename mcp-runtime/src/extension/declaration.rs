@@ -1,4 +1,4 @@
-//! An extension as its author describes it.
+//! An extension as described by its author.
 
 use std::fmt;
 use std::future::Future;
@@ -63,7 +63,7 @@ pub struct Extension {
     pub(super) dependencies: Vec<String>,
     pub(super) capabilities: Vec<Capability>,
     pub(super) middleware: Vec<ExtensionMiddleware>,
-    /// Middleware only for calls that can be tasks.
+    /// Middleware that wraps only calls that can be run as tasks.
     pub(super) task_middleware: Vec<ExtensionMiddleware>,
     pub(super) core_capability: Option<(String, CoreCapability)>,
     pub(super) setup: Vec<Box<Setup>>,
@@ -105,13 +105,13 @@ impl Extension {
         }
     }
 
-    /// Sets the settings that clients see. They must be an object and are empty by default.
+    /// Sets the settings that clients see, which must be an object. By default, the object is empty.
     pub fn settings(mut self, settings: Value) -> Self {
         self.settings = settings;
         self
     }
 
-    /// Sets the oldest protocol version in which the extension exists. By default, it exists in all of them.
+    /// Sets the oldest protocol version in which the extension exists. By default, it exists in all versions.
     ///
     /// Older versions are served as if the server did not have the extension: it is not declared, and requests for its
     /// methods receive error -32601.
@@ -129,8 +129,8 @@ impl Extension {
         self
     }
 
-    /// Declares a core protocol capability in the versions set with [`core_in`](Self::core_in). Its value can depend on
-    /// the caller who initializes the session. The only such capability is `tasks`.
+    /// Declares a core protocol capability in the versions set with [`core_in`](Self::core_in). The capability's value
+    /// can depend on the caller who initializes the session. The only such capability is `tasks`.
     pub fn core_capability(
         mut self,
         name: impl Into<String>,
@@ -144,7 +144,7 @@ impl Extension {
     ///
     /// If a client that does not declare the extension calls one of its methods, it receives error -32021 in
     /// 2026-07-28, with the extension in `data.requiredCapabilities`, and error -32601 in legacy protocol versions.
-    /// Nothing is looked up for such a request.
+    /// Such a request is rejected before any data is looked up.
     pub fn needs_declaration(mut self, needed: bool) -> Self {
         self.needs_declaration = needed;
         self
@@ -156,26 +156,26 @@ impl Extension {
         self
     }
 
-    /// Adds a notification that clients request in `subscriptions/listen` with a filter member. Its name starts with
-    /// `notifications/`. It is sent with [`Notifier::extension`](crate::Notifier::extension) or
+    /// Adds a notification that clients request in `subscriptions/listen` with a filter member. The notification's name
+    /// must start with `notifications/`. It is sent with [`Notifier::extension`](crate::Notifier::extension) or
     /// [`Notifier::extension_key`](crate::Notifier::extension_key).
     ///
-    /// Legacy protocol versions have no filter, so a client that declares the extension in `initialize` receives the
-    /// notification if its member is a flag.
+    /// Legacy protocol versions do not have a filter, so a client that declares the extension in `initialize` receives
+    /// the notification if its member is a flag.
     pub fn notification(mut self, name: impl Into<String>, member: FilterMember) -> Self {
         self.notifications.push((name.into(), Some(member)));
         self
     }
 
-    /// Adds a notification that belongs to one call. It is sent with [`Context::notify`](crate::Context::notify), before
-    /// the response. Its name starts with `notifications/`.
+    /// Adds a notification that belongs to a single call. It is sent with [`Context::notify`](crate::Context::notify),
+    /// before the response. The notification's name must start with `notifications/`.
     pub fn call_notification(mut self, name: impl Into<String>) -> Self {
         self.notifications.push((name.into(), None));
         self
     }
 
-    /// Declares a result type other than `complete` for a method. The method is either one of the extension's own or
-    /// `tools/call`, `prompts/get` or `resources/read`. For those three, the extension's
+    /// Declares a result type other than `complete` for a method. The method is either one of the extension's own
+    /// methods or `tools/call`, `prompts/get` or `resources/read`. For the latter three, the extension's
     /// [`middleware`](Self::middleware) may then return an [`ExtensionResult`](crate::extension::ExtensionResult) to
     /// clients that declare the extension.
     pub fn result_type(
@@ -187,15 +187,15 @@ impl Extension {
         self
     }
 
-    /// Allows definitions and results of this server to have a key in `_meta` that is otherwise reserved. The key must
-    /// have the extension's own prefix, followed by `/`, or by `.` and the extension's name. Keys that are not reserved
-    /// need no permission.
+    /// Allows this server's definitions and results to have a `_meta` key that is otherwise reserved. The key must have
+    /// the extension's own prefix, followed by `/`, or by `.` and the extension's name. Keys that are not reserved do
+    /// not need permission.
     pub fn meta_key(mut self, key: impl Into<String>) -> Self {
         self.meta_keys.push(key.into());
         self
     }
 
-    /// Requires another extension. Start-up fails if the server does not have it.
+    /// Requires another extension. Start-up fails if the server does not have that extension.
     pub fn requires(mut self, id: impl Into<String>) -> Self {
         self.dependencies.push(id.into());
         self
@@ -208,9 +208,9 @@ impl Extension {
         self
     }
 
-    /// Adds middleware. Like [`Server::middleware`](crate::Server::middleware), it wraps every call, and it can return
-    /// [`CallOutput::Extension`] with a declared [result type](Self::result_type). A server with middleware runs each
-    /// call a little more slowly, so add it only if the extension needs it.
+    /// Adds middleware. As with [`Server::middleware`](crate::Server::middleware), the middleware wraps every call, and
+    /// it can return [`CallOutput::Extension`] with a declared [result type](Self::result_type). A server with
+    /// middleware runs each call a little more slowly, so add it only if the extension needs it.
     ///
     /// The call's [`Context::extension`](crate::Context::extension) shows whether the client has negotiated the
     /// extension. For any other client, the middleware must not change anything.
@@ -224,11 +224,12 @@ impl Extension {
         self
     }
 
-    /// Adds middleware only for calls that can be tasks: calls to tools with the option `task`, and calls to any tool
-    /// if the request has a member `task`, which clients that use 2025-11-25 send. It wraps all other middleware.
+    /// Adds middleware only for calls that can be run as tasks: calls to tools with the `task` option, and calls to any
+    /// tool if the request has a `task` member, which clients that use 2025-11-25 send. This middleware wraps all other
+    /// middleware.
     ///
-    /// With [`Call::into_background`](crate::middleware::Call::into_background), it can let such a call continue after
-    /// the response. Calls to other tools are not slowed down.
+    /// With [`Call::into_background`](crate::middleware::Call::into_background), this middleware can let such a call
+    /// continue after the response. Calls to other tools are not slowed down.
     pub fn task_middleware<F, A>(mut self, function: F) -> Self
     where
         F: Fn(Call, Next) -> A + Send + Sync + 'static,
@@ -240,8 +241,8 @@ impl Extension {
     }
 
     /// Adds a function that runs when the server starts, after its extensions have been checked and before its
-    /// definitions are. Definitions that it inserts are served from the beginning. If it returns an error, start-up
-    /// fails with that error.
+    /// definitions are checked. Definitions inserted by this function are served from the beginning. If it returns an
+    /// error, start-up fails with that error.
     pub fn setup(
         mut self,
         setup: impl FnOnce(&ServerHandle) -> std::result::Result<(), Error> + Send + Sync + 'static,

@@ -1,4 +1,4 @@
-//! Members that an extension adds to the filter of `subscriptions/listen`.
+//! Members that an extension adds to the `subscriptions/listen` filter.
 
 use crate::context::Caller;
 use crate::extension::visibility::KeyVisibility;
@@ -25,8 +25,8 @@ impl FilterMember {
         }
     }
 
-    /// Creates a member whose value is an array of strings: the keys that the client wants to be notified about, such
-    /// as the ids of tasks. They count towards [`limits.streams.max_subscriptions`](crate::Limits), and each can be up
+    /// Creates a member whose value is an array of strings: the keys about which the client wants to be notified, such
+    /// as task ids. The keys count towards [`limits.streams.max_subscriptions`](crate::Limits), and each key can be up
     /// to [`limits.message.max_uri_bytes`](crate::Limits) long.
     pub fn keys(name: impl Into<String>) -> Self {
         Self {
@@ -36,11 +36,11 @@ impl FilterMember {
         }
     }
 
-    /// Honours only keys for which the function returns `true`. By default, every key is honoured, so callers can be
+    /// Accepts only keys for which the function returns `true`. By default, every key is accepted, so callers can be
     /// notified about keys that belong to other callers.
     ///
-    /// The function runs once for each key when a client asks for it, so it must not block. Start-up fails if the
-    /// member is a flag, or if another notification has the same member with another function. To share a member, give
+    /// The function runs once for each key that a client requests, so it must not block. Start-up fails if the member
+    /// is a flag, or if another notification has the same member with a different function. To share a member, give
     /// both notifications a clone of it.
     #[must_use]
     pub fn visible_if(

@@ -17,11 +17,12 @@ use crate::jsonrpc::ErrorObject;
 
 /// A method that clients can call, for [`Extension::method`](crate::extension::Extension::method).
 ///
-/// Its calls go through the same limits, authorization, middleware and telemetry as calls to tools. A handler cannot
-/// ask the client questions, because only calls to tools, prompts and resources may be answered with questions.
+/// Calls to the method are subject to the same limits, authorization, middleware and telemetry as tool calls. A handler
+/// cannot ask the client questions, because only calls to tools, prompts and resources may be answered with questions.
 pub struct ExtensionMethod {
     pub(super) name: String,
     pub(super) mirrored_name: Option<String>,
+    pub(super) requires_name_header: bool,
     pub(super) exists_in: MethodVersions,
     pub(super) forwards_questions: bool,
     pub(super) handler: DynamicHandler,
@@ -43,8 +44,8 @@ impl ExtensionMethod {
     /// Creates a method with this name, such as `garden/water`, and its handler.
     ///
     /// The handler receives the request's `params` without `_meta`. Parameters that do not match `P` cause error
-    /// -32602. The type decides whether to ignore unknown members, so that newer clients can send more; `#[data]` types
-    /// reject them. If the method has no parameters, use `()`, which ignores them all.
+    /// -32602. The type determines whether unknown members are ignored, so that newer clients can send more members;
+    /// `#[data]` types reject them. If the method has no parameters, use `()`, which ignores all members.
     pub fn new<P, F, R>(
         name: impl Into<String>,
         handler: impl Fn(P, Context) -> F + Send + Sync + 'static,
@@ -58,6 +59,7 @@ impl ExtensionMethod {
         Self {
             name: name.into(),
             mirrored_name: None,
+            requires_name_header: true,
             exists_in: MethodVersions::All,
             forwards_questions: false,
             handler: DynamicHandler::new(move |arguments, context| {
@@ -70,13 +72,23 @@ impl ExtensionMethod {
         }
     }
 
-    /// Sets the member of `params` that the HTTP header `Mcp-Name` mirrors. By default, the header is not used for this
-    /// method. The member must be a string; a request whose header differs from it receives error -32020.
+    /// Sets the member of `params` that the `Mcp-Name` HTTP header mirrors. By default, the header is not used for this
+    /// method. The member must be a string; a request without the header, or with a different value in the
+    /// header, receives error -32020.
     ///
     /// Source: revision 2026-07-28, basic/transports, "Standard Request Headers".
     #[must_use]
     pub fn mirrored_name(mut self, member: impl Into<String>) -> Self {
         self.mirrored_name = Some(member.into());
+        self
+    }
+
+    /// Accepts requests without the `Mcp-Name` header, for clients that do not know that the extension requires it. A
+    /// header that differs from the member is still an error. By default, the header is required if there is a
+    /// [`mirrored_name`](Self::mirrored_name).
+    #[must_use]
+    pub fn optional_name_header(mut self) -> Self {
+        self.requires_name_header = false;
         self
     }
 
@@ -96,7 +108,7 @@ impl ExtensionMethod {
         self
     }
 
-    /// Lets the handler forward questions of [background calls](crate::extension::BackgroundCall) to legacy clients,
+    /// Lets the handler forward questions from [background calls](crate::extension::BackgroundCall) to legacy clients,
     /// with [`Context::forward_question`](crate::Context::forward_question).
     #[must_use]
     pub fn forwards_questions(mut self) -> Self {
@@ -110,7 +122,7 @@ fn read_params<P: DeserializeOwned + 'static>(
     Arguments(mut params): Arguments,
 ) -> Result<P, HandlerError> {
     params.shift_remove("_meta");
-    // A method without parameters ignores all of them.
+    // A method without parameters ignores all members.
     let is_unit = TypeId::of::<P>() == TypeId::of::<()>();
     let params = if is_unit {
         Value::Null

@@ -22,13 +22,13 @@ pub(crate) struct Extensions {
     pub(super) all: Vec<RegisteredExtension>,
     pub(super) methods: HashMap<Box<str>, RegisteredMethod>,
     pub(super) notifications: HashMap<Box<str>, RegisteredNotification>,
-    pub(super) members: Vec<RegisteredMember>,
+    pub(super) members: Vec<RegisteredFilterMember>,
     pub(super) core_tasks: Option<CoreTasks>,
 }
 
-/// The core protocol's capability `tasks`.
+/// The core protocol's `tasks` capability.
 pub(super) struct CoreTasks {
-    /// Returns `true` for the versions that have it.
+    /// Returns `true` for the versions that have this capability.
     pub(super) is_in: fn(ProtocolVersion) -> bool,
     pub(super) value: CoreCapability,
 }
@@ -55,16 +55,22 @@ pub(crate) struct RegisteredExtension {
 pub(crate) struct RegisteredMethod {
     pub(crate) extension: RegisteredExtension,
     pub(crate) callable: Arc<Callable>,
-    /// The member of `params` that the header `Mcp-Name` mirrors.
+    /// The member of `params` that the `Mcp-Name` header mirrors.
     #[cfg_attr(
         not(feature = "http"),
         expect(dead_code, reason = "only HTTP has headers")
     )]
     pub(crate) mirrored_name: Option<Box<str>>,
-    /// The types of results that it may return besides `complete`.
+    /// `true` if requests without that header are refused.
+    #[cfg_attr(
+        not(feature = "http"),
+        expect(dead_code, reason = "only HTTP has headers")
+    )]
+    pub(crate) requires_name_header: bool,
+    /// The result types that the method may return besides `complete`.
     pub(crate) result_types: Arc<[String]>,
     pub(super) exists_in: MethodVersions,
-    /// `true` if it may forward questions to legacy clients.
+    /// `true` if the method may forward questions to legacy clients.
     pub(crate) forwards_questions: bool,
 }
 
@@ -72,13 +78,13 @@ pub(crate) struct RegisteredMethod {
 #[derive(Debug)]
 pub(super) struct RegisteredNotification {
     pub(super) extension: RegisteredExtension,
-    /// The filter member with which clients request it, or `None` if it belongs to one call.
+    /// The filter member with which clients request the notification, or `None` if it belongs to a single call.
     pub(super) member: Option<Arc<str>>,
 }
 
 /// A filter member in `subscriptions/listen`.
 #[derive(Debug)]
-pub(super) struct RegisteredMember {
+pub(super) struct RegisteredFilterMember {
     pub(super) extension: RegisteredExtension,
     pub(super) name: Arc<str>,
     pub(super) member: FilterMember,
@@ -121,7 +127,8 @@ impl Extensions {
             .collect()
     }
 
-    /// Returns the extensions in this protocol version by identifier, each with its settings and its methods' names.
+    /// Returns the extensions in this protocol version, keyed by identifier, each with its settings and the names of
+    /// its methods.
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn described(&self, version: ProtocolVersion) -> Meta {
         let mut all = self.declared(version);
@@ -137,7 +144,7 @@ impl Extensions {
         all
     }
 
-    /// Returns the core protocol's capability `tasks` in this version, for this caller.
+    /// Returns the core protocol's `tasks` capability in this version, for this caller.
     pub(crate) fn core_tasks(&self, version: ProtocolVersion, caller: &Caller) -> Option<Meta> {
         let tasks = self.core_tasks.as_ref()?;
         match (tasks.is_in)(version).then(|| (tasks.value)(caller)) {
@@ -186,7 +193,7 @@ impl Extensions {
         let Some(known) = self.notifications.get(notification) else {
             tracing::error!(
                 notification,
-                "no extension of this server has this notification"
+                "no extension of this server declares this notification"
             );
             return false;
         };
@@ -200,14 +207,14 @@ impl Extensions {
         known.extension.is_in(version) && known.extension.is_open_to(client, version)
     }
 
-    /// Returns the filter member with which clients request a notification. Logs an error if there is none, or if the
-    /// notification has a key but the member is a flag, or vice versa.
+    /// Returns the filter member with which clients request a notification. Logs an error if there is no such member,
+    /// or if the notification has a key but the member is a flag, or vice versa.
     pub(crate) fn member_of(&self, notification: &str, has_key: bool) -> Option<&str> {
         let known = self.notifications.get(notification);
         let name = known.and_then(|known| known.member.as_ref());
         let member = name.and_then(|name| self.members.iter().find(|known| known.name == *name));
         let problem = match member {
-            None => "no extension of this server has this notification with a member of the filter",
+            None => "no extension of this server declares this notification with a filter member",
             Some(known) if known.member.is_keyed == has_key => return Some(&known.name),
             Some(_) if has_key => {
                 "clients ask for this notification with a flag; send it with `Notifier::extension`"
@@ -225,11 +232,11 @@ impl Extensions {
         !self.members.is_empty()
     }
 
-    /// Reads the members of a filter that extensions have added. User code has not yet checked the keys.
+    /// Reads the filter members that extensions have added. User code has not yet checked the keys.
     ///
     /// # Errors
     ///
-    /// Fails if a member has the wrong type or its extension is not open to the client.
+    /// Fails if a member has the wrong type or if the client may not use its extension.
     pub(crate) fn read_filter(
         &self,
         wanted: &Map<String, Value>,
@@ -265,7 +272,7 @@ impl Extensions {
         Ok(filters)
     }
 
-    /// Removes the keys that the caller may not be notified about.
+    /// Removes the keys about which the caller may not be notified.
     pub(crate) fn hide_keys(&self, filters: &mut [ExtensionFilter], caller: &Caller) {
         for filter in filters {
             let mut members = self.members.iter();

@@ -1,4 +1,5 @@
-//! Decides which callers can see items that are identified by keys: filter keys, and skills by path.
+//! Decides which callers can see items that are identified by keys: filter keys, and skills, which are identified by
+//! path.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +7,7 @@ use std::sync::Arc;
 use crate::context::Caller;
 use crate::panics;
 
-/// A `visible_if` function of a caller and a key. By default, every caller sees every key.
+/// A `visible_if` function that takes a caller and a key. By default, every caller sees every key.
 #[derive(Clone, Default)]
 pub(super) struct KeyVisibility(Option<Arc<VisibleIf>>);
 
@@ -17,13 +18,13 @@ impl KeyVisibility {
         Self(Some(Arc::new(visible_if)))
     }
 
-    /// Returns `true` if a function decides the visibility.
+    /// Returns `true` if a function determines the visibility.
     pub(super) fn is_restricted(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Returns `true` if both have the same function, or neither has one. Two functions with the same code are not the
-    /// same.
+    /// Returns `true` if both have the same function, or if neither has a function. Two functions with the same code
+    /// are not the same.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (None, None) => true,

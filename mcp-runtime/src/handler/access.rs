@@ -52,13 +52,13 @@ impl Access {
         verdicts.filter_map(|verdict| verdict.into_result().err())
     }
 
-    /// Returns `true` if access to the definition is restricted in any way.
+    /// Returns `true` if access to the definition is restricted at all.
     pub(crate) fn is_restricted(&self) -> bool {
         !self.scopes.is_empty() || self.visible_if.is_some()
     }
 
-    /// Returns `true` if both sets of rules treat every caller alike. Two `visible_if` functions are considered equal
-    /// only if they are the same function.
+    /// Returns `true` if both sets of rules treat every caller in the same way. Two `visible_if` functions are
+    /// considered equal only if they are the same function.
     pub(crate) fn is_equivalent(&self, other: &Self) -> bool {
         let is_same = match (&self.visible_if, &other.visible_if) {
             (None, None) => true,
@@ -97,7 +97,8 @@ impl Access {
         let Some(visible_if) = &self.visible_if else {
             return true;
         };
-        // If the function panics, the definition is hidden. The panic leaves no data here in an inconsistent state.
+        // If the function panics, the definition is hidden. The panic does not leave any data here in an inconsistent
+        // state.
         panics::catch(|| visible_if(caller)).unwrap_or_else(|_| {
             tracing::error!("a `visible_if` function panicked; the definition is hidden");
             false

@@ -1,13 +1,14 @@
 //! Calls that continue independently of the request that started them.
 //!
-//! An extension's middleware detaches a call from its request and runs it later, once more for each time that the call
-//! needs input from its client. This module describes such calls; `dispatch` runs them.
+//! An extension's middleware detaches a call from its request and runs it later, and runs it again each time the call
+//! has needed input from its client. This module describes such calls; `dispatch` runs them.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -20,11 +21,11 @@ use crate::handler::task_options::TaskOptions;
 use crate::jsonrpc::ErrorObject;
 use crate::lock::lock;
 
-/// A call taken out of its request, with [`Call::into_background`](crate::middleware::Call::into_background). It can
-/// run after the response has been sent, and can be run again from the start with the answers to its questions. Cheap
-/// to clone.
+/// A call that has been detached from its request with
+/// [`Call::into_background`](crate::middleware::Call::into_background). It can run after the response has been sent,
+/// and can be rerun from the start with the answers to its questions. Cheap to clone.
 ///
-/// It keeps the caller, the client's capabilities and the data of the request, but not the connection: the call's log
+/// The call keeps the caller, the client's capabilities and the request's data, but not the connection: the call's log
 /// messages and notifications are discarded, and its progress is reported to [`BackgroundRun::on_progress`].
 #[derive(Clone)]
 pub struct BackgroundCall {
@@ -35,17 +36,17 @@ pub struct BackgroundCall {
     pub(crate) runner: Arc<dyn BackgroundRunner>,
 }
 
-/// Runs calls in the background. Implemented by `dispatch`, for one call.
+/// Runs a call in the background. Implemented by `dispatch`.
 pub(crate) trait BackgroundRunner: Send + Sync {
     /// Waits for a permit if the handler's concurrency is limited.
     fn permit(
         self: Arc<Self>,
     ) -> Pin<Box<dyn Future<Output = Option<OwnedSemaphorePermit>> + Send>>;
-    /// Returns a permit if one is free or if the handler's concurrency is not limited.
+    /// Returns a permit if one is available or if the handler's concurrency is not limited.
     fn try_permit(&self) -> Option<BackgroundPermit>;
-    /// Returns the tool's option `task`.
+    /// Returns the tool's `task` option.
     fn task_options(&self) -> Option<&TaskOptions>;
-    /// Returns the number of bytes of the request's data, without the arguments.
+    /// Returns the size of the request's data in bytes, excluding the arguments.
     fn request_size(&self) -> usize;
     /// Returns the call with these arguments in its stored form, or `None` if the call cannot be stored.
     fn to_text(&self, arguments: &str) -> Option<String>;
@@ -56,8 +57,8 @@ pub(crate) trait BackgroundRunner: Send + Sync {
         arguments: Arc<str>,
         run: BackgroundRun,
     ) -> BackgroundFuture;
-    /// Like [`run`](Self::run), but for as long as the request waits, the run speaks to its client and ends with what the
-    /// request is answered with.
+    /// Like [`run`](Self::run), but as long as the request is waiting, the run communicates with the request's client and
+    /// ends with the answer to the request.
     fn run_attached(
         self: Arc<Self>,
         next: Next,
@@ -70,12 +71,12 @@ pub(crate) trait BackgroundRunner: Send + Sync {
 /// The future of a run.
 pub(crate) type BackgroundFuture = Pin<Box<dyn Future<Output = BackgroundOutcome> + Send>>;
 
-/// The future of a run whose request waits for it.
+/// The future of a run for which a request is waiting.
 pub(crate) type AttachedFuture = Pin<Box<dyn Future<Output = AttachedEnd> + Send>>;
 
-/// The end of a run whose request waits for it, or has waited for it.
+/// The outcome of a run for which a request is waiting or has waited.
 pub(crate) enum AttachedEnd {
-    /// The output of the handler, for the request.
+    /// The handler's output, for the response.
     Output(Output),
     /// The handler panicked.
     Panicked(String),
@@ -84,11 +85,11 @@ pub(crate) enum AttachedEnd {
         journal: String,
         questions: Vec<BackgroundQuestion>,
     },
-    /// The request no longer waits.
+    /// The request is no longer waiting.
     Detached(BackgroundOutcome),
 }
 
-/// The request that waits for a run, until it no longer does.
+/// The request that is waiting for a run, until it stops waiting.
 #[derive(Clone)]
 pub(crate) struct WaitingRequest(Arc<Mutex<Option<Context>>>);
 
@@ -97,12 +98,12 @@ impl WaitingRequest {
         Self(Arc::new(Mutex::new(Some(context))))
     }
 
-    /// Returns the context of the request while it waits.
+    /// Returns the request's context while the request is waiting.
     pub(crate) fn context(&self) -> Option<Context> {
         lock(&self.0).clone()
     }
 
-    /// Lets the run go on apart from the request. Must not be called while the run is being polled.
+    /// Detaches the run from the request. Must not be called while the run is being polled.
     pub(crate) fn leave(&self) {
         let context = lock(&self.0).take();
         drop(context);
@@ -116,15 +117,15 @@ impl BackgroundCall {
         &self.name
     }
 
-    /// Returns the size of the data that the call keeps, in bytes: its arguments, its journal, and its request's
-    /// `_meta` and HTTP headers.
+    /// Returns the size in bytes of the data that the call keeps: its arguments, its journal, and its request's `_meta`
+    /// and HTTP headers.
     #[must_use]
     pub fn size(&self) -> usize {
         let own = self.name.len() + self.arguments.len() + self.journal.len();
         own.saturating_add(self.runner.request_size())
     }
 
-    /// Returns the tool's option `task`, if calls to it can be tasks.
+    /// Returns the tool's `task` option, if calls to the tool can be run as tasks.
     #[must_use]
     pub fn task_options(&self) -> Option<&TaskOptions> {
         self.runner.task_options()
@@ -137,19 +138,20 @@ impl BackgroundCall {
         &self.journal
     }
 
-    /// Returns the call as text, from which [`ServerHandle::restore_call`](crate::ServerHandle::restore_call) creates
-    /// it again, in this process or another one. Returns `None` if the call is not a call to a tool.
+    /// Returns the call as text, from which [`ServerHandle::restore_call`](crate::ServerHandle::restore_call) can
+    /// recreate it in this process or another. Returns `None` if the call is not a tool call.
     ///
     /// The text contains the arguments, the caller with its scopes and claims, the client's capabilities, and `_meta`,
-    /// so protect it as carefully as these. It contains neither the journal, which changes with each run, nor any part
-    /// of an HTTP request, so a restored call has no headers, URL, extensions, addresses or session.
+    /// so protect it as carefully as that data. The text contains neither the journal, which changes with each run, nor
+    /// any part of an HTTP request, so a restored call has no headers, URL, extensions, addresses or session.
     #[must_use]
     pub fn to_text(&self) -> Option<String> {
         self.runner.to_text(&self.arguments)
     }
 
-    /// Waits for as long as it takes until the tool's `concurrency` option allows the call to run. A run whose
-    /// [`BackgroundRun`] has no permit waits for one itself and fails if too many calls are already waiting.
+    /// Waits until the tool's `concurrency` option allows the call to run, however long this takes. If a
+    /// [`BackgroundRun`] does not include a permit, its run waits for one itself and fails if too many calls are
+    /// already waiting.
     pub fn permit(&self) -> impl Future<Output = BackgroundPermit> + Send + use<> {
         let waiting = Arc::clone(&self.runner).permit();
         async move { BackgroundPermit(waiting.await) }
@@ -173,7 +175,7 @@ impl BackgroundCall {
         runner.run(self.next.clone(), Arc::clone(&self.arguments), run)
     }
 
-    /// Runs the call while its request waits.
+    /// Runs the call while its request is waiting.
     pub(crate) fn run_attached(
         &self,
         run: BackgroundRun,
@@ -195,7 +197,7 @@ impl fmt::Debug for BackgroundCall {
 /// The client's answer to a question: its result as JSON, or its error.
 pub type QuestionAnswer = Result<Box<RawValue>, ErrorObject>;
 
-/// A permit to run a call to a tool whose concurrency is limited. Released when dropped.
+/// A permit to run a call to a tool with limited concurrency. The permit is released when dropped.
 #[derive(Debug)]
 pub struct BackgroundPermit(pub(crate) Option<OwnedSemaphorePermit>);
 
@@ -206,6 +208,8 @@ pub struct BackgroundRun {
     pub(crate) steps: Option<Arc<dyn OnceStore>>,
     pub(crate) on_progress: Box<dyn Fn(&Progress) + Send + Sync>,
     pub(crate) permit: Option<OwnedSemaphorePermit>,
+    /// The minimum time for which a result that is too large is kept.
+    pub(crate) results_for: Option<Duration>,
 }
 
 impl BackgroundRun {
@@ -218,10 +222,18 @@ impl BackgroundRun {
             steps: None,
             on_progress: Box::new(|_| {}),
             permit: None,
+            results_for: None,
         }
     }
 
-    /// Sets the permit that the run holds, from [`BackgroundCall::permit`].
+    /// Sets the minimum time for which a result that is too large is kept, because the task can be read for that long.
+    #[must_use]
+    pub(crate) fn keep_results_for(mut self, time: Duration) -> Self {
+        self.results_for = Some(time);
+        self
+    }
+
+    /// Sets the permit, obtained from [`BackgroundCall::permit`], that the run holds.
     #[must_use]
     pub fn permit(mut self, permit: BackgroundPermit) -> Self {
         self.permit = permit.0;
@@ -237,7 +249,7 @@ impl BackgroundRun {
     }
 
     /// Keeps the results of [`Context::once`](crate::Context::once) in this store instead of the journal, so that they
-    /// are kept even if the run does not end.
+    /// are kept even if the run does not finish.
     #[must_use]
     pub fn steps(mut self, store: Arc<dyn OnceStore>) -> Self {
         self.steps = Some(store);
@@ -271,7 +283,7 @@ pub enum BackgroundOutcome {
     },
     /// The call has ended with a protocol error.
     Failed(ErrorObject),
-    /// The call needs answers. Run it again with the journal and the answers to all questions.
+    /// The call needs answers. Run the call again with the journal and the answers to all questions.
     InputRequired {
         /// The call's journal.
         journal: String,
@@ -288,6 +300,6 @@ pub struct BackgroundQuestion {
     pub key: String,
     /// The method, such as `elicitation/create`.
     pub method: &'static str,
-    /// The parameters of the method, in the form of the client's protocol version.
+    /// The method's parameters, in the form required by the client's protocol version.
     pub params: Value,
 }

@@ -36,7 +36,7 @@ pub enum CallOutput {
     Completion(Candidates),
     /// The result of an extension's method, or an extension's result for a method of the core protocol.
     Extension(ExtensionResult),
-    /// The JSON text of a page's members, as produced by the templates' listers. Never passed to middleware.
+    /// The JSON text of a list page's members, as produced by the templates' listers. Never passed to middleware.
     #[doc(hidden)]
     List(String),
 }
@@ -47,15 +47,15 @@ pub type Running = Pin<Box<dyn Future<Output = Output> + Send>>;
 /// The work of a handler that blocks its thread.
 pub type Blocking = Box<dyn FnOnce() -> Output + Send>;
 
-/// The functions that start a handler. Each one decodes the arguments first and returns a value that contains no
-/// borrowed data.
+/// The functions that start a handler. Each function first decodes the arguments and then returns a value that does not
+/// contain borrowed data.
 #[derive(Clone, Copy, Debug)]
 pub enum Run {
     /// Runs the handler to completion.
     Sync(fn(&mut HandlerCall<'_>) -> Result<Output, CallRefusal>),
     /// Returns the handler's future.
     Async(fn(&mut HandlerCall<'_>) -> Result<Running, CallRefusal>),
-    /// Returns work to be run on a thread that may block.
+    /// Returns work that must run on a thread that may block.
     Blocking(fn(&mut HandlerCall<'_>) -> Result<Blocking, CallRefusal>),
 }
 
@@ -92,7 +92,7 @@ impl<'a> HandlerCall<'a> {
         }
     }
 
-    /// Fills the slots. There is one slot per parameter, in order, and each is an `Option<T>`.
+    /// Fills the slots. There is one slot for each parameter, in order, and each slot is an `Option<T>`.
     ///
     /// # Errors
     ///
@@ -152,7 +152,7 @@ pub fn blocking<F: FnOnce() -> Output + Send + 'static>(work: F) -> Blocking {
     Box::new(work)
 }
 
-/// Creates the module that converts return values from handlers of one kind.
+/// Creates the module that converts return values from a given kind of handler.
 macro_rules! kind {
     ($(#[$doc:meta])* $name:ident, $bound:ident, $method:ident, $variant:ident) => {
         $(#[$doc])*
@@ -176,19 +176,19 @@ pub mod tool {
         value.into_tool_result().map(CallOutput::Tool)
     }
 
-    /// Converts the function's return value, with its JSON as text.
+    /// Converts the function's return value, using its JSON as the text.
     pub fn reply_as_json<R: JsonResult>(value: R) -> Output {
         reply(value)
     }
 
-    /// Converts the function's return value, with a Markdown table as text.
+    /// Converts the function's return value, using a Markdown table as the text.
     pub fn reply_as_table<R: JsonResult>(value: R) -> Output {
         value
             .into_result_with(JsonText::Table)
             .map(CallOutput::Tool)
     }
 
-    /// Converts the function's return value, without text.
+    /// Converts the function's return value without adding text.
     pub fn reply_without_text<R: JsonResult>(value: R) -> Output {
         value.into_result_with(JsonText::None).map(CallOutput::Tool)
     }

@@ -1,21 +1,21 @@
 //! Return types for completers, and the ranking of candidates.
 //!
 //! Ranking requires neither a dictionary nor an index. A single pass over the candidates assigns each of them to a
-//! class according to how it matches the partial text. Candidates of the same class keep their order, so authors decide
-//! which ones come first.
+//! class according to how it matches the partial text. Candidates in the same class keep their order, so authors decide
+//! which of them come first.
 
 use mcp_schema::suggest::distance;
 
 use crate::handler::handler_error::{HandlerError, IntoHandlerError};
 use crate::types::Completion;
 
-/// Maximum number of values in one result, set by the specification.
+/// Maximum number of values in a result, as defined by the specification.
 const MOST: usize = 100;
-/// Maximum length, in characters, of a partial text to search for. No useful candidate contains a longer text.
+/// Maximum length of a partial text to search for, in characters. Useful candidates do not contain longer text.
 const LONGEST: usize = 256;
-/// Maximum length, in characters, of a partial text in which typos are tolerated.
+/// Maximum length of a partial text in which typos are tolerated, in characters.
 const TYPED: usize = 32;
-/// Maximum number of candidates that are compared with tolerance for typos.
+/// Maximum number of candidates that are compared in a way that tolerates typos.
 const TOLERATED: usize = 20_000;
 /// Maximum number of characters to examine in each candidate.
 const LOOKED_AT: usize = 1024;
@@ -26,14 +26,14 @@ const LOOKED_AT: usize = 1024;
 pub struct Candidates {
     /// The candidates.
     pub values: Vec<String>,
-    /// `true` if `values` are already filtered and sorted by relevance, so that they are not ranked again.
+    /// `true` if `values` are already filtered and sorted by relevance, in which case they are not ranked again.
     pub ranked: bool,
     /// The total number of candidates, if `values` contains only some of them.
     pub total: Option<u64>,
 }
 
 impl Candidates {
-    /// Creates candidates to be ranked. Equally good candidates are offered in the given order.
+    /// Creates candidates to be ranked. Equally good candidates keep the given order.
     pub fn new<S: Into<String>>(values: impl IntoIterator<Item = S>) -> Self {
         Self {
             values: values.into_iter().map(Into::into).collect(),
@@ -49,7 +49,7 @@ impl Candidates {
         }
     }
 
-    /// Sets the total number of candidates, if these are only some of them.
+    /// Sets the total number of candidates, if only some of them are included.
     #[must_use]
     pub fn with_total(mut self, total: u64) -> Self {
         self.total = Some(total);
@@ -108,7 +108,7 @@ impl<T: IntoCompletionResult, E: IntoHandlerError> IntoCompletionResult for Resu
 
 /// The ways in which a candidate can match the partial text, from best to worst.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Class {
+enum MatchQuality {
     Exact,
     Prefix,
     WordStart,
@@ -132,13 +132,13 @@ pub(crate) fn rank(partial: &str, candidates: Candidates) -> Completion {
         let classes = values.into_iter().filter_map(|value| {
             classify(&typed, &value, &mut tolerated).map(|class| (class, value))
         });
-        let mut classes: Vec<(Class, String)> = classes.collect();
+        let mut classes: Vec<(MatchQuality, String)> = classes.collect();
         // The sort is stable, so equally good candidates keep the author's order.
         classes.sort_by_key(|(class, _)| *class);
         values = classes.into_iter().map(|(_, value)| value).collect();
     }
     let found = u64::try_from(values.len()).unwrap_or(u64::MAX);
-    // A total set by the completer includes candidates that it did not return.
+    // A total set by the completer includes candidates that the completer did not return.
     let total = total.map_or(found, |total| total.max(found));
     values.truncate(MOST);
     let mut completion = Completion::default();
@@ -152,16 +152,16 @@ fn fold_case(text: &str) -> impl Iterator<Item = char> + '_ {
     text.chars().flat_map(char::to_lowercase)
 }
 
-fn classify(typed: &[char], value: &str, tolerated: &mut usize) -> Option<Class> {
+fn classify(typed: &[char], value: &str, tolerated: &mut usize) -> Option<MatchQuality> {
     if typed.len() > LONGEST {
         return None;
     }
     let folded: Vec<char> = fold_case(value).take(LOOKED_AT).collect();
     if folded == typed {
-        return Some(Class::Exact);
+        return Some(MatchQuality::Exact);
     }
     if folded.starts_with(typed) {
-        return Some(Class::Prefix);
+        return Some(MatchQuality::Prefix);
     }
     let mut inside = false;
     let mut before: Option<char> = None;
@@ -175,14 +175,14 @@ fn classify(typed: &[char], value: &str, tolerated: &mut usize) -> Option<Class>
             start == 0 || before.is_some_and(|before| !before.is_alphanumeric()) || capital;
         if window == typed {
             if begins {
-                return Some(Class::WordStart);
+                return Some(MatchQuality::WordStart);
             }
             inside = true;
         }
         before = value_char(value, start);
     }
     if inside {
-        return Some(Class::Substring);
+        return Some(MatchQuality::Substring);
     }
     if *tolerated > 0 && (3..=TYPED).contains(&typed.len()) {
         *tolerated -= 1;
@@ -193,14 +193,14 @@ fn classify(typed: &[char], value: &str, tolerated: &mut usize) -> Option<Class>
                 .is_some_and(|start| distance(typed, start, limit).is_some())
         });
         if close {
-            return Some(Class::Mistyped);
+            return Some(MatchQuality::Mistyped);
         }
     }
-    count_gaps(typed, &folded).map(Class::Scattered)
+    count_gaps(typed, &folded).map(MatchQuality::Scattered)
 }
 
 /// Returns the character before the next window. Only ASCII text is guaranteed to keep its character positions when
-/// case is folded. For other text, a wrong guess merely places the candidate in another class.
+/// case is folded. For other text, a wrong guess only places the candidate in a different class.
 fn value_char(value: &str, index: usize) -> Option<char> {
     if value.is_ascii() {
         value.as_bytes().get(index).copied().map(char::from)
@@ -209,8 +209,7 @@ fn value_char(value: &str, index: usize) -> Option<char> {
     }
 }
 
-/// Counts the gaps between the characters of the partial text. Returns `None` if the characters do not all occur in
-/// order.
+/// Counts the gaps between the characters of the partial text. Returns `None` unless all characters occur in order.
 fn count_gaps(typed: &[char], folded: &[char]) -> Option<usize> {
     let mut gaps = 0_usize;
     let mut rest = typed.iter().peekable();

@@ -1,7 +1,7 @@
-//! The types of fields in `#[data]` types, for the compiler's error message only.
+//! The types of fields in `#[data]` types. Used only for the compiler's error message.
 //!
-//! The derives of serde and schemars require more, but their errors tell authors to derive traits of crates that they may
-//! not depend on.
+//! The derives of serde and schemars have further requirements, but their errors tell authors to derive traits from
+//! crates on which they may not depend.
 
 use std::collections::{BTreeMap, HashMap};
 use std::marker::PhantomData;
@@ -10,14 +10,14 @@ use schemars::JsonSchema;
 
 use crate::handler::probe::{No, Yes};
 
-/// A type that a field of a `#[data]` type can have.
+/// A type that is allowed for fields of a `#[data]` type.
 ///
 /// `HasSchema` is [`Yes`] or [`No`], as determined by a [`Probe`](crate::handler::probe::Probe).
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be in a field of a `#[data]` type",
+    message = "`{Self}` cannot be used in a field of a `#[data]` type",
     label = "put `#[data]` on `{Self}` as well",
-    note = "a type of your own: put `#[data]` on it (or derive the traits of serde and schemars)",
-    note = "another crate's type: enable the feature `chrono`, `decimal`, `jiff`, `url` or `uuid` of `mcp-runtime`, or put `#[schemars(with = \"String\")]` on the field if the type implements serde's traits"
+    note = "your own type: put `#[data]` on it (or derive the serde and schemars traits)",
+    note = "another crate's type: enable the `chrono`, `decimal`, `jiff`, `url` or `uuid` feature of `mcp-runtime`, or put `#[schemars(with = \"String\")]` on the field if the type implements the serde traits"
 )]
 pub trait DataField<HasSchema> {}
 
@@ -35,14 +35,15 @@ impl<K, T: DataField<No>> DataField<No> for BTreeMap<K, T> {}
 #[derive(Debug)]
 pub struct FieldSchema<HasSchema>(PhantomData<fn() -> HasSchema>);
 
-/// Determines whether a field's type has a schema, given the function of its [`Probe`](crate::handler::probe::Probe).
+/// Determines whether a field's type has a schema, given the function of the type's
+/// [`Probe`](crate::handler::probe::Probe).
 #[must_use]
 pub const fn data_field<HasSchema>(_: fn() -> HasSchema) -> FieldSchema<HasSchema> {
     FieldSchema(PhantomData)
 }
 
 impl<HasSchema> FieldSchema<HasSchema> {
-    /// Requires the type to be suitable. At this point, the compiler knows whether it has a schema.
+    /// Requires the type to be suitable. At this point, the compiler knows whether the type has a schema.
     pub const fn check<T: DataField<HasSchema>>(self) {
         let _ = self.0;
     }

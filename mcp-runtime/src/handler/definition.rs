@@ -1,4 +1,4 @@
-//! The macros' output for an annotated function: a static [`Definition`] that is registered through `inventory`.
+//! The output of the macros for an annotated function: a static [`Definition`] that is registered through `inventory`.
 
 use std::any::TypeId;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::context::Caller;
 use crate::handler::call::Run;
 use crate::handler::listing::Lister;
 use crate::handler::parameter::ParameterMeta;
-use crate::handler::task_options::TaskOptions;
+use crate::handler::task_options::{LinkedTasks, TaskOptions};
 pub use crate::types::ClientFeature;
 use crate::types::{CacheScope, Icon, Role};
 
@@ -47,14 +47,13 @@ pub struct Definition {
     pub receiver: Option<Owner>,
     /// The location of the function in the source code.
     pub location: Location,
-    /// The parameters, excluding the receiver. For a completer, the first parameter takes the partial text and is named
-    /// `""`.
+    /// The parameters, excluding the receiver. A completer's first parameter takes the partial text and is named `""`.
     pub parameters: &'static [ParameterMeta],
     /// The attribute's options.
     pub options: &'static Options,
     /// Returns the schema of `structuredContent`, derived from the tool's return type.
     pub output_schema: Option<fn(&mut SchemaGenerator) -> Option<Schema>>,
-    /// `true` if every value of the return type matches that schema, so that results need not be validated.
+    /// `true` if every value of the return type matches that schema, in which case results do not need to be validated.
     pub conforms: bool,
     /// Starts a call.
     pub run: Run,
@@ -76,7 +75,7 @@ impl Definition {
     }
 }
 
-/// The type that a method belongs to.
+/// The type to which a method belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Owner {
     /// The type.
@@ -123,16 +122,22 @@ pub struct Options {
     pub destructive: Option<bool>,
     /// `idempotent`
     pub idempotent: Option<bool>,
+    /// `idempotent_by`; the names of the arguments
+    pub idempotent_by: &'static [&'static str],
     /// `open_world`
     pub open_world: Option<bool>,
     /// `task`
     pub task: Option<TaskOptions>,
+    /// Set together with `task`.
+    pub linked_tasks: Option<LinkedTasks>,
     /// `timeout`, `rate`, `concurrency`, `max_output`
     pub guards: GuardOptions<&'static str>,
     /// `requires(…)`
     pub requires: &'static [ClientFeature],
     /// `schema = …`
     pub input_schema: Option<fn() -> Result<Schema, String>>,
+    /// `spill`: results that are too large are kept
+    pub spill: bool,
     /// `strict`: arguments are not coerced
     pub strict: bool,
     /// The URI of a resource, or the URI template of a resource template.
@@ -151,7 +156,7 @@ pub struct Options {
     pub ttl: Option<Duration>,
     /// `cache`
     pub cache: Option<CacheScope>,
-    /// For a page, its URI; for a tool, the URI of the page that shows its results.
+    /// For a page, its URI; for a tool, the URI of the page that displays its results.
     pub app: Option<&'static str>,
     /// `list = …`
     pub list: Option<fn() -> Box<dyn Lister>>,
@@ -171,11 +176,14 @@ impl Options {
         read_only: None,
         destructive: None,
         idempotent: None,
+        idempotent_by: &[],
         open_world: None,
         task: None,
+        linked_tasks: None,
         guards: GuardOptions::NONE,
         requires: &[],
         input_schema: None,
+        spill: false,
         strict: false,
         uri: "",
         mime_type: None,
@@ -214,7 +222,7 @@ impl<T> GuardOptions<T> {
     };
 }
 
-/// The argument that a completer names as its target.
+/// The argument that a completer specifies as its target.
 #[derive(Debug)]
 pub struct Completes {
     /// Returns the type of the prompt's or template's function.
@@ -253,7 +261,7 @@ pub struct Selected {
     pub(crate) path: &'static str,
 }
 
-/// Allows a single function to be used as a selection, as in `only(tool(add))`.
+/// Allows a single function as a selection, as in `only(tool(add))`.
 impl IntoIterator for Selected {
     type Item = Self;
     type IntoIter = std::iter::Once<Self>;
@@ -313,7 +321,7 @@ fn selected<F: 'static>(kind: Kind, _: F) -> Selected {
 }
 
 /// Defines functions that share their names with attributes. Because functions and macros are in different namespaces,
-/// one import brings both into scope.
+/// a single import brings both into scope.
 macro_rules! selectors {
     ($($(#[$doc:meta])* $name:ident $kind:ident)*) => {$(
         $(#[$doc])*
@@ -327,8 +335,8 @@ macro_rules! selectors {
 selectors! {
     /// Selects a tool by its function, as in `tool(add)` or `tool(Notes::delete)`.
     ///
-    /// The selection identifies the function itself, not its path, so imports and renames make no difference. The
-    /// server checks at start-up that the function has the attribute `#[tool]`.
+    /// The selection identifies the function itself rather than its path, so imports and renames do not matter. The
+    /// server checks at start-up that the function has the `#[tool]` attribute.
     tool Tool
     /// Selects a prompt by its function. See [`tool`](fn@tool).
     prompt Prompt

@@ -9,8 +9,8 @@ use crate::handler::safe_path::SafePath;
 /// Returns `true` if every value that a type decodes from JSON matches its schema, so that no further checks are
 /// needed. This is the case for numbers, strings and similar types, and for options, lists and maps of these.
 ///
-/// Called once for each parameter at start-up. For all other types, the result is `false`, because the values that they
-/// accept depend on their implementations of the serde and schemars traits.
+/// This is called once for each parameter at start-up. For all other types, the result is `false`, because the values
+/// that they accept depend on their implementations of the serde and schemars traits.
 pub(crate) fn is_exact(id: TypeId) -> bool {
     macro_rules! any {
         ($($type:ty)*) => { false $(|| among::<$type>(id))* };

@@ -11,8 +11,8 @@ inventory::collect!(ExposedError);
 /// Maximum number of causes to examine.
 const MAX_CAUSES: usize = 64;
 
-/// Returns the text that the model may read, which is the text of the first marked error in the chain of causes that
-/// starts with `error`.
+/// Returns the text that the model may read: the text of the first marked error in the chain of causes starting with
+/// `error`.
 pub(super) fn text_for_model(error: &(dyn StdError + 'static)) -> Option<String> {
     let errors = std::iter::successors(Some(error), |&error| error.source());
     errors.take(MAX_CAUSES).find_map(|error| {
@@ -29,10 +29,10 @@ pub fn exposed_text<E: MayBeExposed>(
     E::exposed_text(error, is_exposed)
 }
 
-/// A type that can be annotated with `#[expose]`; every error type qualifies. This trait exists only to improve the
-/// compiler's message for other types.
+/// A type that can be annotated with `#[expose]`, which is true for every error type. This trait exists only to improve
+/// the compiler's message for other types.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be `#[expose]`: it needs `Display` and `std::error::Error`, and to be `Send` and `Sync`",
+    message = "`{Self}` cannot be `#[expose]`: it must implement `Display`, `std::error::Error`, `Send` and `Sync`",
     label = "not an error type",
     note = "implement `Display` and `std::error::Error` for it, for example with `#[derive(Debug, thiserror::Error)]`"
 )]

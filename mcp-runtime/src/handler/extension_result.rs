@@ -1,4 +1,4 @@
-//! Results that an extension defines: results of its own methods, and special results for methods of the core protocol.
+//! Results defined by extensions: results of their own methods, and special results for methods of the core protocol.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,16 +15,17 @@ use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{CacheHint, one_line};
 use crate::types::{CacheScope, Meta};
 
-/// Minimum number of bytes of members that are shared rather than copied.
+/// Minimum size in bytes from which members are shared rather than copied.
 const SHARED: usize = 8 << 10;
 
 /// The result of an extension's method, or an extension's result for a method of the core protocol.
 ///
-/// A handler usually returns [`Json`], which becomes a complete result. This type also sets the result's type, its
-/// `_meta` and its cache hints. It is cheap to clone, so a result that many requests share can be rendered once.
+/// A handler usually returns [`Json`], which becomes a complete result. With this type, a handler can also set the
+/// result's type, its `_meta` and its cache hints. It is cheap to clone, so a result that many requests share can be
+/// rendered once.
 ///
-/// Wire: an object with the value's members. In 2026-07-28, it also has `resultType`, `_meta` and, if set, `ttlMs` and
-/// `cacheScope`.
+/// Wire: an object with the value's members. In 2026-07-28, the object also has `resultType`, `_meta` and, if set,
+/// `ttlMs` and `cacheScope`.
 ///
 /// Source: revision 2026-07-28, basic, "Result Types".
 #[derive(Clone, Debug)]
@@ -41,7 +42,7 @@ pub struct ExtensionResult {
 /// The protocol versions in which an extension exists.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ExtensionVersions {
-    /// The first version in which it is an extension.
+    /// The first version in which this is an extension.
     pub(crate) since: ProtocolVersion,
     /// Returns `true` for versions in which the extension's features are part of the core protocol.
     pub(crate) core: fn(ProtocolVersion) -> bool,
@@ -58,17 +59,17 @@ impl ExtensionResult {
     /// The type of a final result.
     pub const COMPLETE: &'static str = "complete";
 
-    /// Creates a complete result with the members of `value`. A member `_meta` becomes the result's `_meta`.
+    /// Creates a complete result with the members of `value`. A `_meta` member becomes the result's `_meta`.
     ///
     /// # Errors
     ///
-    /// Fails if the value is not an object in JSON, or if it has a member `resultType`, which
-    /// [`result_type`](Self::result_type) sets.
+    /// Fails if the value is not an object in JSON, or if it has a `resultType` member, which must be set with
+    /// [`result_type`](Self::result_type).
     pub fn new(value: impl Serialize) -> Result<Self> {
         let unwritable = |error| HandlerError(HandlerErrorRepr::Unwritable(error));
         let Value::Object(mut members) = serde_json::to_value(value).map_err(unwritable)? else {
             return Err(HandlerError::opaque(
-                "the result of an extension's method must be an object in JSON",
+                "the result of an extension's method must be a JSON object",
             ));
         };
         if members.contains_key("resultType") {
@@ -105,15 +106,15 @@ impl ExtensionResult {
         self
     }
 
-    /// Sets how long and for whom the result may be cached. By default, a result has no cache hints. They are sent only
-    /// in 2026-07-28.
+    /// Sets how long and for whom the result may be cached. By default, a result has no cache hints. Cache hints are
+    /// sent only in 2026-07-28.
     #[must_use]
     pub fn cached(mut self, ttl: Duration, scope: CacheScope) -> Self {
         self.cache = Some(CacheHint { ttl, scope });
         self
     }
 
-    /// Adds members whose values are JSON. The JSON is sent unchanged except that it is put on one line.
+    /// Adds members whose values are JSON. The JSON is sent unchanged, except that it is converted to a single line.
     pub(crate) fn json_members<'a>(
         mut self,
         members: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -134,6 +135,26 @@ impl ExtensionResult {
         Ok(self)
     }
 
+    /// Creates a result from its stored form.
+    pub(crate) fn from_stored(result_type: String, members: Box<RawValue>, meta: Meta) -> Self {
+        Self {
+            result_type: result_type.into(),
+            members: members.into(),
+            meta,
+            cache: None,
+            admitted: None,
+        }
+    }
+
+    /// Lets the result be sent in place of a core method's result in this protocol version, as it was the first time.
+    pub(crate) fn admitted_in(mut self, version: ProtocolVersion) -> Self {
+        self.admit(ExtensionVersions {
+            since: version,
+            core: |_| false,
+        });
+        self
+    }
+
     /// Returns the result's type.
     pub(crate) fn type_name(&self) -> &str {
         &self.result_type
@@ -145,8 +166,8 @@ impl ExtensionResult {
     }
 
     /// Returns the text for the gap of
-    /// [`extension_result_with_gap`](crate::protocol::encode::extension_result_with_gap). All requests that get this result
-    /// share it. Returns `None` if copying the members is cheaper.
+    /// [`extension_result_with_gap`](crate::protocol::encode::extension_result_with_gap). All requests that receive this
+    /// result share the text. Returns `None` if copying the members is cheaper.
     pub(crate) fn shared_members(&self) -> Option<Bytes> {
         if self.members.get().len() < SHARED {
             return None;
@@ -164,7 +185,7 @@ impl ExtensionResult {
         self.cache
     }
 
-    /// Lets the result be sent in place of a core method's result in these protocol versions.
+    /// Allows the result to be sent in place of a core method's result in these protocol versions.
     pub(crate) fn admit(&mut self, versions: ExtensionVersions) {
         self.admitted = Some(versions);
     }
@@ -176,7 +197,7 @@ impl ExtensionResult {
     }
 }
 
-/// Members that messages share.
+/// Members shared by several messages.
 struct SharedMembers(Arc<RawValue>);
 
 impl AsRef<[u8]> for SharedMembers {
@@ -187,8 +208,8 @@ impl AsRef<[u8]> for SharedMembers {
 
 /// A value that the handler of an extension's method can return.
 ///
-/// Implemented for [`Json`] of a value that is an object in JSON, `()` for an empty result, [`ExtensionResult`], and any
-/// `Result` of these.
+/// Implemented for [`Json`] with a value that is an object in JSON, `()` for an empty result, [`ExtensionResult`], and
+/// any `Result` of these.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned from an extension's method",
     label = "not a result",

@@ -3,7 +3,7 @@
 
 #![expect(
     clippy::missing_panics_doc,
-    reason = "a check panics while the author's crate is compiled, and nowhere else"
+    reason = "checks panic only while the author's crate is being compiled"
 )]
 
 use serde_json::Value;
@@ -22,7 +22,7 @@ pub enum Literal {
     Boolean,
 }
 
-/// One field of a derived form. Only the function [`field`] has a bound on the type.
+/// One field of a derived form. Only the [`field`] function has a bound on the type.
 #[derive(Debug)]
 pub struct FieldMeta<T> {
     /// The kind of field.
@@ -111,7 +111,7 @@ pub const fn check_format(kind: FieldKind) {
     );
 }
 
-/// Panics at the caller's location if this kind of field cannot have this kind of default.
+/// Panics at the caller's location if this kind of default is not allowed for this kind of field.
 #[track_caller]
 pub const fn check_default(kind: FieldKind, literal: Literal) {
     match (kind, literal) {

@@ -1,4 +1,4 @@
-//! Errors from handlers. They contain text for the model, a cause that is only logged, or a protocol error.
+//! Errors from handlers, which contain text for the model, a cause that is only logged, or a protocol error.
 
 use std::any::Any;
 use std::error::Error as StdError;
@@ -20,16 +20,16 @@ pub type Result<T, E = HandlerError> = std::result::Result<T, E>;
 ///
 /// | created by | the client sees |
 /// |---|---|
-/// | [`bail!`](crate::bail), [`HandlerError::exposed`], [`ResultExt::expose`], a `String` or `&'static str` | the text: in a tool result with `isError`, or, for prompts and resources, as the message of a JSON-RPC error |
-/// | `?` on an error type annotated with [`#[expose]`](macro@crate::expose), or on an error that such an error caused | its text, in the same way |
+/// | [`bail!`](crate::bail), [`HandlerError::exposed`], [`ResultExt::expose`], a `String` or `&'static str` | the text: in a tool result with `isError` or, for prompts and resources, as the message of a JSON-RPC error |
+/// | `?` on an error type annotated with [`#[expose]`](macro@crate::expose), or on an error caused by such an error | its text, in the same way |
 /// | `?` on an [`AskError`] | the reason why the client did not answer, or error -32021 if the client does not support the question (2026-07-28) |
 /// | `?` on any other error | "internal error" and an id; the cause is logged under the same id |
 /// | [`HandlerError::invalid_token`], [`HandlerError::insufficient_scope`] | a challenge to authorize again |
 /// | [`HandlerError::protocol`] | the given JSON-RPC error |
 ///
-/// Errors that a handler returns in an `anyhow::Result` are therefore hidden from the model, including those of
-/// `anyhow::bail!`; the log says so once. To expose an error, use `.expose()?` or this crate's `bail!`. A server whose
-/// model may read every error calls [`Server::expose_errors`](crate::Server::expose_errors).
+/// Errors that a handler returns in an `anyhow::Result` are therefore hidden from the model, including those from
+/// `anyhow::bail!`; a log message mentions this once. To expose an error, use `.expose()?` or this crate's `bail!`. To
+/// let the model read every error of a server, call [`Server::expose_errors`](crate::Server::expose_errors).
 ///
 /// This type deliberately does not implement [`std::error::Error`], so that `?` can convert every error type into it.
 pub struct HandlerError(pub(crate) HandlerErrorRepr);
@@ -46,14 +46,14 @@ pub(crate) enum HandlerErrorRepr {
     Busy(ErrorObject),
     /// All errors in the arguments.
     Arguments(Vec<Fault>),
-    /// The caller has to authorize again. Holds the error for the client.
+    /// The caller must authorize again. Holds the error for the client.
     Reauthorize(ErrorObject),
     /// The resource does not exist. Holds an optional message; the error code depends on the protocol version.
     ResourceNotFound(Option<String>),
 }
 
 impl HandlerError {
-    /// Creates an error whose text is shown to the model. The text should tell the model what to change.
+    /// Creates an error whose text is shown to the model. The text should explain to the model what to change.
     pub fn exposed(text: impl fmt::Display) -> Self {
         Self(HandlerErrorRepr::Exposed(text.to_string()))
     }
@@ -63,7 +63,7 @@ impl HandlerError {
         Self(HandlerErrorRepr::Opaque(cause.into()))
     }
 
-    /// Returns the text for the model, if there is one.
+    /// Returns the text for the model, if any.
     pub(crate) fn exposed_text_mut(&mut self) -> Option<&mut String> {
         match &mut self.0 {
             HandlerErrorRepr::Exposed(text) => Some(text),
@@ -84,7 +84,8 @@ impl HandlerError {
         }
     }
 
-    /// Returns the cause of an error that is only logged, for example so that middleware can decide to retry.
+    /// Returns the cause of an error that is only logged, which middleware can use, for example, to decide whether to
+    /// retry.
     #[must_use]
     pub fn cause(&self) -> Option<&(dyn StdError + 'static)> {
         match &self.0 {
@@ -93,7 +94,7 @@ impl HandlerError {
         }
     }
 
-    /// Creates an error about the request itself. It is sent as a JSON-RPC error.
+    /// Creates an error about the request itself, which is sent as a JSON-RPC error.
     ///
     /// Use a code outside the range from -32768 to -32000, which is reserved for JSON-RPC and the protocol. A handler
     /// may use only the following codes from this range:
@@ -108,19 +109,19 @@ impl HandlerError {
     ///
     /// Any other code in this range, or one of these codes in another version, would mislead the client, for example
     /// into believing that the method does not exist. Such a code is replaced with -32603, while the message and data
-    /// stay the same and the original code is logged. Be careful when you forward errors from other servers.
+    /// remain unchanged and the original code is logged. Be careful when you forward errors from other servers.
     #[must_use]
     pub fn protocol(error: ErrorObject) -> Self {
         Self(HandlerErrorRepr::Protocol(error))
     }
 
-    /// Creates the error for an access token that is no longer accepted, usually one for another service that this
+    /// Creates the error for an access token that is no longer accepted, usually a token for another service that this
     /// server holds for the caller.
     ///
     /// The client should let its user authorize again. Over HTTP, the response has status 401 and a challenge with
     /// `error="invalid_token"`, like the response to a request with an invalid token. If the response has already begun
     /// as an event stream, the stream ends with the error, and the next request with the same credentials is answered
-    /// with the challenge, once. On other transports, the client receives an error with code 401.
+    /// with the challenge, but only once. On other transports, the client receives an error with code 401.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -140,8 +141,8 @@ impl HandlerError {
         Self(HandlerErrorRepr::Reauthorize(errors::invalid_token()))
     }
 
-    /// Creates the error for scopes that the caller has to be granted before the call can succeed. Name all of them,
-    /// including those that the caller already has. Scopes that no token can hold are left out.
+    /// Creates the error for scopes that must be granted to the caller before the call can succeed. List all of them,
+    /// including those that the caller already has. Scopes that tokens cannot contain are omitted.
     ///
     /// Works like [`invalid_token`](Self::invalid_token), but with status 403 and a challenge with
     /// `error="insufficient_scope"`. If the scopes are known in advance, use `scopes(…)` on the definition.
@@ -150,7 +151,7 @@ impl HandlerError {
         for scope in scopes {
             match rules::scope(scope.as_ref()).into_result() {
                 Ok(()) => needed.push(scope),
-                Err(problem) => tracing::error!(problem, "a handler demands an invalid scope"),
+                Err(problem) => tracing::error!(problem, "a handler requires an invalid scope"),
             }
         }
         let needed: Vec<&str> = needed.iter().map(AsRef::as_ref).collect();
@@ -232,7 +233,7 @@ where
     }
 }
 
-/// Logs, once, that error messages written by the author are hidden too if they are carried by a library's error type.
+/// Logs, once, that error messages written by the author are also hidden if they are in a library's error type.
 fn hint_at_hidden_messages(error_type: &str) {
     static HINTED: AtomicBool = AtomicBool::new(false);
     let is_report = ["anyhow::", "eyre::"]
@@ -240,16 +241,17 @@ fn hint_at_hidden_messages(error_type: &str) {
         .any(|name| error_type.starts_with(name));
     if is_report && !HINTED.swap(true, Ordering::Relaxed) {
         tracing::warn!(
-            "a handler failed with `{error_type}`, whose message the model cannot read, even if `anyhow::bail!` or the like \
-             wrote it: use `mcp_runtime::bail!` or `.expose()?`, or `Server::expose_errors` for the whole server"
+            "a handler failed with `{error_type}`, whose message is hidden from the model, even if it was written with a \
+             macro such as `anyhow::bail!`: use `mcp_runtime::bail!` or `.expose()?`, or `Server::expose_errors` for the \
+             whole server"
         );
     }
 }
 
 /// A type that can be the error in a handler's `Result`.
 ///
-/// Implemented for [`HandlerError`] and everything that converts into it: every `Error + Send + Sync + 'static`,
-/// `Box<dyn Error + Send + Sync>`, `anyhow::Error`, `String`, `&'static str`.
+/// Implemented for [`HandlerError`] and all types that convert into it: every `Error + Send + Sync + 'static`, `Box<dyn
+/// Error + Send + Sync>`, `anyhow::Error`, `String`, `&'static str`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a handler",
     label = "not an error type",
@@ -273,7 +275,7 @@ pub trait ResultExt<T> {
     ///
     /// # Errors
     ///
-    /// Returns the `Display` text of the error in `self`, in the alternate form. For `anyhow::Error`, this form
+    /// Returns the `Display` text of the error in `self`, using the alternate form. For `anyhow::Error`, this form
     /// includes the causes.
     fn expose(self) -> Result<T>;
 }

@@ -12,17 +12,17 @@ use crate::types::CallToolResult;
 /// The kind of text sent with a structured result in place of its JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JsonText {
-    /// No text, except for clients whose protocol version has no structured content.
+    /// No text, except for clients whose protocol version does not support structured content.
     None,
     /// A Markdown table of the rows.
     Table,
 }
 
-/// A tool's result whose text is its JSON, so that the option `text` can replace it.
+/// A tool result whose text is its JSON and can therefore be replaced with the `text` option.
 #[diagnostic::on_unimplemented(
     message = "`text` applies to tools that return `Json<T>`, but this tool returns `{Self}`",
     label = "has custom text",
-    note = "remove `text`, or return `Json<T>`, or `Option` or `Result` of it"
+    note = "remove `text`, or return `Json<T>` or an `Option` or `Result` of it"
 )]
 pub trait JsonResult: IntoToolResult + Sized {
     /// Converts the value into a result with this text.
@@ -59,8 +59,7 @@ fn structured_with(json: Box<RawValue>, text: JsonText) -> CallToolResult {
     let JsonText::Table = text else {
         return CallToolResult::structured_only(json);
     };
-    let value = serde_json::from_str(json.get()).ok();
-    match value.and_then(|value| table(&value)) {
+    match table_of(json.get()) {
         Some(text) => {
             let mut result = CallToolResult::text(text);
             result.structured_content = Some(json);
@@ -68,6 +67,11 @@ fn structured_with(json: Box<RawValue>, text: JsonText) -> CallToolResult {
         }
         None => structured(json),
     }
+}
+
+/// Returns the Markdown text of JSON, if it is not longer than the JSON.
+pub(crate) fn table_of(json: &str) -> Option<String> {
+    table(&serde_json::from_str(json).ok()?)
 }
 
 /// Formats a value as Markdown. A list of objects becomes a table, any other list becomes a list, and the members of an
@@ -155,7 +159,7 @@ fn inline(value: &Value) -> String {
     }
 }
 
-/// Escapes text so that it stays inside a cell.
+/// Escapes text so that it stays within a table cell.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\")
         .replace('|', "\\|")

@@ -14,8 +14,8 @@ use crate::types::Resource;
 
 /// Lists the resources of a template, page by page.
 pub trait Lister: Send + Sync + fmt::Debug {
-    /// Returns the page after `cursor`, or the first page if there is no cursor. The cursor, originally returned by
-    /// this lister, is the only input from the client.
+    /// Returns the page after `cursor`, or the first page if there is no cursor. The cursor, which this lister returned
+    /// earlier, is the only input from the client.
     fn list(
         &self,
         context: Context,
@@ -33,7 +33,7 @@ pub trait Lister: Send + Sync + fmt::Debug {
     }
 }
 
-/// One page of a list, and the cursor for the next page.
+/// A page of a list, and the cursor for the next page.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Page<T> {
@@ -52,7 +52,7 @@ impl<T> Page<T> {
         }
     }
 
-    /// Sets the cursor for the next page. It can be any string that the function is able to interpret later.
+    /// Sets the cursor for the next page. The cursor can be any string that the function is able to interpret later.
     #[must_use]
     pub fn with_next(mut self, cursor: impl Into<String>) -> Self {
         self.next = Some(cursor.into());
@@ -64,14 +64,14 @@ impl<T> Page<T> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListCursor(pub Option<String>);
 
-/// A parameter of a listing function: a value, or a reference to a value that is held while the function runs.
+/// A parameter of a listing function: a value, or a reference to a value that is kept while the function runs.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a listing function",
     label = "not injectable",
     note = "take `ListCursor`, or a type that implements `FromContext`, such as `State<…>` or `Context`"
 )]
 pub trait ListParameter<Kind> {
-    /// The value that is held during a call.
+    /// The value that is kept during a call.
     type Taken: Send + 'static;
     /// The type passed to the function.
     type Given<'a>;
@@ -83,7 +83,7 @@ pub trait ListParameter<Kind> {
     /// Returns an error if the value is not available.
     fn take(context: &Context, cursor: &mut Option<String>) -> Result<Self::Taken, HandlerError>;
 
-    /// Passes the value to the function. It can be passed by value only once.
+    /// Passes the value to the function. A value can be passed by value only once.
     ///
     /// # Errors
     ///
@@ -206,13 +206,13 @@ type ListerFuture = Pin<Box<dyn Future<Output = Result<Page<Resource>, HandlerEr
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot list the resources of a template",
     label = "not a listing function",
-    note = "write a function, async or not, of up to four injected parameters (`State<…>`, `Context`, `ListCursor`, or `&` these) that returns `Vec<Resource>`, `Page<Resource>`, or a `Result` of these"
+    note = "write a function, async or not, that has up to four injected parameters (`State<…>`, `Context`, `ListCursor`, or references to these) and returns `Vec<Resource>`, `Page<Resource>`, or a `Result` of these"
 )]
 pub trait ListFunction<Kind>: Send + Sync + 'static {
     /// Calls the function.
     fn call(&self, context: &Context, cursor: Option<String>) -> ListerFuture;
 
-    /// Checks the state that its parameters need.
+    /// Checks that the state needed by the function's parameters is available.
     ///
     /// # Errors
     ///
@@ -238,7 +238,7 @@ pub trait CallLater<'a, Parameters> {
     fn call_later(&self, parameters: Parameters) -> Self::Future;
 }
 
-/// Calls a closure, so that `?` inside it can return early if a parameter is not available.
+/// Calls a closure in which `?` can return early if a parameter is not available.
 fn run<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
@@ -253,7 +253,7 @@ macro_rules! functions {
             R: IntoPage,
             $($part: ListParameter<$kind>,)*
         {
-            #[allow(non_snake_case, unused, reason = "each parameter is named after its type, and there may be none")]
+            #[allow(non_snake_case, unused, reason = "each parameter is named after its type; parameters are optional")]
             fn call(&self, context: &Context, mut cursor: Option<String>) -> ListerFuture {
                 fn given<R, $($part),*>(function: impl Fn($($part),*) -> R, $($part: $part),*) -> R {
                     function($($part),*)
@@ -292,7 +292,7 @@ macro_rules! functions {
             R: Future,
             $($part: ListParameter<$kind>,)*
         {
-            #[allow(non_snake_case, unused, reason = "each parameter is named after its type, and there may be none")]
+            #[allow(non_snake_case, unused, reason = "each parameter is named after its type; parameters are optional")]
             fn call(&self, context: &Context, mut cursor: Option<String>) -> ListerFuture {
                 let function = self.clone();
                 let taken = run(|| Ok::<_, HandlerError>(($(Some($part::take(context, &mut cursor)?),)*)));

@@ -1,8 +1,9 @@
-//! Middleware: functions and tower layers (`tower`) that wrap handlers. Each one receives a call before the handler
+//! Middleware: functions and tower layers (`tower`) that wrap handlers. Each of them receives a call before the handler
 //! runs and the result afterwards.
 //!
 //! This module does not depend on the handlers themselves; `dispatch` passes them in as [`InnermostStep`].
 
+use std::any::Any;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -13,7 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::cancellation::CancellationToken;
 use crate::context::{Context, Principal};
-use crate::handler::background::{BackgroundCall, BackgroundPermit, BackgroundRunner};
+use crate::handler::background::BackgroundPermit;
 use crate::handler::call::{CallOutput, Running};
 use crate::handler::definition::Kind;
 use crate::handler::dynamic::Arguments;
@@ -38,7 +39,7 @@ pub struct Call {
 }
 
 /// The innermost step, which runs the handler.
-pub(crate) trait InnermostStep: Send + Sync {
+pub(crate) trait InnermostStep: Any + Send + Sync {
     /// Runs the handler with these arguments, which must be a JSON object.
     fn run(self: Arc<Self>, arguments: Arc<str>, context: Context) -> Running;
 
@@ -48,18 +49,27 @@ pub(crate) trait InnermostStep: Send + Sync {
     /// Returns the tool's `task` option.
     fn task_options(&self) -> Option<&TaskOptions>;
 
+    /// Returns the arguments that identify a call of the tool.
+    fn idempotent_by(&self) -> &[Box<str>];
+
     /// Returns `true` if the tool has an output schema.
     fn has_output_schema(&self) -> bool;
 
-    /// Waits for a permit if the concurrent calls of the handler are limited. The time for this does not count towards the
-    /// call's timeout.
-    fn permit(self: Arc<Self>) -> PermitFuture;
+    /// Returns `true` if the results of the tool are kept when they are too large.
+    fn spills(&self) -> bool;
 
-    /// Detaches the call with this context from its request.
-    fn detach(&self, context: &Context) -> Arc<dyn BackgroundRunner>;
+    /// Returns `true` if the call reads a part of a kept result.
+    fn reads_kept_result(&self) -> bool;
+
+    /// Returns the output or, if it is too large to send, its first part with directions to the rest, which is kept.
+    fn spill(self: Arc<Self>, output: CallOutput, context: Context) -> Running;
+
+    /// Waits for a permit if the handler's concurrency is limited. The waiting time does not count towards the call's
+    /// timeout.
+    fn permit(self: Arc<Self>) -> PermitFuture;
 }
 
-/// The future of a permit, or of the error for a call that cannot wait for one.
+/// A future that resolves to a permit, or to an error if the call cannot wait for one.
 pub(crate) type PermitFuture = Pin<Box<dyn Future<Output = Result<BackgroundPermit>> + Send>>;
 
 impl Call {
@@ -104,8 +114,8 @@ impl Call {
         self.changed.as_ref().unwrap_or_else(read)
     }
 
-    /// Returns the arguments as a mutable map, so that they can be changed before the handler runs. They are validated
-    /// after any changes.
+    /// Returns the arguments as a mutable map, so that they can be changed before the handler runs. The arguments are
+    /// validated after any changes.
     pub fn arguments_mut(&mut self) -> &mut Map<String, Value> {
         let Arguments(arguments) = self
             .changed
@@ -113,8 +123,8 @@ impl Call {
         arguments
     }
 
-    /// Returns the name of the argument that a completer completes, or `None` for every other kind of handler. Its value so
-    /// far is one of the [`arguments`](Self::arguments).
+    /// Returns the name of the argument that a completer completes, or `None` for other kinds of handlers. The argument's
+    /// current value is one of the [`arguments`](Self::arguments).
     #[must_use]
     pub fn completed_argument(&self) -> Option<&str> {
         self.handler.completed_argument()
@@ -132,11 +142,11 @@ impl Call {
         self.context.principal()
     }
 
-    /// Returns the number of this round of the call, starting at 1.
+    /// Returns the number of the call's current round, starting at 1.
     ///
     /// In protocol version 2026-07-28, a question to the client ends a round, and the entire call, including
-    /// middleware, runs again with the answer. Middleware starts in every round; in every round but the last, it is
-    /// dropped while awaiting [`Next::run`]. Actions that must happen only once per call belong in the first round.
+    /// middleware, runs again with the answer. Middleware starts in every round; in all rounds except the last, it is
+    /// dropped while awaiting [`Next::run`]. Actions that must happen only once in a call belong in the first round.
     /// [`Context::call_id`] is the same in all rounds. In older versions, a call has only one round, unless it is a task:
     /// tasks run in rounds in all versions.
     #[must_use]
@@ -144,7 +154,7 @@ impl Call {
         self.round
     }
 
-    /// Returns the tool's `task` option, if calls to the tool can be tasks.
+    /// Returns the tool's `task` option, if calls to the tool can be run as tasks.
     #[must_use]
     pub fn task_options(&self) -> Option<&TaskOptions> {
         self.handler.task_options()
@@ -156,7 +166,7 @@ impl Call {
         self.requested_task.as_deref()
     }
 
-    /// Returns the call and a future that is ready when its handler has called
+    /// Returns the call and a future that completes when the handler has called
     /// [`Context::start_task`](crate::Context::start_task) and no work inside [`Context::once`](crate::Context::once)
     /// is in progress. The handler then waits in `start_task` until it is dropped. The future must be polled in the
     /// same tokio task as the call, after the call.
@@ -166,7 +176,7 @@ impl Call {
         let context = self.context.clone();
         let starts = async move {
             start.cancelled().await;
-            // The end of such work wakes the task of the call.
+            // The call's task is woken when such work ends.
             poll_fn(|_| {
                 if context.asking().is_once_under_way() {
                     Poll::Pending
@@ -179,26 +189,40 @@ impl Call {
         (self, starts)
     }
 
-    /// Returns `true` if results of the tool have to match an output schema.
+    /// Returns the arguments that identify the call, if its tool has the `idempotent_by` option.
+    pub(crate) fn idempotent_by(&self) -> &[Box<str>] {
+        self.handler.idempotent_by()
+    }
+
+    /// Returns the arguments as received: a JSON object.
+    pub(crate) fn raw_arguments(&self) -> &str {
+        &self.raw
+    }
+
+    /// Returns `true` if the tool's results must match an output schema.
     pub(crate) fn has_output_schema(&self) -> bool {
         self.handler.has_output_schema()
     }
 
-    /// Waits until the option `concurrency` lets the call run.
+    /// Returns `true` if the size of the result's text is already limited without loss: the rest is kept, or the result
+    /// is itself a part of a kept result.
+    pub(crate) fn limits_its_text(&self) -> bool {
+        self.handler.spills() || self.handler.reads_kept_result()
+    }
+
+    /// Waits until the `concurrency` option allows the call to run.
     pub(crate) fn permit(&self) -> PermitFuture {
         Arc::clone(&self.handler).permit()
     }
 
-    /// Detaches the call from its request, so that it can run, wrapped in `next`, after the response has been sent.
-    #[must_use]
-    pub fn into_background(self, next: Next) -> BackgroundCall {
-        BackgroundCall {
-            name: Arc::clone(&self.name),
-            journal: self.context.asking().journal().into(),
-            runner: self.handler.detach(&self.context),
-            arguments: self.into_arguments(),
-            next,
-        }
+    /// Returns the innermost step, for methods of calls that are defined in `dispatch`.
+    pub(crate) fn innermost(&self) -> &dyn Any {
+        &*self.handler
+    }
+
+    /// Returns the name together with the arguments as the handler receives them: a JSON object.
+    pub(crate) fn into_name_and_arguments(self) -> (Arc<str>, Arc<str>) {
+        (Arc::clone(&self.name), self.into_arguments())
     }
 
     fn into_arguments(self) -> Arc<str> {
@@ -229,10 +253,10 @@ impl fmt::Debug for Call {
     }
 }
 
-/// The next middleware in the chain or, after the last one, the handler.
+/// The next middleware in the chain or, after the last middleware, the handler.
 ///
 /// It is cheap to clone. Running it again runs the handler again. After a failure, the handler then receives the same
-/// client answers and [`once`](Context::once) results as before. With the feature `tower`, it implements `Service` and
+/// client answers and [`once`](Context::once) results again. With the `tower` feature, it implements `Service` and
 /// returns the handler's errors in its response, to keep them distinct from a layer's errors.
 #[derive(Clone, Default)]
 pub struct Next(Option<Arc<dyn Fn(Call) -> Running + Send + Sync>>);
@@ -254,6 +278,22 @@ impl Next {
         }
     }
 
+    /// Returns the chain with an additional outermost link, which keeps results that are too large, if their tool has
+    /// the `spill` option. As the outermost link, it keeps results in the form in which all middleware has left them.
+    pub(crate) fn keeping_large_results(self) -> Self {
+        Self::link(move |call| {
+            if !call.handler.spills() {
+                return self.start(call);
+            }
+            let (handler, context) = (Arc::clone(&call.handler), call.context.clone());
+            let running = self.start(call);
+            Box::pin(async move {
+                let output = running.await?;
+                handler.spill(output, context).await
+            })
+        })
+    }
+
     /// Returns `true` if there is no middleware.
     pub(crate) fn is_handler(&self) -> bool {
         self.0.is_none()
@@ -270,7 +310,7 @@ impl fmt::Debug for Next {
     }
 }
 
-/// A middleware that has not received its [`Next`] yet.
+/// Middleware that has not received its [`Next`] yet.
 pub(crate) type UnlinkedMiddleware = Box<dyn FnOnce(Next) -> Next + Send + Sync>;
 
 /// Combines middleware into a chain. The first one is the outermost.

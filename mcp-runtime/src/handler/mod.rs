@@ -1,4 +1,4 @@
-//! The building blocks of user code: parameters, results, and the definitions that the macros create from functions.
+//! The building blocks of user code: parameters, results, and the definitions that macros create from functions.
 //!
 //! This module does not depend on transports or protocol eras. Conversions return version-independent values, which
 //! `protocol::shape` adapts to a protocol version.
@@ -30,6 +30,7 @@ pub(crate) mod resource;
 pub mod rules;
 pub(crate) mod safe_path;
 pub(crate) mod sanitize;
+pub(crate) mod spill;
 pub(crate) mod tags;
 pub(crate) mod task_options;
 pub(crate) mod tool_search;

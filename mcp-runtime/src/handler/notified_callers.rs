@@ -1,5 +1,5 @@
-//! The callers to notify of a change: those whose view of a list differs after an edit, or those that the program
-//! chooses.
+//! The callers to notify of a change: those whose view of a list is changed by an edit, or those selected by the
+//! program.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub(crate) enum NotifiedCallers {
     All,
 }
 
-/// A rule that some callers satisfy.
+/// A rule that callers may satisfy.
 #[derive(Clone, Debug)]
 pub(crate) enum CallerRule {
     /// The caller may use a definition with these access rules.
@@ -29,13 +29,14 @@ pub(crate) enum CallerRule {
     Chosen(ChosenCallers),
 }
 
-/// A function of the program that returns `true` for the callers to notify.
+/// One of the program's functions, which returns `true` for the callers to notify.
 #[derive(Clone)]
 pub(crate) struct ChosenCallers(Arc<dyn Fn(&Caller) -> bool + Send + Sync>);
 
 impl ChosenCallers {
     fn include(&self, caller: &Caller) -> bool {
-        // If the function panics, the caller is not notified. The panic leaves no data here in an inconsistent state.
+        // If the function panics, the caller is not notified. The panic does not leave any data here in an inconsistent
+        // state.
         panics::catch(|| (self.0)(caller)).unwrap_or_else(|panic| {
             tracing::error!(
                 panic,
@@ -73,8 +74,8 @@ impl CallerRule {
 }
 
 impl NotifiedCallers {
-    /// With more rules than this, all callers are notified. Some of these notifications are unnecessary, but no caller
-    /// is missed.
+    /// If there are more rules than this, all callers are notified. Some of these notifications are unnecessary, but
+    /// every relevant caller is notified.
     const MAX: usize = 16;
 
     /// Includes only this principal.
@@ -92,7 +93,7 @@ impl NotifiedCallers {
         Self::Some(vec![CallerRule::Chosen(ChosenCallers(Arc::new(includes)))])
     }
 
-    /// Returns the keys of the callers, if they are known only by their keys.
+    /// Returns the keys of the callers, if all of them are identified by their keys.
     pub(crate) fn keys(&self) -> Option<Vec<String>> {
         let Self::Some(rules) = self else { return None };
         let keys = rules.iter().map(|rule| match rule {
@@ -113,7 +114,7 @@ impl NotifiedCallers {
         }
     }
 
-    /// Adds all callers in another audience. Returns `false` if all of them were already included.
+    /// Adds all callers in another audience. Returns `false` if all of those callers were already included.
     pub(crate) fn add(&mut self, other: &Self) -> bool {
         match (&mut *self, other) {
             (Self::All, _) | (_, Self::None) => return false,
@@ -136,7 +137,7 @@ impl NotifiedCallers {
         true
     }
 
-    /// Returns `true` if the caller is included. This runs functions of the program.
+    /// Returns `true` if the caller is included. This may call the program's functions.
     pub(crate) fn includes(&self, caller: &Caller) -> bool {
         match self {
             Self::None => false,

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | a string, a number, `bool`, `char` | the value, as text | – |
 //! | `()` | nothing | – |
-//! | content, or a `Vec`, array or tuple of it | one block per item | – |
+//! | content, or a `Vec`, array or tuple of it | one block for each item | – |
 //! | [`Json<T>`] | its JSON | its JSON, with the schema of `T` |
 //! | content and [`Json<T>`], a pair | the content | as `Json<T>` |
 //! | `Option<T>` | as `T`; for `None`: "no result", or `null` if `T` is structured | as `T`, or `null` |
@@ -37,7 +37,7 @@ pub struct Json<T>(pub T);
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned from a tool",
     label = "not a tool result",
-    note = "return text, a number, `bool`, `()`, content blocks, a tuple of these, `Json<T>`, `(text, Json<T>)`, `Option` or `Result` of these, or `CallToolResult`",
+    note = "return text, a number, `bool`, `()`, content blocks, a tuple of these, `Json<T>`, `(text, Json<T>)`, an `Option` or `Result` of these, or `CallToolResult`",
     note = "for `Json<T>`, put `#[data]` on the type `T` (or derive `serde::Serialize` and `schemars::JsonSchema`)"
 )]
 pub trait IntoToolResult {
@@ -45,7 +45,7 @@ pub trait IntoToolResult {
     const STRUCTURED: bool = false;
 
     /// `true` if structured content matches the [`output_schema`](Self::output_schema) by construction, because both
-    /// are derived from the same type. In that case, it is validated only if it may have been changed or may contain a
+    /// are derived from the same type. In that case, it is validated only if it may have been modified or may contain a
     /// number that JSON cannot represent.
     const CONFORMS: bool = false;
 
@@ -56,7 +56,7 @@ pub trait IntoToolResult {
     /// Returns the handler's error.
     fn into_tool_result(self) -> Result<CallToolResult, HandlerError>;
 
-    /// Returns the schema of `structuredContent`, if there is any.
+    /// Returns the schema of `structuredContent`, if any.
     fn output_schema(generator: &mut SchemaGenerator) -> Option<Schema> {
         let _ = generator;
         None

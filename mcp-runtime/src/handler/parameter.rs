@@ -1,8 +1,8 @@
 //! Parameters of annotated functions: arguments from the client and values from the context.
 //!
-//! The compiler determines the kind of a parameter through [`Parameter`]; the macros never look at the spelling of a
-//! type. All information about a parameter is stored in a static ([`ParameterMeta`]). Only its constructor
-//! [`Source::parameter`] has the bound, so that a type of neither kind causes only one error.
+//! The compiler determines the kind of a parameter through [`Parameter`]; the macros never examine how a type is
+//! spelled. All information about a parameter is stored in a static ([`ParameterMeta`]). Only the constructor,
+//! [`Source::parameter`], has the bound, so that a type of neither kind causes only one error.
 
 use std::any::{Any, TypeId};
 use std::borrow::Borrow;
@@ -27,17 +27,17 @@ use crate::handler::parameter_kind::{Argument, Awaited, Injected, KindOf, Neithe
 /// The compiler infers `Kind` through [`KindOf`]. If a type implements only one of the two traits required of an
 /// argument, the compiler's error therefore names the missing trait.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a parameter here: an argument needs `Deserialize` + `JsonSchema`, an injected value needs `FromContext`",
+    message = "`{Self}` cannot be a parameter here: an argument needs `Deserialize` and `JsonSchema`, and an injected value needs `FromContext`",
     label = "neither an argument nor injectable",
-    note = "argument of a type of your own: put `#[data]` on it (or derive `serde::Deserialize` and `schemars::JsonSchema`); a type with `#[data(output)]` is for results only: remove `(output)`",
-    note = "argument of another crate's type: enable the feature `chrono`, `decimal`, `jiff`, `url` or `uuid` of `mcp-runtime`, or wrap it: `#[data] #[serde(transparent)] struct Name(#[schemars(with = \"String\")] {Self});`",
+    note = "argument of your own type: put `#[data]` on it (or derive `serde::Deserialize` and `schemars::JsonSchema`); a type with `#[data(output)]` is for results only: remove `(output)`",
+    note = "argument of another crate's type: enable the `chrono`, `decimal`, `jiff`, `url` or `uuid` feature of `mcp-runtime`, or wrap it: `#[data] #[serde(transparent)] struct Name(#[schemars(with = \"String\")] {Self});`",
     note = "shared state: take `State<…>` of a type that is `Send` and `Sync`; anything else: implement `FromContext`"
 )]
 pub trait Parameter<Kind>: Sized {
     /// `true` if the value is taken from the context.
     const INJECTED: bool = false;
 
-    /// Makes a value that has to be awaited.
+    /// Creates a value that must be awaited.
     const PREPARE: Option<Prepare> = None;
 
     /// Returns the schema of an argument, or `None` for an injected value.
@@ -110,7 +110,7 @@ impl<T: AsyncFromContext> Parameter<Awaited> for T {
     }
 }
 
-// Implemented for containers whose contents are of neither kind, so that the compiler's error names the contents.
+// Implemented for containers whose contents are of neither kind, so that the compiler's error names those contents.
 impl<T: Parameter<Neither>> Parameter<Neither> for Vec<T> {}
 impl<T: Parameter<Neither>> Parameter<Neither> for Option<T> {}
 impl<T: Parameter<Neither>> Parameter<Neither> for Box<T> {}
@@ -118,16 +118,16 @@ impl<T: Parameter<Neither>, const N: usize> Parameter<Neither> for [T; N] {}
 impl<K, T: Parameter<Neither>, S> Parameter<Neither> for HashMap<K, T, S> {}
 impl<K, T: Parameter<Neither>> Parameter<Neither> for BTreeMap<K, T> {}
 
-/// Everything the runtime knows about one parameter, as static data.
+/// Static data that contains everything the runtime knows about a parameter.
 #[derive(Debug)]
 pub struct ParameterMeta {
     /// The name on the wire.
     pub name: &'static str,
-    /// The description; empty if there is none.
+    /// The description, or an empty string if there is none.
     pub doc: &'static str,
     /// The functions for the parameter's type.
     pub ty: &'static ParameterType,
-    /// `true` if the parameter takes the whole argument object rather than a single property.
+    /// `true` if the parameter takes the entire argument object rather than a single property.
     pub flatten: bool,
     /// The constraints from `#[arg(…)]`.
     pub constraints: &'static Constraints,
@@ -160,7 +160,7 @@ pub struct ParameterType {
     pub refuses: fn(&str) -> Option<serde_json::Error>,
     /// Reads an argument into its slot, which is an `Option<T>`. Returns the number of bytes read.
     pub read: fn(&mut dyn Any, &str) -> serde_json::Result<usize>,
-    /// Makes an injected value that has to be awaited.
+    /// Creates an injected value that must be awaited.
     pub prepare: Option<Prepare>,
     /// Puts an injected value into its slot, which is an `Option<T>`.
     pub inject: fn(&mut dyn Any, &Context) -> Result<(), HandlerError>,
@@ -185,11 +185,10 @@ pub enum DefaultValue {
 #[derive(Debug)]
 pub struct ImplementedTraits<C, A, D, J>(PhantomData<TraitAnswers<C, A, D, J>>);
 
-/// This is a function type because the four types have no values.
+/// This is a function type because the four types do not have values.
 type TraitAnswers<C, A, D, J> = fn() -> (C, A, D, J);
 
-/// Returns the traits that a type implements, given its four functions from
-/// [`Probe`](crate::handler::probe::Probe).
+/// Returns the traits that a type implements, given the four functions of its [`Probe`](crate::handler::probe::Probe).
 #[must_use]
 pub const fn source<C, A, D, J>(
     _: fn() -> C,
@@ -205,7 +204,7 @@ impl<C, A, D, J> ImplementedTraits<C, A, D, J> {
     ///
     /// This is the only place that requires `T: Parameter`. At this point, the compiler knows the kind.
     #[must_use]
-    #[expect(clippy::unused_self, reason = "its type is what is known")]
+    #[expect(clippy::unused_self, reason = "only its type is used")]
     pub const fn parameter<T>(self, name: &'static str, doc: &'static str) -> ParameterMeta
     where
         (C, A, D, J): KindOf,
@@ -270,21 +269,21 @@ impl ParameterMeta {
         self
     }
 
-    /// Mirrors the argument in the HTTP header `Mcp-Param-{header}`.
+    /// Mirrors the argument in the `Mcp-Param-{header}` HTTP header.
     #[must_use]
     pub const fn header(mut self, header: &'static str) -> Self {
         self.header = Some(header);
         self
     }
 
-    /// Lets the parameter, a template variable, accept values that lead out of a directory.
+    /// Allows values that lead out of a directory. The parameter must be a template variable.
     #[must_use]
     pub const fn any_path(mut self) -> Self {
         self.any_path = true;
         self
     }
 
-    /// Makes the parameter take the whole argument object.
+    /// Makes the parameter take the entire argument object.
     #[must_use]
     pub const fn flatten(mut self) -> Self {
         self.flatten = true;

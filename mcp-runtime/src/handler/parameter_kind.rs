@@ -14,7 +14,7 @@ pub enum Injected {}
 #[derive(Debug)]
 pub enum Awaited {}
 
-/// Marks a parameter whose type is of neither kind. This exists only for the compiler's error message.
+/// Marks a parameter whose type is of neither kind. This type exists only for the compiler's error message.
 #[derive(Debug)]
 pub enum Neither {}
 
@@ -24,7 +24,7 @@ pub enum Neither {}
 /// A type that implements only one of the two traits required of an argument counts as an argument, so that the
 /// compiler names the missing trait.
 #[diagnostic::on_unimplemented(
-    message = "the type of this parameter is ambiguous: with `FromContext` it is injected, with `Deserialize` and `JsonSchema` it is an argument",
+    message = "the type of this parameter is ambiguous: with `FromContext` it is injected, and with `Deserialize` and `JsonSchema` it is an argument",
     label = "argument or injected value?",
     note = "wrap it in a newtype that implements the traits of only one of them",
     note = "a type that implements both `FromContext` and `AsyncFromContext` needs only the first"

@@ -22,17 +22,17 @@ pub enum No {}
 /// Answers queries about `T`. Inherent items, which exist only for some types, take precedence over the items of
 /// [`ProbeFallback`].
 ///
-/// The functions are never called; their return types alone show whether `T` implements a trait.
+/// The functions are never called; their return types indicate whether `T` implements a trait.
 #[derive(Debug)]
 pub struct Probe<T>(PhantomData<T>);
 
 /// The items for types that do not implement the trait in question and for types unknown to this module.
 pub trait ProbeFallback {
-    /// The constraints that apply to `T`. All are accepted here because they are checked against the schema of `T` at
-    /// start-up.
+    /// The constraints that apply to `T`. All constraints are accepted here because they are checked against the schema
+    /// of `T` at start-up.
     const CONSTRAINTS: ApplicableConstraints = ApplicableConstraints::ALL;
 
-    /// The reason why a model cannot write values of `T`, if there is one.
+    /// The reason, if any, why a model cannot write values of `T`.
     const SUITABILITY: RuleVerdict = RuleVerdict::HOLDS;
 
     /// `T` does not implement `FromContext`.
@@ -134,7 +134,7 @@ constraints!(char => ApplicableConstraints {
     ..<Probe<String>>::CONSTRAINTS
 });
 
-/// Defines the reason why a type, an `Option` and a list of it are unsuitable as parameters.
+/// Defines the reason why a type, an `Option` of it, and a list of it are unsuitable as parameters.
 macro_rules! unsuitable {
     ($type:ty: $reason:literal) => {
         unsuitable!(each $reason: $type, Option<$type>, Vec<$type>, Option<Vec<$type>>);

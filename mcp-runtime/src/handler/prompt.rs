@@ -1,6 +1,6 @@
 //! Return types for prompts.
 //!
-//! Each string or content block becomes one message from the user; a `PromptMessage` keeps its role.
+//! Each string or content block becomes a message from the user; a `PromptMessage` keeps its role.
 
 use std::borrow::Cow;
 

@@ -4,7 +4,7 @@ use mcp_schema::explain::Fault;
 
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 
-/// The reason a call was not started.
+/// The reason why a call was not started.
 #[derive(Debug)]
 pub enum CallRefusal {
     /// The arguments are invalid. Contains all errors.

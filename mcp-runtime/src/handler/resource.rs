@@ -16,11 +16,11 @@ use crate::types::{ReadResourceResult, ResourceContents};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned from a resource",
     label = "not resource contents",
-    note = "return a string, bytes (`Vec<u8>`), `Json<T>` (put `#[data]` on the type `T`, or derive `serde::Serialize`), `ResourceContents` or a `Vec` of them, or `Option` (`None`: not found) or `Result` of these"
+    note = "return a string, bytes (`Vec<u8>`), `Json<T>` (put `#[data]` on the type `T`, or derive `serde::Serialize`), `ResourceContents` or a `Vec` of them, or an `Option` (`None`: not found) or `Result` of these"
 )]
 pub trait IntoResourceResult {
     /// Returns the result in a form that is independent of the protocol version. Contents without a URI are given the
-    /// URI of the request, and contents without a media type are given the media type of the definition.
+    /// request's URI, and contents without a media type are given the definition's media type.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ macro_rules! blob {
 
 blob!(Vec<u8> &[u8] Box<[u8]> Bytes);
 
-/// The media type is `application/json`, unless the definition specifies another.
+/// The media type is `application/json` unless the definition specifies a different one.
 #[diagnostic::do_not_recommend]
 impl<T: Serialize> IntoResourceResult for Json<T> {
     fn into_resource_result(self) -> Result<ReadResourceResult, HandlerError> {

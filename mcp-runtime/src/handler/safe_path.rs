@@ -33,7 +33,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[serde(transparent)]
 pub struct SafePath(String);
 
-/// The reason a string is not a [`SafePath`].
+/// The reason why a string is not a [`SafePath`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnsafePath(&'static str);
@@ -60,7 +60,7 @@ impl SafePath {
         }
     }
 
-    /// Returns the path, with its parts separated by `/`.
+    /// Returns the path, whose parts are separated by `/`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -95,9 +95,9 @@ impl SafePath {
     /// Joins the path to a directory, resolves all symbolic links, and checks that the result is still in that
     /// directory.
     ///
-    /// The path may point to a file that does not exist yet, so that the file can be created. All existing directories
-    /// on the path are checked. A process that changes the directory between this check and the use of the path can
-    /// still redirect the path.
+    /// The path may point to a file that does not exist yet, so that it can be used to create the file. All existing
+    /// directories on the path are checked. A process that changes the directory between this check and the use of the
+    /// path can still redirect the path.
     ///
     /// # Errors
     ///
@@ -141,12 +141,12 @@ fn fault(path: &str) -> Option<&'static str> {
         return Some("the path contains a backslash; separate its parts with `/`");
     }
     if path.starts_with('/') {
-        return Some("the path is absolute; give it relative to the directory");
+        return Some("the path is absolute; make it relative to the directory");
     }
     if bytes.first().is_some_and(u8::is_ascii_alphabetic) && bytes.get(1) == Some(&b':')
         || (cfg!(windows) && path.contains(':'))
     {
-        return Some("the path names a drive; give it relative to the directory");
+        return Some("the path names a drive; make it relative to the directory");
     }
     let lower = path.to_ascii_lowercase();
     if ["%2e", "%2f", "%5c", "%00"]
@@ -191,7 +191,7 @@ impl fmt::Display for SafePath {
 
 impl<'de> Deserialize<'de> for SafePath {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// Fails while the string is being read, so that the error has its position.
+        /// This fails while the string is being read so that the error includes its position.
         struct PathVisitor;
 
         impl Visitor<'_> for PathVisitor {
@@ -222,7 +222,7 @@ impl JsonSchema for SafePath {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "description": "A relative path, its parts separated by `/`, without `..`",
+            "description": "A relative path whose parts are separated by `/`, without `..`",
             "minLength": 1
         })
     }

@@ -1,4 +1,4 @@
-//! Sanitizers for all text that a model reads. They are applied before the text is written.
+//! Sanitizers for all text that a model reads, which are applied before the text is written.
 //!
 //! `dispatch` decides which results are sanitized.
 
@@ -100,8 +100,8 @@ impl fmt::Debug for Sanitizer {
     }
 }
 
-/// Removes characters that people cannot see but models may obey: terminal escape sequences, control characters, and
-/// Unicode characters that only tag text or change its direction. Line breaks and tabs are kept.
+/// Removes characters that people cannot see but that models may act on: terminal escape sequences, control characters,
+/// and Unicode characters that only tag text or change its direction. Line breaks and tabs are kept.
 ///
 /// Intended for [`Server::sanitize`](crate::Server::sanitize).
 ///
@@ -133,7 +133,7 @@ pub fn strip_invisible(text: &str) -> Cow<'_, str> {
 fn is_hidden(character: char) -> bool {
     match character {
         '\n' | '\r' | '\t' => false,
-        // Tags and selectors that can carry text, direction marks, and other invisible characters.
+        // Tags and selectors that can contain text, direction marks, and other invisible characters.
         '\u{E0000}'..='\u{E007F}'
         | '\u{E0100}'..='\u{E01EF}'
         | '\u{061C}'
@@ -149,12 +149,13 @@ fn is_hidden(character: char) -> bool {
 
 /// Skips the text after ESC: an escape sequence, a string for the terminal, or a single character.
 ///
-/// `may_end` is `true` until a search for the end of such a string has failed, so that the search is not repeated.
+/// `may_end` is `true` until a search for the end of such a string has failed, which prevents repeated searches.
 fn skip_escape(characters: &mut Peekable<Chars<'_>>, may_end: &mut bool) {
     match characters.next_if(|character| matches!(character, ' '..='~')) {
         Some('[') => skip_control(characters),
         Some(']' | 'P' | 'X' | '^' | '_') if *may_end => {
-            // Such a string ends with BEL or ESC \. If neither follows, this is not such a string, so its text is kept.
+            // Such a string ends with BEL or ESC \. If neither of these follows, this is not such a string, so its text
+            // is kept.
             let mut ahead = characters.clone();
             while let Some(character) = ahead.next() {
                 let is_end = character == '\u{7}'

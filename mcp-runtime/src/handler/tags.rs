@@ -1,7 +1,7 @@
 //! Tags for definitions, and the selection of definitions by tag.
 //!
-//! `issues,-admin` selects the definitions that have the tag `issues` and not `admin`. A server can have a selection,
-//! which determines the definitions that it serves, and so can each request, which narrows its view. A definition must
+//! `issues,-admin` selects the definitions that have the tag `issues` but not the tag `admin`. A server's selection
+//! determines the definitions that it serves, and a request's selection narrows that request's view. A definition must
 //! match all selections.
 
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use mcp_schema::suggest::closest;
 /// Maximum number of tags in one list.
 const MAX_TAGS: usize = 64;
 
-/// Returns the reason why a definition cannot have this tag, if it cannot.
+/// Returns the reason why definitions cannot have this tag, or `None` if they can.
 pub(crate) fn problem(tag: &str) -> Option<String> {
     let reason = if tag.is_empty() {
         "is empty"
@@ -33,17 +33,17 @@ pub(crate) fn problem(tag: &str) -> Option<String> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TagSelection(Arc<[TagList]>);
 
-/// A list of tags as its author wrote it, such as `issues,-admin`.
+/// A list of tags as written by its author, such as `issues,-admin`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct TagList {
-    /// Definitions need one of these tags. If the list is empty, all definitions match, even those without tags.
+    /// Definitions must have one of these tags. If the list is empty, all definitions match, even those without tags.
     included: Vec<Box<str>>,
     /// Definitions must not have any of these tags.
     excluded: Vec<Box<str>>,
 }
 
 impl TagSelection {
-    /// Parses tags that are separated by commas. A tag that follows `-` is excluded.
+    /// Parses tags that are separated by commas. A tag preceded by `-` is excluded.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl TagSelection {
             };
             if name.is_empty() {
                 return Err(
-                    "a tag is empty; write tags like `issues,-admin`, or leave the list out".into(),
+                    "a tag is empty; write tags like `issues,-admin`, or omit the list".into(),
                 );
             }
             if !names.iter().any(|known| **known == *name) {
@@ -95,7 +95,7 @@ impl TagSelection {
             .all(|list| (list.included.is_empty() || has(&list.included)) && !has(&list.excluded))
     }
 
-    /// Returns an error for the first tag that is not `known`. The error suggests one of the tags in `show` or names
+    /// Returns an error for the first tag that is not `known`. The error suggests one of the tags in `show` or lists
     /// all of them.
     pub(crate) fn check<'t>(
         &self,
@@ -117,7 +117,7 @@ impl TagList {
     }
 }
 
-/// A tag that no definition has.
+/// A tag that does not belong to any definition.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct UnknownTag {
     tag: String,
@@ -127,7 +127,7 @@ pub(crate) struct UnknownTag {
 }
 
 impl UnknownTag {
-    /// Creates the error for a tag. The error shows these tags, which definitions have.
+    /// Creates the error for a tag. The error lists these tags, which do exist.
     pub(crate) fn new<'t>(tag: &str, known: impl IntoIterator<Item = &'t str>) -> Self {
         let known: Vec<&str> = known.into_iter().collect();
         Self {

@@ -1,11 +1,24 @@
 //! The `task` option for tools.
 
+use std::any::Any;
+use std::fmt;
 use std::time::Duration;
 
-/// The name of the tool with which clients that do not know tasks wait for one.
+/// The name of the tool that clients without task support use to wait for a task.
 pub(crate) const JOB_STATUS: &str = "job_status";
-/// The name of the tool with which such clients cancel one.
+/// The name of the tool that such clients use to cancel a task.
 pub(crate) const JOB_CANCEL: &str = "job_cancel";
+
+/// The code that serves tasks. Only tools with the `task` option and stores for tasks refer to it, so programs without
+/// them do not contain it. The tasks extension knows its type.
+#[derive(Clone, Copy)]
+pub struct LinkedTasks(pub(crate) &'static (dyn Any + Send + Sync));
+
+impl fmt::Debug for LinkedTasks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LinkedTasks")
+    }
+}
 
 /// Options that determine how calls to a tool become tasks, for the `task` option.
 ///
@@ -56,8 +69,9 @@ impl TaskOptions {
         self
     }
 
-    /// Lets the handler decide when the call becomes a task, with [`Context::start_task`](crate::Context::start_task).
-    /// Until then, it is an ordinary call, which can ask its client questions and can end without becoming a task.
+    /// Lets the handler decide when the call becomes a task, by calling
+    /// [`Context::start_task`](crate::Context::start_task). Until then, it is an ordinary call, which can ask its
+    /// client questions and can end without becoming a task.
     #[must_use]
     pub const fn manual(mut self) -> Self {
         self.is_manual = true;
@@ -80,8 +94,8 @@ impl TaskOptions {
         self
     }
 
-    /// Sets how often a task may be started. If its process dies or loses its claim, the task is started again; after
-    /// this many starts, it fails. Starts after answers are not counted. Defaults to
+    /// Sets how often a task may be started. If the task's process dies or loses its claim, the task is started again;
+    /// after this many starts, it fails. Starts after answers are not counted. Defaults to
     /// [`limits.tasks.max_attempts`](crate::Limits); zero counts as one.
     #[must_use]
     pub const fn attempts(mut self, max: u32) -> Self {
@@ -89,10 +103,10 @@ impl TaskOptions {
         self
     }
 
-    /// Sets the time for which a client that does not know tasks waits for a call. After that, the call goes on in the
-    /// background, and the client gets a handle for the tools `job_status` and `job_cancel`. Defaults to
-    /// [`limits.tasks.patience`](crate::Limits). With zero, every such call goes on in the background at once, unless it ends
-    /// at once.
+    /// Sets how long a client that does not support tasks waits for a call. After that, the call continues in the background,
+    /// and the client receives a handle for the `job_status` and `job_cancel` tools. Defaults to
+    /// [`limits.tasks.patience`](crate::Limits). With zero, every such call that does not end immediately continues in the
+    /// background.
     #[must_use]
     pub const fn patience(mut self, patience: Duration) -> Self {
         self.patience = Some(patience);

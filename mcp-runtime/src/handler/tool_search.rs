@@ -1,4 +1,4 @@
-//! Options for letting models search for tools instead of reading all of them.
+//! Options that let models search for tools instead of reading all of them.
 
 /// Options for [`Server::tool_search`](crate::Server::tool_search), which lets models search for tools on demand.
 ///
@@ -19,7 +19,7 @@ pub struct ToolSearch {
 impl ToolSearch {
     /// The name of the tool that searches.
     pub(crate) const SEARCH: &str = "search_tools";
-    /// The name of the tool that calls another.
+    /// The name of the tool that calls another tool.
     pub(crate) const CALL: &str = "call_tool";
 
     /// Returns `true` for the names of the two tools.
@@ -27,7 +27,7 @@ impl ToolSearch {
         name == Self::SEARCH || name == Self::CALL
     }
 
-    /// Replaces the list of tools for every client that could use more than this number of tools.
+    /// Replaces the list of tools for clients that could use more than this number of tools.
     pub const fn above(tools: usize) -> Self {
         Self {
             above: tools,

@@ -66,16 +66,16 @@ impl fmt::Debug for ResponseFuture {
     }
 }
 
-/// A service that a tower layer creates from [`Next`]. It has the same response type, can be cloned, and may have any
-/// error type.
+/// A service that a tower layer creates from [`Next`]. The service has the same response type, can be cloned, and may
+/// have any error type.
 ///
 /// This trait is implemented for all such services. Errors from the layer itself are handled like errors from a
 /// handler: the client receives an id, and the cause is logged.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot wrap calls",
     label = "not a `Service` for calls",
-    note = "a layer for a server must produce a `Service<Call, Response = mcp_runtime::Result<CallOutput>>` that is `Clone + Send + Sync`, \
-            with a future that is `Send` and an error that converts into `Box<dyn Error + Send + Sync>`"
+    note = "a layer for a server must produce a `Service<Call, Response = mcp_runtime::Result<CallOutput>>` that is `Clone + \
+            Send + Sync`, whose future is `Send` and whose error converts into `Box<dyn Error + Send + Sync>`"
 )]
 pub trait CallService: sealed::Sealed + Send + Sync + 'static {
     #[doc(hidden)]

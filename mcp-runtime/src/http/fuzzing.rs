@@ -22,7 +22,7 @@ pub fn accepts(fields: &[&[u8]]) -> Option<(bool, bool)> {
     Some((accepts.json, accepts.events))
 }
 
-/// Returns the decoded value of a header that may be encoded in Base64, or `None` if the header is malformed.
+/// Returns the decoded value of a header that may be Base64-encoded, or `None` if the header is malformed.
 #[must_use]
 pub fn unwrapped(field: &[u8]) -> Option<String> {
     let field = HeaderValue::from_bytes(field).ok()?;
@@ -55,7 +55,7 @@ pub fn is_allowed_host(options: &HttpOptions, host: &[u8]) -> bool {
     host.is_ok_and(|host| guards::check_host(options, &Uri::default(), Some(&host)).is_ok())
 }
 
-/// Returns `true` if a request from a web page with this origin is allowed.
+/// Returns `true` if web pages with this origin may send requests.
 #[must_use]
 pub fn is_allowed_origin(options: &HttpOptions, origin: &[u8]) -> bool {
     let origin = HeaderValue::from_bytes(origin);
@@ -64,11 +64,16 @@ pub fn is_allowed_origin(options: &HttpOptions, origin: &[u8]) -> bool {
 
 /// Appends an event.
 pub fn write_event(out: &mut Vec<u8>, id: Option<(u64, u64)>, name: &str, data: &[u8]) {
+    let id = id.map(|(stream, position)| sse::EventId {
+        stream,
+        position,
+        request: None,
+    });
     sse::write_event(out, id, name, data);
 }
 
 /// Parses an event id.
 #[must_use]
 pub fn read_event_id(id: &str) -> Option<(u64, u64)> {
-    sse::parse_event_id(id)
+    sse::parse_event_id(id).map(|id| (id.stream, id.position))
 }

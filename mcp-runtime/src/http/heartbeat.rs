@@ -1,14 +1,14 @@
-//! The handler heartbeat, which lets the watchdog detect handlers that block their thread, so that they do not hold up
-//! other work.
+//! The handler heartbeat, which lets the watchdog detect handlers that block their thread before they hold up other
+//! work.
 //!
-//! The thread running a handler may be the one responsible for polling the sockets. If it is blocked, the watchdog
-//! makes another thread poll them.
+//! The thread running a handler may be the one responsible for polling the sockets. If that thread is blocked, the
+//! watchdog makes another thread poll the sockets.
 
 use std::sync::{Arc, OnceLock};
 
 use tokio::runtime::Handle;
 
-use crate::transport::{HandlerBeat, Watchdog, Watched};
+use crate::transport::{HandlerBeat, SupervisedChannel, Watchdog};
 
 /// Reports running handlers to a watchdog, which starts when the first handler runs.
 #[derive(Default)]
@@ -20,7 +20,7 @@ pub(in crate::http) struct Heartbeat {
 #[derive(Default)]
 struct WatchedBeat(HandlerBeat);
 
-impl Watched for WatchedBeat {
+impl SupervisedChannel for WatchedBeat {
     fn beat(&self) -> &HandlerBeat {
         &self.0
     }
@@ -41,7 +41,7 @@ impl Heartbeat {
     pub(in crate::http) fn run_watched<T>(&self, run: impl FnOnce() -> T) -> T {
         let watchdog = self.watchdog.get_or_init(|| {
             let watchdog = Watchdog::start(Handle::try_current().ok()?, None).ok()?;
-            let watched: Arc<dyn Watched> = Arc::<WatchedBeat>::clone(&self.beat);
+            let watched: Arc<dyn SupervisedChannel> = Arc::<WatchedBeat>::clone(&self.beat);
             watchdog.waker().watch_channel(Arc::downgrade(&watched));
             Some(watchdog)
         });

@@ -2,8 +2,8 @@
 //!
 //! A single endpoint serves the modern transport, sessions that use the 2025 protocol versions, and the 2024-11-05
 //! event stream. [`HttpService`] is a `tower::Service`; [`Server::serve_http`](crate::Server::serve_http) runs a
-//! listener for it. A program that mounts the service itself takes over the listener's duties: disconnecting slow
-//! clients and limiting the number of connections.
+//! listener for it. A program that mounts the service itself must do the listener's work: disconnect slow clients and
+//! limit the number of connections.
 
 // A request first passes the guards, which check only its URL and headers. Then its caller is authenticated, and its
 // body is read to determine the era. `ARCHITECTURE.md` lists the modules in dependency order.

@@ -12,6 +12,7 @@ use crate::http::proxies::TrustedProxies;
 use crate::http::stores::event_store::EventStore;
 use crate::http::stores::http_sessions::HttpSessions;
 use crate::http::stores::session_store::SessionStore;
+use crate::stores::InstanceRelay;
 
 /// Path at which 2024-11-05 clients can open streams, in addition to the endpoint's path.
 pub(in crate::http) const SSE_PATH: &str = "/sse";
@@ -19,7 +20,7 @@ pub(in crate::http) const SSE_PATH: &str = "/sse";
 /// Settings for the HTTP endpoint: its path, the allowed hosts and origins, session storage, and authentication.
 ///
 /// By default, only programs and web pages on this machine have access: requests must be addressed to a loopback host,
-/// and web pages must be served from one.
+/// and web pages must be served from a loopback host.
 #[derive(Clone)]
 #[must_use]
 pub struct HttpOptions {
@@ -29,9 +30,11 @@ pub struct HttpOptions {
     pub(in crate::http) hosts: Vec<String>,
     pub(in crate::http) origins: Vec<String>,
     pub(in crate::http) legacy_sse: bool,
-    /// `None` if the program has not chosen.
+    /// `None` if the program has not configured session storage.
     pub(in crate::http) sessions: Option<HttpSessions>,
     pub(in crate::http) events: Option<Arc<dyn EventStore>>,
+    /// Set together with a backend's sessions.
+    pub(in crate::http) instances: Option<Arc<dyn InstanceRelay>>,
     pub(in crate::http) proxies: Option<TrustedProxies>,
     #[cfg(feature = "auth")]
     pub(in crate::http) protected: Option<ProtectedResource>,
@@ -48,6 +51,7 @@ impl Default for HttpOptions {
             legacy_sse: false,
             sessions: None,
             events: None,
+            instances: None,
             proxies: None,
             #[cfg(feature = "auth")]
             protected: None,
@@ -70,7 +74,7 @@ impl HttpOptions {
         !self.hosts.is_empty()
     }
 
-    /// Returns the problems with these settings, one sentence each.
+    /// Describes each problem with these settings in one sentence.
     pub(crate) fn faults(&self) -> Vec<String> {
         let mut endpoints = vec![&*self.path];
         if self.legacy_sse {
@@ -83,7 +87,7 @@ impl HttpOptions {
         faults.collect()
     }
 
-    /// Returns the paths of the liveness and readiness probes, if a listener of this crate answers them.
+    /// Returns the paths of the liveness and readiness probes, if this crate's listener answers them.
     #[cfg(feature = "ship")]
     pub(crate) fn probe_paths(&self) -> Option<(&str, &str)> {
         let is_served = self.health.served != Some(false);
@@ -111,9 +115,9 @@ impl HttpOptions {
 
     /// Sets the path of the endpoint, as clients see it. Defaults to `/mcp`.
     ///
-    /// A service mounted in another program responds at every path that is routed to it. It tells clients that use
-    /// protocol version 2024-11-05 to send their messages to the path set here or, if an axum router nests the service
-    /// (feature `axum`), to the path that they originally requested.
+    /// A service mounted in another program responds at every path that is routed to it. The service tells clients that
+    /// use protocol version 2024-11-05 to send their messages to the path set here or, if an axum router nests the
+    /// service (with the `axum` feature), to the path that they originally requested.
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = absolute_path(path);
         self
@@ -151,11 +155,12 @@ impl HttpOptions {
     /// Sets how long `--http` continues to serve requests after the first stop signal, while `/readyz` already responds
     /// with 503. Defaults to zero, so that the server stops accepting connections immediately.
     ///
-    /// A load balancer sends requests until it learns that the server is about to stop. If the delay is longer than
-    /// the interval between its probes, no request is refused. A second signal still ends the process immediately.
+    /// A load balancer keeps sending requests until it learns that the server is about to stop. If the delay is longer
+    /// than the interval between the load balancer's probes, requests are not refused. A second signal still ends the
+    /// process immediately.
     ///
-    /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) does not observe this delay. A program that calls it
-    /// can make a [check](crate::Server::ready_check) fail some time before the call.
+    /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) ignores this delay. A program that calls it can make
+    /// a [check](crate::Server::ready_check) fail some time before the call.
     pub fn shutdown_delay(mut self, delay: Duration) -> Self {
         self.shutdown_delay = delay;
         self
@@ -197,7 +202,7 @@ impl HttpOptions {
         self
     }
 
-    /// Sets the store for stream events, so that clients can resume a stream at any instance. Defaults to the
+    /// Sets the store for stream events, so that clients can resume a stream on any instance. Defaults to the
     /// [backend](crate::Server::backend)'s event store; without an event store, each instance keeps the events of its
     /// own streams in memory.
     ///
@@ -208,20 +213,22 @@ impl HttpOptions {
     }
 
     /// Uses these stores unless the program has chosen others. If the program has chosen where to keep sessions,
-    /// `events` is not used either, because it is useful only together with `sessions`.
+    /// `events` and `instances` are not used either, because they are useful only together with `sessions`.
     pub(crate) fn or_stores(
         mut self,
         sessions: Option<Arc<dyn SessionStore>>,
         events: Option<Arc<dyn EventStore>>,
+        instances: Option<Arc<dyn InstanceRelay>>,
     ) -> Self {
         if let (None, Some(store)) = (&self.sessions, sessions) {
             self.sessions = Some(HttpSessions::Store(store));
             self.events = self.events.or(events);
+            self.instances = instances;
         }
         self
     }
 
-    /// Sets the proxies whose reports about clients are trusted. By default, there are none.
+    /// Sets the proxies whose reports about clients are trusted. By default, no proxies are trusted.
     ///
     /// This determines [`RequestInfo::client_ip`](crate::request::RequestInfo::client_ip) and
     /// [`trusted_header`](crate::request::RequestInfo::trusted_header). The headers of all other peers are ignored.
@@ -230,7 +237,7 @@ impl HttpOptions {
         self
     }
 
-    /// Trusts additional proxies, which report the client's address in the header that the program has chosen.
+    /// Trusts additional proxies, which report the client's address in the header that the program has configured.
     #[cfg(feature = "cli")]
     pub(crate) fn also_trust_proxies(mut self, proxies: Vec<String>) -> Self {
         if !proxies.is_empty() {
@@ -273,6 +280,7 @@ impl fmt::Debug for HttpOptions {
             .field("legacy_sse", &self.legacy_sse)
             .field("sessions", &self.sessions.clone().unwrap_or_default())
             .field("event_store", &self.events.is_some())
+            .field("instances", &self.instances.is_some())
             .field("trusted_proxies", &self.proxies)
             .finish()
     }

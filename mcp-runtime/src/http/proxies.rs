@@ -1,8 +1,8 @@
-//! Trusted proxies, and the client's address as they report it.
+//! Trusted proxies, and the client addresses that they report.
 //!
-//! A header that describes the client is only as trustworthy as its sender. Only the part of the list that trusted
-//! proxies have written is used: the list is read from its end, and the first address that does not belong to a trusted
-//! proxy is taken as the client's.
+//! A header that describes the client is only as trustworthy as its sender. Only the part of the header that trusted
+//! proxies have written is used: its list is read from the end, and the first address that does not belong to a trusted
+//! proxy is assumed to be the client's.
 //!
 //! Specification: RFC 7239; `X-Forwarded-For` has none.
 
@@ -81,7 +81,7 @@ impl TrustedProxies {
         self
     }
 
-    /// Returns the problems with the entries, one sentence each.
+    /// Describes each problem with the entries in one sentence.
     pub(crate) fn faults(&self) -> impl Iterator<Item = String> {
         self.invalid.iter().map(|entry| {
             format!("the trusted proxy `{entry}` is neither an IP address nor a network such as `10.0.0.0/8`")
@@ -99,7 +99,7 @@ impl TrustedProxies {
     }
 
     /// Returns the client's address as reported by a trusted proxy, or `None` if the proxy does not report it. If
-    /// trusted proxies report only each other, the first of them is taken as the client.
+    /// trusted proxies report only each other, the first of them is assumed to be the client.
     pub(super) fn reported_client(&self, headers: &HeaderMap) -> Option<IpAddr> {
         if self.forwarded {
             let lists = headers.get_all(FORWARDED).iter().rev();
@@ -126,14 +126,15 @@ impl TrustedProxies {
     }
 }
 
-/// Returns the addresses in an `X-Forwarded-For` header in reverse order, with `None` for an unreadable element. The
-/// header has no quoted strings, so a quotation mark sent by a client cannot affect the elements that proxies append.
+/// Returns the addresses in an `X-Forwarded-For` header in reverse order, with `None` for each unreadable element. The
+/// header does not support quoted strings, so a quotation mark sent by a client cannot affect the elements that proxies
+/// append.
 fn addresses_in_x_forwarded_for(list: &HeaderValue) -> impl Iterator<Item = Option<IpAddr>> {
     let elements = list.as_bytes().rsplit(|byte| *byte == b',');
     elements.map(|element| node_address(std::str::from_utf8(element).ok()?.trim_ascii()))
 }
 
-/// Returns the addresses in a `Forwarded` header in reverse order, with `None` for an unreadable element.
+/// Returns the addresses in a `Forwarded` header in reverse order, with `None` for each unreadable element.
 fn addresses_in_forwarded(list: &HeaderValue) -> impl Iterator<Item = Option<IpAddr>> {
     let list = String::from_utf8_lossy(list.as_bytes());
     let addresses: Vec<_> = match split_unquoted(&list, ',') {
@@ -171,7 +172,7 @@ impl Network {
     }
 }
 
-/// Splits text at each separator outside quoted strings. Returns `None` if a quoted string does not end.
+/// Splits text at each separator outside quoted strings. Returns `None` if a quoted string is not terminated.
 fn split_unquoted(text: &str, separator: char) -> Option<Vec<&str>> {
     let mut parts = Vec::new();
     let (mut start, mut is_quoted, mut is_escaped) = (0, false, false);
@@ -209,8 +210,8 @@ fn forwarded_for(element: &str) -> Option<IpAddr> {
     node_address(found?)
 }
 
-/// Returns a node's address. A node is an address, optionally with a port; an IPv6 address with a port is in brackets.
-/// Returns `None` for any other text, such as `unknown`.
+/// Returns a node's address. A node is an address, optionally with a port; an IPv6 address with a port is enclosed in
+/// brackets. Returns `None` for any other text, such as `unknown`.
 fn node_address(node: &str) -> Option<IpAddr> {
     let bracketed = || {
         let (address, rest) = node.strip_prefix('[')?.split_once(']')?;

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use hyper::{Method, Response};
 
 use crate::cancellation::CancellationToken;
-use crate::context::PendingChallenges;
+use crate::context::ChallengesForNextRequests;
 use crate::dispatch::Dispatcher;
 use crate::http::access::authentication::Authentication;
-use crate::http::health::{Probe, ReadinessProbe, ReadyCheck, answer_probe};
+use crate::http::health::{HealthProbe, ReadinessProbe, ReadyCheck, answer_probe};
 use crate::http::heartbeat::Heartbeat;
 use crate::http::options::HttpOptions;
+use crate::http::request::guards::KnownHost;
 use crate::http::response::answer;
 use crate::http::response::body::HttpBody;
 use crate::http::response::event_source::EventSource;
@@ -22,9 +23,10 @@ use crate::limits::Limits;
 pub(super) struct ServiceState {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) options: HttpOptions,
+    pub(super) known_host: KnownHost,
     pub(super) authentication: Authentication,
     /// Challenges that callers receive on their next request because a handler failed on an event stream.
-    pub(super) pending_challenges: Arc<PendingChallenges>,
+    pub(super) pending_challenges: Arc<ChallengesForNextRequests>,
     pub(super) sessions: Arc<SessionRegistry>,
     pub(super) shutdown: CancellationToken,
     /// Cancelled at the first stop signal, which may arrive some time before `shutdown` is cancelled.
@@ -59,6 +61,7 @@ impl ServiceState {
             stream_permits: StreamPermits::new(dispatcher.limits()),
             dispatcher,
             options,
+            known_host: KnownHost::default(),
             shutdown,
             heartbeat: Arc::default(),
         }
@@ -69,11 +72,15 @@ impl ServiceState {
     }
 
     /// Answers a probe about this process's health.
-    pub(super) async fn answer_probe(&self, probe: Probe, method: &Method) -> Response<HttpBody> {
+    pub(super) async fn answer_probe(
+        &self,
+        probe: HealthProbe,
+        method: &Method,
+    ) -> Response<HttpBody> {
         let is_good = async {
             match probe {
-                Probe::Live => true,
-                Probe::Ready => !self.is_stopping() && self.readiness.is_ready().await,
+                HealthProbe::Live => true,
+                HealthProbe::Ready => !self.is_stopping() && self.readiness.is_ready().await,
             }
         };
         answer_probe(method, is_good).await

@@ -11,13 +11,13 @@ pub struct ElicitationLimits {
     /// Time the client has to answer a question (legacy era) and to become ready to receive one. Default 5 minutes.
     /// After that, the call receives an error.
     pub timeout: Duration,
-    /// Maximum length of a `requestState`, in characters. Default 16 KiB. A longer one is refused, and a call that
-    /// would need a longer one fails.
+    /// Maximum length of a `requestState`, in characters. Default 16 KiB. A longer value is refused, and a call that
+    /// would need a longer value fails.
     pub max_state_bytes: usize,
     /// Time a client has between two rounds of a call (2026-07-28). Default 10 minutes. A round that arrives later is
     /// answered with -32602.
     pub state_timeout: Duration,
-    /// Maximum number of rounds of one call (2026-07-28). Default 32. When exceeded, the call fails.
+    /// Maximum number of rounds of a call (2026-07-28). Default 32. When exceeded, the call fails.
     pub max_rounds: u16,
 }
 

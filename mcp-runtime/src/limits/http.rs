@@ -23,21 +23,21 @@ pub struct HttpLimits {
     /// Minimum transfer rate for a request body after its first five seconds, in bytes per second. Default 1 KiB. A
     /// slower client receives 408.
     pub min_body_bytes_per_second: u32,
-    /// Time a call may stay silent before its response starts as an event stream with a comment every
+    /// Time a call may be silent before its response starts as an event stream with a comment every
     /// [`keep_alive_interval`](super::StreamLimits::keep_alive_interval), if the client accepts event streams. Default
     /// 5 s. The result is then sent as an event.
     ///
-    /// `Duration::MAX` turns this off, so that a response stays silent until its result is available.
+    /// `Duration::MAX` turns this off, so a response is silent until its result is available.
     pub silence_timeout: Duration,
     /// Time a connection may be idle between requests. Default 60 s. The connection is then closed.
     pub idle_timeout: Duration,
-    /// Maximum number of connections. Default 10,000. When exceeded, the oldest idle connection is closed or, if none
-    /// is idle, the new one.
+    /// Maximum number of connections. Default 10,000. When exceeded, the oldest idle connection is closed or, if no
+    /// connection is idle, the new connection.
     pub max_connections: usize,
-    /// Maximum length of an access token, in bytes. Default 16 KiB. A longer one is refused with 401 without being
+    /// Maximum length of an access token, in bytes. Default 16 KiB. A longer token is refused with 401 without being
     /// examined.
     pub max_token_bytes: usize,
-    /// Time that each [`ready_check`](crate::Server::ready_check) may take. Default 2 s. After that, the check has failed.
+    /// Time that each [`ready_check`](crate::Server::ready_check) may take. Default 2 s. After that, the check fails.
     pub ready_check_timeout: Duration,
     /// Time that authentication of a request may take. Default 10 s. After that, the client receives 503.
     pub authentication_timeout: Duration,

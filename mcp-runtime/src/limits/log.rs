@@ -7,7 +7,7 @@ pub struct LogLimits {
     /// Maximum rate of log notifications per session, in notifications per second. Default 100, with bursts of up to
     /// twice that number. Further messages are dropped and reported in a single summary.
     pub max_per_second: u32,
-    /// Maximum size of the `data` of a log message, in bytes. Default 64 KiB. A longer one is truncated and marked as
+    /// Maximum size of the `data` of a log message, in bytes. Default 64 KiB. Longer data is truncated and marked as
     /// such.
     pub max_message_bytes: usize,
 }

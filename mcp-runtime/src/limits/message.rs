@@ -12,7 +12,7 @@ pub struct MessageLimits {
     /// Maximum nesting depth of a message. Default 128, which is also the upper bound. A message that is nested more
     /// deeply is answered with -32700.
     pub max_depth: usize,
-    /// Maximum number of values in one message, counting every key, item and scalar. Default 100,000. When exceeded:
+    /// Maximum number of values in a message, counting every key, item and scalar. Default 100,000. When exceeded:
     /// -32600.
     pub max_values: usize,
     /// Maximum length of a string request id, in bytes. Default 1 KiB. When exceeded: -32600.
@@ -53,7 +53,7 @@ impl MessageLimits {
         }
     }
 
-    /// Returns the limits for parsing one message.
+    /// Returns the limits for parsing a message.
     #[inline]
     pub(crate) fn parse_limits(&self) -> ParseLimits {
         ParseLimits {

@@ -1,10 +1,12 @@
-//! Bounds on everything a peer can ask of the server. Zero never means "no limit".
+//! Bounds on everything that a peer can ask of the server. Zero never means "no limit".
 
 mod calls;
 mod elicitation;
 mod http;
+mod idempotency;
 mod log;
 mod message;
+mod results;
 mod sessions;
 mod streams;
 mod tasks;
@@ -12,15 +14,19 @@ mod tasks;
 pub use calls::CallLimits;
 pub use elicitation::ElicitationLimits;
 pub use http::HttpLimits;
+pub use idempotency::IdempotencyLimits;
+pub(crate) use idempotency::MAX_IDEMPOTENCY_WINDOW;
 pub use log::LogLimits;
 pub use message::MessageLimits;
+pub use results::ResultLimits;
 pub use sessions::SessionLimits;
 pub use streams::StreamLimits;
 pub use tasks::TaskLimits;
 
-/// Bounds on everything a peer can ask of the server, grouped by topic.
+/// Bounds on everything that a peer can ask of the server, grouped by topic.
 ///
-/// The defaults suit a server on a user's machine or behind a proxy. Change some of them with [`with`](Self::with):
+/// The defaults are suitable for a server on a user's machine or behind a proxy. Change some of them with
+/// [`with`](Self::with):
 ///
 /// ```
 /// # use mcp_runtime::Limits;
@@ -45,6 +51,10 @@ pub struct Limits {
     pub http: HttpLimits,
     /// Limits on tasks.
     pub tasks: TaskLimits,
+    /// Limits on calls with an idempotency key.
+    pub idempotency: IdempotencyLimits,
+    /// Limits on results that are kept.
+    pub results: ResultLimits,
 }
 
 impl Limits {
@@ -60,6 +70,8 @@ impl Limits {
             sessions: SessionLimits::strict(),
             http: HttpLimits::strict(),
             tasks: TaskLimits::strict(),
+            idempotency: IdempotencyLimits::strict(),
+            results: ResultLimits::strict(),
         }
     }
 
@@ -79,7 +91,9 @@ impl Limits {
             .chain(self.streams.zero_fields())
             .chain(self.sessions.zero_fields())
             .chain(self.http.zero_fields())
-            .chain(self.tasks.zero_fields());
+            .chain(self.tasks.zero_fields())
+            .chain(self.idempotency.zero_fields())
+            .chain(self.results.zero_fields());
         let zeros = zeros.filter(|(_, is_zero)| *is_zero);
         zeros.map(|(name, _)| format!("`limits.{name}` is zero; the minimum is one"))
     }

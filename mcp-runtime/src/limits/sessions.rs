@@ -7,14 +7,14 @@ use std::time::Duration;
 #[non_exhaustive]
 pub struct SessionLimits {
     /// Maximum number of HTTP sessions. Default 10,000. When exceeded, the session that has been idle longest ends or,
-    /// if none is idle, the new one is refused with 503.
+    /// if no session is idle, the new session is refused with 503.
     ///
     /// With a custom session store, and for sessions that are not stored, this limits the number of sessions with work
     /// in progress.
     pub max_sessions: usize,
     /// Maximum number of HTTP sessions per [`Principal`](crate::Principal). Default 64. When exceeded, the principal's
-    /// session that has been idle longest ends or, if none is idle, the new one is refused with 503. A custom session
-    /// store does its own counting.
+    /// session that has been idle longest ends or, if no session is idle, the new session is refused with 503. A custom
+    /// session store counts sessions itself.
     pub max_per_principal: usize,
     /// Maximum size of the client information and capabilities kept with a session, in bytes of JSON. Default 16 KiB.
     /// When exceeded: -32602.
@@ -30,7 +30,7 @@ pub struct SessionLimits {
     /// Maximum length of the id of a sealed HTTP session, in characters. Default 4 KiB, because few proxies accept
     /// headers over 8 KiB. A client whose information would make the id longer receives -32602.
     pub max_sealed_bytes: usize,
-    /// Lifetime of a sealed HTTP session, whether it is used or not. Default 8 hours. After that, the client receives
+    /// Lifetime of a sealed HTTP session, whether or not it is used. Default 8 hours. After that, the client receives
     /// 404 and must start over.
     pub sealed_timeout: Duration,
     /// Maximum time to wait for a session or event store to respond. Default 5 s. After that, the client receives 503.

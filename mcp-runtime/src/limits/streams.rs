@@ -6,14 +6,14 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StreamLimits {
-    /// Maximum number of bytes waiting to be written to one stream. Default 1 MiB. When exceeded, the server stops
+    /// Maximum number of bytes waiting to be written to a stream. Default 1 MiB. When exceeded, the server stops
     /// reading until the client catches up.
     ///
     /// Running calls continue. Their results and the results of unfinished batches may occupy up to four times
     /// [`max_result_bytes`](super::CallLimits::max_result_bytes) in addition to this limit. Further results are
     /// replaced by errors.
     pub max_outgoing_bytes: usize,
-    /// Maximum number of resource URIs one session or listen stream may subscribe to. Default 1,024. When exceeded:
+    /// Maximum number of resource URIs to which a session or listen stream may subscribe. Default 1,024. When exceeded:
     /// -32602.
     pub max_subscriptions: usize,
     /// Maximum number of open `subscriptions/listen` requests per connection. Default 64. When exceeded: -32602.

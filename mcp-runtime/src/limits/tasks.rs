@@ -6,9 +6,9 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TaskLimits {
-    /// Maximum number of tasks in the process, finished ones included. Default 10,000. Further calls are refused.
+    /// Maximum number of tasks in the process, including finished tasks. Default 10,000. Further calls are refused.
     pub max_tasks: usize,
-    /// Maximum number of tasks per caller, finished ones included. Default 1,000. Further calls are refused. All
+    /// Maximum number of tasks per caller, including finished tasks. Default 1,000. Further calls are refused. All
     /// anonymous callers count as one caller.
     pub max_per_caller: usize,
     /// Maximum number of tasks that run concurrently in the process. Default 64. Further tasks wait. A `concurrency`
@@ -28,21 +28,21 @@ pub struct TaskLimits {
     /// caller's new tasks are refused, and any of the caller's tasks that needs more fails. All anonymous callers count
     /// as one caller.
     pub max_bytes_per_caller: usize,
-    /// Maximum size of the state that one task keeps between two questions, in bytes. Default 1 MiB. A task that needs
+    /// Maximum size of the state that a task keeps between two questions, in bytes. Default 1 MiB. A task that needs
     /// more fails.
     pub max_state_bytes: usize,
     /// Time for which a task is kept, from its creation. Default 60 minutes. A task that is still running after that is
-    /// cancelled. A `ttl` option on the tool takes precedence. Clients of 2025-11-25 can request a different time, but
-    /// anonymous clients only a shorter one.
+    /// cancelled. A `ttl` option on the tool takes precedence. Clients that use 2025-11-25 can request a different
+    /// time, but anonymous clients can request only a shorter time.
     pub ttl: Duration,
     /// Maximum time for which a task is kept. Default 24 hours. Longer times are reduced to this value.
     pub max_ttl: Duration,
     /// Interval at which clients are asked to poll. Default 1 s. A `poll` option on the tool takes precedence.
     pub poll_interval: Duration,
-    /// Time for which a client that does not know tasks waits for a call to a tool with the option `task`. Default 45 s. A
-    /// call that takes longer goes on in the background, and is answered with a handle for the tools `job_status` and
-    /// `job_cancel`. A `patience` option on the tool takes precedence. With `Duration::MAX`, clients wait for as long as
-    /// each call takes, whatever its tool says, and the server does not have these two tools.
+    /// Time for which a client that does not support tasks waits for a call to a tool with the `task` option. Default 45
+    /// s. A call that takes longer continues in the background and is answered with a handle for the `job_status` and
+    /// `job_cancel` tools. A `patience` option on the tool takes precedence. With `Duration::MAX`, clients wait for as
+    /// long as each call takes, regardless of the tool's options, and the server does not have these two tools.
     pub patience: Duration,
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::middleware::{Call, CallOutput, MiddlewareFuture, Next};
 
-/// One call, for an audit log.
+/// A single call, for an audit log.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct AuditRecord {
@@ -23,7 +23,7 @@ pub struct AuditRecord {
 pub enum AuditOutcome {
     /// The handler returned a result.
     Succeeded,
-    /// The handler failed, or refused the arguments.
+    /// The handler failed or rejected the arguments.
     Failed,
     /// The call was dropped: it was cancelled, took too long or panicked, or, in 2026-07-28, this round ended with a
     /// question to the client.
@@ -34,9 +34,9 @@ pub enum AuditOutcome {
 /// or panic.
 ///
 /// Calls that are refused before they reach middleware are not included: those whose caller lacks a scope or may not
-/// see the handler, that exceed a rate, or whose `requestState` is not accepted. The server logs most of them itself:
-/// exceeded rates as refusals of kind `too_many`, and missing scopes over HTTP as `forbidden` or `unauthorized`. It
-/// does not log calls to handlers that the caller may not see.
+/// see the handler, those that exceed a rate, and those whose `requestState` is not accepted. The server logs most of
+/// them itself: exceeded rates as refusals of kind `too_many`, and missing scopes over HTTP as `forbidden` or
+/// `unauthorized`. It does not log calls to handlers that the caller may not see.
 ///
 /// `record` must not block. [`AuditRecord::log`] writes a line to the log; for anything slower, send the data to a task.
 ///
@@ -92,7 +92,7 @@ impl<F: Fn(&AuditRecord)> Drop for PendingAuditRecord<F> {
 }
 
 impl AuditRecord {
-    /// Writes the record to the log, at level `info` and with target `mcp_runtime::audit`. The arguments are omitted
+    /// Writes the record to the log with level `info` and target `mcp_runtime::audit`. The arguments are omitted
     /// because they may contain secrets.
     pub fn log(&self) {
         let principal = self.call.principal();

@@ -11,14 +11,14 @@ use tokio::time::Instant;
 use crate::lock::lock;
 use crate::middleware::{Call, CallOutput, Kind, MiddlewareFuture, Next};
 
-/// Maximum size of all results and their keys. When exceeded, the oldest are dropped.
+/// Maximum size of all results and their keys. When this size is exceeded, the oldest results are dropped.
 const MAX_BYTES: usize = 64 << 20;
 
 /// Creates middleware that keeps results for `ttl` and answers identical calls from memory.
 ///
-/// `key` determines which callers share a result: it is used for all calls with the same key, name and arguments. A call
-/// for which it returns `None` is not cached. Return the same text for all callers only if the result depends on
-/// nothing but the arguments; otherwise, return [`Principal::key`](crate::Principal::key) or the tenant.
+/// `key` determines which callers share a result: all calls with the same key, name and arguments get the same result.
+/// A call for which it returns `None` is not cached. Return the same text for all callers only if the result depends
+/// solely on the arguments; otherwise, return [`Principal::key`](crate::Principal::key) or the tenant.
 ///
 /// ```
 /// use std::time::Duration;
@@ -33,12 +33,12 @@ const MAX_BYTES: usize = 64 << 20;
 ///     }));
 /// ```
 ///
-/// Neither failures nor results that an [extension](crate::extension) defines are cached. In 2026-07-28, results of
+/// Neither failures nor results defined by an [extension](crate::extension) are cached. In 2026-07-28, results of
 /// handlers that have asked the client a question are not cached either. Do not cache results of handlers that ask
 /// questions in earlier versions.
 ///
 /// Results are kept in this process. Together with their arguments, they may occupy up to 64 MiB, measured as JSON;
-/// beyond that, the oldest are dropped.
+/// when this is exceeded, the oldest results are dropped.
 pub fn cache(
     ttl: Duration,
     key: impl Fn(&Call) -> Option<String> + Send + Sync + 'static,
@@ -238,12 +238,12 @@ mod tests {
         let kept = |number| results.get(&key(number)).is_some();
         assert_eq!((90..100).map(kept).filter(|kept| *kept).count(), 9);
         assert!(!kept(90));
-        // Keys count as well, and so do many small results.
+        // Keys count towards the size as well, and many small results add up.
         for number in 100..1_000 {
             insert(&mut results, number, "");
         }
         assert!(results.by_key.len() < 100_000 / (100 + CachedResults::OVERHEAD));
-        // A result larger than everything is not kept, and nothing makes room for it.
+        // A result larger than the entire cache is not kept, and no other result is dropped to make room for it.
         let before = results.by_key.len();
         insert(&mut results, 1_000, &"x".repeat(100_000));
         assert_eq!(results.by_key.len(), before);

@@ -1,7 +1,7 @@
 //! Middleware: functions and `tower` layers that wrap calls, and a few ready-made functions.
 //!
 //! The functions [`audit`], [`cache`], [`retry`] and [`trim_text`] are passed to
-//! [`Server::middleware`](crate::Server::middleware). Each function is short and uses almost only the public interface,
+//! [`Server::middleware`](crate::Server::middleware). Each function is short and uses little but the public interface,
 //! so it can serve as a starting point for your own.
 //!
 //! ```
@@ -35,5 +35,5 @@ pub use cache::cache;
 pub use retry::retry;
 pub use trim::trim_text;
 
-/// The future of a ready-made middleware.
+/// The future returned by ready-made middleware.
 pub type MiddlewareFuture = Pin<Box<dyn Future<Output = crate::Result<CallOutput>> + Send>>;

@@ -6,12 +6,12 @@ use std::time::Duration;
 use crate::HandlerError;
 use crate::middleware::{Call, MiddlewareFuture, Next};
 
-/// Time before the first retry. It doubles with each further retry, up to [`MAX_PAUSE`].
+/// Time before the first retry. The time doubles with each further retry, up to [`MAX_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const MAX_PAUSE: Duration = Duration::from_secs(10);
 
 /// Creates middleware that runs a handler again if it fails with an error for which `is_temporary` returns `true`, up to
-/// `attempts` times in all.
+/// `attempts` times in total.
 ///
 /// The pauses between the attempts are 100 ms, 200 ms, 400 ms and so on, up to 10 s, each randomly shortened by up to
 /// half. They count towards the call's timeout, and a cancelled call is not retried.
@@ -25,7 +25,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(10);
 /// }));
 /// ```
 ///
-/// Retry only handlers that may run twice: handlers that only read, or whose effects are wrapped in
+/// Retry only handlers that may run twice: those that only read data, and those whose effects are wrapped in
 /// [`once`](crate::Context::once). Work in `once` that has succeeded is not repeated, and a question that the client
 /// has answered is not asked again.
 pub fn retry(

@@ -4,12 +4,13 @@ use crate::middleware::{Call, CallOutput, Kind, MiddlewareFuture, Next};
 use crate::types::{CallToolResult, ContentBlock};
 use crate::{HandlerError, ProtocolVersion};
 
-/// Creates middleware that limits the text in the result of each tool to `max_bytes`. The rest, including further blocks of
-/// text, is replaced with one note that tells the model how much is missing.
+/// Creates middleware that limits the text in each tool result to `max_bytes`. The rest, including further text blocks,
+/// is replaced with a single note that tells the model how much is missing.
 ///
 /// A message that a handler [exposes](crate::HandlerError::exposed), as `bail!` does, is limited in the same way.
-/// Structured content stays complete for programs that read it; only the accompanying text is limited. Images, audio
-/// and embedded resources are left unchanged. To refuse large results instead, use the option `max_output`.
+/// Structured content remains complete for programs that read it; only the accompanying text is limited. Images, audio
+/// and embedded resources remain unchanged, as do the results of tools with the `spill` option, because the text that
+/// they leave out is kept. To refuse large results instead, use the `max_output` option.
 pub fn trim_text(
     max_bytes: usize,
 ) -> impl Fn(Call, Next) -> MiddlewareFuture + Send + Sync + 'static {
@@ -17,8 +18,9 @@ pub fn trim_text(
         Box::pin(async move {
             let version = call.context().request().protocol_version();
             let is_tool = call.kind() == Kind::Tool;
+            let is_limited = call.limits_its_text();
             match next.run(call).await {
-                Ok(CallOutput::Tool(mut result)) => {
+                Ok(CallOutput::Tool(mut result)) if !is_limited => {
                     trim_result(&mut result, version, max_bytes);
                     Ok(CallOutput::Tool(result))
                 }
@@ -43,7 +45,7 @@ fn trim_result(result: &mut CallToolResult, version: ProtocolVersion, max_bytes:
     }
     let mut room = max_bytes;
     let mut missing: usize = 0;
-    // The first block of text that does not fit, which carries the note.
+    // The first block of text that does not fit, which will contain the note.
     let mut trimmed = None;
     let mut position: usize = 0;
     result.content.retain_mut(|block| {
@@ -84,5 +86,5 @@ fn trim_error(error: &mut HandlerError, max_bytes: usize) {
 }
 
 fn truncation_note(missing: usize) -> String {
-    format!("\n[{missing} more bytes were left out; ask for less]")
+    format!("\n[{missing} more bytes were omitted; ask for less]")
 }

@@ -1,8 +1,8 @@
-//! A tool, prompt, resource, resource template, completer or extension method that is ready to be called: its data and a type-erased
-//! handler.
+//! A tool, prompt, resource, resource template, completer or extension method that is ready to be called: its data and
+//! a type-erased handler.
 //!
-//! `declared` creates callables from annotated functions, and `dynamic` creates them from definitions made at run time.
-//! From then on, both are treated alike.
+//! `declared` creates callables from annotated functions, and `dynamic` creates them from definitions created at run
+//! time. From then on, all callables are treated in the same way.
 
 use std::sync::Arc;
 
@@ -38,8 +38,10 @@ pub(crate) struct Callable {
     pub(crate) details: ItemDetails,
     pub(crate) handler: Handler,
     pub(crate) guards: HandlerLimits,
-    /// The `task` option, if calls can be tasks.
+    /// The `task` option, if calls can be run as tasks.
     pub(crate) task: Option<TaskOptions>,
+    /// The arguments that identify a tool call, so that a repeated call does not run again.
+    pub(crate) idempotent_by: Option<Box<[Box<str>]>>,
     pub(crate) access: Access,
     pub(crate) tags: Box<[Box<str>]>,
     /// The client capabilities that calls require.
@@ -53,7 +55,7 @@ pub(crate) struct Callable {
     pub(crate) awaited: AwaitedValues,
 }
 
-/// The function that lists the resources of a template, and the state that it waits for.
+/// The function that lists a template's resources, and the state for which it waits.
 #[derive(Clone, Debug)]
 pub(crate) struct TemplateLister {
     lister: Arc<dyn Lister>,
@@ -68,7 +70,7 @@ impl TemplateLister {
         }
     }
 
-    /// Lists the page at a cursor.
+    /// Returns the page at a cursor.
     pub(super) async fn list(
         &self,
         context: Context,
@@ -93,9 +95,9 @@ pub(crate) enum ItemDetails {
         pattern: UriTemplate,
         lister: Option<TemplateLister>,
     },
-    /// A completer. It does not appear in any list.
+    /// A completer, which does not appear in any list.
     Completer,
-    /// A method of an extension. It does not appear in any list.
+    /// A method of an extension, which does not appear in any list.
     Method,
 }
 
@@ -119,7 +121,7 @@ impl Callable {
         self.handler.start(arguments, context)
     }
 
-    /// Converts the arguments of a prompt, all of which are strings, into the form its handler expects.
+    /// Converts the arguments of a prompt, all of which are strings, into the form that its handler expects.
     fn prompt_arguments(&self, prompt: &Prompt, arguments: &str) -> Result<String, Vec<Fault>> {
         if let Some(decoder) = self.handler.decoder() {
             return decoder.from_strings(arguments);
@@ -169,7 +171,7 @@ impl Callable {
         earlier: impl IntoIterator<Item = (&'e str, &'e str)>,
         context: &dyn Fn() -> Context,
     ) -> Result<HandlerProgress, CallRefusal> {
-        // The partial text is passed under the empty name, which no argument can have.
+        // The partial text is passed under the empty name, which is not a valid argument name.
         let earlier = earlier.into_iter().filter(|(name, _)| !name.is_empty());
         let pairs = std::iter::once(("", partial)).chain(earlier);
         let decoder = self.handler.decoder();
@@ -199,12 +201,12 @@ impl Callable {
         self.as_tool()?.meta.as_ref()?.get("ui")
     }
 
-    /// Returns the URI of the page that hosts show for a tool.
+    /// Returns the URI of the page that hosts display for a tool.
     pub(crate) fn page_uri(&self) -> Option<&str> {
         self.ui()?.get("resourceUri")?.as_str()
     }
 
-    /// Returns `true` for a tool that only pages can call. Hosts hide it from models.
+    /// Returns `true` for a tool that only pages can call. Hosts hide such a tool from models.
     pub(crate) fn is_for_pages_only(&self) -> bool {
         let users = self.ui().and_then(|ui| ui.get("visibility")?.as_array());
         users.is_some_and(|users| !users.iter().any(|user| user == "model"))
@@ -242,7 +244,7 @@ impl Callable {
         }
     }
 
-    /// Appends the definition to a list under construction, in the form that `version` defines.
+    /// Appends the definition to a list under construction, in the form that `version` requires.
     pub(crate) fn append_list_item(&self, text: &mut String, version: ProtocolVersion) {
         match &self.details {
             ItemDetails::Tool { tool, .. } => append_item(text, tool.clone(), version),
@@ -254,7 +256,7 @@ impl Callable {
     }
 }
 
-/// Returns a completion that has already finished with these candidates.
+/// Returns a finished completion with these candidates.
 pub(super) fn finished_completion(values: Vec<String>) -> HandlerProgress {
     HandlerProgress::Done(Ok(CallOutput::Completion(Candidates {
         values,

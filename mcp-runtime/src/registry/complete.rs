@@ -11,7 +11,7 @@ use crate::handler::refusal::CallRefusal;
 use crate::registry::callable::{Callable, finished_completion};
 use crate::registry::handler::HandlerProgress;
 
-/// The source of candidates for one argument. Cheap to clone.
+/// The source of an argument's candidates. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) enum Completer {
     /// No candidates.
@@ -26,13 +26,13 @@ pub(crate) enum Completer {
 #[derive(Clone, Debug)]
 pub(crate) struct RequestedCompleter {
     pub(super) completer: Completer,
-    /// The URI's variables, if the client referred to a template by a URI that matches it.
+    /// The URI's variables, if the client referred to a template by a matching URI.
     pub(super) known: Vec<(String, String)>,
 }
 
 impl RequestedCompleter {
     /// Requests candidates for the partial text. Ignores `earlier` arguments that are not strings. If no arguments
-    /// remain, uses the URI's variables instead.
+    /// remain, the URI's variables are used instead.
     ///
     /// # Errors
     ///
@@ -68,7 +68,7 @@ impl RequestedCompleter {
     }
 }
 
-/// The completers for the arguments of one prompt or template.
+/// The completers for the arguments of a single prompt or template.
 #[derive(Debug, Default)]
 pub(crate) struct ArgumentCompleters(Vec<(Box<str>, Completer)>);
 

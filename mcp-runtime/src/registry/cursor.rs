@@ -1,7 +1,7 @@
 //! Cursors: positions in a list, encoded as strings that are opaque to clients.
 //!
-//! A cursor identifies the last item that a client saw rather than a page number, so that unrelated changes do not
-//! cause items to be skipped or repeated. It is self-contained, so that every instance of the server can read it.
+//! A cursor contains the last item that a client saw rather than a page number, so that unrelated changes do not cause
+//! items to be skipped or repeated. The cursor is self-contained, so every instance of the server can read it.
 //! Validation is strict: a cursor must belong to this list and be complete and unmodified. If the list depends on the
 //! caller, the cursor must also have been issued to the same caller. A client that forges a cursor can only choose the
 //! position at which the list continues.
@@ -14,7 +14,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use crate::context::Capability;
 use crate::registry::table::{OrderKey, fingerprint};
 
-/// Indicates that the cursor is not valid for this list. The error code is -32602.
+/// Indicates that a cursor is not valid for its list. The error code is -32602.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InvalidCursor;
 
@@ -30,7 +30,7 @@ pub(crate) struct Cursor {
 pub(crate) enum CursorPosition {
     /// After this item.
     After(ItemMark),
-    /// Within the resources that this template lists, either at the given lister cursor or at the start.
+    /// Within the resources listed by this template, either at the given lister cursor or at the start.
     Within(ItemMark, Option<String>),
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct ItemMark {
 const NAME: usize = 192;
 /// Maximum length of a lister's cursor, in bytes.
 pub(crate) const INNER: usize = 512;
-/// Replaces the rank of items inserted at run time.
+/// The value used as the rank of items inserted at run time.
 const INSERTED: u32 = u32::MAX;
 /// Included in the checksum so that cursors from other programs or with other layouts are invalid.
 const SALT: &[u8] = b"mcp-runtime cursor 1";

@@ -31,12 +31,12 @@ use crate::types::{
 
 /// Additional data that the server supplies for a definition.
 pub(super) struct ServerAdditions {
-    /// The value that a method is called on. `None` for functions.
+    /// The value on which a method is called. `None` for functions.
     pub(super) receiver: Option<Arc<dyn Any + Send + Sync>>,
     pub(super) rules: Arc<ServerRules>,
-    /// The states that the definition's parameters need and that are created later.
+    /// The states that the definition's parameters need but that are created later.
     pub(super) states: Vec<Arc<LazyState>>,
-    /// The states needed by the function that lists a template's resources and that are created later.
+    /// The states that the template's lister needs but that are created later.
     pub(super) lister_states: Vec<Arc<LazyState>>,
 }
 
@@ -58,7 +58,8 @@ pub(super) fn declared_callable(
     let meta = definition_meta(definition, &given.rules.meta_keys, &mut problems);
     let tags: Box<[Box<str>]> = options.tags.iter().map(|tag| (*tag).into()).collect();
     problems.extend(tags.iter().filter_map(|tag| tags::problem(tag)));
-    let guards = HandlerLimits::new(&options.guards, &mut problems);
+    let mut guards = HandlerLimits::new(&options.guards, &mut problems);
+    guards.set_spills(options.spill, &mut problems);
     let raw_schema = raw_schema(definition, &mut problems);
     let is_generated = raw_schema.is_none();
     if definition.kind == Kind::Tool {
@@ -128,6 +129,10 @@ pub(super) fn declared_callable(
         },
         guards,
         task: options.task.clone(),
+        idempotent_by: (!options.idempotent_by.is_empty()).then(|| {
+            let names = options.idempotent_by.iter();
+            names.map(|name| (*name).into()).collect()
+        }),
         requires: options.requires.into(),
         tags,
         completions,
@@ -141,7 +146,7 @@ pub(super) fn declared_callable(
     })
 }
 
-/// Returns the input schema that the author of a tool wrote.
+/// Returns the input schema written by the tool's author.
 fn raw_schema(definition: &Definition, problems: &mut Vec<String>) -> Option<schemars::Schema> {
     let schema = definition.options.input_schema?();
     let schema = schema.map_err(|error| problems.push(error)).ok()?;
@@ -151,7 +156,7 @@ fn raw_schema(definition: &Definition, problems: &mut Vec<String>) -> Option<sch
     Some(schema)
 }
 
-/// Warns about arguments whose generated schemas model APIs reject.
+/// Warns about arguments whose generated schemas are rejected by model APIs.
 fn warn_of_rejected_schemas(definition: &Definition, decoder: &Decoder) {
     for breach in breaches(None, decoder.schema(), &[Severity::Refused]) {
         tracing::warn!(
@@ -172,12 +177,16 @@ fn tool_details(
 ) -> Option<ItemDetails> {
     let options = definition.options;
     let input_schema = to_raw_json(decoder.schema(), problems);
-    let output_schema = definition.output_schema.and_then(output_schema);
+    // A result without structured content would not match a schema, so tools whose results may be kept have no schema.
+    let described = definition.output_schema.filter(|_| !options.spill);
+    let output_schema = described.and_then(output_schema);
     let output_schema = output_schema.and_then(|schema| to_raw_json(&schema, problems));
     let mut annotations = ToolAnnotations::default();
     annotations.read_only_hint = options.read_only;
     annotations.destructive_hint = options.destructive;
-    annotations.idempotent_hint = options.idempotent;
+    // Repeating such a call has no further effect, unless the author says otherwise.
+    let is_idempotent = (!options.idempotent_by.is_empty()).then_some(true);
+    annotations.idempotent_hint = options.idempotent.or(is_idempotent);
     annotations.open_world_hint = options.open_world;
     let mut tool = Tool::new(definition.name, input_schema?);
     tool.title = options.title.map(str::to_owned);
@@ -232,7 +241,7 @@ fn resource_definition(definition: &Definition, meta: Option<Meta>) -> Resource 
     resource
 }
 
-/// Reports arguments of a resource, because resources cannot have any.
+/// Reports arguments of a resource, because resources cannot have arguments.
 fn refuse_arguments(decoder: &Decoder, problems: &mut Vec<String>) {
     for argument in decoder.arguments() {
         problems.push(format!(
@@ -290,7 +299,7 @@ fn fit_variable(pattern: &mut UriTemplate, argument: &ArgumentInfo) -> Result<()
     }
     if !pattern.explodes(name) {
         return Err(format!(
-            "parameter `{name}` takes a list, but the variable `{{{name}}}` has only one value; write `{{{name}*}}`"
+            "parameter `{name}` takes a list, but the variable `{{{name}}}` holds only one value; write `{{{name}*}}`"
         ));
     }
     let of_text = schema
@@ -306,7 +315,7 @@ fn fit_variable(pattern: &mut UriTemplate, argument: &ArgumentInfo) -> Result<()
     Ok(())
 }
 
-/// Determines the completer for each argument: the completer that it names, one derived from its type, or none.
+/// Determines the completer for each argument: the completer that it names, a completer derived from its type, or none.
 fn argument_completers(
     decoder: &Decoder,
     find: FindCompleter<'_>,

@@ -50,6 +50,17 @@ pub(crate) fn tool_callable(definition: DynamicTool) -> Result<Callable, String>
     made.map_err(|problems| format!("tool `{name}`: {}", problems.join("; ")))
 }
 
+/// Converts a resource template that is built into the framework.
+///
+/// # Errors
+///
+/// Returns all problems with the definition, on one line.
+pub(crate) fn built_in_template(definition: DynamicTemplate) -> Result<Callable, String> {
+    let name = definition.template.uri_template.clone();
+    let made = template_callable(&name, definition, &ServerRules::default());
+    made.map_err(|problems| format!("template `{name}`: {}", problems.join("; ")))
+}
+
 fn inserted_tool(
     name: &str,
     definition: DynamicTool,
@@ -71,12 +82,18 @@ fn convert_tool(
         input_schema,
         output_schema,
         task,
+        linked_tasks: _,
+        spill,
         handler,
     } = definition;
     tool.execution = task.as_ref().map(tool_execution);
     let mut draft = CallableDraft::new(handler, rules, tool.meta.as_ref(), &tool.icons);
     draft.task = task;
     let problems = &mut draft.problems;
+    draft.guards.set_spills(spill, problems);
+    if spill && output_schema.is_some() {
+        problems.push("a tool with `spill` has no output schema, because results that are kept have no structured content".into());
+    }
     problems.extend(rules::tool_name(name).into_result().err());
     if input_schema.get("type").and_then(Value::as_str) != Some("object") {
         problems.push("the input schema must be an object with `\"type\": \"object\"`".into());
@@ -171,7 +188,7 @@ fn template_callable(
     for variable in &any_path {
         if !pattern.take_any_path(variable) {
             draft.problems.push(format!(
-                "`any_path` for `{variable}`, but the template has no such variable"
+                "`any_path` is set for `{variable}`, but the template has no such variable"
             ));
         }
     }
@@ -221,13 +238,13 @@ impl CallableDraft {
         }
     }
 
-    /// Sets the completion candidates for arguments. Messages use `noun` to refer to an argument.
+    /// Sets the completion candidates for arguments, which messages call `noun`.
     fn complete(&mut self, noun: &str) {
         for (argument, values) in &self.handler.candidates {
             let completer = Completer::Fixed(Arc::from(values.as_slice()));
             if !self.completions.set(argument, completer) {
                 self.problems.push(format!(
-                    "candidates for `{argument}`, but there is no such {noun}"
+                    "candidates are set for `{argument}`, but there is no such {noun}"
                 ));
             }
         }
@@ -247,6 +264,7 @@ impl CallableDraft {
             },
             guards: self.guards,
             task: self.task,
+            idempotent_by: None,
             requires: Box::default(),
             tags: handler.tags.into(),
             completions: self.completions,

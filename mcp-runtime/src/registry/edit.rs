@@ -1,4 +1,4 @@
-//! Edits made while the server is running. They are checked first and then applied together to a copy.
+//! Edits made while the server is running. All changes are checked first and then applied together to a copy.
 
 #[cfg(test)]
 mod tests;
@@ -43,7 +43,7 @@ pub(crate) struct EditOutcome {
 }
 
 impl EditOutcome {
-    /// Records that a slot has been changed or is about to be.
+    /// Records that a slot has been changed or is about to be changed.
     fn add_audience_of(&mut self, slot: &TableSlot) {
         if slot.is_served() {
             self.audience.add_callers_with_access(&slot.callable.access);
@@ -66,15 +66,15 @@ impl From<NameTaken> for Error {
     }
 }
 
-/// A name that does not belong to any definition.
-pub(super) struct Missing {
+/// A name without a definition.
+pub(super) struct MissingName {
     pub(super) name: String,
     pub(super) suggestion: Option<String>,
 }
 
 impl PreparedEdit {
-    /// Returns the names that the edit enables, disables or removes but that do not belong to any definition.
-    pub(super) fn missing(&self, snapshot: &Snapshot) -> Vec<Missing> {
+    /// Returns names that the edit enables, disables or removes although they do not belong to any definition.
+    pub(super) fn missing(&self, snapshot: &Snapshot) -> Vec<MissingName> {
         let slots = snapshot.table(self.list).slots().iter();
         let mut known: BTreeSet<Arc<str>> =
             slots.map(|slot| Arc::clone(&slot.callable.name)).collect();
@@ -90,7 +90,7 @@ impl PreparedEdit {
             };
             if !is_there {
                 let suggestion = closest(name, known.iter().map(|name| &**name));
-                missing.push(Missing {
+                missing.push(MissingName {
                     name: name.clone(),
                     suggestion: suggestion.map(str::to_owned),
                 });

@@ -4,9 +4,9 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context as Task, Poll};
 
 use crate::context::{
-    AskError, CallHandle, CallId, CallQuestion, Caller, Capability, ChangeNotification,
-    ClientIdentity, Context, Control, Edit, EditStep, NotificationSender, OnceStore, Progress,
-    QuestionKey, QuestionTransport, RequestContext, RequestInfo, RequestSource, ServerHandle,
+    AskError, CallEnding, CallHandle, CallId, CallQuestion, Caller, Capability, ChangeNotification,
+    ClientIdentity, Context, Edit, EditStep, NotificationSender, OnceStore, Progress, QuestionKey,
+    QuestionTransport, RequestContext, RequestInfo, RequestSource, ServerControl, ServerHandle,
     States,
 };
 use crate::error::Error;
@@ -32,7 +32,7 @@ impl NotificationSender for ContextStub {
     fn log(&self, _: LoggingLevel, _: Option<&str>, _: &str) {}
 }
 
-impl Control for ContextStub {
+impl ServerControl for ContextStub {
     fn notify(&self, _: ChangeNotification, _: &NotifiedCallers) {}
     fn edit(&self, _: Edit) -> Result<bool, Error> {
         Ok(false)
@@ -85,7 +85,7 @@ impl QuestionTransport for ContextStub {
 }
 
 /// A call that does not send notifications or ask questions.
-struct Unasked(RequestContext);
+struct Unasked(RequestContext, CallEnding);
 
 impl CallHandle for Unasked {
     fn request(&self) -> &RequestContext {
@@ -97,10 +97,13 @@ impl CallHandle for Unasked {
     fn asking(&self) -> &dyn QuestionTransport {
         &ContextStub
     }
+    fn ending(&self) -> &CallEnding {
+        &self.1
+    }
 }
 
 pub(crate) fn context() -> Context {
-    Context::new(Arc::new(Unasked(RequestContext {
+    let request = RequestContext {
         version: MODERN,
         client: ClientIdentity::Known(None),
         info: RequestInfo::new(ProtocolVersion::LATEST, RequestSource::Message),
@@ -113,7 +116,8 @@ pub(crate) fn context() -> Context {
         cancelled: OnceLock::new(),
         states: Arc::new(States::default()),
         server: ServerHandle(Arc::new(ContextStub)),
-    })))
+    };
+    Context::new(Arc::new(Unasked(request, CallEnding::default())))
 }
 
 /// Creates a prompt that returns its name.

@@ -1,9 +1,10 @@
-//! Options for one handler: its cache hint and its limits on call rate, concurrency, duration and result size.
+//! A handler's options: its cache hint and its limits on call rate, concurrency, duration and result size.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use mcp_schema::rules::MIN_SPILLED_BYTES;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::handler::access::Access;
@@ -12,7 +13,7 @@ use crate::protocol::encode::CacheHint;
 use crate::rate::{Rate, RateLimiter};
 use crate::types::CacheScope;
 
-/// The limits for one handler. The server's limits apply as well.
+/// The limits for a single handler. The server's limits apply as well.
 #[derive(Debug, Default)]
 pub(crate) struct HandlerLimits {
     pub(crate) timeout: Option<Duration>,
@@ -20,6 +21,8 @@ pub(crate) struct HandlerLimits {
     pub(crate) permits: Option<CallPermits>,
     /// Maximum size of a result, in bytes.
     pub(crate) max_output: Option<usize>,
+    /// The `spill` option.
+    pub(crate) spills: bool,
 }
 
 impl HandlerLimits {
@@ -40,7 +43,23 @@ impl HandlerLimits {
             rate: rate.ok().flatten().map(RateLimiter::new),
             permits: options.concurrency.map(CallPermits::new),
             max_output: options.max_output,
+            spills: false,
         }
+    }
+
+    /// Sets the `spill` option. If it is set, problems with the other options are reported in `problems`.
+    pub(super) fn set_spills(&mut self, spills: bool, problems: &mut Vec<String>) {
+        self.spills = spills;
+        if spills && self.max_output.is_none_or(|max| max < MIN_SPILLED_BYTES) {
+            problems.push(format!(
+                "`spill` needs a `max_output` of at least {MIN_SPILLED_BYTES} bytes"
+            ));
+        }
+    }
+
+    /// Returns the size in bytes above which the handler's results are kept, or `None` if they are not kept.
+    pub(crate) fn spill_limit(&self) -> Option<usize> {
+        self.max_output.filter(|_| self.spills)
     }
 }
 
@@ -86,12 +105,12 @@ impl CallPermits {
         self.free.available_permits() < self.max
     }
 
-    /// Returns a permit if one is free.
+    /// Returns a permit if one is available.
     pub(crate) fn try_acquire(&self) -> Option<CallPermit> {
         Arc::clone(&self.free).try_acquire_owned().ok()
     }
 
-    /// Waits for a permit for as long as it takes. Calls that wait here do not count towards the limit of
+    /// Waits for a permit, however long it takes. Calls that wait here do not count towards the limit of
     /// [`acquire`](Self::acquire).
     pub(crate) async fn wait(&self) -> Option<CallPermit> {
         // The semaphore is never closed.

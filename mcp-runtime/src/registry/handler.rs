@@ -22,7 +22,7 @@ pub(crate) enum HandlerProgress {
     Blocking(Blocking),
 }
 
-/// A callable handler.
+/// A handler that can be called.
 pub(crate) enum Handler {
     /// An annotated function.
     Function {

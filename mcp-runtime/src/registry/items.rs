@@ -4,7 +4,7 @@ use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::one_line;
 use crate::protocol::shape::ShapeForVersion;
 
-/// Appends an item to a JSON array under construction, in the shape of `version`.
+/// Appends an item to a JSON array under construction, in the form that `version` requires.
 pub(crate) fn append_item<T: ShapeForVersion + serde::Serialize>(
     text: &mut String,
     mut item: T,
@@ -13,8 +13,8 @@ pub(crate) fn append_item<T: ShapeForVersion + serde::Serialize>(
     item.shape(version);
     match serde_json::to_string(&item) {
         Ok(item) => push_item(text, &one_line(&item)),
-        // Serialization cannot fail for a type whose keys are all strings; dropping one item is better than losing the
-        // list.
+        // Serialization cannot fail for a type whose keys are all strings. If it did, dropping one item would be better
+        // than losing the whole list.
         Err(error) => tracing::error!(%error, "a definition cannot be serialized as JSON"),
     }
 }

@@ -5,7 +5,8 @@
 use crate::protocol::is_reserved_meta_key;
 use crate::types::Meta;
 
-/// Returns all problems with the keys. The reserved keys in `permitted` may be used, because extensions define them.
+/// Returns all problems with the keys. The reserved keys in `permitted` may be used, because they are defined by
+/// extensions.
 pub(super) fn meta_problems(meta: Option<&Meta>, permitted: &[String]) -> Vec<String> {
     meta.into_iter()
         .flat_map(Meta::keys)
@@ -15,7 +16,7 @@ pub(super) fn meta_problems(meta: Option<&Meta>, permitted: &[String]) -> Vec<St
 }
 
 fn entry_problem(key: &str) -> Option<String> {
-    key_problem(key).or_else(|| {
+    meta_key_problem(key).or_else(|| {
         is_reserved_meta_key(key).then(|| {
             format!(
                 "meta key `{key}` is reserved for the protocol; use another prefix, such as `com.example/`"
@@ -24,8 +25,8 @@ fn entry_problem(key: &str) -> Option<String> {
     })
 }
 
-/// Returns the reason why a key violates the grammar, if it does.
-pub(crate) fn key_problem(key: &str) -> Option<String> {
+/// Returns the reason why a key violates the grammar, or `None` if the key is valid.
+pub(crate) fn meta_key_problem(key: &str) -> Option<String> {
     let (prefix, name) = match key.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, key),
@@ -36,12 +37,12 @@ pub(crate) fn key_problem(key: &str) -> Option<String> {
         ));
     }
     (!is_key_name(name)).then(|| {
-        format!("meta key `{key}`: a name consists of letters and digits, with `-`, `_` and `.` only inside")
+        format!("meta key `{key}`: a name consists of letters and digits, with `-`, `_` and `.` only between them")
     })
 }
 
-/// Returns `true` if the label starts with a letter, ends with a letter or digit, and has only letters, digits and `-`
-/// in between.
+/// Returns `true` if the label starts with a letter, ends with a letter or digit, and contains only letters, digits and
+/// `-` in between.
 fn is_prefix_label(label: &str) -> bool {
     label.starts_with(|first: char| first.is_ascii_alphabetic())
         && label.ends_with(|last: char| last.is_ascii_alphanumeric())

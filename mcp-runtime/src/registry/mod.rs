@@ -32,14 +32,14 @@ mod words;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-pub(crate) use build::{MethodReceiver, Sources, serves_apps, serves_tasks};
+pub(crate) use build::{MethodReceiver, Sources, find_in_options, serves_apps};
 pub(crate) use callable::{Callable, ItemDetails};
 pub(crate) use complete::RequestedCompleter;
-pub(crate) use dynamic::{method_callable, tool_callable};
+pub(crate) use dynamic::{built_in_template, method_callable, tool_callable};
 pub(crate) use edit::EditOutcome;
 pub(crate) use guards::{CallPermit, CallPermits, HandlerLimits};
 pub(crate) use handler::HandlerProgress;
-pub(crate) use meta::key_problem as meta_key_problem;
+pub(crate) use meta::meta_key_problem;
 pub(crate) use outputs::OutputChecker;
 pub(crate) use pace::FirstPollPace;
 pub(crate) use page::{ListPage, PartialPage};
@@ -71,7 +71,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// Returns all problems, one per line, each with its source location.
+    /// Returns all problems, each on its own line and with its source location.
     pub(crate) fn build(sources: Sources) -> Result<Self, Error> {
         let rules = Arc::clone(&sources.rules);
         build::snapshot(sources).map(|snapshot| Self::new(snapshot, rules))
@@ -85,7 +85,7 @@ impl Registry {
         }
     }
 
-    /// Returns the current definitions. A request keeps the snapshot it started with.
+    /// Returns the current definitions. A request keeps the snapshot with which it started.
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&current)
@@ -109,8 +109,8 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// Returns an error if a definition cannot be inserted because its name is in use or it is invalid. The error
-    /// describes the first such definition.
+    /// Returns an error if a definition cannot be inserted because its name is already in use or the definition is
+    /// invalid. The error describes the first such definition.
     pub(crate) fn edit(&self, edit: Edit) -> Result<EditOutcome, Error> {
         let prepared = edit::prepare(edit, &self.rules)
             .map_err(|problems| Error::new(ErrorKind::Configuration, problems.join("\n")))?;

@@ -2,7 +2,7 @@
 //!
 //! Results of `Json<T>` match the schema of `T` by construction, so they are not validated, with one exception: numbers
 //! that JSON cannot represent are written as `null`, even if the schema requires a number. All other results are
-//! validated, as are results that may have been changed after they were created.
+//! validated, as are results that may have been modified after they were created.
 //!
 //! Specification: 2026-07-28, server/tools, "Output Schema"; TOOL-11 and TOOL-13 in `docs/requirements.md`.
 
@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use crate::protocol::shape::structured::OutputRoot;
 use crate::types::{CallToolResult, Tool};
 
-/// Data about a tool's structured output, other than the text of its output schema.
+/// Data about a tool's structured output, except for the text of the output schema.
 #[derive(Debug)]
 pub(crate) struct OutputChecker {
     /// The value that the output schema describes.
@@ -31,7 +31,7 @@ pub(crate) struct OutputChecker {
 }
 
 impl OutputChecker {
-    /// Creates the value for a function. The schema is derived from the function's return type.
+    /// Creates the value for a function, whose schema is derived from its return type.
     pub(crate) fn for_derived_schema(schema: Option<&RawValue>, conforms: bool) -> Self {
         let finds = |schema: &RawValue| memmem::find(schema.get().as_bytes(), b"\"number\"");
         Self {
@@ -42,7 +42,7 @@ impl OutputChecker {
         }
     }
 
-    /// Creates the value for a closure. The schema was written by the closure's author.
+    /// Creates the value for a closure, whose schema was written by its author.
     pub(crate) fn for_written_schema(
         schema: Option<&RawValue>,
         validator: Option<Validator>,
@@ -54,7 +54,7 @@ impl OutputChecker {
     }
 
     /// If a result does not match the schema, returns the reason. `was_touched` is `true` if other code may have
-    /// changed the result.
+    /// modified the result.
     pub(crate) fn output_problem(
         &self,
         tool: &Tool,

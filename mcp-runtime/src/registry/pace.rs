@@ -1,9 +1,9 @@
-//! Detects handlers that block their thread for a long time before they first wait.
+//! Detects handlers that block their thread for a long time before their first await point.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Remembers whether a handler blocks its thread for a long time before it first waits.
+/// Remembers whether a handler blocks its thread for a long time before its first await point.
 ///
 /// The task that serves a connection must not poll such a handler, because this would delay further messages.
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ pub(crate) struct FirstPollPace(AtomicU32);
 impl FirstPollPace {
     /// A handler is slow if its first poll takes longer than this.
     const SLOW: Duration = Duration::from_micros(200);
-    /// Number of calls that are spawned rather than polled in place after a slow first poll.
+    /// Number of calls that are spawned, rather than polled in place, after a slow first poll.
     const CALLS: u32 = 32;
 
     /// Returns `true` if the next call should be spawned before its first poll, and counts that call.

@@ -1,4 +1,4 @@
-//! One page of a list, which is either already rendered or waiting for the templates' listers.
+//! A page of a list, which is either already rendered or waiting for the templates' listers.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -31,24 +31,24 @@ pub(crate) struct PartialPage {
     pub(super) text: String,
     pub(super) count: usize,
     /// The templates whose listers must run, in order.
-    pub(super) listers: Vec<(ItemMark, ListingTemplate)>,
+    pub(super) listers: Vec<(ItemMark, TemplateWithLister)>,
     /// The cursor to pass to the first lister.
     pub(super) cursor: Option<String>,
     /// The owner of the page's cursors.
     pub(super) owner: String,
-    /// The resources that have their own definitions. They are not listed again if a lister also returns them.
+    /// The resources that have their own definitions, which are not listed again if a lister also returns them.
     pub(super) listed: Arc<CallableTable>,
     pub(super) size: usize,
     pub(super) version: ProtocolVersion,
 }
 
-/// A template with a lister for its resources.
-pub(super) struct ListingTemplate {
+/// A template that has a lister for its resources.
+pub(super) struct TemplateWithLister {
     pub(super) uri_template: Arc<str>,
     pub(super) lister: TemplateLister,
 }
 
-impl ListingTemplate {
+impl TemplateWithLister {
     /// Adds the template's name to an error from its lister. Hidden causes remain hidden.
     fn record_failure(&self, failure: HandlerError) -> HandlerError {
         let listing = format!("listing the resources of `{}`", self.uri_template);
@@ -140,14 +140,14 @@ impl PartialPage {
                 Some(next) => {
                     if next.len() > INNER {
                         return Err(template.record_failure(HandlerError::opaque(format!(
-                            "a cursor has {} bytes; the maximum is {INNER}",
+                            "a cursor is {} bytes long, but the maximum is {INNER}",
                             next.len()
                         ))));
                     }
                     empty = empty.saturating_add(1);
                     if empty > EMPTY || asked.as_ref() == Some(&next) {
                         return Err(template.record_failure(HandlerError::opaque(
-                            "the list does not end: it continues without resources",
+                            "the list never ends: its pages continue but contain no resources",
                         )));
                     }
                     if count > 0 {

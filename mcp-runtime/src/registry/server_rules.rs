@@ -1,5 +1,6 @@
 //! Rules that a server sets for all of its definitions, including those that are inserted while it runs.
 
+use crate::handler::spill::READ_RESULT;
 use crate::handler::tags::TagSelection;
 use crate::handler::task_options::{JOB_CANCEL, JOB_STATUS};
 use crate::handler::tool_search::ToolSearch;
@@ -12,15 +13,17 @@ pub(crate) struct ServerRules {
     pub(crate) meta_keys: Vec<String>,
     /// The scopes that a tag requires, which apply to all definitions with that tag.
     pub(crate) tag_scopes: Vec<(String, Vec<String>)>,
-    /// `true` if the server adds the tools for searching and calling other tools.
+    /// `true` if the server adds the tools that search for and call other tools.
     pub(crate) searches_tools: bool,
-    /// `true` if the server adds the tools for tasks of clients that do not know tasks.
+    /// `true` if the server adds the tools that clients without task support use to manage tasks.
     pub(crate) has_job_tools: bool,
+    /// `true` if the server adds the tool for reading results that are kept.
+    pub(crate) has_read_result: bool,
     /// The selection of definitions to serve, or `None` to serve all of them.
     pub(crate) selection: Option<TagSelection>,
     /// The limits on messages, which also apply to JSON inside strings.
     pub(crate) message_limits: MessageLimits,
-    /// Tags with their descriptions for models.
+    /// Tags and their descriptions for models.
     pub(crate) tag_descriptions: Vec<(String, String)>,
 }
 
@@ -29,21 +32,27 @@ impl ServerRules {
     pub(super) fn check_tool_name(&self, name: &str) -> Result<(), String> {
         if self.searches_tools && ToolSearch::is_name(name) {
             return Err(
-                "the name is that of a tool that `Server::tool_search` adds; choose another"
+                "this name is used by a tool that `Server::tool_search` adds; choose another"
                     .to_owned(),
             );
         }
         if self.has_job_tools && [JOB_STATUS, JOB_CANCEL].contains(&name) {
             return Err(
-                "the name is that of a tool which servers with a `task` tool add; choose another, or set \
+                "this name is used by a tool that is added to servers with a `task` tool; choose another, or set \
                  `limits.tasks.patience` to `Duration::MAX`"
+                    .to_owned(),
+            );
+        }
+        if self.has_read_result && name == READ_RESULT {
+            return Err(
+                "the name is that of a tool which servers with a `spill` tool add; choose another"
                     .to_owned(),
             );
         }
         Ok(())
     }
 
-    /// Returns the tags that have a description. They are valid even while no definition has them.
+    /// Returns the tags that have a description, which are valid even while no definition has them.
     pub(crate) fn described_tags(&self) -> impl Iterator<Item = &str> {
         self.tag_descriptions.iter().map(|(tag, _)| tag.as_str())
     }

@@ -1,5 +1,5 @@
-//! The callables in one list. They can be looked up by name and are kept in a stable order. List pages are rendered
-//! only once.
+//! The callables in a list, which can be looked up by name and are kept in a stable order. List pages are rendered only
+//! once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -14,7 +14,7 @@ use crate::registry::cursor::ItemMark;
 use crate::registry::items::push_item;
 use crate::registry::tool_index::ToolIndex;
 
-/// The position of a callable in its list. It is the same in every instance of a program.
+/// The position of a callable in its list. The position is the same in every instance of a program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum OrderKey {
     /// Annotated functions come first, sorted by the position of their definitions in the program.
@@ -34,13 +34,13 @@ pub(crate) struct TableSlot {
 }
 
 impl TableSlot {
-    /// Returns `true` if requests whose callers may see the callable can use it.
+    /// Returns `true` if the callable is enabled and selected, so that callers who may see it can use it.
     pub(crate) fn is_served(&self) -> bool {
         self.enabled && self.selected
     }
 }
 
-/// All callables in a list. The table is immutable; an edit creates a new one.
+/// All callables in a list. A table is immutable; an edit creates a new table.
 #[derive(Debug)]
 pub(crate) struct CallableTable {
     list: Capability,
@@ -50,23 +50,23 @@ pub(crate) struct CallableTable {
     names: FnvMap<Arc<str>, usize>,
     /// The indexes in `slots` of the callables that are served.
     visible: Vec<usize>,
-    /// Maps URIs of pages to the indexes in `slots` of the tools that name them.
+    /// Maps page URIs to the indexes in `slots` of the tools that name those pages.
     page_tools: BTreeMap<Box<str>, Vec<usize>>,
     /// `true` if any selected callable has access rules.
     restricted: bool,
     /// `true` if the list is declared. A list is declared if it contains, has contained or may later contain callables,
-    /// even disabled ones.
+    /// including disabled callables.
     offered: bool,
-    /// The tags of all callables, served or not.
+    /// The tags of all callables, whether or not they are served.
     tags: BTreeSet<Box<str>>,
     /// `true` if an argument of any callable has or has had completions.
     completed: bool,
-    /// The served items, rendered for each protocol version, for requests that see only some of them.
+    /// The served items, rendered for each protocol version. Used for requests that see only some of the items.
     items: [OnceLock<Box<[Arc<str>]>>; ProtocolVersion::ALL.len()],
     /// The pages, rendered for each protocol version and page number. Only pages that start at a multiple of the page
     /// size are kept.
     pages: [OnceLock<Pages>; ProtocolVersion::ALL.len()],
-    /// The search index of the tools that are served.
+    /// The search index for the tools that are served.
     index: OnceLock<ToolIndex>,
 }
 
@@ -114,7 +114,7 @@ impl CallableTable {
         }
     }
 
-    /// Creates the table that replaces this one. The list and its completions stay declared even if none are left.
+    /// Creates the table that replaces this one. The list and its completions remain declared even if none are left.
     pub(crate) fn with_slots(&self, slots: Vec<TableSlot>) -> Self {
         let mut next = Self::new(self.list, slots, self.offered);
         next.completed |= self.completed;
@@ -131,12 +131,12 @@ impl CallableTable {
         slot.is_served().then_some(&slot.callable)
     }
 
-    /// Returns all slots, served or not, in order.
+    /// Returns all slots in order, whether or not they are served.
     pub(crate) fn slots(&self) -> &[TableSlot] {
         &self.slots
     }
 
-    /// Returns the slots of the tools that name this page, served or not.
+    /// Returns the slots of the tools that name this page, whether or not they are served.
     pub(crate) fn tools_of_page(&self, uri: &str) -> impl Iterator<Item = &TableSlot> {
         let tools = self.page_tools.get(uri).into_iter().flatten();
         tools.filter_map(|index| self.slots.get(*index))
@@ -149,7 +149,7 @@ impl CallableTable {
             .filter_map(|index| self.slots.get(*index))
     }
 
-    /// Returns the index of the callables that are served, which must be tools. It is created by the first search.
+    /// Returns the index of the callables that are served, which must be tools. The first search creates the index.
     pub(crate) fn tool_index(&self) -> &ToolIndex {
         self.index.get_or_init(|| {
             let tools = self.visible().filter_map(|slot| slot.callable.as_tool());
@@ -162,13 +162,13 @@ impl CallableTable {
         self.restricted
     }
 
-    /// Returns `true` if any callable, served or not, has this tag.
+    /// Returns `true` if any callable has this tag, whether or not it is served.
     #[cfg(feature = "http")]
     pub(crate) fn has_tag(&self, tag: &str) -> bool {
         self.tags.contains(tag)
     }
 
-    /// Returns the tags of all callables, served or not.
+    /// Returns the tags of all callables, whether or not they are served.
     pub(crate) fn tags(&self) -> impl Iterator<Item = &str> {
         self.tags.iter().map(|tag| &**tag)
     }
@@ -188,8 +188,8 @@ impl CallableTable {
         self.visible.len()
     }
 
-    /// Returns the number of callables that are served up to and including the marked one, or up to its former position if it
-    /// has been removed.
+    /// Returns the number of served callables up to and including the marked callable, or up to its former position if
+    /// it has been removed.
     pub(crate) fn count_through(&self, mark: &ItemMark) -> usize {
         let held = self
             .slots
@@ -202,7 +202,7 @@ impl CallableTable {
         self.visible.partition_point(|index| *index < next)
     }
 
-    /// Returns the members of the page that contains up to `size` callables that are served, starting at `start`. The page is
+    /// Returns the members of the page that contains up to `size` served callables, starting at `start`. The page is
     /// rendered once and is the same for all callers.
     ///
     /// `cursor` creates the cursor for the page that follows a slot.
@@ -243,7 +243,8 @@ impl CallableTable {
         }
     }
 
-    /// Returns up to `size` callables that are served, starting at `start`, or only those for which `shows` returns `true`.
+    /// Returns up to `size` callables that are served, starting at `start`. If `shows` is given, returns only those for
+    /// which it returns `true`.
     pub(crate) fn select_visible(
         &self,
         start: usize,
@@ -285,7 +286,7 @@ impl CallableTable {
         text
     }
 
-    /// Returns the items of a part in the form that `version` defines, separated by commas.
+    /// Returns the items of a part in the form that `version` requires, separated by commas.
     pub(crate) fn rendered_items(
         &self,
         part: &SelectedCallables,
@@ -310,7 +311,7 @@ impl CallableTable {
         text
     }
 
-    /// Renders all callables that are served in the form that `version` defines.
+    /// Renders all callables that are served in the form that `version` requires.
     fn render_items(&self, version: ProtocolVersion) -> Box<[Arc<str>]> {
         let known = || self.items.iter().filter_map(OnceLock::get);
         let render = |(position, slot): (usize, &TableSlot)| {
@@ -325,16 +326,16 @@ impl CallableTable {
         self.visible().enumerate().map(render).collect()
     }
 
-    /// Returns the slot at this position among those that are served.
+    /// Returns the slot at this position among the served slots.
     fn served_slot(&self, position: usize) -> Option<&TableSlot> {
         self.slots.get(*self.visible.get(position)?)
     }
 }
 
-/// Some of the callables that are served, in order.
+/// A selection of the served callables, in order.
 #[derive(Debug)]
 pub(crate) struct SelectedCallables {
-    /// The positions of these callables among those that are served.
+    /// The positions of these callables among the served callables.
     positions: Vec<usize>,
     /// `true` if more callables follow.
     pub(crate) more: bool,
@@ -350,7 +351,7 @@ impl SelectedCallables {
     }
 }
 
-/// Returns the number that represents a name in a cursor. It is the same in all instances.
+/// Returns the number that represents a name in a cursor. The number is the same in all instances.
 pub(crate) fn fingerprint(name: &str) -> u64 {
     fnv(name.as_bytes())
 }

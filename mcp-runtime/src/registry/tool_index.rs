@@ -1,7 +1,7 @@
 //! A search index of tools: BM25 over their names, titles, descriptions and arguments.
 //!
-//! Everything that depends on the other tools, such as how rare a word is, is computed over only the tools that the
-//! request may use. A tool that is hidden from a caller therefore has no effect on the caller's search results.
+//! Values that depend on other tools, such as the rarity of a word, are computed using only the tools that the request
+//! may use. A tool that is hidden from a caller therefore has no effect on the caller's search results.
 //!
 //! Source: S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with weights
 //! for fields as in section 3.6.
@@ -20,7 +20,7 @@ const K1: f64 = 1.2;
 const B: f64 = 0.75;
 /// The weight of a word that begins with a query word but is longer.
 const PREFIX: f64 = 0.4;
-/// Minimum length, in characters, of a query word that also matches longer words.
+/// Minimum length of a query word that also matches longer words, in characters.
 const SHORTEST_PREFIX: usize = 3;
 /// Maximum number of distinct words in a query.
 const MAX_WORDS: usize = 32;
@@ -30,7 +30,7 @@ const MAX_DEPTH: usize = 4;
 /// An index of tools, which are numbered in the order in which they were added.
 #[derive(Debug, Default)]
 pub(crate) struct ToolIndex {
-    /// For each word, the tools that contain it and its weight in each of them.
+    /// Maps each word to the tools that contain it, with the word's weight in each tool.
     words: BTreeMap<Box<str>, Vec<(usize, f64)>>,
     /// The total weight of each tool's words.
     lengths: Vec<f64>,
@@ -70,7 +70,7 @@ impl ToolIndex {
         for word in &first_words(query) {
             let mut found = self.weights(word);
             found.retain(|tool, _| is_permitted(*tool));
-            #[allow(clippy::cast_precision_loss, reason = "nobody has 2^52 tools")]
+            #[allow(clippy::cast_precision_loss, reason = "no server has 2^52 tools")]
             let with_word = found.len() as f64;
             let rarity = ((count - with_word + 0.5) / (with_word + 0.5)).ln_1p();
             for (tool, weight) in found {
@@ -108,7 +108,7 @@ impl ToolIndex {
     }
 }
 
-/// Returns the first distinct words in a query. The rest of the query is not read, however long it is.
+/// Returns the first distinct words in a query. The rest of the query is not read, no matter how long it is.
 fn first_words(query: &str) -> BTreeSet<String> {
     let mut first = BTreeSet::new();
     for word in words(query) {
@@ -120,7 +120,7 @@ fn first_words(query: &str) -> BTreeSet<String> {
     first
 }
 
-/// Returns the texts to index for a tool, with their weights.
+/// Returns the strings to index for a tool, with their weights.
 fn fields(tool: &Tool) -> Vec<(f64, String)> {
     let mut fields = vec![(3.0, tool.name.clone())];
     fields.extend(tool.title.iter().map(|title| (2.0, title.clone())));
@@ -131,7 +131,7 @@ fn fields(tool: &Tool) -> Vec<(f64, String)> {
     fields
 }
 
-/// Adds the names and descriptions of arguments, and of the members of their values.
+/// Adds the names and descriptions of arguments and their members.
 fn add_arguments(schema: &Value, depth: usize, fields: &mut Vec<(f64, String)>) {
     let Some(depth) = depth.checked_sub(1) else {
         return;

@@ -9,7 +9,7 @@ use std::str::Chars;
 /// and at characters that are neither letters nor digits. Each character of a script that is written without spaces is
 /// a word.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = String> {
-    Words {
+    WordReader {
         chars: text.chars().peekable(),
         previous: None,
         word: String::new(),
@@ -17,17 +17,17 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = String> {
     }
 }
 
-/// Reads the words in a text one by one.
-struct Words<'t> {
+/// Iterates over the words in a text.
+struct WordReader<'t> {
     chars: Peekable<Chars<'t>>,
     previous: Option<char>,
     /// The beginning of a word that may continue.
     word: String,
-    /// A character that is a word by itself and has been read but not returned yet.
+    /// A character that is itself a word and has been read but not returned yet.
     unspaced: Option<char>,
 }
 
-impl Iterator for Words<'_> {
+impl Iterator for WordReader<'_> {
     type Item = String;
 
     fn next(&mut self) -> Option<String> {
@@ -38,7 +38,7 @@ impl Iterator for Words<'_> {
             let is_lower = |char: &char| char.is_lowercase();
             let begins = char.is_uppercase()
                 && self.previous.is_some_and(|previous| {
-                    // `closeIssue`, and the last capital of `HTTPServer`.
+                    // This applies to `closeIssue`, and to the last capital letter of `HTTPServer`.
                     !previous.is_uppercase() || self.chars.peek().is_some_and(is_lower)
                 });
             self.previous = Some(char);

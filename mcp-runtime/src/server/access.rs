@@ -51,10 +51,10 @@ impl Server {
     }
 
     /// Grants anonymous callers full access, as over standard input and output. Scopes then apply only to callers with
-    /// credentials. By default, anonymous callers cannot use anything that requires a scope.
+    /// credentials. By default, anonymous callers cannot use definitions that require scopes.
     ///
-    /// Use this for a server that only callers with full access can reach, such as one on a single-user machine or
-    /// behind a proxy that authenticates callers.
+    /// Use this for a server that can be reached only by callers with full access, such as a server on a single-user
+    /// machine or behind a proxy that authenticates callers.
     pub fn trust_anonymous(mut self) -> Self {
         self.admission.trusts_anonymous = true;
         self

@@ -1,16 +1,20 @@
-//! A single value that holds all of a server's stores.
+//! A single value that contains all of a server's stores.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::context::OnceStore;
 #[cfg(feature = "http")]
+use crate::http::health::ReadyCheck;
+#[cfg(feature = "http")]
 use crate::http::{EventStore, SessionStore};
-use crate::stores::{NotificationRelay, TaskStore};
+#[cfg(feature = "http")]
+use crate::stores::InstanceRelay;
+use crate::stores::{NotificationRelay, ResultStore, TaskStore};
 
 /// Stores for data that outlives a request, for [`Server::backend`](crate::Server::backend): tasks, the results of
-/// [`once`](crate::Context::once), legacy sessions, and the events of their streams. Data for which no store is set
-/// stays in the process's memory. A backend can also carry change notifications to the server's other instances.
+/// [`once`](crate::Context::once), legacy sessions, the events on their streams, and large results. Data without a store is kept in
+/// the process's memory. A backend can also send change notifications to the server's other instances.
 ///
 /// A database crate provides a type that converts into a backend, such as `Sqlite` in `mcp-runtime-sqlite`. Each store
 /// can be replaced:
@@ -27,22 +31,27 @@ use crate::stores::{NotificationRelay, TaskStore};
 /// let server = new_server!().backend(backend);
 /// ```
 ///
-/// To write your own, implement these traits. With the feature `testing`, `Backend::check` tests whether your stores
-/// follow the rules.
+/// To write your own backend, implement these traits. With the `testing` feature, `Backend::check` tests whether your
+/// stores follow the rules.
 #[derive(Clone, Default)]
 #[must_use]
 pub struct Backend {
     pub(super) tasks: Option<Arc<dyn TaskStore>>,
     pub(super) once: Option<Arc<dyn OnceStore>>,
+    pub(super) results: Option<Arc<dyn ResultStore>>,
     pub(super) notifications: Option<Arc<dyn NotificationRelay>>,
     #[cfg(feature = "http")]
     pub(super) sessions: Option<Arc<dyn SessionStore>>,
     #[cfg(feature = "http")]
     pub(super) events: Option<Arc<dyn EventStore>>,
+    #[cfg(feature = "http")]
+    pub(super) instances: Option<Arc<dyn InstanceRelay>>,
+    #[cfg(feature = "http")]
+    pub(super) ready_checks: Vec<ReadyCheck>,
 }
 
 impl Backend {
-    /// Creates a backend that keeps everything in the process's memory.
+    /// Creates a backend that keeps all data in the process's memory.
     pub fn new() -> Self {
         Self::default()
     }
@@ -59,8 +68,14 @@ impl Backend {
         self
     }
 
-    /// Sets the relay for change notifications to other instances. Without one, a change reaches the clients of the instance that
-    /// announces it.
+    /// Sets the store for results that are too large to be sent at once, from tools with the `spill` option.
+    pub fn results(mut self, store: Arc<dyn ResultStore>) -> Self {
+        self.results = Some(store);
+        self
+    }
+
+    /// Sets the relay for change notifications to other instances. Without a relay, a change is announced only to clients of the
+    /// instance on which it occurs.
     pub fn notifications(mut self, relay: Arc<dyn NotificationRelay>) -> Self {
         self.notifications = Some(relay);
         self
@@ -73,15 +88,39 @@ impl Backend {
         self
     }
 
-    /// Sets the store for the events of sessions' streams. It requires a store for [`sessions`](Self::sessions).
+    /// Sets the store for events on sessions' streams. This requires a store for [`sessions`](Self::sessions).
     #[cfg(feature = "http")]
     pub fn events(mut self, store: Arc<dyn EventStore>) -> Self {
         self.events = Some(store);
         self
     }
 
+    /// Sets the relay that carries clients' messages in legacy sessions to the instance where the call runs. Requires a
+    /// store for [`sessions`](Self::sessions). Without a relay, a message is handled by the instance that receives it.
+    #[cfg(feature = "http")]
+    pub fn instances(mut self, relay: Arc<dyn InstanceRelay>) -> Self {
+        self.instances = Some(relay);
+        self
+    }
+
+    /// Adds a readiness check to the server, as [`Server::ready_check`](crate::Server::ready_check) does. While the
+    /// check fails, `/readyz` returns 503.
+    #[cfg(feature = "http")]
+    pub fn ready_check<F, E>(
+        mut self,
+        name: impl Into<String>,
+        check: impl Fn() -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<(), E>> + Send + 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        self.ready_checks.push(ReadyCheck::new(name, check));
+        self
+    }
+
     /// Checks that each of the backend's stores follows the rules of its trait. The stores must be empty. Takes a few
-    /// seconds, or no time if tokio's clock is paused and the stores use it.
+    /// seconds, or no time if tokio's clock is paused and the stores use that clock.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -95,7 +134,7 @@ impl Backend {
     ///
     /// # Panics
     ///
-    /// Panics with the rule that a store breaks.
+    /// Panics if a store breaks a rule. The panic message states the rule.
     #[cfg(feature = "testing")]
     pub async fn check(&self) {
         if let Some(store) = &self.tasks {
@@ -103,6 +142,9 @@ impl Backend {
         }
         if let Some(store) = &self.once {
             crate::context::check_once_store(&**store).await;
+        }
+        if let Some(store) = &self.results {
+            crate::stores::check_result_store(&**store).await;
         }
         if let Some(relay) = &self.notifications {
             crate::stores::check_notification_relay(&**relay).await;
@@ -115,6 +157,9 @@ impl Backend {
             if let Some(store) = &self.events {
                 crate::http::check_event_store(&**store).await;
             }
+            if let Some(relay) = &self.instances {
+                crate::stores::check_instance_relay(&**relay).await;
+            }
         }
     }
 }
@@ -125,11 +170,14 @@ impl fmt::Debug for Backend {
         debug
             .field("tasks", &self.tasks.is_some())
             .field("once", &self.once.is_some())
+            .field("results", &self.results.is_some())
             .field("notifications", &self.notifications.is_some());
         #[cfg(feature = "http")]
         debug
             .field("sessions", &self.sessions.is_some())
-            .field("events", &self.events.is_some());
+            .field("events", &self.events.is_some())
+            .field("instances", &self.instances.is_some())
+            .field("ready_checks", &self.ready_checks.len());
         debug.finish()
     }
 }

@@ -4,36 +4,35 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::context::{Capability, Control, EnvironmentHeaders, OnceStore, ServerHandle, States};
-use crate::dispatch::seal::Seal;
+use crate::context::{
+    Capability, EnvironmentHeaders, OnceStore, ServerControl, ServerHandle, States,
+};
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::SealingKey;
-use crate::dispatch::{
-    Admission, CacheHints, Dispatcher, JobTools, SearchTools, ServerShared, Settings,
-};
+use crate::dispatch::{Admission, CacheHints, ServerShared};
 use crate::environment::ServerEnvironment;
-use crate::error::{Error, ErrorKind};
-use crate::extension::{apps, tasks};
+use crate::extension::tasks;
 use crate::handler::definition::Selected;
 use crate::handler::dynamic::DynamicTool;
+use crate::handler::rules;
+use crate::handler::task_options::LinkedTasks;
 use crate::handler::tool_search::ToolSearch;
-use crate::handler::{middleware, rules};
 use crate::limits::Limits;
-use crate::protocol::encode::{CacheHint, Identity};
-use crate::registry::{MethodReceiver, Registry, ServerRules, Sources, serves_apps, serves_tasks};
+use crate::protocol::encode::CacheHint;
+use crate::registry::MethodReceiver;
 use crate::server::backend::Backend;
 use crate::server::extension::ExtensionSettings;
 use crate::server::middleware::WrappingSettings;
 use crate::server::tag_settings::TagSettings;
-use crate::stores::{MemoryTaskStore, TaskStore};
+use crate::stores::TaskStore;
 use crate::telemetry::Hooks;
 use crate::types::{CacheScope, Icon, Implementation};
 
 /// A server that has not been started yet, together with its settings.
 ///
-/// It serves every annotated function that is linked into the program, unless [`only`](Self::only) or
-/// [`tags`](Self::tags) narrow the selection. Definitions and settings are checked only when the server starts, and all
-/// mistakes are reported together.
+/// The server serves every annotated function that is linked into the program, unless the selection is narrowed with
+/// [`only`](Self::only) or [`tags`](Self::tags). Definitions and settings are checked only when the server starts, and
+/// all mistakes are reported together.
 ///
 /// ```no_run
 /// use mcp_runtime::prelude::*;
@@ -56,25 +55,25 @@ use crate::types::{CacheScope, Icon, Implementation};
 )]
 pub struct Server {
     pub(super) identity: Implementation,
-    instructions: Option<String>,
+    pub(super) instructions: Option<String>,
     pub(super) limits: Limits,
     pub(super) states: States,
     pub(super) environment: ServerEnvironment,
     pub(super) environment_headers: EnvironmentHeaders,
     pub(super) receivers: Vec<MethodReceiver>,
-    selected: Option<Vec<Selected>>,
-    tags: Vec<String>,
+    pub(super) selected: Option<Vec<Selected>>,
+    pub(super) tags: Vec<String>,
     pub(super) tag_scopes: Vec<(String, Vec<String>)>,
     pub(super) tag_settings: TagSettings,
     pub(super) tool_search: Option<ToolSearch>,
     pub(super) offered: Vec<Capability>,
     pub(super) extensions: ExtensionSettings,
-    page_size: usize,
-    logging: bool,
-    argument_errors: bool,
-    expose_errors: bool,
-    check_outputs: bool,
-    cache: CacheHints,
+    pub(super) page_size: usize,
+    pub(super) logging: bool,
+    pub(super) argument_errors: bool,
+    pub(super) expose_errors: bool,
+    pub(super) check_outputs: bool,
+    pub(super) cache: CacheHints,
     pub(super) admission: Admission,
     #[cfg(feature = "sealing")]
     pub(super) sealing_keys: Vec<SealingKey>,
@@ -83,15 +82,16 @@ pub struct Server {
     pub(super) faults: Vec<String>,
     pub(super) backend: Backend,
     pub(super) once_store: Option<Arc<dyn OnceStore>>,
-    pub(super) task_store: Option<Arc<dyn TaskStore>>,
-    /// The tools for tasks of clients that do not know tasks.
-    job_tools: Option<Box<[DynamicTool; 2]>>,
-    hooks: Hooks,
+    pub(super) idempotency_keys: bool,
+    pub(super) task_store: Option<(Arc<dyn TaskStore>, LinkedTasks)>,
+    /// The task tools for clients that do not support tasks.
+    pub(super) job_tools: Option<Box<[DynamicTool; 2]>>,
+    pub(super) hooks: Hooks,
     #[cfg(feature = "http")]
     pub(super) http: crate::http::HttpOptions,
     #[cfg(feature = "http")]
     pub(super) ready_checks: Vec<crate::http::health::ReadyCheck>,
-    shared: Arc<ServerShared>,
+    pub(super) shared: Arc<ServerShared>,
 }
 
 /// Creates a server named after the calling package by passing the name and version from its `Cargo.toml` to
@@ -161,6 +161,7 @@ impl Server {
             faults: Vec::new(),
             backend: Backend::new(),
             once_store: None,
+            idempotency_keys: false,
             task_store: None,
             job_tools: None,
             hooks: Hooks::default(),
@@ -201,8 +202,8 @@ impl Server {
         self
     }
 
-    /// Sets the instructions that a model should read before it uses the server, for example on how its tools work
-    /// together and what to do first.
+    /// Sets the instructions that a model should read before it uses the server, which can explain, for example, how
+    /// its tools work together and what to do first.
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.instructions = Some(text.into());
         self
@@ -237,7 +238,7 @@ impl Server {
     /// [`handle`](Self::handle).
     ///
     /// Clients read a server's capabilities only once, so without this declaration, clients that connect while the list
-    /// is still empty never request it. Once a list has contained an item, it stays declared.
+    /// is still empty never request it. Once a list has contained an item, it remains declared.
     pub fn capability(mut self, list: Capability) -> Self {
         self.offered.push(list);
         self
@@ -261,7 +262,7 @@ impl Server {
         self
     }
 
-    /// Sets the maximum number of items on one page of a list. Defaults to 1,000; the minimum is 1.
+    /// Sets the maximum number of items on a list page. Defaults to 1,000; the minimum is 1.
     pub fn page_size(mut self, items: usize) -> Self {
         self.page_size = items.max(1);
         self
@@ -281,10 +282,10 @@ impl Server {
     }
 
     /// Sets whether models may read the messages of all errors that handlers return, including their causes. Defaults
-    /// to `false`, so that models read only messages that are [exposed](crate::HandlerError).
+    /// to `false`, so models read only messages that are [exposed](crate::HandlerError).
     ///
-    /// Use it for servers that run for one user on the user's machine, where nothing in an error is a secret. Errors are
-    /// logged in either case. Messages of panics are never sent.
+    /// Use this for servers that run for a single user on the user's machine, where errors do not contain secrets.
+    /// Errors are logged in either case. Panic messages are never sent.
     pub fn expose_errors(mut self, expose: bool) -> Self {
         self.expose_errors = expose;
         self
@@ -293,9 +294,9 @@ impl Server {
     /// Sets whether tool results are validated against their output schemas before they are sent. Defaults to `true`.
     /// If a result is invalid, the client receives an internal error and the mismatch is logged.
     ///
-    /// Results of type [`Json<T>`](crate::Json) are valid by construction, so checking them costs nothing unless the
-    /// server has middleware or a sanitizer. Turn the check off if dynamic tools return large results that are known to
-    /// be valid.
+    /// Results of type [`Json<T>`](crate::Json) are valid by construction, so checking them is free unless the server
+    /// has middleware or a sanitizer. Disable this check if dynamic tools return large results that are known to be
+    /// valid.
     ///
     /// Source: revision 2025-06-18 and later, server/tools, "Output Schema".
     pub fn check_outputs(mut self, check: bool) -> Self {
@@ -304,7 +305,7 @@ impl Server {
     }
 
     /// Sets the cache hints, which tell clients how long and for whom a result may be cached. By default, results are
-    /// private and are not cached.
+    /// private and not cached.
     ///
     /// Use [`CacheScope::Public`] only if all callers receive the same result. For the contents of a resource, set the
     /// cache options in its definition instead.
@@ -333,13 +334,13 @@ impl Server {
         self
     }
 
-    /// Sets the stores for all data that outlives a request. Replaces any backend set before.
+    /// Sets the stores for all data that outlives a request. Replaces any backend that was set earlier.
     ///
     /// ```ignore
     /// new_server!().backend(Sqlite::open("state.db")?)
     /// ```
     ///
-    /// The backend's task store is used if a tool has the option `task`. Stores that are set individually take
+    /// The backend's task store is used if a tool has the `task` option. Stores that are set individually take
     /// precedence: [`task_store`](Self::task_store), [`once_store`](Self::once_store), `HttpOptions::sessions` and
     /// `HttpOptions::event_store`.
     pub fn backend(mut self, backend: impl Into<Backend>) -> Self {
@@ -347,33 +348,49 @@ impl Server {
         self
     }
 
-    /// Sets the store for [tasks](crate::tasks). By default, tasks are kept in memory, and a restart loses them.
+    /// Sets the store for [tasks](crate::tasks). By default, tasks are kept in memory and are lost when the server
+    /// restarts.
     ///
-    /// The server serves tasks if it has such a store or a tool with the option `task`.
+    /// The server supports tasks if it has such a store or a tool with the `task` option.
     pub fn task_store(self, store: impl TaskStore) -> Self {
         self.shared_task_store(Arc::new(store))
     }
 
     /// Sets a store for tasks that is already in an [`Arc`]. Otherwise works like [`task_store`](Self::task_store).
     pub fn shared_task_store(mut self, store: Arc<dyn TaskStore>) -> Self {
-        self.task_store = Some(store);
+        self.task_store = Some((store, tasks::LINKED_TASKS));
         self
     }
 
     /// Sets the store that records the work done by [`Context::once`](crate::Context::once), so that the work runs at
-    /// most once even if a client resends a round of a call. [`MemoryOnceStore`](crate::once::MemoryOnceStore) suffices
-    /// for a single instance.
+    /// most once even if a client resends a round of a call. [`MemoryOnceStore`](crate::once::MemoryOnceStore) is
+    /// sufficient for a single instance.
     pub fn once_store(mut self, store: impl OnceStore) -> Self {
         self.once_store = Some(Arc::new(store));
         self
     }
 
-    /// Sets a hook that is called right after the span for a request is created. It receives the span and the trace
-    /// context that the caller sent. Programs that export spans can use it to link their spans to the caller's.
-    /// Replaces any hook set before.
+    /// Lets clients send an idempotency key with a call to any tool: over HTTP in the `Idempotency-Key` header, and
+    /// over any transport as `io.github.mcp-runtime/idempotencyKey` in `_meta`. By default, such keys are ignored.
+    ///
+    /// A call that is repeated with the same key does not run again, but waits for the first call and gets its result.
+    /// Keys are kept with the results of [`Context::once`](crate::Context::once), for
+    /// [`limits.idempotency.window`](crate::Limits). A key belongs to one caller and one tool. A client must send the
+    /// key with each round of a call. A key is refused if it is empty, too long or not visible ASCII, if the header
+    /// occurs more than once, or if the caller is anonymous and has no session.
+    ///
+    /// Tools with the `idempotent_by` option use their arguments instead. See [Retries](crate::guide::retries).
+    pub fn idempotency_keys(mut self) -> Self {
+        self.idempotency_keys = true;
+        self
+    }
+
+    /// Sets a hook that is called right after the span for a request is created. The hook receives the span and the
+    /// trace context that the caller sent. Programs that export spans can use it to link their spans to the caller's.
+    /// Replaces any hook that was set earlier.
     ///
     /// The span's fields follow OpenTelemetry; [Observability](crate::guide::observability) lists them. The hook must not block. It is not
-    /// called for spans that no subscriber records.
+    /// called for spans that are not recorded by a subscriber.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -396,132 +413,10 @@ impl Server {
     /// Returns a handle that background tasks can use to send change notifications, edit lists and stop the server.
     ///
     /// Starting a server consumes it, so get the handle first. Definitions added before the server starts are served
-    /// from the beginning; change notifications sent before then do not reach any client.
+    /// from the beginning; change notifications sent before then do not reach any clients.
     #[must_use]
     pub fn handle(&self) -> ServerHandle {
-        ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
-    }
-
-    /// Returns the dispatcher, for tests of the layers above it.
-    #[cfg(test)]
-    pub(crate) fn into_dispatcher(self) -> Result<Arc<Dispatcher>, Error> {
-        self.start().map(|(dispatcher, _)| dispatcher)
-    }
-
-    /// Checks all definitions and settings and prepares the server for connections.
-    pub(super) fn start(self) -> Result<(Arc<Dispatcher>, Arc<ServerShared>), Error> {
-        self.with_tasks().with_apps().start_prepared()
-    }
-
-    /// Adds the extension for tasks if a tool has the option `task` or there is a store for tasks.
-    fn with_tasks(mut self) -> Self {
-        let has_task_tool =
-            serves_tasks(self.selected.as_deref(), &self.tags) || self.shared.inserts_tasks();
-        if !has_task_tool && self.task_store.is_none() {
-            return self;
-        }
-        let mut limits = self.limits.tasks.clone();
-        if !has_task_tool {
-            // Tools that are inserted later have plain calls: the tools for handles do not come and go.
-            limits.patience = Duration::MAX;
-        }
-        let store = self.task_store.take().or_else(|| self.backend.tasks.take());
-        let store = store.unwrap_or_else(|| Arc::new(MemoryTaskStore::new(limits.clone())));
-        let drain = self.limits.calls.drain_timeout;
-        let ends = limits.patience != Duration::MAX;
-        let (extension, job_tools) = tasks::extension(store, limits, drain);
-        self.job_tools = ends.then(|| Box::new(job_tools));
-        self.extension(extension)
-    }
-
-    /// Adds the extension for pages if the server serves a page.
-    fn with_apps(self) -> Self {
-        if serves_apps(self.selected.as_deref(), &self.tags) {
-            self.extension(apps::extension())
-        } else {
-            self
-        }
-    }
-
-    fn start_prepared(self) -> Result<(Arc<Dispatcher>, Arc<ServerShared>), Error> {
-        self.environment.log_values();
-        let mut faults = self.faults;
-        faults.extend(self.environment.faults);
-        faults.extend(self.limits.faults());
-        if !faults.is_empty() {
-            return Err(Error::new(ErrorKind::Configuration, faults.join("\n")));
-        }
-        let handle = ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>);
-        let (extensions, meta_keys) = self.extensions.start(&handle)?;
-        let states = Arc::new(self.states);
-        let tags = self.tag_settings;
-        let rules = Arc::new(ServerRules {
-            meta_keys: meta_keys.clone(),
-            tag_scopes: self.tag_scopes,
-            searches_tools: self.tool_search.is_some(),
-            has_job_tools: self.job_tools.is_some(),
-            selection: tags.selection,
-            message_limits: self.limits.message.clone(),
-            tag_descriptions: tags.descriptions,
-        });
-        let registry = Arc::new(Registry::build(Sources {
-            only: self.selected,
-            tags: self.tags,
-            rules: Arc::clone(&rules),
-            receivers: self.receivers,
-            states: Arc::clone(&states),
-            early: self.shared.take_early(),
-            offered: self.offered,
-            page_size: self.page_size,
-            has_methods: extensions.has_methods(),
-        })?);
-        self.shared.attach(&registry, &extensions)?;
-        if let Some(relay) = self.backend.notifications {
-            self.shared.relay_changes(relay);
-        }
-        let wrapping = self.wrapping;
-        wrapping.check_layered_tools(&registry.snapshot().names(Capability::Tools))?;
-        #[cfg(feature = "sealing")]
-        let seal = Seal::new(&self.sealing_keys, self.limits.elicitation.state_timeout);
-        #[cfg(not(feature = "sealing"))]
-        let seal = Seal::new(self.limits.elicitation.state_timeout);
-        let around = middleware::chain(wrapping.around);
-        let search = self
-            .tool_search
-            .map(|search| SearchTools::new(search, &registry));
-        let settings = Settings {
-            search: search.transpose()?,
-            job_tools: self
-                .job_tools
-                .map(|tools| JobTools::new(*tools))
-                .transpose()?,
-            identity: Identity::new(self.identity).with_meta_keys(meta_keys),
-            instructions: self.instructions,
-            limits: self.limits,
-            states,
-            environment_headers: (!self.environment_headers.is_empty())
-                .then(|| Arc::new(self.environment_headers)),
-            seal,
-            once_store: self.once_store.or(self.backend.once),
-            logging: self.logging,
-            argument_errors: self.argument_errors,
-            expose_errors: self.expose_errors,
-            check_outputs: self.check_outputs,
-            cache: self.cache,
-            rate: wrapping.rate,
-            around_tasks: (!wrapping.around_tasks.is_empty())
-                .then(|| middleware::chain_around(&around, wrapping.around_tasks)),
-            around,
-            sanitizer: wrapping.sanitizer,
-            hooks: self.hooks,
-            admission: self.admission,
-            extensions,
-            rules,
-            tags_in_instructions: tags.in_instructions,
-        };
-        crate::telemetry::describe_metrics();
-        let dispatcher = Dispatcher::new(settings, registry, Arc::clone(&self.shared));
-        Ok((dispatcher, self.shared))
+        ServerHandle(Arc::clone(&self.shared) as Arc<dyn ServerControl>)
     }
 }
 

@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use crate::context::short_type_name;
+#[cfg(feature = "testing")]
+use crate::context::{Caller, EnvironmentHeaders};
 use crate::environment::{self, DeclaredVariable, EnvironmentReading};
 use crate::error::{Error, ErrorKind};
 use crate::server::Server;
@@ -14,14 +16,14 @@ impl Server {
     /// Declares environment variables, one for each field of `T`, and reads them. Handlers receive the struct as
     /// [`State<T>`](crate::State).
     ///
-    /// A variable's name is `prefix` followed by the field's name in capitals. As with arguments, the field determines
-    /// the type, the bounds, the default and the description. Variables for `Option` fields and fields with a default
-    /// may be absent. An empty variable counts as absent, and so does the placeholder for an MCP bundle setting that
-    /// the user left empty. Lists are separated by commas; `true`, `yes`, `on`, `1` and their opposites are booleans;
-    /// other types are JSON.
+    /// A variable's name consists of `prefix` and the field's name in upper case. As with arguments, the field
+    /// determines the type, the bounds, the default and the description. Variables for `Option` fields and fields with
+    /// a default may be absent. An empty variable is treated as absent, as is the placeholder for an MCP bundle setting
+    /// that the user left empty. List items are separated by commas; `true`, `yes`, `on`, `1` and their opposites are
+    /// booleans; other types are written as JSON.
     ///
-    /// `--help` lists the variables. The log shows their values, except for fields of type [`Secret`](crate::env::Secret).
-    /// Can be called more than once, with different types.
+    /// `--help` lists the variables. The log shows the variables' values, except for fields of type
+    /// [`Secret`](crate::env::Secret). Can be called more than once, with different types.
     ///
     /// ```
     /// use mcp_runtime::env::Secret;
@@ -66,7 +68,7 @@ impl Server {
         match value {
             Ok(value) => self.states.insert(Arc::new(value)),
             Err(faults) => {
-                // Commands that only describe the server ignore the mistakes, but functions still need a value.
+                // Commands that only describe the server ignore the mistakes, but functions still require a value.
                 #[cfg(feature = "cli")]
                 {
                     let faults = faults.join("\n");
@@ -98,15 +100,15 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Fails if variables are missing or invalid, with all mistakes in all structs, or if `T` was not declared. If the
-    /// process was started with `--help` or `--version`, prints that instead and exits, so that the help, which lists the
-    /// variables, can be read before they are set.
+    /// Fails if variables are missing or invalid, or if `T` was not declared. The error lists the mistakes in all
+    /// structs. If the process was started with `--help` or `--version`, prints that information instead and exits, so
+    /// that users can read the help, which lists the variables, before they set them.
     pub fn env_value<T: Send + Sync + 'static>(&self) -> Result<Arc<T>, Error> {
         if let Some(value) = self.states.get::<T>() {
             return Ok(value);
         }
         #[cfg(feature = "cli")]
-        super::command_line::exit_for_help(&self.identity, &self.environment.help());
+        super::command_line::exit_for_help(self.grammar(&self.environment.help()));
         let message = if self.environment.faults.is_empty() {
             let name = short_type_name::<T>();
             format!("no environment of type `{name}`; call `.env::<{name}>(…)` first")
@@ -114,6 +116,21 @@ impl Server {
             self.environment.faults.join("\n")
         };
         Err(Error::new(ErrorKind::Configuration, message))
+    }
+
+    /// Adds these headers to every request from a test's caller.
+    #[cfg(feature = "testing")]
+    pub(crate) fn use_test_headers(&mut self, headers: Vec<(String, String)>, caller: &Caller) {
+        if headers.is_empty() {
+            return;
+        }
+        if !caller.is_trusted() {
+            self.environment_headers = EnvironmentHeaders::default();
+        }
+        self.environment_headers.show_to_all_callers();
+        for (name, value) in headers {
+            self.environment_headers.set(name, value);
+        }
     }
 
     /// Lets an environment variable stand in for an HTTP header over standard input and output, where requests have no
@@ -126,10 +143,11 @@ impl Server {
     /// let server = new_server!().header_from_env("x-tenant", "EXPENSES_TENANT");
     /// ```
     ///
-    /// The variable is read now, and `--help` lists it. If it is not set or is empty, the header is absent.
+    /// The variable is read immediately, and `--help` lists it. If it is empty or not set, the header is absent.
     pub fn header_from_env(mut self, header: impl Into<String>, variable: &str) -> Self {
         let header = header.into();
-        let description = format!("Value of the header `{header}` over standard input and output");
+        let description =
+            format!("Value of the `{header}` header to use over standard input and output");
         let declared = DeclaredVariable::for_header(variable, &description);
         self.environment.variables.push(declared);
         match std::env::var(variable) {

@@ -16,7 +16,7 @@ pub(super) struct ExtensionSettings(Vec<Extension>);
 impl Server {
     /// Adds a protocol extension. Can be called more than once.
     ///
-    /// Start-up fails if two extensions use the same name, or one uses a name of the core protocol.
+    /// Start-up fails if two extensions use the same name, or if an extension uses a name from the core protocol.
     ///
     /// Source: revision 2026-07-28, basic/extensions.
     pub fn extension(mut self, mut extension: Extension) -> Self {
@@ -35,8 +35,8 @@ impl Server {
 
 #[cfg(feature = "skills")]
 impl Server {
-    /// Serves skills: folders with instructions for models. Start-up fails if one of them is invalid, and reports all
-    /// mistakes together.
+    /// Serves skills, which are folders with instructions for models. Start-up fails if any skill is invalid, and all
+    /// mistakes are reported together.
     ///
     /// Source: the extension `io.modelcontextprotocol/skills`.
     pub fn skills(self, skills: Skills) -> Self {
@@ -46,7 +46,7 @@ impl Server {
 
 impl ExtensionSettings {
     /// Checks all extensions together, then runs the functions that prepare the server for them. Returns the extensions
-    /// and the reserved keys of `_meta` that they define.
+    /// and the reserved `_meta` keys that they define.
     ///
     /// # Errors
     ///

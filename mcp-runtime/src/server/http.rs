@@ -19,7 +19,7 @@ use crate::server::command_line::{HttpAddress, Welcome};
 use crate::server::service_manager::{self, ProcessState};
 
 impl Server {
-    /// Sets the HTTP options, such as path, hosts and origins. Replaces any options set before.
+    /// Sets the HTTP options, such as the path, hosts and origins. Replaces any options that were set earlier.
     pub fn http(mut self, options: HttpOptions) -> Self {
         self.http = options;
         self
@@ -27,12 +27,12 @@ impl Server {
 
     /// Adds a check for a service that this server depends on, such as its database. While the check fails, `/readyz`
     /// ([`HttpOptions::health`]) returns 503, but all other requests are still served. Can be called more than once;
-    /// all checks have to pass.
+    /// all checks must pass.
     ///
     /// A check runs when readiness is queried, at most once a second and never concurrently with itself. The check
     /// fails if it returns an error, panics, or takes longer than [`limits.http.ready_check_timeout`](crate::Limits).
-    /// The first failure is logged with the check's name and the error; further failures are not logged until the check
-    /// has passed again. The client does not see the reason.
+    /// The first failure is logged with the check's name and the error; subsequent failures are not logged until the
+    /// check has passed again. The client does not see the reason.
     ///
     /// ```
     /// # struct Pool;
@@ -62,17 +62,16 @@ impl Server {
     ///
     /// Serves all protocol versions at the same time. Clients send individual requests in 2026-07-28, open sessions in
     /// the 2025 versions and, if [`HttpOptions::legacy_sse`] is enabled, receive event streams in 2024-11-05.
-    /// Authentication requires feature `auth`, and TLS requires [`serve_http_with`](Self::serve_http_with). To serve
-    /// other machines without using these, run the server behind a reverse proxy that provides both authentication and
-    /// TLS.
+    /// Authentication requires the `auth` feature, and TLS requires [`serve_http_with`](Self::serve_http_with). To
+    /// serve other machines without using these, run the server behind a reverse proxy that provides both
+    /// authentication and TLS.
     ///
     /// # Errors
     ///
     /// Fails if definitions or settings are invalid (all mistakes are reported); if the address can be reached from
-    /// other machines and no allowed hosts are configured ([`HttpOptions::allow_host`]); if a value cannot be made
-    /// ([`state_with`](Self::state_with)); if definitions require scopes
-    /// but HTTP requests are not authenticated ([`trust_anonymous`](Self::trust_anonymous)); or if the address cannot
-    /// be used.
+    /// other machines and no allowed hosts are configured ([`HttpOptions::allow_host`]); if a value cannot be created
+    /// ([`state_with`](Self::state_with)); if definitions require scopes but HTTP requests are not authenticated
+    /// ([`trust_anonymous`](Self::trust_anonymous)); or if the address cannot be used.
     pub async fn serve_http(self, address: impl ToSocketAddrs) -> Result<(), Error> {
         self.serve_http_listener(listen(address).await?).await
     }
@@ -88,13 +87,13 @@ impl Server {
     }
 
     /// Serves over HTTP like [`serve_http`](Self::serve_http), but accepts connections from `listener` and performs a
-    /// handshake on each of them, for example to support TLS. With a `tokio_rustls::TlsAcceptor` named `tls`:
+    /// handshake on each connection, for example to support TLS. With a `tokio_rustls::TlsAcceptor` named `tls`:
     ///
     /// ```ignore
     /// server.serve_http_with(listener, move |stream| tls.accept(stream)).await
     /// ```
     ///
-    /// Each handshake runs in its connection's task, so it does not delay other connections. It may take up to
+    /// Each handshake runs in its connection's task, so it does not delay other connections. A handshake may take up to
     /// [`limits.http.handshake_timeout`](crate::Limits).
     ///
     /// # Errors
@@ -116,8 +115,8 @@ impl Server {
         http::serve(listener, handshake, service).await
     }
 
-    /// Turns the server into a `tower` service that can be mounted in a program that already serves HTTP. With feature
-    /// `axum`, the service can be converted into a router: `Router::new().merge(server.into_http_service()?)`.
+    /// Turns the server into a `tower` service that can be mounted in a program that already serves HTTP. With the
+    /// `axum` feature, the service can be converted into a router: `Router::new().merge(server.into_http_service()?)`.
     ///
     /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) ends the service's event streams and, after
     /// [`limits.calls.drain_timeout`](crate::Limits), its calls, so that a graceful shutdown of the program can
@@ -127,8 +126,10 @@ impl Server {
     ///
     /// Fails if definitions or settings are invalid; all mistakes are reported.
     pub fn into_http_service(self) -> Result<HttpService, Error> {
-        let (sessions, events) = (self.backend.sessions.clone(), self.backend.events.clone());
-        let options = self.http.clone().or_stores(sessions, events);
+        let backend = &self.backend;
+        let (sessions, events) = (backend.sessions.clone(), backend.events.clone());
+        let options = self.http.clone();
+        let options = options.or_stores(sessions, events, backend.instances.clone());
         let faults = options.faults();
         if !faults.is_empty() {
             return Err(Error::new(ErrorKind::Configuration, faults.join("; ")));
@@ -136,11 +137,12 @@ impl Server {
         #[cfg(feature = "sealing")]
         if options.seals_sessions() && !self.has_sealing_keys() {
             tracing::warn!(
-                "no `sealing_keys` set: sessions are sealed with a key of this process, and cannot continue on another instance \
-                 or after a restart"
+                "`sealing_keys` is not set: sessions are sealed with a key of this process, and cannot continue on another \
+                 instance or after a restart"
             );
         }
-        let ready_checks = self.ready_checks.clone();
+        let mut ready_checks = self.ready_checks.clone();
+        ready_checks.extend_from_slice(&self.backend.ready_checks);
         let (dispatcher, shared) = self.start()?;
         let shutdown = shared.shutdown().clone();
         Ok(HttpService::new(
@@ -180,9 +182,10 @@ impl Server {
         };
         let stop_announced = service.clone();
         let mut serving = pin!(http::serve_process(listener, service));
-        // Polled after `serving`, which handles signals from its first poll on. A program that reads the URL may send one.
+        // This is polled after `serving`, which handles signals from its first poll onwards. A program that reads the URL
+        // may send a signal.
         let started = async {
-            // Standard error may be closed; the server runs regardless.
+            // Standard error may be closed, but the server runs regardless.
             let _ = writeln!(io::stderr(), "{url}");
             if let Some(welcome) = welcome {
                 welcome.print();
@@ -203,7 +206,7 @@ impl Server {
     }
 
     /// Turns the server into a service for its own listener. Fails if definitions require scopes but HTTP requests are
-    /// not authenticated, because there is no surrounding program that could authenticate callers.
+    /// not authenticated, because there is no embedding program that could authenticate callers.
     fn into_listening_service(self) -> Result<HttpService, Error> {
         let service = self.into_http_service()?;
         let Some(name) = service.unusable_definition() else {
@@ -217,7 +220,7 @@ impl Server {
     }
 
     /// Checks that allowed hosts are configured unless the address is a loopback address. Other machines can reach any
-    /// other address, and web pages can reach it through any name that resolves to it.
+    /// other address, and web pages can reach such an address through any name that resolves to it.
     fn check_address(&self, listener: &impl HttpListener) -> Result<(), Error> {
         let reachable = listener.network_address()?;
         let Some(address) = reachable.filter(|at| !at.ip().to_canonical().is_loopback()) else {
@@ -227,8 +230,8 @@ impl Server {
             #[cfg(feature = "sealing")]
             if !self.has_sealing_keys() {
                 tracing::warn!(
-                    "no `sealing_keys` set: multi-round calls are sealed with a key of this process, and cannot continue on \
-                     another instance or after a restart"
+                    "`sealing_keys` is not set: multi-round calls are sealed with a key of this process, and cannot continue \
+                     on another instance or after a restart"
                 );
             }
             return Ok(());
@@ -241,7 +244,7 @@ impl Server {
     }
 }
 
-/// Listens on an address. If none of the socket addresses that it resolves to can be used, the error names them.
+/// Listens on an address. If the address resolves only to socket addresses that cannot be used, the error names them.
 async fn listen(address: impl ToSocketAddrs) -> Result<TcpListener, Error> {
     let addresses: Vec<SocketAddr> = tokio::net::lookup_host(address).await?.collect();
     TcpListener::bind(&*addresses).await.map_err(|error| {

@@ -1,4 +1,4 @@
-//! The default log for programs without a subscriber. It contains warnings and errors, one per line.
+//! The default log for programs without a subscriber, which contains warnings and errors, one on each line.
 
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
@@ -98,7 +98,7 @@ impl Visit for EscapedLine {
     }
 }
 
-/// Formats a time as in RFC 3339, in UTC, with milliseconds.
+/// Formats a time in UTC with milliseconds, as specified in RFC 3339.
 fn format_date(time: SystemTime) -> String {
     let since_1970 = time.duration_since(SystemTime::UNIX_EPOCH);
     let since_1970 = since_1970.unwrap_or_default();

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::future::Future;
 
+use crate::dispatch::{Idempotency, IdempotentCalls};
 use crate::error::{Error, ErrorKind};
 use crate::handler::call::CallOutput;
 #[cfg(feature = "tower")]
@@ -21,11 +22,47 @@ pub(super) struct WrappingSettings {
     pub(super) rate: Option<Rate>,
     /// Middleware, outermost first.
     pub(super) around: Vec<UnlinkedMiddleware>,
-    /// Middleware that wraps all other middleware, used only for calls that can be tasks.
+    /// Middleware that wraps all other middleware and is used only for calls that can be run as tasks.
     pub(super) around_tasks: Vec<UnlinkedMiddleware>,
     /// The names of tools that have their own layers.
     pub(super) layered: Vec<String>,
     pub(super) sanitizer: Option<Sanitizer>,
+}
+
+/// A server's linked middleware, with a separate chain for each kind of call.
+pub(super) struct LinkedMiddleware {
+    /// For plain calls.
+    pub(super) around: Next,
+    /// For plain calls to tools that keep large results.
+    pub(super) around_spilling: Next,
+    /// For calls that can be run as tasks, if any of them can.
+    pub(super) around_tasks: Option<Next>,
+    /// For calls that can have an idempotency key.
+    pub(super) idempotent_calls: IdempotentCalls,
+}
+
+impl LinkedMiddleware {
+    pub(super) fn new(
+        around: Vec<UnlinkedMiddleware>,
+        around_tasks: Vec<UnlinkedMiddleware>,
+        idempotency: Idempotency,
+    ) -> Self {
+        let around = middleware::chain(around);
+        let around_spilling = around.clone().keeping_large_results();
+        let around_tasks = (!around_tasks.is_empty())
+            .then(|| middleware::chain_around(&around_spilling, around_tasks));
+        let idempotent_calls = IdempotentCalls::new(
+            idempotency,
+            &around_spilling,
+            around_tasks.as_ref().unwrap_or(&around_spilling),
+        );
+        Self {
+            around,
+            around_spilling,
+            around_tasks,
+            idempotent_calls,
+        }
+    }
 }
 
 impl WrappingSettings {
@@ -70,7 +107,7 @@ impl Server {
     ///     .sanitize(|text| Cow::Owned(text.replace("hunter2", "***")));
     /// ```
     ///
-    /// URIs, `_meta`, images and audio are left unchanged, and numbers in structured content keep all their digits. If
+    /// URIs, `_meta`, images and audio remain unchanged, and numbers in structured content keep all their digits. If
     /// `clean` panics, or gives two members of an object the same name, the call fails with an internal error.
     ///
     /// Source: revision 2026-07-28, server/tools, "Security Considerations".
@@ -103,8 +140,8 @@ impl Server {
     ///
     /// Get shared values from [`Call::context`], as in `call.context().state::<T>()`, or clone them into a closure that
     /// returns an `async move` block. Middleware runs within the call's time limit, and if it panics, only that call
-    /// fails. Calls rejected by a rate limit do not reach it. In protocol version 2026-07-28, it runs in each round of
-    /// a call; see [`Call::round`].
+    /// fails. Calls rejected by a rate limit do not reach middleware. In protocol version 2026-07-28, middleware runs
+    /// in each round of a call; see [`Call::round`].
     pub fn middleware<F, A>(mut self, function: F) -> Self
     where
         F: Fn(Call, Next) -> A + Send + Sync + 'static,
@@ -118,7 +155,7 @@ impl Server {
 #[cfg(feature = "tower")]
 impl Server {
     /// Like [`middleware`](Self::middleware), but wraps every call in a tower layer instead of a function. If a server
-    /// has both layers and functions, the one added first is the outermost.
+    /// has both layers and functions, the first to be added is the outermost.
     ///
     /// The layer is applied once, to a [`Next`]. The layer sees a handler's failure as a response rather than an error.
     /// If the layer's own service returns an error, the call fails, and the cause is logged but not sent to the client.

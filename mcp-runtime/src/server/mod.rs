@@ -13,9 +13,12 @@ mod log;
 mod middleware;
 mod run;
 #[cfg(feature = "sealing")]
+mod sealed_tasks;
+#[cfg(feature = "sealing")]
 mod sealing;
 #[cfg(all(feature = "cli", feature = "http"))]
 mod service_manager;
+mod start;
 mod state;
 mod stderr;
 #[cfg(feature = "testing")]

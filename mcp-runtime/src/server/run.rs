@@ -1,6 +1,6 @@
 //! Runs a server through its command line, over stdio, or over any other transport.
 
-use std::pin::pin;
+use std::pin::{Pin, pin};
 #[cfg(any(feature = "cli", feature = "testing"))]
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::context::Caller;
 use crate::error::Error;
 use crate::server::Server;
 #[cfg(feature = "cli")]
-use crate::server::command_line::{Invocation, Welcome};
+use crate::server::command_line::{Grammar, Invocation, Welcome};
 use crate::server::stderr::LogLines;
 use crate::transport::{self, ParentProcess, Stdio, Transport};
 
@@ -22,54 +22,62 @@ impl Server {
     ///
     /// | Argument | Meaning |
     /// |---|---|
-    /// | `--http [ADDRESS]` | serve HTTP instead, on this address; the URL is printed to standard error. Without an address, the environment variables `HOST` (default 127.0.0.1) and `PORT` (default 8000) make it up |
+    /// | `--http [ADDRESS]` | serve HTTP instead, on this address; the URL is printed to standard error. Without an address, the environment variables `HOST` (default 127.0.0.1) and `PORT` (default 8000) determine it
+    /// |
     /// | `--allow-host HOST` | also accept requests to this host name ([`HttpOptions::allow_host`](crate::http::HttpOptions::allow_host)) |
-    /// | `--allow-origin ORIGIN` | also accept requests from web pages of this origin ([`HttpOptions::allow_origin`](crate::http::HttpOptions::allow_origin)) |
-    /// | `--trusted-proxies ADDRESS,…` | also believe what these proxies report about clients ([`HttpOptions::trusted_proxies`](crate::http::HttpOptions::trusted_proxies)) |
-    /// | `--legacy-sse` | also serve the HTTP+SSE transport of 2024-11-05 ([`HttpOptions::legacy_sse`](crate::http::HttpOptions::legacy_sse)) |
-    /// | `--tags TAGS` | serve only what these tags select ([`select_tags`](Self::select_tags)) |
+    /// | `--allow-origin ORIGIN` | also accept requests from web pages with this origin ([`HttpOptions::allow_origin`](crate::http::HttpOptions::allow_origin))
+    /// |
+    /// | `--trusted-proxies ADDRESS,…` | also trust these proxies' reports about clients ([`HttpOptions::trusted_proxies`](crate::http::HttpOptions::trusted_proxies)) |
+    /// | `--legacy-sse` | also serve the 2024-11-05 HTTP+SSE transport ([`HttpOptions::legacy_sse`](crate::http::HttpOptions::legacy_sse)) |
+    /// | `--tags TAGS` | serve only the definitions that these tags select ([`select_tags`](Self::select_tags)) |
     /// | `tools`, `prompts`, `resources`, `templates` | list tools, prompts, resources or resource templates |
     /// | `call TOOL NAME=VALUE…` | call a tool; its schema determines the types of values |
     /// | `prompt NAME …`, `read URI`, `complete NAME ARGUMENT TEXT` | get a prompt, read a resource, complete an argument |
-    /// | `shell` | run several commands on one server that keeps its state; Ctrl-C cancels a call and not the shell |
+    /// | `shell` | run several commands on a single server that keeps its state; Ctrl-C cancels a call but not the
+    /// shell |
     /// | `completions SHELL` | print a script that lets bash, zsh or fish complete commands, names and values |
-    /// | `check [--surface FILE]` | report definitions that clients or models reject and changes since the file was saved; useful in CI |
-    /// | `types` | print TypeScript declarations of the tools, for the pages of [apps](macro@crate::app) |
-    /// | `install CLIENT`, `uninstall CLIENT` | add this executable or a URL to the configuration of a client, or remove it |
+    /// | `check [--surface FILE]` | report definitions that clients or models reject, and changes since the file was saved; useful in CI
+    /// |
+    /// | `tasks` | list, inspect, retry and cancel [tasks](crate::tasks) that outlive the process, if supported |
+    /// | `types` | print TypeScript declarations for the tools, for use in the pages of [apps](macro@crate::app) |
+    /// | `install CLIENT`, `uninstall CLIENT` | add this executable or a URL to a client's configuration, or remove it |
     /// | `installed` | list the clients that have the server in their configuration |
-    /// | `manifest` | print `server.json` for the MCP registry (feature `ship`) |
-    /// | `bundle` | pack the server into an MCP bundle, which hosts install with a click (feature `ship`) |
-    /// | `recipe KIND` | print a Dockerfile, or files for Compose, Kubernetes or systemd (feature `ship`) |
+    /// | `manifest` | print `server.json` for the MCP registry (`ship` feature) |
+    /// | `bundle` | pack the server into an MCP bundle, which hosts install with a click (`ship` feature) |
+    /// | `recipe KIND` | print a Dockerfile, or files for Compose, Kubernetes or systemd (`ship` feature) |
     /// | `--help`, `--version` | print help or the version |
     ///
     /// Commands start the server in this process, communicate with it over the full protocol in any protocol version,
     /// and exit with status 1 if they fail. For details, pass `--help` after a command.
     ///
-    /// Arguments require feature `cli`, and HTTP requires feature `http`; both are enabled by default. A program with
-    /// its own arguments can call [`serve`](Self::serve) with [`Stdio`](crate::transport::Stdio), or
+    /// Arguments require the `cli` feature, and HTTP requires the `http` feature; both are enabled by default. A
+    /// program with its own arguments can call [`serve`](Self::serve) with [`Stdio`](crate::transport::Stdio), or
     /// [`serve_http`](Self::serve_http), instead. To keep the commands, it can call
     /// [`command_line`](Self::command_line) first.
     ///
     /// The exit status is 0 after serving or after a successful command, 1 if the server cannot start or a command
-    /// fails or finds a problem, 2 if the arguments are invalid, and 130 if Ctrl-C cancelled a call. If run at a
-    /// terminal, a server prints to standard error what it offers and what to type next.
+    /// fails or finds a problem, 2 if the arguments are invalid, and 130 if Ctrl-C cancelled a call. When run at a
+    /// terminal, a server prints a summary of its offerings to standard error, along with commands to try next.
     ///
     /// Standard output is reserved for the protocol, so output that handlers print goes to standard error instead. If
     /// the program has not set a `tracing` subscriber, warnings and errors go to standard error too. Because the client
-    /// is not required to read standard error, log lines and panic messages are dropped when the buffer for them is
-    /// full.
+    /// is not required to read standard error, log lines and panic messages are dropped when their buffer is full.
     ///
-    /// `run` takes over the process. A second signal ends the process immediately. If handlers are still blocking
+    /// `run` takes control of the process. A second signal ends the process immediately. If handlers are still blocking
     /// threads after [`limits.calls.drain_timeout`](crate::Limits), the process exits with status 0 instead of waiting
-    /// for them, as dropping the runtime would. [`serve`](Self::serve) never exits the process.
+    /// for them, as it would if the runtime were dropped. [`serve`](Self::serve) never exits the process.
     ///
     /// # Errors
     ///
     /// Fails before reading any input if definitions or settings are invalid (all mistakes are reported), if a value
     /// cannot be made ([`state_with`](Self::state_with)), or if standard input or output cannot be used.
-    pub async fn run(self) -> Result<(), Error> {
+    pub fn run(self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+        in_one_place(self.run_as_invoked())
+    }
+
+    async fn run_as_invoked(self) -> Result<(), Error> {
         #[cfg(feature = "cli")]
-        let invocation = super::command_line::read(&self.identity, &self.environment.help());
+        let invocation = super::command_line::read(self.grammar(&self.environment.help()));
         let lines = LogLines::start(std::io::stderr())?;
         lines.install_subscriber();
         lines.log_panics();
@@ -101,7 +109,7 @@ impl Server {
     }
 
     /// Runs the command given on the process's command line, if any. This can be `tools`, `call`, `shell`, `check`,
-    /// `install` or any other command that [`run`](Self::run) supports. If there is no command, returns the server, so
+    /// `install` or any other command that [`run`](Self::run) supports. If there is no command, returns the server so
     /// that the program can decide how to serve it:
     ///
     /// ```no_run
@@ -123,15 +131,29 @@ impl Server {
     ///
     /// Same as [`run`](Self::run).
     #[cfg(feature = "cli")]
-    pub async fn command_line(self) -> Result<Option<Self>, Error> {
-        let Some(matches) =
-            super::command_line::read_command(&self.identity, &self.environment.help())
-        else {
+    pub fn command_line(self) -> impl Future<Output = Result<Option<Self>, Error>> + Send + use<> {
+        in_one_place(self.run_if_command())
+    }
+
+    #[cfg(feature = "cli")]
+    async fn run_if_command(self) -> Result<Option<Self>, Error> {
+        let help = self.environment.help();
+        let Some(matches) = super::command_line::read_command(self.grammar(&help)) else {
             return Ok(Some(self));
         };
         let lines = LogLines::start(std::io::stderr())?;
         lines.install_subscriber();
         self.run_command(&matches, &lines).await.map(|()| None)
+    }
+
+    /// Returns the server's part of the grammar of its command line.
+    #[cfg(feature = "cli")]
+    pub(super) fn grammar<'a>(&'a self, environment: &'a str) -> Grammar<'a> {
+        Grammar {
+            identity: &self.identity,
+            environment,
+            has_tasks: self.has_tasks(),
+        }
     }
 
     #[cfg(feature = "cli")]
@@ -145,8 +167,8 @@ impl Server {
         }
     }
 
-    /// Serves standard input and output until they are closed, a signal asks the server to stop, or the process that
-    /// started this one ends. The returned flag is `true` if handlers are still blocking threads.
+    /// Serves standard input and output until they are closed, a signal asks the server to stop, or the parent process
+    /// ends. The returned flag is `true` if handlers are still blocking threads.
     async fn run_over_stdio(self) -> (Result<(), Error>, bool) {
         let parent = ParentProcess::current();
         #[cfg(feature = "cli")]
@@ -185,7 +207,7 @@ impl Server {
     /// # Errors
     ///
     /// Fails before reading any input if definitions or settings are invalid (all mistakes are reported), if a value
-    /// cannot be made ([`state_with`](Self::state_with)), or if the transport fails as a whole.
+    /// cannot be created ([`state_with`](Self::state_with)), or if the transport itself fails.
     pub async fn serve(self, transport: impl Transport) -> Result<(), Error> {
         let (dispatcher, shared) = self.start()?;
         dispatcher.make_states().await?;
@@ -213,6 +235,14 @@ impl Server {
         tokio::spawn(tracing::Instrument::in_current_span(serving));
         Ok(clients)
     }
+}
+
+/// Returns a future whose code occurs only once in the program. The compiler copies the code of an unboxed future, and
+/// of all futures in it, to every place where it is awaited or dropped, including places in the author's crate.
+fn in_one_place<'f, T>(
+    future: impl Future<Output = T> + Send + 'f,
+) -> Pin<Box<dyn Future<Output = T> + Send + 'f>> {
+    Box::pin(future)
 }
 
 /// Exits the process if handlers are still blocking threads, because dropping the runtime would wait for them.

@@ -1,20 +1,27 @@
-//! The keys that seal the state of calls that take several rounds.
+//! The keys that seal the state of calls with several rounds, and stored tasks.
+
+use std::sync::Arc;
 
 use crate::dispatch::seal::SealingKey;
 use crate::server::Server;
+use crate::server::sealed_tasks::SealedTaskStore;
+use crate::stores::TaskStore;
 
 impl Server {
     /// Sets the keys used to seal the state that a call carries between rounds. The first key is used for sealing; any
-    /// of the keys can open sealed state. Replaces any keys set before.
+    /// of the keys can open sealed state. Replaces any keys that were set earlier.
     ///
     /// By default, a random key is created for this process, so a call cannot continue on another instance or after a
     /// restart. To rotate keys, put the new key first and remove the old one after `limits.elicitation.state_timeout`.
+    ///
+    /// If keys are set, they also seal the arguments, answers and results of [tasks](crate::tasks) in stores that
+    /// outlive the process. Remove an old key only when the tasks that it has sealed have expired.
     pub fn sealing_keys(mut self, keys: impl IntoIterator<Item = SealingKey>) -> Self {
         self.sealing_keys = keys.into_iter().collect();
         self
     }
 
-    /// Reads the sealing keys from an environment variable, as a comma-separated list in which each key has a format
+    /// Reads the sealing keys from an environment variable, which contains a comma-separated list of keys in a format
     /// that [`SealingKey::parse`] accepts. The first key is used for sealing.
     ///
     /// Start-up fails if the variable is missing or invalid.
@@ -24,14 +31,22 @@ impl Server {
         match keys.map(SealingKey::parse).collect::<Option<Vec<_>>>() {
             Some(keys) if !keys.is_empty() => self.sealing_keys = keys,
             Some(_) => self.faults.push(format!(
-                "the environment variable `{variable}` holds no keys; create one with `openssl rand -base64 32`"
+                "the environment variable `{variable}` contains no keys; create one with `openssl rand -base64 32`"
             )),
             None => self.faults.push(format!(
-                "the environment variable `{variable}` holds a key that is not 32 bytes in base64 or hexadecimal; \
-                 create one with `openssl rand -base64 32`"
+                "the environment variable `{variable}` contains a key that is not 32 bytes in base64 or hexadecimal; create \
+                 one with `openssl rand -base64 32`"
             )),
         }
         self
+    }
+
+    /// Returns a store that seals the contents of tasks, if there are keys and the tasks outlive the process.
+    pub(super) fn seal_tasks(&self, store: Arc<dyn TaskStore>) -> Arc<dyn TaskStore> {
+        if self.sealing_keys.is_empty() || !store.outlives_process() {
+            return store;
+        }
+        Arc::new(SealedTaskStore::new(store, &self.sealing_keys))
     }
 
     /// Returns `true` if sealing keys were set explicitly, in which case other instances may share them.

@@ -1,12 +1,12 @@
 //! Notifies systemd when the server starts and stops, for units with `Type=notify`.
 //!
 //! A notification is a datagram sent to the socket named by `NOTIFY_SOCKET`. If the variable is not set, or on other
-//! systems, nothing is sent. Source: `sd_notify(3)`.
+//! systems, no datagram is sent. Source: `sd_notify(3)`.
 
 use std::ffi::OsString;
 use std::io;
 
-/// A state of the process.
+/// The state of the process.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ProcessState {
     /// Connections are accepted.
@@ -15,7 +15,7 @@ pub(super) enum ProcessState {
     Stopping,
 }
 
-/// Notifies the service manager, if there is one, of this process's state. A failure is logged.
+/// Notifies the service manager, if any, of this process's state. A failure is logged.
 pub(super) fn notify(state: ProcessState) {
     let Some(socket) = std::env::var_os("NOTIFY_SOCKET").filter(|socket| !socket.is_empty()) else {
         return;
@@ -40,7 +40,7 @@ fn send(socket: &OsString, state: ProcessState) -> io::Result<()> {
         ProcessState::Stopping => "STOPPING=1",
     };
     let datagram = UnixDatagram::unbound()?;
-    // A service manager that does not read its socket must not block the server.
+    // The server must not block if the service manager does not read its socket.
     datagram.set_nonblocking(true)?;
     datagram
         .send_to_addr(message.as_bytes(), &address)

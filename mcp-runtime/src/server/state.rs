@@ -6,7 +6,7 @@ use crate::registry::MethodReceiver;
 use crate::server::Server;
 
 impl Server {
-    /// Shares a value with every handler that takes [`State<T>`](crate::State). Only one value is kept per type; a
+    /// Shares a value with every handler that takes [`State<T>`](crate::State). Only one value of each type is kept; a
     /// second value of the same type replaces the first.
     pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.states.insert(Arc::new(value));
@@ -33,10 +33,10 @@ impl Server {
     /// # drop(server);
     /// ```
     ///
-    /// A running server makes the value before it accepts requests, after definitions and settings have been checked;
-    /// if that fails, the server does not start. Commands such as `check`, `tools` and `install`, clients in the same
-    /// process, and a [mounted service](Self::into_http_service) make the value on the first call to a handler that
-    /// takes it. If that fails, the call fails, and the next call tries again.
+    /// A running server creates the value before it accepts requests and after definitions and settings have been
+    /// checked; if that fails, the server does not start. Commands such as `check`, `tools` and `install`, clients in
+    /// the same process, and a [mounted service](Self::into_http_service) create the value on the first call to a
+    /// handler that takes it. If that fails, the call fails, and the next call tries again.
     ///
     /// Otherwise works like [`state`](Self::state).
     pub fn state_with<T, E, F>(mut self, make: impl Fn() -> F + Send + Sync + 'static) -> Self
@@ -50,7 +50,8 @@ impl Server {
     }
 
     /// Serves the methods in the `#[server]` blocks of `T` by calling them on `value`. Start-up fails if the value for
-    /// any `#[server]` block is missing, unless [`only`](Self::only) or [`tags`](Self::tags) narrows the selection.
+    /// any `#[server]` block is missing, unless the selection is narrowed with [`only`](Self::only) or
+    /// [`tags`](Self::tags).
     pub fn handlers<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.shared_handlers(Arc::new(value))
     }

@@ -39,7 +39,7 @@ struct QueueState {
     waiting: VecDeque<Vec<u8>>,
     /// Number of lines dropped since the last line was written.
     lost: u64,
-    /// Total number of lines queued so far.
+    /// Total number of lines that have been queued so far.
     left: u64,
     /// Number of queued lines that have been written.
     written: u64,
@@ -62,7 +62,7 @@ impl LogLines {
     pub(super) fn install_subscriber(&self) {
         let lines = self.clone();
         let log = LogWriter::new(move |line| lines.enqueue(line.as_bytes()));
-        // Fails if the program has set a subscriber, which then takes precedence.
+        // This fails if the program has set a subscriber, which then takes precedence.
         let _ = tracing::subscriber::set_global_default(log);
     }
 
@@ -87,7 +87,7 @@ impl LogLines {
         let queue = &self.0.0;
         let state = queue.lock();
         let left = state.left;
-        // A timeout only means that standard error is not being read.
+        // A timeout means only that standard error is not being read.
         let _ = queue
             .changed
             .wait_timeout_while(state, LAST_LINES, |state| state.written < left);

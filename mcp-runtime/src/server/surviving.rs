@@ -1,4 +1,4 @@
-//! Stores in memory that survive simulated processes, for tests that let processes die.
+//! In-memory stores that survive simulated processes, for tests in which processes die.
 
 use std::sync::Arc;
 
@@ -6,18 +6,17 @@ use crate::context::OnceStore;
 use crate::server::Server;
 use crate::stores::TaskStore;
 
-/// The stores that all processes of one test share.
+/// The stores shared by all processes in a test.
 pub(crate) struct SurvivingStores {
     pub(crate) tasks: Arc<dyn TaskStore>,
     pub(crate) once: Arc<dyn OnceStore>,
 }
 
-/// Number of times that a task is started at least: more than there are deaths in a test.
+/// Lower bound for the number of times a task may be started, which is higher than the number of deaths in a test.
 const MIN_ATTEMPTS: u32 = 10;
 
 impl Server {
-    /// Replaces the stores for tasks and steps, and makes processes that are started with the same stores able to go on with each
-    /// other's calls.
+    /// Replaces the stores for tasks and steps, and enables processes that share these stores to continue each other's calls.
     pub(crate) fn surviving(mut self, stores: &SurvivingStores) -> Self {
         self.task_store = None;
         self.backend.tasks = Some(Arc::clone(&stores.tasks));

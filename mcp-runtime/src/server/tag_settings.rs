@@ -1,4 +1,4 @@
-//! The tag settings that a server keeps until it starts. The methods that set them are in `tags`.
+//! The tag settings that a server keeps until it starts. The methods for these settings are in `tags`.
 
 use crate::handler::tags::TagSelection;
 

@@ -4,19 +4,19 @@ use crate::handler::tags::{self, TagSelection};
 use crate::server::Server;
 
 impl Server {
-    /// Serves only the definitions that these tags select, like the option `--tags`. Tags are separated by commas:
+    /// Serves only the definitions that these tags select, like the `--tags` option. Tags are separated by commas:
     /// `issues,pulls` selects the definitions that have either tag, and `-admin` selects the definitions that do not
-    /// have the tag `admin`. Can be called more than once; definitions must then match every selection.
+    /// have the `admin` tag. Can be called more than once; definitions must then match every selection.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
     /// let server = new_server!().select_tags("issues,-admin");
     /// ```
     ///
-    /// In contrast to [`tags`](Self::tags), which decides what the program needs to provide, a selection also applies
-    /// to definitions that are created at run time, and it can exclude tags. HTTP clients can narrow it further for
-    /// each request; see [Many tools](crate::guide::many_tools). To clients, definitions that are not selected appear
-    /// not to exist.
+    /// In contrast to [`tags`](Self::tags), which determines the values that the program must provide, a selection also
+    /// applies to definitions that are created at run time, and it can exclude tags. HTTP clients can narrow it further
+    /// for each request; see [Many tools](crate::guide::many_tools). For clients, definitions that are not selected do
+    /// not appear to exist.
     ///
     /// Start-up fails if a tag is unknown, that is, if no definition has it and it is not described with
     /// [`describe_tag`](Self::describe_tag).
@@ -36,10 +36,10 @@ impl Server {
         self
     }
 
-    /// Describes a tag to models, in a few words, for [`tags_in_instructions`](Self::tags_in_instructions). A described
-    /// tag can be selected even while no definition has it, because definitions with it may be inserted later. A
-    /// description makes the tag public: anyone can learn that it exists, even callers from whom all definitions with
-    /// the tag are hidden.
+    /// Describes a tag to models in a few words, for use with [`tags_in_instructions`](Self::tags_in_instructions). A
+    /// described tag can be selected even while no definition has it, because definitions with the tag may be inserted
+    /// later. A description makes the tag public: anyone can learn that it exists, even callers from whom all
+    /// definitions with the tag are hidden.
     ///
     /// Start-up fails if a tag is described twice or is invalid.
     pub fn describe_tag(mut self, tag: impl Into<String>, description: impl Into<String>) -> Self {

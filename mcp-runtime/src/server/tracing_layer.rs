@@ -16,7 +16,7 @@ use crate::types::LoggingLevel;
 /// `DEBUG` become `debug`; the other levels keep their names. The message data is a string, or an object if the event
 /// has fields besides its message. The logger name is the event's target.
 ///
-/// Clients see everything you log, so keep secrets and server internals out of events.
+/// Clients see everything that you log, so keep secrets and server internals out of events.
 ///
 /// ```
 /// use tracing_subscriber::prelude::*;

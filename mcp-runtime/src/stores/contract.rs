@@ -1,6 +1,7 @@
-//! The rules of [`TaskStore`] as a test that can be run against any implementation.
+//! A test that checks any implementation against the rules of [`TaskStore`].
 
 mod leases;
+mod operators;
 
 use std::time::Duration;
 
@@ -16,11 +17,11 @@ use crate::stores::{
 const LONG: Duration = Duration::from_mins(5);
 /// A lease, or a time to live, that ends during the check.
 const SHORT: Duration = Duration::from_millis(200);
-/// A time after which a short one has ended.
+/// A duration slightly longer than `SHORT`.
 const LATER: Duration = Duration::from_millis(300);
 
 /// Checks that a task store follows the rules of [`TaskStore`]. The store must be empty. Takes less than two seconds,
-/// or no time if tokio's time is paused and the store uses it.
+/// or no time if tokio's clock is paused and the store uses that clock.
 ///
 /// ```
 /// # use mcp_runtime::backend::{MemoryTaskStore, check_task_store};
@@ -32,7 +33,7 @@ const LATER: Duration = Duration::from_millis(300);
 ///
 /// # Panics
 ///
-/// Panics with the rule that the store breaks.
+/// Panics if the store breaks a rule. The panic message states the rule.
 pub async fn check_task_store(store: &dyn TaskStore) {
     creation(store).await;
     lists(store).await;
@@ -43,6 +44,9 @@ pub async fn check_task_store(store: &dyn TaskStore) {
     waiting(store).await;
     expiry(store).await;
     deletion(store).await;
+    operators::lists(store).await;
+    operators::details(store).await;
+    operators::retries(store).await;
 }
 
 fn new(owner: &str) -> NewTask {
@@ -78,7 +82,7 @@ fn changed_task(changed: TaskChanged) -> Option<StoredTask> {
     match changed {
         TaskChanged::Changed(task) => Some(task),
         TaskChanged::Unchanged => None,
-        TaskChanged::Full => panic!("a store has room for a few small tasks"),
+        TaskChanged::Full => panic!("a store must have room for a few small tasks"),
     }
 }
 
@@ -106,7 +110,10 @@ async fn creation(store: &dyn TaskStore) {
             .is_none(),
         "an unknown task is not found"
     );
-    assert!(store.create(wanted).await.is_err(), "an id is used once");
+    assert!(
+        store.create(wanted).await.is_err(),
+        "an id can be used only once"
+    );
 }
 
 async fn lists(store: &dyn TaskStore) {
@@ -120,8 +127,8 @@ async fn lists(store: &dyn TaskStore) {
         let page = store.list("lister", cursor.as_deref(), 2).await;
         let page = page
             .expect("the store works")
-            .expect("its own cursor is valid");
-        assert!(page.tasks.len() <= 2, "a page is not longer than asked for");
+            .expect("the store's own cursor is valid");
+        assert!(page.tasks.len() <= 2, "a page is not longer than requested");
         listed.extend(page.tasks.into_iter().map(|task| task.id));
         match page.next {
             Some(next) => cursor = Some(next),
@@ -130,7 +137,7 @@ async fn lists(store: &dyn TaskStore) {
     }
     assert_eq!(
         listed, wanted,
-        "a list has all tasks of one caller, oldest first"
+        "a list contains all tasks of one caller, oldest first"
     );
     let none = store
         .list("newcomer", None, 2)
@@ -154,7 +161,7 @@ async fn changes(store: &dyn TaskStore) {
         .expect("the version is current");
     assert!(
         parked.version > task.version,
-        "a change makes the version greater"
+        "a change increases the version"
     );
     assert_eq!(
         (parked.message.as_deref(), &*parked.state),
@@ -163,7 +170,7 @@ async fn changes(store: &dyn TaskStore) {
     let late = change(store, &task, TaskChange::to(TaskStatus::Cancelled)).await;
     assert!(
         late.is_none(),
-        "a change by an older version changes nothing"
+        "a change based on an older version has no effect"
     );
     assert_eq!(
         loaded(store, &task.id).await.status,
@@ -180,7 +187,7 @@ async fn changes(store: &dyn TaskStore) {
     assert_eq!(
         (&*done.state, &done.message),
         ("[1]", &None),
-        "a state is kept unless replaced"
+        "a state is kept unless it is replaced"
     );
     assert_eq!(loaded(store, &task.id).await.outcome, Some(outcome));
     let again = change(store, &done, TaskChange::to(TaskStatus::Working)).await;
@@ -210,11 +217,17 @@ async fn steps(store: &dyn TaskStore) {
     assert_eq!(
         begin(attempt).await.expect("the store works"),
         OnceClaim::Taken,
-        "a step whose attempt was lost has an unknown end"
+        "a step whose attempt was lost has an unknown outcome"
     );
-    assert!(begin(1).await.is_err(), "an older attempt begins no step");
+    assert!(
+        begin(1).await.is_err(),
+        "an older attempt cannot begin a step"
+    );
     let completed = store.complete_step(&task.id, 1, "pay", "1").await;
-    assert!(completed.is_err(), "an older attempt completes no step");
+    assert!(
+        completed.is_err(),
+        "an older attempt cannot complete a step"
+    );
     let completed = store.complete_step(&task.id, attempt, "pay", "2").await;
     completed.expect("the store works");
     let done = begin(attempt).await.expect("the store works");
@@ -241,7 +254,7 @@ async fn waiting(store: &dyn TaskStore) {
         .expect("the store works");
     let unknown = timeout(LONG, store.changed(&TaskId::random(), 1)).await;
     unknown
-        .expect("an unknown task is not waited for")
+        .expect("waiting for an unknown task ends immediately")
         .expect("the store works");
 }
 
@@ -251,13 +264,13 @@ async fn expiry(store: &dyn TaskStore) {
     let task = created(store, brief).await;
     let waited = timeout(LONG, store.changed(&task.id, task.version)).await;
     waited
-        .expect("the end of its time to live is a change")
+        .expect("the end of a task's time to live counts as a change")
         .expect("the store works");
     sleep(LATER).await;
     let found = store.load(&task.id).await.expect("the store works");
     assert!(
         found.is_none(),
-        "a task is not found after its time to live"
+        "a task is not found after its time to live has elapsed"
     );
     let claimed = store.claim(&task.id, LONG).await.expect("the store works");
     assert!(claimed.is_none());

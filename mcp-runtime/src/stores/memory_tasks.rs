@@ -1,5 +1,7 @@
 //! The store that keeps tasks in this process.
 
+mod operators;
+mod steps;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -14,14 +16,15 @@ use crate::context::{OnceClaim, StoreFuture};
 use crate::limits::TaskLimits;
 use crate::lock::lock;
 use crate::stores::memory_tasks::table::{TaskEntry, TaskTable};
-use crate::stores::task::{NewTask, StoredTask, TaskChange, TaskId, TaskPage, TaskStatus};
+use crate::stores::task::{NewTask, StoredTask, TaskChange, TaskDetails, TaskPage, TaskStatus};
+use crate::stores::task_id::TaskId;
 use crate::stores::task_store::{TaskChanged, TaskClaim, TaskCreation, TaskStore};
 
-/// An in-memory store. It is sufficient for a server that runs as a single instance, but its tasks are lost on a
-/// restart.
+/// An in-memory store, which is sufficient for a server that runs as a single instance. Its tasks are lost when the
+/// server restarts.
 ///
-/// It is bounded by [`limits.tasks`](crate::Limits): the number of tasks per caller and in total, and their size in
-/// bytes. Tasks whose time to live has ended are removed the next time that the store is used.
+/// The store is bounded by [`limits.tasks`](crate::Limits): the number of tasks per caller and in total, and their size
+/// in bytes. Tasks whose time to live has ended are removed the next time the store is used.
 #[derive(Debug)]
 pub struct MemoryTaskStore {
     limits: TaskLimits,
@@ -60,7 +63,7 @@ impl MemoryTaskStore {
     fn create_now(&self, task: &NewTask) -> Result<TaskCreation, &'static str> {
         let table = &mut *self.table();
         if table.tasks.contains_key(&task.id) {
-            return Err("the id of a new task is in use");
+            return Err("the new task's id is already in use");
         }
         let stored = StoredTask::created(task, SystemTime::now());
         let size = stored.size();
@@ -78,7 +81,7 @@ impl MemoryTaskStore {
         let now = Instant::now();
         let (Some(expires), Some(lease)) = (now.checked_add(task.ttl), now.checked_add(task.lease))
         else {
-            return Err("the time to live or the lease of a task is beyond the clock");
+            return Err("a task's time to live or lease exceeds the clock's range");
         };
         table.created = table.created.saturating_add(1);
         let number = table.created;
@@ -104,7 +107,8 @@ impl MemoryTaskStore {
 
     fn list_now(&self, owner: &str, cursor: Option<&str>, max: usize) -> Option<TaskPage> {
         let table = self.table();
-        // A cursor is the id of the caller's own task that ends the page, so it reveals nothing about other callers.
+        // A cursor is the id of the last task on the page, which belongs to the caller, so it does not reveal anything
+        // about other callers.
         let after = match cursor {
             None => 0,
             Some(cursor) => {
@@ -149,7 +153,7 @@ impl MemoryTaskStore {
         };
         entry.task = changed;
         let mut step_bytes = 0;
-        if entry.task.status.is_final() {
+        if entry.task.status.is_final() && !entry.task.can_be_retried() {
             step_bytes = std::mem::take(&mut entry.step_bytes);
             entry.steps = HashMap::new();
         }
@@ -188,7 +192,7 @@ impl MemoryTaskStore {
         Some(task)
     }
 
-    /// Makes an attempt's task due after this time. Returns `false` if it is not the latest attempt.
+    /// Makes an attempt's task due after this time. Returns `false` if this is not the latest attempt.
     fn set_due_now(
         &self,
         (id, attempt): (&TaskId, u64),
@@ -212,43 +216,6 @@ impl MemoryTaskStore {
         true
     }
 
-    /// Calls `work` with a task's entry if this attempt may still write.
-    fn as_attempt<T>(
-        &self,
-        id: &TaskId,
-        attempt: u64,
-        work: impl FnOnce(&mut TaskEntry) -> T,
-    ) -> Option<T> {
-        let table = &mut *self.table();
-        let entry = table.tasks.get_mut(id)?;
-        let is_latest = entry.task.attempt == attempt && entry.task.status == TaskStatus::Working;
-        is_latest.then(|| work(entry))
-    }
-
-    /// Like [`as_attempt`](Self::as_attempt), for work that adds at most `more` bytes to the steps.
-    fn with_steps<T>(
-        &self,
-        (id, attempt, more): (&TaskId, u64, usize),
-        work: impl FnOnce(&mut TaskEntry) -> T,
-    ) -> Result<T, &'static str> {
-        let table = &mut *self.table();
-        let entry = table.tasks.get(id).ok_or(STALE)?;
-        if entry.task.attempt != attempt || entry.task.status != TaskStatus::Working {
-            return Err(STALE);
-        }
-        let owner = Arc::clone(&entry.task.owner);
-        let has_room = table.has_room(&owner, more, &self.limits);
-        let entry = table.tasks.get_mut(id).ok_or(STALE)?;
-        let before = entry.step_bytes;
-        if !has_room && more > 0 {
-            return Err("the store of tasks is full");
-        }
-        let done = work(entry);
-        let after = entry.step_bytes;
-        table.count(&owner, before, after);
-        Ok(done)
-    }
-
     async fn wait_for_change(&self, id: &TaskId, version: u64) {
         loop {
             let (changed, expires) = {
@@ -260,14 +227,11 @@ impl MemoryTaskStore {
                     _ => return,
                 }
             };
-            // The end of the time to live also counts as a change.
+            // The end of a task's time to live also counts as a change.
             let _ = timeout_at(expires, changed).await;
         }
     }
 }
-
-/// The error for an attempt that is not the latest.
-const STALE: &str = "the task has ended or was claimed again";
 
 impl TaskStore for MemoryTaskStore {
     fn create(&self, task: NewTask) -> StoreFuture<'_, TaskCreation> {
@@ -370,7 +334,7 @@ impl TaskStore for MemoryTaskStore {
         attempt: u64,
         name: &'a str,
     ) -> StoreFuture<'a, ()> {
-        // An older attempt has no step to abandon.
+        // An older attempt does not have a step to abandon.
         let _ = self.with_steps((id, attempt, 0), |entry| {
             if let Some(None) = entry.steps.get(name) {
                 entry.steps.remove(name);
@@ -391,5 +355,29 @@ impl TaskStore for MemoryTaskStore {
             table.remove(id);
         }
         Box::pin(async move { Ok(ids.len()) })
+    }
+
+    fn list_all<'a>(
+        &'a self,
+        cursor: Option<&'a str>,
+        max: usize,
+    ) -> StoreFuture<'a, Option<TaskPage>> {
+        let page = self.list_all_now(cursor, max);
+        Box::pin(async { Ok(page) })
+    }
+
+    fn inspect<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, Option<TaskDetails>> {
+        let details = self.inspect_now(id);
+        Box::pin(async { Ok(details) })
+    }
+
+    fn retry<'a>(
+        &'a self,
+        id: &'a TaskId,
+        version: u64,
+        not_done: Option<&'a str>,
+    ) -> StoreFuture<'a, TaskChanged> {
+        let retried = self.retry_now(id, version, not_done);
+        Box::pin(async { Ok(retried) })
     }
 }

@@ -1,23 +1,44 @@
-//! The trait for task stores, with an in-memory store as the default, and the trait for relays that carry change
-//! notifications between instances. A program can implement both.
+//! The traits for stores of tasks and of large results, each with an in-memory store as the default, and the traits for
+//! relays between instances: one for change notifications and one for clients' messages. A program can implement all of
+//! these traits.
 //!
 //! The stores for sessions and events are in `http`, and the store for the steps of calls is in `context`. `server`
-//! holds all of them in one value.
+//! combines all of them in a single value.
 
 #[cfg(any(feature = "testing", test))]
 mod contract;
+#[cfg(all(feature = "testing", feature = "http"))]
+mod instance_contract;
+mod instance_relay;
+mod memory_instances;
+mod memory_results;
 mod memory_tasks;
 mod notification_relay;
 #[cfg(feature = "testing")]
 mod relay_contract;
+#[cfg(feature = "testing")]
+mod result_contract;
+mod result_store;
 mod task;
+mod task_id;
 mod task_store;
 
 #[cfg(feature = "testing")]
 pub use contract::check_task_store;
+#[cfg(all(feature = "testing", feature = "http"))]
+pub(crate) use instance_contract::check_instance_relay;
+pub use instance_relay::InstanceRelay;
+pub use memory_instances::MemoryInstanceRelay;
+pub use memory_results::MemoryResultStore;
 pub use memory_tasks::MemoryTaskStore;
 pub use notification_relay::{NotificationRelay, RelayedTexts};
 #[cfg(feature = "testing")]
 pub(crate) use relay_contract::check_notification_relay;
-pub use task::{NewTask, StoredTask, TaskChange, TaskId, TaskOutcome, TaskPage, TaskStatus};
+#[cfg(feature = "testing")]
+pub(crate) use result_contract::check_result_store;
+pub use result_store::{KeptResult, ResultId, ResultStore};
+pub use task::{
+    NewTask, StoredTask, TaskChange, TaskDetails, TaskOutcome, TaskPage, TaskStatus, TaskStep,
+};
+pub use task_id::TaskId;
 pub use task_store::{TaskChanged, TaskClaim, TaskCreation, TaskStore};

@@ -1,4 +1,4 @@
-//! The rules of [`NotificationRelay`] as a test that can be run against any implementation.
+//! A test that checks any implementation against the rules of [`NotificationRelay`].
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const LONG: Duration = Duration::from_mins(5);
 ///
 /// # Panics
 ///
-/// Panics with the rule that the relay breaks.
+/// Panics if the relay breaks a rule. The panic message states the rule.
 pub(crate) async fn check_notification_relay(relay: &dyn NotificationRelay) {
     let receive = async |after: Option<&str>| {
         let received = timeout(LONG, relay.receive(after)).await;
@@ -45,22 +45,18 @@ pub(crate) async fn check_notification_relay(relay: &dyn NotificationRelay) {
         "without a position, earlier texts are not received"
     );
     let waited = async {
-        // A relay may return without any texts after a while.
+        // A relay may return without entries after a while.
         let mut position = first.position.clone();
         loop {
             let received = receive(Some(&position)).await;
-            if received
-                .texts
-                .as_ref()
-                .is_none_or(|texts| !texts.is_empty())
-            {
+            if received.has_news() {
                 return received;
             }
             position = received.position;
         }
     };
     let (third, ()) = tokio::join!(waited, publish(&["three"]));
-    assert_eq!(texts(&third), of(&["three"]), "texts are waited for");
+    assert_eq!(texts(&third), of(&["three"]), "a relay waits for texts");
     assert_eq!(
         texts(&receive(Some(&start.position)).await),
         of(&["one", "\u{0} two", "three"]),

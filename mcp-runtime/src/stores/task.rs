@@ -1,55 +1,11 @@
-//! A task as stores keep it. Its forms on the wire are in `extension/tasks`.
+//! A task in its stored form. The wire forms are in `extension/tasks`.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use crate::random;
+use crate::stores::task_id::TaskId;
 
-/// A task's id: 192 random bits, as 32 characters of URL-safe base64. It is never reused.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TaskId(Arc<str>);
-
-impl TaskId {
-    /// Number of random bytes.
-    const BYTES: usize = 24;
-    /// Number of characters.
-    const CHARACTERS: usize = Self::BYTES / 3 * 4;
-
-    /// Creates an id from bytes of the operating system's random number generator.
-    #[must_use]
-    pub fn random() -> Self {
-        Self(random::random_id::<{ Self::BYTES }>().into())
-    }
-
-    /// Reads an id. Returns `None` if the text cannot be one.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        let is_valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-        (text.len() == Self::CHARACTERS && text.chars().all(is_valid)).then(|| Self(text.into()))
-    }
-
-    /// Returns the id as sent on the wire.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for TaskId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// Shows only the first characters, because any anonymous caller who knows an anonymous caller's id can use the task.
-impl fmt::Debug for TaskId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TaskId({}…)", self.0.get(..6).unwrap_or_default())
-    }
-}
-
-/// A task's status. The last three are final, so a task with one of them never changes again.
+/// A task's status. The last three are final: a task with one of these statuses never changes again.
 ///
 /// Source: revision 2025-11-25, schema `TaskStatus`; the same in the extension `io.modelcontextprotocol/tasks`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -97,19 +53,19 @@ pub struct NewTask {
     pub owner: Arc<str>,
     /// The name of the tool.
     pub tool: Arc<str>,
-    /// The time from its creation for which the task is kept.
+    /// The duration for which the task is kept, from its creation.
     pub ttl: Duration,
     /// The time that clients should wait between two polls.
     pub poll_interval: Duration,
     /// The initial [`state`](StoredTask::state).
     pub state: Arc<str>,
-    /// Everything that another process needs in order to run the call, as text that is opaque to stores. Empty if the
-    /// store does not outlive the process.
+    /// The data that another process needs to run the call, as text that is opaque to stores. Empty if the store does
+    /// not outlive the process.
     pub call: Arc<str>,
-    /// The time for which the creator holds the lease.
+    /// The duration for which the creator holds the lease.
     pub lease: Duration,
-    /// Number of bytes that the process running the task keeps outside the store until the task is final, such as the
-    /// arguments. Stores that limit their size count these bytes as their own.
+    /// Size in bytes of the data, such as the arguments, that the process running the task keeps outside the store
+    /// until the task is final. Stores that limit their size count these bytes as their own.
     pub call_bytes: usize,
 }
 
@@ -144,36 +100,37 @@ pub struct StoredTask {
     pub tool: Arc<str>,
     /// The status.
     pub status: TaskStatus,
-    /// A human-readable sentence about the status.
+    /// A human-readable description of the status.
     pub message: Option<Arc<str>>,
     /// The time of creation.
     pub created_at: SystemTime,
     /// The time of the last change.
     pub updated_at: SystemTime,
-    /// The time from its creation for which the task is kept.
+    /// The duration for which the task is kept, from its creation.
     pub ttl: Duration,
     /// The time that clients should wait between two polls.
     pub poll_interval: Duration,
     /// The task's version, which grows with every change and every claim.
     pub version: u64,
-    /// Number of claims so far; the creator's is the first. Only the latest attempt may write.
+    /// Number of claims so far, including the creator's, which is the first. Only the latest attempt may write.
     pub attempt: u64,
-    /// Number of claims since the task was created or last waited for answers, not counting those that were given back.
-    /// The creator's is the first. If it is greater than [`limits.tasks.max_attempts`](crate::Limits), the task fails.
+    /// Number of claims since the task was created or last waited for answers, excluding those that were given back.
+    /// The creator's claim is the first. If this number exceeds [`limits.tasks.max_attempts`](crate::Limits), the task
+    /// fails.
     pub tries: u32,
     /// The task's state between two runs, as text that is opaque to stores.
     pub state: Arc<str>,
-    /// Everything that another process needs in order to run the call, or an empty string. Stores may drop it when the
-    /// task is final.
+    /// The data that another process needs to run the call, or an empty string. It is dropped when the task is final,
+    /// unless the task [can be retried](Self::can_be_retried).
     pub call: Arc<str>,
     /// The outcome of a completed or failed task.
     pub outcome: Option<TaskOutcome>,
-    /// Number of bytes that the process running the task keeps outside the store until the task is final.
+    /// Size in bytes of the data that the process running the task keeps outside the store until the task is final.
     pub call_bytes: usize,
 }
 
 impl StoredTask {
-    /// Creates the first version of a task, as stored at this time.
+    /// Creates the first version of a task, stored at this time.
     #[must_use]
     pub fn created(task: &NewTask, now: SystemTime) -> Self {
         Self {
@@ -196,7 +153,7 @@ impl StoredTask {
         }
     }
 
-    /// Applies a change, as made at this time.
+    /// Applies a change that was made at this time.
     pub fn apply(&mut self, change: TaskChange, now: SystemTime) {
         self.status = change.status;
         self.message = change.message;
@@ -209,9 +166,39 @@ impl StoredTask {
         }
         if self.status.is_final() {
             self.call_bytes = 0;
-            self.call = "".into();
+            if !self.has_failed() || self.state.is_empty() {
+                self.call = "".into();
+            }
         }
-        // If the clock is set back, the time of the last change must stay the same.
+        self.touch(now);
+    }
+
+    /// Returns `true` if the task has failed: with a protocol error, or with a result that reports a tool failure.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        let has_failure =
+            matches!(&self.outcome, Some(TaskOutcome::Result { is_error, .. }) if *is_error);
+        self.status == TaskStatus::Failed || self.status == TaskStatus::Completed && has_failure
+    }
+
+    /// Returns `true` if the task has failed and still has everything that it needs to run again. Stores keep the steps
+    /// of such a task.
+    #[must_use]
+    pub fn can_be_retried(&self) -> bool {
+        self.has_failed() && !self.call.is_empty()
+    }
+
+    /// Makes a failed task work again, as decided by an operator at this time. Its tries are counted from zero.
+    pub fn retry(&mut self, now: SystemTime) {
+        self.status = TaskStatus::Working;
+        self.message = None;
+        self.outcome = None;
+        self.tries = 0;
+        self.touch(now);
+    }
+
+    fn touch(&mut self, now: SystemTime) {
+        // If the clock is set back, the time of the last change must remain the same.
         self.updated_at = now.max(self.updated_at);
         self.version = self.version.saturating_add(1);
     }
@@ -223,7 +210,7 @@ impl StoredTask {
         self.version = self.version.saturating_add(1);
     }
 
-    /// Returns the size of the texts and the call in bytes, for stores that limit it.
+    /// Returns the size of the strings and the call in bytes, for stores with a size limit.
     #[must_use]
     pub fn size(&self) -> usize {
         let outcome = match &self.outcome {
@@ -243,14 +230,14 @@ impl StoredTask {
 pub enum TaskOutcome {
     /// The result of the call.
     Result {
-        /// A JSON object: the whole result that a plain call would have had.
+        /// A JSON object: the entire result that a plain call would have had.
         json: Arc<str>,
         /// `true` if the result reports that the tool failed.
         is_error: bool,
     },
     /// A protocol error.
     Error {
-        /// A JSON object with `code`, `message` and perhaps `data`.
+        /// A JSON object with `code`, `message` and optionally `data`.
         json: Arc<str>,
     },
 }
@@ -270,7 +257,7 @@ pub struct TaskChange {
 }
 
 impl TaskChange {
-    /// Creates a change to this status that keeps the state and has no message.
+    /// Creates a change to this status that keeps the state and does not set a message.
     #[must_use]
     pub const fn to(status: TaskStatus) -> Self {
         Self {
@@ -303,13 +290,13 @@ impl TaskChange {
     }
 }
 
-/// One page of a caller's tasks, oldest first.
+/// A page of tasks.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct TaskPage {
     /// The tasks.
     pub tasks: Vec<StoredTask>,
-    /// The cursor of the next page, if there is one.
+    /// The cursor for the next page, if there is one.
     pub next: Option<String>,
 }
 
@@ -318,5 +305,51 @@ impl TaskPage {
     #[must_use]
     pub const fn new(tasks: Vec<StoredTask>, next: Option<String>) -> Self {
         Self { tasks, next }
+    }
+}
+
+/// A task as operators see it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TaskDetails {
+    /// The task.
+    pub task: StoredTask,
+    /// The time after which any process can claim the task, because its lease has lapsed by then: zero if the task is
+    /// already due, and `None` unless it is working.
+    pub due_in: Option<Duration>,
+    /// The steps that were begun, in any order.
+    pub steps: Vec<TaskStep>,
+}
+
+impl TaskDetails {
+    /// Describes a task that is due after this time.
+    #[must_use]
+    pub const fn new(task: StoredTask, due_in: Option<Duration>, steps: Vec<TaskStep>) -> Self {
+        Self {
+            task,
+            due_in,
+            steps,
+        }
+    }
+}
+
+/// A step of a task, without its result.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct TaskStep {
+    /// The name.
+    pub name: String,
+    /// `true` if the step is known to be done. If it is not and its attempt is over, its outcome is unknown.
+    pub is_done: bool,
+}
+
+impl TaskStep {
+    /// Describes a step.
+    #[must_use]
+    pub fn new(name: impl Into<String>, is_done: bool) -> Self {
+        Self {
+            name: name.into(),
+            is_done,
+        }
     }
 }

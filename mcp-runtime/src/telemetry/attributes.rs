@@ -7,7 +7,7 @@ use crate::protocol::{Method, ProtocolVersion};
 #[derive(Clone, Copy)]
 #[cfg_attr(
     not(feature = "telemetry"),
-    allow(dead_code, reason = "read only with the feature `telemetry`")
+    allow(dead_code, reason = "read only with the `telemetry` feature")
 )]
 pub(crate) struct RequestAttributes<'a> {
     /// `None` if the method belongs to an extension or does not exist, so that names made up by clients are not recorded.
@@ -19,11 +19,11 @@ pub(crate) struct RequestAttributes<'a> {
     pub(crate) called: CalledItem<'a>,
 }
 
-/// A call's target, identified by the name under which it is registered.
+/// A call's target, identified by its registered name.
 #[derive(Clone, Copy)]
 #[cfg_attr(
     not(feature = "telemetry"),
-    allow(dead_code, reason = "read only with the feature `telemetry`")
+    allow(dead_code, reason = "read only with the `telemetry` feature")
 )]
 pub(crate) enum CalledItem<'a> {
     Tool(&'a str),
@@ -39,13 +39,13 @@ pub(crate) enum CalledItem<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     not(feature = "telemetry"),
-    allow(dead_code, reason = "read only with the feature `telemetry`")
+    allow(dead_code, reason = "read only with the `telemetry` feature")
 )]
 pub(crate) enum RecordedOutcome {
     Answered,
     /// Answered with a tool result that has `isError`.
     ToolError,
-    /// Answered with questions for the client, which is expected to repeat the request with the answers.
+    /// Answered with questions for the client, which is expected to repeat the request and include the answers.
     InputRequired,
     /// Answered with an error that has this code.
     Error(i32),

@@ -3,7 +3,7 @@
 use tracing::Span;
 use tracing::level_filters::LevelFilter;
 
-/// Returns this thread's current span. Costs almost nothing if there is no subscriber.
+/// Returns this thread's current span. This costs almost nothing if there is no subscriber.
 #[inline]
 pub(crate) fn current_span() -> Span {
     if LevelFilter::current() == LevelFilter::OFF {

@@ -8,6 +8,7 @@ use ::metrics::{
 };
 
 use crate::protocol::{Method, ProtocolVersion};
+use crate::telemetry::task_metrics::describe_task_metrics;
 use crate::telemetry::{CalledItem, RecordedOutcome};
 
 const REQUESTS: &str = "mcp.server.requests";
@@ -23,7 +24,7 @@ pub(crate) fn describe_metrics() {
     describe_histogram!(
         DURATION,
         Unit::Seconds,
-        "Time from a request to its result, excluding time in a queue"
+        "Time from a request to its result, excluding queueing time"
     );
     describe_gauge!(
         ACTIVE_REQUESTS,
@@ -45,6 +46,7 @@ pub(crate) fn describe_metrics() {
         Unit::Count,
         "Refused messages, connections and calls"
     );
+    describe_task_metrics();
 }
 
 /// Metrics for one request.

@@ -1,7 +1,7 @@
 //! Telemetry for operators: a span for each request, metrics, and a log of refusals.
 //!
-//! With the `telemetry` feature, a [`RequestRecording`] accompanies each request. Without the feature, it keeps only
-//! the span in which the request arrived, and there are no metrics; refusals are still logged. Payloads are never
+//! With the `telemetry` feature, a [`RequestRecording`] accompanies each request. Without the feature, only the span in
+//! which the request arrived is kept, and metrics are not recorded; refusals are still logged. Payloads are never
 //! recorded. The only recorded parts of a request are its method, its id, the registered name that it calls, the URI
 //! that it reads, and its parent span.
 //!
@@ -19,6 +19,8 @@ mod origin;
 mod recording;
 mod refused;
 #[cfg(feature = "telemetry")]
+mod task_metrics;
+#[cfg(feature = "telemetry")]
 mod trace_context;
 
 pub(crate) use attributes::{CalledItem, RecordedOutcome, RequestAttributes};
@@ -26,10 +28,15 @@ pub(crate) use caller_span::{current_span, in_current_span};
 #[cfg(feature = "telemetry")]
 pub(crate) use metrics::{GaugeGuard, describe_metrics};
 #[cfg(not(feature = "telemetry"))]
-pub(crate) use off::{GaugeGuard, Hooks, RequestRecording, RequestTimer, describe_metrics};
+pub(crate) use off::{
+    AttemptRecording, GaugeGuard, Hooks, RequestRecording, RequestTimer, TaskMetrics,
+    describe_metrics,
+};
 pub(crate) use origin::Origin;
 #[cfg(feature = "telemetry")]
 pub(crate) use recording::{Hooks, RequestRecording, RequestTimer, caller_trace};
 pub(crate) use refused::{RefusalKind, record_refusal};
+#[cfg(feature = "telemetry")]
+pub(crate) use task_metrics::{AttemptRecording, TaskMetrics};
 #[cfg(feature = "telemetry")]
 pub use trace_context::TraceContext;

@@ -1,4 +1,7 @@
-//! [`RequestRecording`] without the `telemetry` feature. It keeps only the span in which the request arrived.
+//! [`RequestRecording`] without the `telemetry` feature, which keeps only the span in which the request arrived.
+
+use std::sync::Arc;
+use std::time::SystemTime;
 
 use tracing::Span;
 
@@ -8,7 +11,7 @@ use crate::telemetry::{RecordedOutcome, RequestAttributes, current_span};
 #[derive(Clone, Default)]
 pub(crate) struct Hooks(());
 
-/// A request that is not recorded but runs in the span in which it arrived.
+/// A request that is not recorded, but runs in the span in which it arrived.
 pub(crate) struct RequestRecording(Option<Box<Span>>);
 
 impl RequestRecording {
@@ -25,7 +28,7 @@ impl RequestRecording {
     }
 
     #[inline]
-    #[allow(clippy::unused_self, reason = "as with the feature")]
+    #[allow(clippy::unused_self, reason = "as with the `telemetry` feature")]
     pub(crate) fn end(&mut self, _: RecordedOutcome) {}
 }
 
@@ -40,7 +43,7 @@ impl RequestTimer {
     }
 
     #[inline]
-    #[allow(clippy::unused_self, reason = "as with the feature")]
+    #[allow(clippy::unused_self, reason = "as with the `telemetry` feature")]
     pub(crate) fn answered<'a>(
         self,
         _: &Hooks,
@@ -63,6 +66,36 @@ impl GaugeGuard {
     pub(crate) fn subscription() -> Self {
         Self
     }
+}
+
+/// Task metrics that are not recorded.
+#[derive(Clone, Default)]
+pub(crate) struct TaskMetrics {}
+
+impl TaskMetrics {
+    #[inline]
+    pub(crate) fn count_created(_: &str) {}
+
+    #[inline]
+    pub(crate) fn count_lapsed(_: &str) {}
+
+    #[inline]
+    pub(crate) fn count_ended(_: &str, _: &'static str) {}
+
+    #[inline]
+    #[allow(clippy::unused_self, reason = "as with the feature")]
+    pub(crate) fn enqueue(&self, _: &Arc<str>, _: SystemTime) -> AttemptRecording {
+        AttemptRecording
+    }
+}
+
+/// An attempt that is not recorded.
+pub(crate) struct AttemptRecording;
+
+impl AttemptRecording {
+    #[inline]
+    #[allow(clippy::unused_self, reason = "as with the feature")]
+    pub(crate) fn begin(&mut self) {}
 }
 
 #[inline]

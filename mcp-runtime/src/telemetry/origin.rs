@@ -1,4 +1,4 @@
-//! The origins of messages, to the extent that the transport knows them.
+//! The origins of messages, as far as they are known to the transport.
 
 use std::net::SocketAddr;
 
@@ -20,7 +20,7 @@ pub(super) struct OriginAttributes {
     pub(super) transport: Option<&'static str>,
     /// `network.protocol.name`
     pub(super) protocol: Option<&'static str>,
-    /// `mcp.session.id`: a digest far shorter than the id, because anyone who knows the id can use the session.
+    /// `mcp.session.id`: a digest that is far shorter than the id, because anyone who knows the id can use the session.
     pub(super) session: Option<u64>,
     /// The caller's trace context from the transport. A trace context in the message takes precedence.
     pub(super) trace: Option<super::TraceContext>,
@@ -142,7 +142,7 @@ mod current {
     impl Drop for CurrentOriginGuard {
         fn drop(&mut self) {
             let before = self.0.take();
-            // If the thread is ending, nothing needs to be restored.
+            // If the thread is exiting, there is nothing to restore.
             let _ = CURRENT.try_with(|current| current.replace(before));
         }
     }

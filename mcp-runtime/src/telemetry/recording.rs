@@ -15,7 +15,7 @@ use crate::telemetry::{
     CalledItem, RecordedOutcome, RequestAttributes, TraceContext, current_span,
 };
 
-/// A hook called with each new span and with the parent that the caller specified.
+/// A hook that is called with each new span and the parent that the caller specified.
 type SpanHook = dyn Fn(&Span, Option<&TraceContext>) + Send + Sync;
 
 /// Hooks for spans.
@@ -33,7 +33,7 @@ impl Hooks {
     }
 }
 
-/// A request in progress. If dropped without having ended, it counts as cancelled.
+/// A request in progress. If this is dropped before the request has ended, the request counts as cancelled.
 pub(crate) struct RequestRecording {
     span: Span,
     /// The span in which the request arrived. `Some` only if a filter disables `span`.
@@ -131,7 +131,7 @@ impl RequestTimer {
         Self(Instant::now())
     }
 
-    /// Records that the request was answered with an error that has this code or, if `None`, with a result.
+    /// Records that the request was answered with an error that has this code, or with a result if the code is `None`.
     pub(crate) fn answered<'a>(
         self,
         hooks: &Hooks,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::lock::lock;
 
-/// Maximum number of refusals of one kind that are logged per second.
+/// Maximum number of refusals of each kind that are logged per second.
 const MOST: u32 = 10;
 
 /// Kinds of refusals.
@@ -63,8 +63,8 @@ impl RefusalKind {
             403 => Self::Forbidden,
             408 => Self::TooSlow,
             413 | 431 => Self::TooLarge,
-            // Clients deliberately probe whether a session still exists and whether a stream is available. A 429 is
-            // reported by the code that detects the exceeded limit.
+            // Clients deliberately check whether a session still exists and whether a stream is available. Status 429
+            // is reported by the code that detects the exceeded limit.
             404 | 405 | 429 => return None,
             400..500 => Self::Malformed,
             503 => Self::Unavailable,
@@ -111,8 +111,8 @@ impl RefusalLogWindow {
         }
     }
 
-    /// Returns `None` if the refusal must not be logged, and otherwise the number of refusals omitted since the last
-    /// entry.
+    /// Returns `None` if the refusal must not be logged; otherwise, returns the number of refusals omitted since the
+    /// last entry.
     fn admit_log_line(&mut self, now: Instant) -> Option<u64> {
         let is_over = |began| now.saturating_duration_since(began) >= Duration::from_secs(1);
         if self.began.is_none_or(is_over) {

@@ -16,10 +16,10 @@ const STATE_MEMBERS: usize = 32;
 
 /// A request's position in a distributed trace, given by the parent span that its caller specifies.
 ///
-/// It is read from `traceparent` and `tracestate` in `params._meta` or, if they are missing, from the headers of the
-/// same names. Like all data from clients, it is untrusted. Its `Display` implementation writes the `traceparent` to
-/// pass on to services that the request's handler calls. A program that exports spans should pass on the context of its
-/// current span instead.
+/// The position is read from `traceparent` and `tracestate` in `params._meta` or, if they are missing, from the headers
+/// of the same names. Like all data from clients, it is untrusted. The `Display` implementation writes the
+/// `traceparent` to pass on to services that the request's handler calls. A program that exports spans should pass on
+/// the context of its current span instead.
 ///
 /// ```
 /// use mcp_runtime::trace::TraceContext;
@@ -61,7 +61,7 @@ impl TraceContext {
         Some(Self {
             trace_id: NonZeroU128::new(trace_id)?,
             parent_id: NonZeroU64::new(u64::try_from(parent_id).ok()?)?,
-            // Keeps only the flag that version 00 defines.
+            // Only the flag that version 00 defines is kept.
             flags: u8::try_from(flags).ok()? & 1,
             state: tracestate
                 .filter(|state| is_valid_tracestate(state))
@@ -98,8 +98,8 @@ impl TraceContext {
         self.flags & 1 == 1
     }
 
-    /// Returns vendor-specific trace data, which must be passed on unchanged. It is at most 512 bytes of printable
-    /// ASCII.
+    /// Returns vendor-specific trace data, which must be passed on unchanged. The data consists of at most 512 bytes of
+    /// printable ASCII.
     #[must_use]
     pub fn tracestate(&self) -> Option<&str> {
         self.state.as_deref()

@@ -6,7 +6,7 @@ use crate::jsonrpc::ErrorObject;
 use crate::protocol::shape::structured::MEMBER;
 use crate::testing::script::ScriptedClient;
 
-/// The results of one request from the sides compared so far.
+/// The results of a single request from the sides compared so far.
 pub(super) struct OutcomeComparison<'t> {
     what: &'t str,
     /// The first side's protocol version, and its result in a form that does not depend on the version.
@@ -46,8 +46,8 @@ impl<'t> OutcomeComparison<'t> {
     }
 }
 
-/// Returns the part of a result that must be the same in every protocol version. Error codes, members that only some
-/// versions have, and references to the log are left out.
+/// Returns the part of a result that must be the same in every protocol version. Error codes, members that exist only
+/// in some versions, and references to the log are omitted.
 fn version_independent_text(outcome: &Result<Value, ErrorObject>) -> String {
     let text = match outcome {
         Err(error) => format!("error: {}", error.message),
@@ -59,7 +59,7 @@ fn version_independent_text(outcome: &Result<Value, ErrorObject>) -> String {
         }
         Ok(Value::Object(members)) => {
             let mut members = members.clone();
-            // Only 2026-07-28 has these members.
+            // These members exist only in 2026-07-28.
             for name in ["_meta", "resultType", "ttlMs", "cacheScope"] {
                 members.shift_remove(name);
             }

@@ -24,7 +24,7 @@ enum ResponseKind {
 }
 
 impl Response {
-    /// Accepts a request to open a URL, or a form without fields.
+    /// Accepts a request to open a URL or a form without fields.
     #[must_use]
     pub fn agree() -> Self {
         Self(ResponseKind::Agree)

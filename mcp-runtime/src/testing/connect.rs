@@ -13,7 +13,7 @@ use crate::protocol::ProtocolVersion;
 use crate::testing::TestClient;
 use crate::testing::script::{ScriptedClient, ScriptedHost};
 
-/// Clients that have not connected yet. Configure them, then await this value to connect them.
+/// Clients that have not been connected yet. Configure the clients, and then await this value to connect them.
 #[must_use = "clients connect when this is awaited"]
 #[derive(Debug)]
 pub struct Connect {
@@ -22,6 +22,7 @@ pub struct Connect {
     versions: Vec<ProtocolVersion>,
     capabilities: Value,
     caller: Caller,
+    headers: Vec<(String, String)>,
 }
 
 impl Connect {
@@ -35,11 +36,12 @@ impl Connect {
                 "roots": {},
             }),
             caller: Caller::trusted(),
+            headers: Vec::new(),
         }
     }
 
-    /// Connects the clients as this principal, so that they can see and use only what its scopes allow. By default,
-    /// clients are trusted and scopes do not apply to them.
+    /// Connects the clients as this principal, so that they can see and use only definitions that its scopes allow. By
+    /// default, clients are trusted and scopes do not apply to them.
     ///
     /// ```
     /// # use mcp_runtime::{Principal, prelude::*, testing::TestClient};
@@ -60,6 +62,30 @@ impl Connect {
         self
     }
 
+    /// Sets a header on all of the clients' requests, as if a trusted proxy had set it. By default, requests have no
+    /// headers.
+    ///
+    /// Handlers read it with [`RequestInfo::header`](crate::request::RequestInfo::header) or
+    /// [`trusted_header`](crate::request::RequestInfo::trusted_header). The clients do not use HTTP, so the methods of
+    /// `RequestInfo` that return anything else about an HTTP request, such as all of its headers, still return `None`.
+    ///
+    /// ```
+    /// # use mcp_runtime::{prelude::*, request::RequestInfo, testing::TestClient};
+    /// # use serde_json::json;
+    /// #[tool(read_only)]
+    /// fn tenant(request: &RequestInfo) -> Result<String> {
+    ///     Ok(request.trusted_header("x-tenant")?.unwrap_or("none").to_owned())
+    /// }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let client = TestClient::both(new_server!().only(tool(tenant))).header("x-tenant", "acme").await;
+    /// assert_eq!(client.call("tenant", json!({})).await.unwrap().text(), "acme");
+    /// # });
+    /// ```
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
     /// Sets the capabilities that the clients declare, in the form of the schema's `ClientCapabilities`. Defaults to
     /// all capabilities.
     pub fn capabilities(mut self, capabilities: Value) -> Self {
@@ -72,6 +98,7 @@ impl Connect {
         let mut connections = Vec::new();
         for mut server in self.servers {
             server.report_all_progress();
+            server.use_test_headers(self.headers.clone(), &self.caller);
             match server.serve_in_process(clients, &self.caller) {
                 Ok(connected) => connections.extend(connected),
                 Err(error) => panic!("the server does not start:\n{error}"),

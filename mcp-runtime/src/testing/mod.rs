@@ -1,5 +1,5 @@
-//! An in-memory client for testing servers in both eras at the same time. Requires feature `testing`, which should be
-//! enabled only in dev-dependencies.
+//! An in-memory client for testing servers in both eras at the same time. Requires the `testing` feature, which should
+//! be enabled only in dev-dependencies.
 //!
 //! ```standalone_crate
 //! use mcp_runtime::prelude::*;
@@ -43,16 +43,16 @@ pub use connect::Connect;
 pub use results::{CallResult, PromptResult, ReadResult};
 use script::ScriptedClient;
 
-/// A client that talks to a server in this process over the full protocol.
+/// A client that communicates with a server in this process over the full protocol.
 ///
-/// [`both`](Self::both) creates two clients for one server, one for each era. Both send every request, the legacy
+/// [`both`](Self::both) creates two clients for the same server, one for each era. Both send every request, the legacy
 /// client first, and must receive the same result; the modern client's result is returned. Each call therefore runs
 /// *twice*. If the first run affects the second, use [`each`](Self::each), which gives each client its own server, or
 /// [`legacy`](Self::legacy) or [`modern`](Self::modern), which create only one client.
 ///
-/// The client requests log messages at every level. It has no time limits, so paused time (`#[tokio::test(start_paused
-/// = true)]`) advances no further than the handlers require. A request whose future is dropped is cancelled. The server
-/// stops when the client is dropped.
+/// The client requests log messages at every level. The client has no time limits, so paused time
+/// (`#[tokio::test(start_paused = true)]`) advances no further than the handlers require. A request whose future is
+/// dropped is cancelled. The server stops when the client is dropped.
 ///
 /// # Panics
 ///
@@ -222,7 +222,7 @@ impl TestClient {
         self.list(ListRequest::Templates).await
     }
 
-    /// Fetches all pages of a list. Only the names must match across the clients, because other members depend on the
+    /// Fetches all pages of a list. Only names are compared between clients, because other members depend on the
     /// protocol version.
     async fn list<T: DeserializeOwned>(&self, list: ListRequest) -> Vec<T> {
         let mut settled = OutcomeComparison::new(list.result_member());
@@ -257,14 +257,14 @@ impl TestClient {
         settled.outcome().map(drop)
     }
 
-    /// Returns the number of times that the last call returned questions before it returned its result. Always zero in
+    /// Returns the number of times the last call returned questions before it returned its result. Always zero in
     /// legacy protocol versions.
     #[must_use]
     pub fn rounds(&self) -> usize {
         self.sides.last().map_or(0, |side| side.script.rounds())
     }
 
-    /// Returns all notifications received since the last call to this method. They report progress, log messages and
+    /// Returns all notifications received since the last call to this method, which report progress, log messages and
     /// changes.
     ///
     /// Every progress report is included. Outside of tests, a client does not receive every report in a burst
@@ -273,7 +273,7 @@ impl TestClient {
         let mut settled = OutcomeComparison::new("notifications");
         let mut last = Vec::new();
         for side in &self.sides {
-            // Once this request is answered, everything sent before the response has arrived.
+            // Once this request is answered, all messages sent before the response have arrived.
             let passed = side.client.request(side.harmless_method(), json!({}));
             drop(expect_server_outcome(side, passed.await));
             last = side.script.take_notifications();
@@ -300,7 +300,7 @@ impl TestClient {
         last.expect("a client has a side")
     }
 
-    /// Calls a method by its name on the wire, answers the questions asked along the way, and returns the raw result.
+    /// Calls a method by its wire name, answers any questions that the server asks, and returns the raw result.
     ///
     /// # Errors
     ///

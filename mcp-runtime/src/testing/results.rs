@@ -56,8 +56,8 @@ impl CallResult {
     /// Deserializes the structured content, which is the value that the tool returned. The value is the same in
     /// protocol versions that wrap values other than objects as `{"result": …}`.
     ///
-    /// The type must derive `Deserialize`, as `#[data]` types do; `#[data(output)]` types do not. Use
-    /// [`json`](Self::json) if you have no such type.
+    /// The type must derive `Deserialize`, as `#[data]` types do; `#[data(output)]` types do not. If you do not have
+    /// such a type, use [`json`](Self::json).
     ///
     /// # Panics
     ///
@@ -80,7 +80,7 @@ impl CallResult {
     ///
     /// # Panics
     ///
-    /// Panics if the tool reports a failure or returns no structured content.
+    /// Panics if the tool reports a failure or does not return structured content.
     #[must_use]
     pub fn json(&self) -> Value {
         self.structured()

@@ -1,4 +1,4 @@
-//! One of a test's clients, with its answers and the messages that it has received.
+//! One of a test's clients, together with its answers and the messages that it has received.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -27,7 +27,7 @@ impl ScriptedClient {
         self.client.version().as_str()
     }
 
-    /// Returns a method that every server answers immediately.
+    /// Returns the name of a method that every server answers immediately.
     pub(super) fn harmless_method(&self) -> &'static str {
         match self.client.version().era() {
             Era::Legacy => "ping",
@@ -53,11 +53,11 @@ pub(super) struct ScriptedHost {
 
 #[derive(Default)]
 struct ScriptedState {
-    /// The unused answers, in order. Each is used for the first question that it can answer.
+    /// The unused answers, in order. Each answer is used for the first question that it can answer.
     answers: VecDeque<Response>,
     answerer: Option<Answerer>,
     asked: Vec<Question>,
-    /// The number of times that the last call returned questions.
+    /// The number of times the last call returned questions.
     rounds: usize,
     notifications: VecDeque<Notification>,
 }
@@ -124,9 +124,10 @@ impl ClientHost for ScriptedHost {
 }
 
 impl TestClient {
-    /// Adds an answer to one question in a later call. To answer a form, pass a value of the form's type; to answer any
-    /// other question, pass a [`Response`]. Answers are considered in the order in which they were added, and each is
-    /// used for the first question that it can answer. With clients for both eras, each client uses every answer.
+    /// Adds an answer to a question in a later call. To answer a form, pass a value of the form's type; to answer any
+    /// other question, pass a [`Response`]. Answers are considered in the order in which they were added, and each
+    /// answer is used for the first question that it can answer. With clients for both eras, each client uses every
+    /// answer.
     pub fn answer(&self, answer: impl Into<Response>) {
         let answer = answer.into();
         for side in &self.sides {

@@ -12,12 +12,12 @@ use crate::testing::TestClient;
 const UPDATE: &str = "UPDATE_SURFACE";
 
 impl TestClient {
-    /// Returns, as JSON, everything the server declares: its instructions, and its tools, prompts, resources and
-    /// resource templates, each list sorted by name. The newest protocol version under test is used.
+    /// Returns JSON with everything that the server declares: its instructions, and its tools, prompts, resources and
+    /// resource templates, each list sorted by name. Uses the newest protocol version under test.
     ///
-    /// The text changes only if the declarations in the program change. It does not depend on the server's version, the
-    /// order of definitions, or the resources returned by the listing functions of templates, because those are data.
-    /// The `check --surface` command reads and writes the same format.
+    /// The text changes only if the declarations in the program change. The text does not depend on the server's
+    /// version, the order of definitions, or the resources returned by the listing functions of templates, because
+    /// those are data. The `check --surface` command reads and writes the same format.
     pub async fn surface(&self) -> String {
         self.newest_surface().await.to_text()
     }
@@ -31,7 +31,7 @@ impl TestClient {
     }
 
     /// Compares [`surface`](Self::surface) with a file and reports the changes, indicating which of them break clients.
-    /// The path is relative to the package. If the environment variable `UPDATE_SURFACE` is set, writes the file
+    /// The path is relative to the package. If the `UPDATE_SURFACE` environment variable is set, writes the file
     /// instead.
     ///
     /// # Panics

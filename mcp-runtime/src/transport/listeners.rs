@@ -15,12 +15,12 @@ use crate::transport::{Connection, Transport};
 ///
 /// A web page can also reach loopback addresses, but it can send only HTTP. For this reason, a connection that starts
 /// with anything other than `{` or `[` is closed without a response, and a connection that later sends a line that is
-/// not JSON accepts no more input.
+/// not JSON does not accept any more input.
 impl Transport for TcpListener {
     async fn accept(&mut self) -> Option<io::Result<Connection>> {
         let accepted = TcpListener::accept(self).await;
         Some(accepted.map(|(stream, peer)| {
-            // Messages are written in one piece, so waiting for more bytes would only delay them. A failure is
+            // Messages are written in one piece, so waiting for more bytes would only delay them. Failures are
             // harmless.
             let _ = stream.set_nodelay(true);
             let (reader, writer) = stream.into_split();

@@ -8,7 +8,7 @@ use tokio::io::DuplexStream;
 use crate::context::{Caller, Principal};
 use crate::transport::{Connection, Transport};
 
-/// Maximum number of bytes in transit in each direction.
+/// Maximum number of bytes that may be in transit in each direction.
 const BUFFER: usize = 64 << 10;
 
 /// The server's end of a [`memory`] transport.
@@ -18,7 +18,8 @@ pub struct Memory {
     caller: Caller,
 }
 
-/// Creates a transport for one client in the same process. Also returns the client's end, which is a stream of lines.
+/// Creates a transport for a single client in the same process. Also returns the client's end, which is a stream of
+/// lines.
 ///
 /// The client is trusted ([`Caller`]) unless [`Memory::with_principal`] sets the principal on whose behalf it acts.
 /// Dropping the client's end stops the server.
@@ -41,7 +42,7 @@ pub(crate) fn memories(clients: usize, caller: Caller) -> (Memory, Vec<DuplexStr
 }
 
 impl Memory {
-    /// Sets the principal on whose behalf the client acts. The principal's permissions then apply.
+    /// Sets the principal on whose behalf the client acts. The permissions of that principal then apply.
     #[must_use]
     pub fn with_principal(self, principal: Principal) -> Self {
         Self {

@@ -1,7 +1,8 @@
 //! Transports: memory, sockets, standard input and output, and any other kind of byte stream.
 //!
-//! A [`Transport`] yields [`Connection`]s. Each is a channel of newline-delimited messages, driven by `duplex`; the
-//! dispatcher interprets the messages. Specification: basic/transports, "stdio" and "Custom transports".
+//! A [`Transport`] yields [`Connection`]s. Each connection is a channel of newline-delimited messages, which is driven
+//! by `duplex`; the dispatcher interprets the messages. Specification: basic/transports, "stdio" and "Custom
+//! transports".
 
 mod duplex;
 mod listeners;
@@ -34,7 +35,7 @@ pub use signals::shutdown_signal;
 pub(crate) use stdio::ParentProcess;
 pub use stdio::Stdio;
 #[cfg(feature = "http")]
-pub(crate) use watchdog::{HandlerBeat, Watchdog, Watched};
+pub(crate) use watchdog::{HandlerBeat, SupervisedChannel, Watchdog};
 
 use crate::context::{Caller, Principal};
 use crate::telemetry::Origin;
@@ -43,8 +44,8 @@ use crate::telemetry::Origin;
 ///
 /// **Open**: implement it for any medium that carries bytes in both directions, reliably and in order. Messages are
 /// lines, each consisting of one JSON-RPC message (or, in protocol version 2025-03-26, one array of messages) followed
-/// by a line feed. Each connection serves one client, with its own handshake, request ids and subscriptions. A client
-/// cancels a call with `notifications/cancelled`. After a connection ends, running calls may finish within
+/// by a line feed. Each connection serves a single client, with its own handshake, request ids and subscriptions. A
+/// client cancels a call with `notifications/cancelled`. After a connection ends, running calls may finish within
 /// [`limits.calls.drain_timeout`](crate::Limits) and are then dropped.
 ///
 /// ```
@@ -64,27 +65,27 @@ use crate::telemetry::Origin;
 /// }
 /// ```
 pub trait Transport: Send + 'static {
-    /// Returns the next client, or `None` if there will be no more clients. In that case, the server shuts down once all
+    /// Returns the next client, or `None` if no more clients will follow. In that case, the server shuts down once all
     /// clients have been served.
     ///
-    /// The future may be dropped and the method called again at any time. An error ends the server unless it concerns
+    /// The future may be dropped and the method called again at any time. An error ends the server unless it affects
     /// only a single client (an aborted, refused or reset connection), is an interruption, or indicates a lack of
     /// descriptors or memory. In these cases, the server tries again.
     fn accept(&mut self) -> impl Future<Output = Option<io::Result<Connection>>> + Send;
 
     /// Returns the maximum number of concurrent clients. Defaults to 1,024. While this many clients are connected, no
-    /// more are accepted.
+    /// further clients are accepted.
     fn max_connections(&self) -> usize {
         1_024
     }
 }
 
-/// A connection to one client, which carries bytes in both directions.
+/// A connection to a single client, which carries bytes in both directions.
 ///
-/// A connection ends at the first line that is not JSON, and immediately if its first byte cannot start a message.
-/// Otherwise, a web page could make a browser send a request to any port on its machine, and the server would handle
-/// every line of that request. Only standard input and [`memory`], which no web page can reach, answer such a line and
-/// continue.
+/// A connection ends at the first line that is not JSON, or immediately if its first byte cannot be the start of a
+/// message. Otherwise, a web page could make a browser send a request to any port on its machine, and the server would
+/// handle every line of that request. Only standard input and [`memory`], which web pages cannot reach, answer such a
+/// line and continue.
 pub struct Connection {
     reader: Box<dyn AsyncRead + Send + Unpin>,
     writer: Box<dyn AsyncWrite + Send + Unpin>,
@@ -159,7 +160,7 @@ impl fmt::Debug for Connection {
     }
 }
 
-/// A single connection is a transport with one client.
+/// A single connection is a transport with a single client.
 impl Transport for Option<Connection> {
     async fn accept(&mut self) -> Option<io::Result<Connection>> {
         self.take().map(Ok)

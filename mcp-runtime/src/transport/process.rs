@@ -9,23 +9,24 @@ use crate::limits::Limits;
 use crate::transport::signals::{SignalListener, StopSequence};
 use crate::transport::watchdog::{ForcedExit, Watchdog};
 
-/// Time that the process may take to end, in addition to `limits.calls.drain_timeout`. This is longer than the time
+/// Additional time, after `limits.calls.drain_timeout`, within which the process must end. This is longer than the time
 /// allowed for writing the last bytes.
 const OVERTIME: Duration = Duration::from_secs(2);
-/// Number of checks for handlers that are still blocking threads, and the pause after each check.
+/// Number of checks for handlers that are still blocking threads, and the delay after each check.
 const LOOKS: usize = 20;
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Ends the process gracefully after the first signal and immediately after the second. Also ends it if a drain takes
-/// too long because handlers block all of the runtime's workers. Has no further effect once dropped.
+/// Ends the process gracefully after the first signal and immediately after the second. Also ends the process if
+/// draining takes too long because handlers block all of the runtime's workers. The guard has no further effect once
+/// dropped.
 pub(crate) struct ProcessGuard {
     pub(super) watchdog: Watchdog,
     _signals: SignalListener,
 }
 
 impl ProcessGuard {
-    /// Takes control of the process. `hung_up` returns `true` if the only client has disconnected; it is needed when no
-    /// thread is free to read the end of input.
+    /// Takes control of the process. `hung_up` returns `true` if the only client has disconnected; this function is
+    /// needed when no thread is free to read the end of input.
     ///
     /// # Errors
     ///

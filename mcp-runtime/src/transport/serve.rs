@@ -16,7 +16,7 @@ use crate::transport::signals::StopSequence;
 use crate::transport::watchdog::Watchdog;
 use crate::transport::{Transport, duplex};
 
-/// Time to wait when the process is out of descriptors or memory.
+/// Time to wait if the process has run out of descriptors or memory.
 pub(crate) const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
 
 /// Serves clients until the transport yields no more clients or `shutdown` is cancelled, and then waits until all
@@ -26,7 +26,7 @@ pub(crate) const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 ///
-/// Fails if no further client can be accepted or if the only connection from a transport fails.
+/// Fails if no further clients can be accepted or if a transport's only connection fails.
 pub(crate) async fn serve<T: Transport>(
     transport: T,
     dispatcher: Arc<Dispatcher>,
@@ -98,9 +98,9 @@ impl Drop for WorkGuard {
     }
 }
 
-/// Like [`serve`], but for a server that owns its process. The first stop signal starts the shutdown, and a second one
-/// ends the process immediately. A drain that takes too long because handlers block all of the runtime's workers also
-/// ends the process.
+/// Like [`serve`], but for a server that owns its process. The first stop signal starts the shutdown, and a second
+/// signal ends the process immediately. The process also ends if draining takes too long because handlers block all of
+/// the runtime's workers.
 ///
 /// The second returned value is `true` if handlers are still blocking threads. Dropping the runtime would wait for
 /// them.
@@ -146,7 +146,7 @@ pub(crate) fn is_temporary_accept_error(error: &io::Error) -> bool {
     use io::ErrorKind::{
         ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted, OutOfMemory,
     };
-    // Too many open files in the process or the system. Neither error has a stable `ErrorKind`.
+    // Too many files are open in the process or the system. Neither error has a stable `ErrorKind`.
     let out_of_descriptors = cfg!(unix) && matches!(error.raw_os_error(), Some(23 | 24));
     let kinds = [
         ConnectionAborted,

@@ -12,7 +12,7 @@ use crate::transport::watchdog::WatchdogWaker;
 
 /// Completes when the process receives a stop signal: SIGTERM or SIGINT (Ctrl-C) on Unix, or Ctrl-C on Windows.
 ///
-/// Use this if your program runs its own HTTP server, for example by mounting this one in axum. It is not needed
+/// Use this if your program runs its own HTTP server, for example by mounting this server in axum. It is not needed
 /// with `--http`.
 ///
 /// ```no_run
@@ -26,9 +26,9 @@ use crate::transport::watchdog::WatchdogWaker;
 /// # }
 /// ```
 ///
-/// After the first poll, these signals no longer end the process on their own, and a second signal has no effect unless
-/// it is awaited as well. If listening for signals fails, an error is logged, the signals still end the process, and
-/// the future never completes.
+/// After the first poll, these signals no longer end the process by themselves, and a second signal has no effect
+/// unless it is also awaited. If listening for signals fails, an error is logged, the signals still end the process,
+/// and the future never completes.
 pub async fn shutdown_signal() {
     let signal = async { Signals::new()?.next().await };
     if let Err(error) = signal.await {
@@ -39,7 +39,7 @@ pub async fn shutdown_signal() {
 
 /// The steps that the first stop signal triggers.
 pub(crate) struct StopSequence {
-    /// Cancelled at the signal.
+    /// Cancelled when the signal arrives.
     pub(crate) announced: CancellationToken,
     /// Time from the signal until the shutdown begins.
     pub(crate) delay: Duration,
@@ -48,7 +48,7 @@ pub(crate) struct StopSequence {
 }
 
 impl StopSequence {
-    /// Creates a sequence in which the shutdown begins at the signal.
+    /// Creates a sequence in which the shutdown begins as soon as the signal arrives.
     pub(crate) fn without_delay(shutdown: CancellationToken) -> Self {
         Self {
             announced: CancellationToken::default(),
@@ -66,7 +66,7 @@ impl StopSequence {
 pub(super) struct SignalListener(#[allow(dead_code, reason = "held for its `Drop`")] DropGuard);
 
 impl SignalListener {
-    /// Starts listening. A shutdown is also reported to `waking`.
+    /// Starts listening for signals. A shutdown is also reported to `waking`.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ impl SignalListener {
     }
 }
 
-/// Handles the signals. Returns only if it can no longer listen for them.
+/// Handles the signals. Returns only if listening for them fails.
 async fn handle_signals(mut signals: Signals, stop: &StopSequence) -> io::Error {
     match signals.next().await {
         Ok(_) => stop.announced.cancel(),
@@ -128,7 +128,7 @@ async fn handle_signals(mut signals: Signals, stop: &StopSequence) -> io::Error 
         second = signals.next() => second,
     };
     match second {
-        // The exit code that a shell reports for a process ended by a signal.
+        // This is the exit code that a shell reports for a process ended by a signal.
         Ok(number) => std::process::exit(128_i32.saturating_add(number)),
         Err(error) => error,
     }

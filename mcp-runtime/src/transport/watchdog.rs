@@ -1,16 +1,16 @@
 //! Keeps channels running while a handler blocks the thread that runs it.
 //!
 //! Calls are polled once by the task that leads their channel. If that poll does not return, no task is left to read
-//! the channel. The watchdog detects this after a few milliseconds and has another task take the lead. It also keeps
-//! tokio's I/O driver running: on the multi-thread runtime, the blocked worker may have just taken an event from the
-//! driver, in which case all other workers are asleep on a condition variable, and no socket, pipe or timer of the
-//! process makes progress until one of them wakes. Spawning an empty task wakes one of them.
+//! the channel. The watchdog detects this after a few milliseconds and makes another task the leader. The watchdog also
+//! keeps tokio's I/O driver running: on the multi-thread runtime, the blocked worker may have just taken an event from
+//! the driver, in which case all other workers are asleep on a condition variable, and none of the process's sockets,
+//! pipes and timers makes progress until one of them wakes. Spawning an empty task wakes one of them.
 //!
-//! While all workers are blocked, none of the runtime's timers fire either. For a server that owns its process, the
-//! last resort ([`ForcedExit`]) is to end the process.
+//! While all workers are blocked, the runtime's timers do not fire either. For a server that owns its process, the last
+//! resort ([`ForcedExit`]) is to end the process.
 //!
-//! Limits: a current-thread runtime has no second thread that could take the lead, and a runtime with N workers can
-//! cope with N - 1 blocked ones.
+//! Limitations: a current-thread runtime does not have a second thread that could take the lead, and a runtime with N
+//! workers can tolerate N - 1 blocked workers.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
@@ -27,10 +27,10 @@ const TICK: Duration = Duration::from_millis(5);
 /// Number of ticks without a call after which the watchdog sleeps until the next call.
 const SILENT: u32 = 20;
 
-/// Counts how often a channel enters user code and returns from it.
+/// Counts how often a channel enters and leaves user code.
 #[derive(Debug, Default)]
 pub(crate) struct HandlerBeat {
-    /// Odd while the leader is inside user code.
+    /// An odd number while the leader is inside user code.
     leader: AtomicU64,
     /// Number of task polls in progress.
     inside: AtomicUsize,
@@ -47,12 +47,12 @@ impl HandlerBeat {
         watchdog.wake();
     }
 
-    /// Records that the leader has returned and still leads.
+    /// Records that the leader has returned and is still the leader.
     pub(super) fn leader_leaves_user_code(&self) {
         self.leader.fetch_add(1, SeqCst);
     }
 
-    /// Records that another task leads from now on while the old leader is still in user code.
+    /// Records that another task has become the leader while the old leader is still in user code.
     pub(super) fn replace_leader(&self) {
         self.inside.fetch_add(1, SeqCst);
         self.leader.fetch_add(1, SeqCst);
@@ -79,7 +79,8 @@ impl HandlerBeat {
         run()
     }
 
-    /// Returns the number of times that the leader has entered or left user code, which is odd while it is inside.
+    /// Returns the number of times the leader has entered or left user code. The number is odd while the leader is in
+    /// user code.
     pub(super) fn leader_beat(&self) -> u64 {
         self.leader.load(SeqCst)
     }
@@ -94,22 +95,22 @@ impl HandlerBeat {
 }
 
 /// A channel that the watchdog supervises.
-pub(crate) trait Watched: Send + Sync {
+pub(crate) trait SupervisedChannel: Send + Sync {
     fn beat(&self) -> &HandlerBeat;
-    /// Takes over the lead. Called when the leader is still in the same user code as at the last check, when its beat
-    /// was `seen`.
+    /// Takes the lead. Called when the leader is still in the same user code as at the last check, when its beat was
+    /// `seen`.
     fn replace_stuck_leader(self: Arc<Self>, seen: u64);
 }
 
-/// The last resort: ends the process when the runtime cannot.
+/// The last resort, which ends the process when the runtime cannot.
 pub(crate) struct ForcedExit {
-    /// Time that the process may take to end. `None` for no limit.
+    /// Time within which the process must end, or `None` for no limit.
     pub(super) within: Option<Duration>,
     /// Returns `true` if the client has disconnected. Used when no thread is free to read the end of input.
     pub(super) hung_up: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
-/// The thread that supervises all channels of one server. Ends when dropped.
+/// The thread that supervises all of a server's channels. The thread ends when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     waking: Arc<WatchdogWaker>,
@@ -123,12 +124,12 @@ pub(crate) struct WatchdogWaker {
     thread: Mutex<Option<Thread>>,
     channels: Mutex<Vec<WatchedChannel>>,
     last: Option<ForcedExit>,
-    /// Time from which the process should end.
+    /// The time at which the process was asked to stop.
     ending: Mutex<Option<Instant>>,
 }
 
 struct WatchedChannel {
-    watched: Weak<dyn Watched>,
+    watched: Weak<dyn SupervisedChannel>,
     last: u64,
 }
 
@@ -139,7 +140,8 @@ impl std::fmt::Debug for WatchdogWaker {
 }
 
 impl Watchdog {
-    /// Starts supervising channels whose tasks run on this runtime. With `last`, also ends the process if necessary.
+    /// Starts supervising channels whose tasks run on this runtime. If `last` is given, also ends the process when
+    /// necessary.
     ///
     /// # Errors
     ///
@@ -182,7 +184,7 @@ impl Drop for Watchdog {
         self.waking.stop.store(true, SeqCst);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // Joining is quick, because the thread holds no lock for long and runs no user code.
+            // Joining is quick, because the thread does not hold locks for long and does not run user code.
             let _ = thread.join();
         }
     }
@@ -190,13 +192,13 @@ impl Drop for Watchdog {
 
 impl WatchdogWaker {
     /// Supervises this channel until it is dropped.
-    pub(crate) fn watch_channel(&self, watched: Weak<dyn Watched>) {
+    pub(crate) fn watch_channel(&self, watched: Weak<dyn SupervisedChannel>) {
         let mut channels = lock(&self.channels);
         channels.retain(|channel| channel.watched.strong_count() > 0);
         channels.push(WatchedChannel { watched, last: 0 });
     }
 
-    /// Records that the process should end and starts the time limit for ending it.
+    /// Records that the process should end, which starts the time limit for ending it.
     pub(super) fn stop_watching(&self) {
         if self.last.is_some() {
             lock(&self.ending).get_or_insert_with(Instant::now);
@@ -209,7 +211,7 @@ impl WatchdogWaker {
     }
 
     /// Returns `true` if the process should already have ended. `ran` is the last time at which the runtime was known
-    /// to run tasks.
+    /// to be running tasks.
     fn is_process_overdue(&self, ran: Instant) -> bool {
         let Some(last) = &self.last else { return false };
         let Some(within) = last.within else {
@@ -236,7 +238,7 @@ impl WatchdogWaker {
         while !self.stop.load(SeqCst) {
             thread::park_timeout(TICK);
             let inside = self.check_channels();
-            // One pending probe is enough, because all workers are busy until it runs.
+            // A single pending probe is sufficient, because all workers are busy until it runs.
             if has_run.load(SeqCst) {
                 ran = Instant::now();
                 if inside {
@@ -257,7 +259,7 @@ impl WatchdogWaker {
             last = count;
             if silent >= SILENT && !self.is_ending() {
                 self.asleep.store(true, SeqCst);
-                // A call that arrived before `asleep` was set does not wake this thread.
+                // A call that arrived before `asleep` was set would not wake this thread.
                 if self.count() == last && !self.is_ending() {
                     while self.asleep.load(SeqCst) && !self.stop.load(SeqCst) {
                         thread::park();

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::constraint::{Bound, to_integer};
 
-/// Returns `true` if a value has the type, or one of the types, that the keyword `type` specifies.
+/// Returns `true` if a value has the type, or one of the types, specified by the `type` keyword.
 pub(super) fn is_of_type(expected: &Value, value: &Value) -> bool {
     match expected {
         Value::Array(names) => names.iter().any(|name| is_of_type(name, value)),
@@ -46,7 +46,7 @@ pub(super) fn are_equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Appends the canonical string for a value, which is the same for equal values and different for unequal ones.
+/// Appends the canonical string for a value, which is the same for equal values and different for unequal values.
 pub(super) fn write_canonical(value: &Value, out: &mut String) {
     match value {
         Value::Number(number) => match to_integer(number) {

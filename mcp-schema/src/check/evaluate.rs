@@ -128,7 +128,7 @@ impl<'s> SchemaCheck<'s> {
                 name => name.as_str().map(str::to_owned).into_iter().collect(),
             };
             push_fault(found, path, FaultCause::Type(names), value);
-            // Further messages about a value of the wrong type would not help.
+            // Further messages about a value of the wrong type would not be helpful.
             return seen;
         }
         if let Some(Value::Array(allowed)) = keywords.get("enum") {
@@ -253,7 +253,7 @@ impl<'s> SchemaCheck<'s> {
                 found,
                 path,
                 format!(
-                    "fits {matching} of the {} forms, of which it must fit exactly one",
+                    "matches {matching} of the {} forms, but must match exactly one",
                     branches.len()
                 ),
             ),

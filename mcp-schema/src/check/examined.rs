@@ -1,4 +1,4 @@
-//! A schema that has been examined, with everything needed to check values.
+//! A schema that has been examined, with all the data needed to check values.
 
 use std::collections::HashMap;
 
@@ -12,6 +12,6 @@ pub(super) struct ExaminedSchema {
     pub(super) patterns: HashMap<String, Regex>,
     /// Maps the text of each `$ref` to the JSON pointer of its target.
     pub(super) references: HashMap<String, String>,
-    /// `true` if any keyword needs to know which properties and items have been evaluated.
+    /// `true` if any keyword depends on which properties and items have been evaluated.
     pub(super) tracks: bool,
 }

@@ -1,5 +1,5 @@
-//! Collects the problems that a check finds and, if a value matches none of the branches of a choice, selects which
-//! problems to report.
+//! Collects the problems found by a check and selects the problems to report if a value does not match any branch of a
+//! choice.
 
 use std::fmt::Write as _;
 
@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::bounds::FAULTS;
 use crate::explain::{Fault, FaultSubject, join_with_or, push_token, quote, unknown_value_message};
 
-/// The position of a value, as a linked list on the stack. It is converted to a JSON pointer only if there is a problem
-/// to report.
+/// The position of a value, as a linked list on the stack. The list is converted to a JSON pointer only if there is a
+/// problem to report.
 pub(super) enum ValuePath<'a> {
     Root,
     /// The root of an argument object. Messages refer to its properties as arguments.
@@ -94,8 +94,8 @@ impl UnwordedFault {
     }
 }
 
-/// Explains why a value matches none of the branches. Lists the types or values that the branches allow, or the
-/// problems found in the closest branch.
+/// Explains why a value does not match any branch. Lists the types or values that the branches allow, or the problems
+/// found in the closest branch.
 pub(super) fn explain_choice(
     mut failed: Vec<Vec<UnwordedFault>>,
     path: &ValuePath<'_>,
@@ -103,7 +103,7 @@ pub(super) fn explain_choice(
     found: &mut Vec<UnwordedFault>,
 ) {
     let pointer = path.pointer();
-    // A null branch only means that the value is optional.
+    // A `null` branch means only that the value is optional.
     if failed.len() > 1 {
         failed.retain(|wrong| !matches!(wrong.as_slice(), [UnwordedFault { cause: FaultCause::Type(names), .. }] if names.iter().all(|name| name == "null")));
     }
@@ -162,7 +162,7 @@ pub(super) fn explain_choice(
         found.extend(merged);
         return;
     }
-    // Otherwise, prefer a branch whose tag matches; among several, choose the branch with the fewest problems.
+    // Otherwise, prefer branches whose tag matches, and of these, the branch with the fewest problems.
     let forms = failed.len();
     let best = failed
         .into_iter()

@@ -1,9 +1,9 @@
-//! Checks JSON against a schema and explains everything that is wrong with it.
+//! Checks JSON against a schema and explains every problem it finds.
 //!
 //! Implements JSON Schema 2020-12 without network access: all assertions and applicators of the dialect are supported,
 //! but references are followed only within the document. Unsupported schemas are rejected when the validator is
 //! created, rather than ignored when it runs. As is the default in this dialect, `format` is only an annotation. The
-//! amount of work is bounded, so that neither a hostile value nor a recursive schema can keep the validator busy
+//! amount of work is bounded so that neither a hostile value nor a recursive schema can keep the validator busy
 //! indefinitely.
 //!
 //! [`generate`](crate::generate) creates the schemas, and [`explain`](crate::explain) writes the messages that describe
@@ -39,7 +39,7 @@ impl Validator {
     ///
     /// # Errors
     ///
-    /// Returns an error with the JSON pointer of the problem if the schema uses another dialect, or contains a
+    /// Returns an error with a JSON pointer to the problem if the schema uses another dialect, or if it contains a
     /// reference that leaves the document or has no target, a pattern that does not compile, or a keyword whose value
     /// has the wrong type.
     pub fn new(schema: Value) -> Result<Self, String> {
@@ -61,10 +61,10 @@ impl Validator {
     }
 
     /// Returns all problems found in a tool's output, given the length of its JSON. The step budget grows with the
-    /// length, because only the author controls the output.
+    /// length, because only the tool's author controls the output.
     #[must_use]
     pub fn check_output(&self, value: &Value, length: usize) -> Vec<Fault> {
-        /// Maximum number of additional steps per byte.
+        /// Maximum number of additional steps for each byte.
         const STEPS_A_BYTE: u32 = 64;
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         let steps = STEPS.saturating_add(length.saturating_mul(STEPS_A_BYTE));

@@ -1,4 +1,4 @@
-//! Examines a schema once and rejects everything that the validator could not enforce.
+//! Examines a schema once and rejects any parts that the validator could not enforce.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -25,7 +25,7 @@ pub(super) const TYPES: [&str; 7] = [
 pub(super) struct SchemaExamination {
     pub(super) patterns: HashMap<String, Regex>,
     anchors: HashMap<String, String>,
-    /// Each reference, and the JSON pointer to the `$ref` that contains it.
+    /// Each reference, with the JSON pointer to the `$ref` that contains it.
     pub(super) references: Vec<(String, String)>,
     root_id: Option<String>,
     pub(super) tracks: bool,

@@ -1,4 +1,4 @@
-//! Schema assertions about numbers, strings, arrays and objects.
+//! Schema assertions for numbers, strings, arrays and objects.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -233,7 +233,7 @@ impl<'s> SchemaCheck<'s> {
                     push_message(
                         found,
                         path,
-                        format!("`{name}` needs property `{needed}` beside it"),
+                        format!("`{name}` also requires the property `{needed}`"),
                     );
                 }
             }
@@ -296,7 +296,7 @@ fn check_required(
         if !members.contains_key(name) {
             let mut message =
                 missing_name_message(path.noun(), name, properties.and_then(|all| all.get(name)));
-            // If unknown names are rejected, they are reported separately, with their own suggestions.
+            // If unknown names are rejected, they are reported separately with their own suggestions.
             let candidates = members
                 .keys()
                 .map(String::as_str)

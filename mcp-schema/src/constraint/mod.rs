@@ -1,4 +1,4 @@
-//! Constraints on numbers, strings and sizes. Each is defined, evaluated and described in one place.
+//! Constraints on numbers, strings and sizes. Each constraint is defined, evaluated and described in one place.
 //!
 //! Authors specify [`Constraints`], and [`generate`](crate::generate) writes them into schemas. [`TextConstraints`]
 //! enforces them on the JSON text of a value. [`check`](crate::check) enforces them on the value itself and explains

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-/// A range bound, or a number to compare with a bound. Whole numbers stay exact.
+/// A range bound, or a number to compare with a bound. Whole numbers remain exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     /// A whole number.
@@ -48,7 +48,7 @@ impl Bound {
         }
     }
 
-    /// Compares by value. Numbers that cannot be ordered count as equal.
+    /// Compares two numbers by value. Numbers that cannot be ordered count as equal.
     #[inline]
     pub(crate) fn compare(self, other: Self) -> Ordering {
         match (self, other) {

@@ -43,7 +43,7 @@ pub(crate) struct Size {
 }
 
 impl Size {
-    /// Returns the sizes that the author of an argument allows.
+    /// Returns the sizes that an argument's author allows.
     pub(crate) fn new(counted: SizeUnit, minimum: Option<u64>, maximum: Option<u64>) -> Self {
         let size = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
         Self {

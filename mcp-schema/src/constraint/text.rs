@@ -1,4 +1,4 @@
-//! Enforces constraints on the JSON text of a value, regardless of the value's type.
+//! Enforces constraints on a value's JSON text, regardless of the value's type.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{Bound, Constraints, PATTERN, RangeKeyword, Size, SizeUnit, compile_pattern};
 
-/// Constraints that can be checked on the JSON text of a value without building the value.
+/// Constraints that can be checked on a value's JSON text without building the value.
 #[derive(Debug)]
 pub struct TextConstraints {
     minimum: Option<Bound>,

@@ -1,4 +1,4 @@
-//! Descriptions of problems in values, worded so that a model can act on them.
+//! Descriptions of problems with values, worded so that a model can act on them.
 //!
 //! Every message states the received value and the allowed values, and suggests a likely correction.
 //! [`check`](crate::check) finds the problems.

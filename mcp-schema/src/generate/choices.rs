@@ -1,10 +1,10 @@
-//! Rewrites the choices that Rust enums produce, using only keywords that model APIs support: `enum` and `anyOf`.
+//! Rewrites the choices generated for Rust enums, using only keywords that model APIs support: `enum` and `anyOf`.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-/// Maximum nesting depth of objects that are compared with each other.
+/// Maximum nesting depth when two objects are compared.
 const DEEPEST: usize = 8;
 
 /// Turns `const` into an `enum` with one value.

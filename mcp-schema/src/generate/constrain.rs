@@ -24,7 +24,9 @@ pub(super) fn apply_constraints(
     ] {
         let Some(bound) = bound else { continue };
         if !any_number {
-            problems.push("`range` applies to numbers, but its schema allows none".to_owned());
+            problems.push(
+                "`range` applies to numbers, but the schema does not allow numbers".to_owned(),
+            );
             break;
         }
         let Some(number) = bound.to_json() else {
@@ -52,7 +54,7 @@ pub(super) fn apply_constraints(
         let Some(length) = length else { continue };
         if !text && !list {
             problems.push(
-                "`length` applies to strings and lists, but its schema allows neither".to_owned(),
+                "`length` applies to strings and lists, but the schema allows neither".to_owned(),
             );
             break;
         }
@@ -70,7 +72,7 @@ pub(super) fn apply_constraints(
         let Some(value) = value else { continue };
         if !text {
             problems.push(format!(
-                "`{name}` applies to strings, but its schema allows none"
+                "`{name}` applies to strings, but the schema does not allow strings"
             ));
             continue;
         }
@@ -98,7 +100,8 @@ pub(super) fn apply_constraints(
                 .or_insert_with(|| Value::Object(Map::new()));
             apply_constraints(items, inner, problems);
         } else {
-            problems.push("`items` applies to lists, but its schema allows none".to_owned());
+            problems
+                .push("`items` applies to lists, but the schema does not allow lists".to_owned());
         }
     }
 }

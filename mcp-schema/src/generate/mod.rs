@@ -5,7 +5,7 @@
 //! removed from optional values, number formats become bounds, documented variants become an `enum` with their
 //! documentation in the description, enums with data become an `anyOf`, and formats that the APIs do not list are
 //! described in words. Output schemas keep `null` because results contain it. Clients receive
-//! [published](schema_to_publish) input schemas, which omit the one keyword that must be enforced but not shown.
+//! [published](schema_to_publish) input schemas, which omit the one keyword that must be enforced but not published.
 //!
 //! The rules that the schemas follow are in [`model_rules`](crate::model_rules).
 //!
@@ -41,7 +41,7 @@ pub fn output_schema(make: fn(&mut SchemaGenerator) -> Option<Schema>) -> Option
     Some(schema)
 }
 
-/// A property of an object, with its type and the options chosen by its author.
+/// A property of an object, with its type and the options that its author has chosen.
 #[derive(Debug)]
 pub struct Property<'p> {
     /// The name, for use in messages.

@@ -9,11 +9,11 @@ use crate::format::{add_to_description, describe_unlisted};
 /// The meaning of `null` at a position in a schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum NullMeaning {
-    /// In an output, `null` is kept at this position and everywhere inside it.
+    /// In an output, `null` is kept at this position and at all nested positions.
     Kept,
-    /// In an optional input, the schema need not mention `null`, because the value can be omitted.
+    /// In an optional input, the schema does not need to mention `null`, because the value can be omitted.
     MeansAbsent,
-    /// In an input that cannot be omitted, such as an array item, `null` is a value like any other.
+    /// In an input that cannot be omitted, such as an array item, `null` is an ordinary value.
     Value,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn normalise_schema(schema: &mut Value, null: NullMeaning) {
     };
     object.remove("$schema");
     if null == NullMeaning::MeansAbsent {
-        drop_null(object);
+        disallow_null(object);
     }
     if null != NullMeaning::Kept && object.get("default") == Some(&Value::Null) {
         object.remove("default");
@@ -95,8 +95,8 @@ fn string_items(list: Option<&Value>) -> Vec<String> {
     names.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// Turns `["string", "null"]` into `"string"`, and an `anyOf` or `oneOf` of one schema and `null` into that schema.
-fn drop_null(object: &mut Map<String, Value>) {
+/// Turns `["string", "null"]` into `"string"`, and an `anyOf` or `oneOf` with one schema and `null` into that schema.
+fn disallow_null(object: &mut Map<String, Value>) {
     // Each pass may replace a choice with its only remaining branch, so each level of `Option` needs one pass.
     for _ in 0..8 {
         if let Some(Value::Array(types)) = object.get_mut("type") {
@@ -154,14 +154,15 @@ const DECIMAL_TEXT: &str = r"^-?\d+(\.\d+)?$";
 const DECIMAL_LENGTH: usize = 29;
 
 /// Allows decimal numbers only as text, although `rust_decimal` and `bigdecimal` also accept JSON numbers. JSON numbers
-/// are not exact everywhere, the pattern would not be enforced on them, and several model APIs reject two types.
+/// are not exact everywhere, the pattern would not be enforced on them, and several model APIs reject schemas with two
+/// types.
 fn numbers_as_text(object: &mut Map<String, Value>) {
     if object
         .get("pattern")
         .is_some_and(|pattern| pattern == DECIMAL_INPUT)
     {
         match object.get_mut("type") {
-            // If `null` was allowed, it still is.
+            // If `null` was allowed, it remains allowed.
             Some(Value::Array(types)) if types.iter().any(|name| name == "null") => {
                 types.retain(|name| name != "number");
             }

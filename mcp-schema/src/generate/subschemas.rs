@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Returns the schemas directly inside a keyword's value, or an empty list for keywords that contain none.
+/// Returns the schemas directly inside a keyword's value, or an empty list for keywords that do not contain schemas.
 pub(super) fn subschemas<'v>(keyword: &str, value: &'v mut Value) -> Vec<&'v mut Value> {
     match (keyword, value) {
         (

@@ -253,7 +253,7 @@ fn demands_that_make_no_sense_are_problems() {
             constraints: range,
             ..of::<Plain>("")
         },
-        &expect!["argument `a`: `range` applies to numbers, but its schema allows none"],
+        &expect!["argument `a`: `range` applies to numbers, but the schema does not allow numbers"],
     );
     let length = &Constraints {
         max_length: Some(1),

@@ -2,14 +2,14 @@
 
 use serde_json::{Map, Value};
 
-use super::{Demand, MODEL_RULES, ModelRule, Severity};
+use super::{MODEL_RULES, ModelRequirement, ModelRule, Severity};
 use crate::explain::push_token;
 use crate::format;
 
-/// Maximum nesting depth to examine. Schemas used in practice are not this deep.
+/// Maximum nesting depth to examine. Schemas used in practice are not nested this deeply.
 const DEEPEST: usize = 64;
 
-/// Keywords that assert nothing and may be dropped by hosts, and keywords covered by a separate rule.
+/// Keywords that do not assert anything and may be dropped by hosts, and keywords covered by a separate rule.
 const KEYWORDS_WITHOUT_RULE: [&str; 10] = [
     "$schema",
     "$id",
@@ -23,41 +23,45 @@ const KEYWORDS_WITHOUT_RULE: [&str; 10] = [
     "writeOnly",
 ];
 
-/// A tool's breach of a rule.
+/// A breach of a rule by a tool.
 #[derive(Debug)]
-pub struct Breach {
+pub struct ModelRuleBreach {
     /// The rule.
     pub rule: &'static ModelRule,
     /// The mistake and its location, as part of a sentence for the author.
     pub text: String,
 }
 
-/// Examines a tool's name and input schema and returns all breaches of rules with one of these severities. If `name` is
-/// `None`, only the schema is examined.
+/// Examines a tool's name and input schema and returns all breaches of rules that have one of these severities. If
+/// `name` is `None`, only the schema is examined.
 #[must_use]
-pub fn breaches(name: Option<&str>, schema: &Value, severities: &[Severity]) -> Vec<Breach> {
+pub fn breaches(
+    name: Option<&str>,
+    schema: &Value,
+    severities: &[Severity],
+) -> Vec<ModelRuleBreach> {
     let mut subschemas = Vec::new();
     collect_subschemas(schema, "", 0, DEEPEST, &mut subschemas);
-    let mut found: Vec<Breach> = Vec::new();
+    let mut found: Vec<ModelRuleBreach> = Vec::new();
     let rules = MODEL_RULES
         .iter()
         .filter(|rule| severities.contains(&rule.severity));
     for rule in rules {
-        // Several APIs' rules can lead to the same finding. It is reported once, for the first rule, which is the
-        // strictest.
+        // The rules of several APIs can lead to the same finding, which is reported only for the first rule, the
+        // strictest one.
         let mut push = |text: String| {
             if found.iter().all(|breach| breach.text != text) {
-                found.push(Breach { rule, text });
+                found.push(ModelRuleBreach { rule, text });
             }
         };
         match rule.demand {
-            Demand::ToolName(longest, others) => {
+            ModelRequirement::ToolName(longest, others) => {
                 if name.is_some_and(|name| !is_name(name, longest, others)) {
                     push("some clients reject this name".to_owned());
                 }
             }
-            Demand::Root(refused) => check_root(schema, refused, &mut push),
-            Demand::Size(levels, properties) => {
+            ModelRequirement::Root(refused) => check_root(schema, refused, &mut push),
+            ModelRequirement::Size(levels, properties) => {
                 check_size(&subschemas, levels, properties, &mut push);
             }
             demand => {
@@ -72,10 +76,10 @@ pub fn breaches(name: Option<&str>, schema: &Value, severities: &[Severity]) -> 
 
 /// A schema inside the input schema.
 struct Subschema<'s> {
-    /// Property names and keywords; empty for the root.
+    /// The pointer's property names and keywords; empty for the root.
     pointer: String,
     members: &'s Map<String, Value>,
-    /// The number of objects that contain it.
+    /// The number of objects that contain this schema.
     depth: usize,
 }
 
@@ -124,8 +128,8 @@ fn collect_subschemas<'s>(
 }
 
 impl Subschema<'_> {
-    /// Checks a demand that concerns a single schema.
-    fn check_demand(&self, demand: Demand, push: &mut impl FnMut(String)) {
+    /// Checks a demand that applies to a single schema.
+    fn check_demand(&self, demand: ModelRequirement, push: &mut impl FnMut(String)) {
         let (pointer, members) = (&self.pointer, self.members);
         let subject = if pointer.is_empty() {
             "the schema"
@@ -135,43 +139,43 @@ impl Subschema<'_> {
         let kind = members.get("type");
         let has = |keyword: &str| members.contains_key(keyword);
         match demand {
-            Demand::NoReference if has("$ref") => {
+            ModelRequirement::NoReference if has("$ref") => {
                 push(format!("{subject} refers to another schema with `$ref`"));
             }
-            Demand::OneType => {
+            ModelRequirement::OneType => {
                 if let Some(types @ Value::Array(_)) = kind {
                     push(format!("{subject} has several types: {types}"));
                 }
             }
-            Demand::Typed => {
+            ModelRequirement::Typed => {
                 let says = ["type", "anyOf", "oneOf", "allOf", "enum", "const", "$ref"];
                 if !pointer.is_empty() && !says.into_iter().any(has) {
                     push(format!("{subject} has no type"));
                 }
             }
-            Demand::Items if is_of_type(members, "array") && !has("items") => {
+            ModelRequirement::Items if is_of_type(members, "array") && !has("items") => {
                 push(format!("{subject} is an array without `items`"));
             }
-            Demand::TextEnum => {
+            ModelRequirement::TextEnum => {
                 let values = members.get("enum").and_then(Value::as_array);
                 if values.is_some_and(|values| !values.iter().all(Value::is_string)) {
                     push(format!("{subject} has non-string `enum` values"));
                 }
             }
-            Demand::PropertyName(longest, others) => {
+            ModelRequirement::PropertyName(longest, others) => {
                 self.check_property_names(push, &|name| is_name(name, longest, others));
             }
-            Demand::NameStart => self.check_property_names(push, &|name| {
+            ModelRequirement::NameStart => self.check_property_names(push, &|name| {
                 name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
             }),
-            Demand::Closed if is_of_type(members, "object") => {
+            ModelRequirement::Closed if is_of_type(members, "object") => {
                 match members.get("additionalProperties") {
                     Some(Value::Bool(false)) => {}
                     Some(Value::Object(_)) => push(format!("{subject} is a map")),
                     _ => push(format!("{subject} accepts unknown properties")),
                 }
             }
-            Demand::Keywords(known) => {
+            ModelRequirement::Keywords(known) => {
                 let unknown = members.keys().map(String::as_str).filter(|keyword| {
                     !known.contains(keyword)
                         && !KEYWORDS_WITHOUT_RULE.contains(keyword)
@@ -185,14 +189,14 @@ impl Subschema<'_> {
                     });
                 }
             }
-            Demand::ListedFormat => {
+            ModelRequirement::ListedFormat => {
                 if let Some(name) = members.get("format").and_then(Value::as_str)
                     && !format::is_listed(name)
                 {
                     push(format!("{subject} has the format `{name}`"));
                 }
             }
-            Demand::ReadableTime => {
+            ModelRequirement::ReadableTime => {
                 let properties = members.get("properties").and_then(Value::as_object);
                 let names: Vec<&str> = properties
                     .into_iter()
@@ -206,7 +210,7 @@ impl Subschema<'_> {
                     push(format!("{subject} is a time in seconds and nanoseconds"));
                 }
             }
-            Demand::ReadableBytes
+            ModelRequirement::ReadableBytes
                 if is_of_type(members, "array") && members.get("items").is_some_and(is_byte) =>
             {
                 push(format!("{subject} is a list of bytes"));
@@ -215,7 +219,7 @@ impl Subschema<'_> {
         }
     }
 
-    /// Reports the properties whose names are not `allowed`.
+    /// Reports properties whose names are not `allowed`.
     fn check_property_names(&self, push: &mut impl FnMut(String), allowed: &dyn Fn(&str) -> bool) {
         let properties = self.members.get("properties").and_then(Value::as_object);
         for name in properties.into_iter().flat_map(Map::keys) {

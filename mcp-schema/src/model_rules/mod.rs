@@ -1,9 +1,9 @@
 //! A single table of the rules that the large model APIs impose on tools.
 //!
-//! Hosts pass schemas on to a model; a schema that the model's API rejects can make the whole server useless in that
-//! host. The `check` command and the tests of the examples apply the whole table. On startup, a server logs only the
-//! generated schemas that are refused. [`generate`](crate::generate) writes schemas that follow the rules as far as a
-//! type permits.
+//! Hosts pass schemas on to a model; a schema that the model's API rejects can make the entire server unusable in that
+//! host. The `check` command and the examples' tests apply the whole table. At startup, a server logs only generated
+//! schemas that would be refused. [`generate`](crate::generate) writes schemas that follow the rules as far as a type
+//! permits.
 //!
 //! One published rule is missing because no schema can follow it everywhere: with `strict: true`, `OpenAI` wants every
 //! argument to be listed as required and optional arguments to allow `null`, which Gemini rejects. Hosts convert
@@ -13,19 +13,19 @@ mod apply;
 #[cfg(test)]
 mod tests;
 
-pub use apply::{Breach, breaches};
+pub use apply::{ModelRuleBreach, breaches};
 
 /// A rule of one or more model APIs.
 #[derive(Debug)]
 pub struct ModelRule {
-    /// A few words about the APIs and their expectations, for use in messages.
+    /// A short description of the APIs and their expectations, for use in messages.
     pub text: &'static str,
-    /// The public page that documents the rule.
+    /// The public web page that documents the rule.
     pub page: &'static str,
     /// The consequence of breaking the rule.
     pub severity: Severity,
     /// The demand that the rule makes.
-    pub demand: Demand,
+    pub demand: ModelRequirement,
 }
 
 /// Severity of a finding.
@@ -33,7 +33,7 @@ pub struct ModelRule {
 pub enum Severity {
     /// At least one client or model API rejects the definition, and often all other tools along with it.
     Refused,
-    /// The definition works but could be better.
+    /// The definition works but could be improved.
     Advice,
 }
 
@@ -53,7 +53,7 @@ impl Severity {
 
 /// A demand on a tool's name or input schema.
 #[derive(Clone, Copy, Debug)]
-pub enum Demand {
+pub enum ModelRequirement {
     /// The tool's name has at most this many ASCII letters, digits and other listed characters.
     ToolName(usize, &'static str),
     /// Like [`ToolName`](Self::ToolName), but for the names of properties.
@@ -62,9 +62,9 @@ pub enum Demand {
     NameStart,
     /// The root is an object's schema and does not contain any of these keywords.
     Root(&'static [&'static str]),
-    /// No schema refers to another.
+    /// Schemas do not refer to each other.
     NoReference,
-    /// Every schema has a type or is a choice.
+    /// Every schema either has a type or is a choice.
     Typed,
     /// `type` is a single name.
     OneType,
@@ -80,10 +80,10 @@ pub enum Demand {
     ListedFormat,
     /// The schema has at most this many levels of objects and this many properties in total.
     Size(usize, usize),
-    /// Durations and times are not objects with seconds and nanoseconds, the form in which serde writes the types in
-    /// `std::time`.
+    /// Durations and times are not represented as objects with seconds and nanoseconds, the form in which serde writes
+    /// the types in `std::time`.
     ReadableTime,
-    /// Bytes are not an array of numbers, the form in which serde writes `Vec<u8>`.
+    /// Bytes are not represented as an array of numbers, the form in which serde writes `Vec<u8>`.
     ReadableBytes,
 }
 
@@ -101,72 +101,72 @@ pub const MODEL_RULES: &[ModelRule] = &[
         text: "Anthropic and OpenAI: tool names match ^[a-zA-Z0-9_-]{1,64}$",
         page: OPENAI_TOOLS,
         severity: Severity::Refused,
-        demand: Demand::ToolName(64, "_-"),
+        demand: ModelRequirement::ToolName(64, "_-"),
     },
     // The Messages API returns "input_schema does not support oneOf, allOf, or anyOf at the top level".
     ModelRule {
         text: "Anthropic and OpenAI: the root of a schema is a plain object",
         page: OPENAI,
         severity: Severity::Refused,
-        demand: Demand::Root(&["oneOf", "anyOf", "allOf", "not", "enum", "if"]),
+        demand: ModelRequirement::Root(&["oneOf", "anyOf", "allOf", "not", "enum", "if"]),
     },
     // Claude Platform, "Self-hosted sandboxes": custom tools. Gemini CLI treats references as missing types.
     ModelRule {
         text: "Anthropic's managed agents; Gemini",
         page: ANTHROPIC,
         severity: Severity::Refused,
-        demand: Demand::NoReference,
+        demand: ModelRequirement::NoReference,
     },
     // Gemini API: "Proto field is not repeating, cannot start list".
     ModelRule {
         text: "Gemini: `type` is one string",
         page: GOOGLE,
         severity: Severity::Refused,
-        demand: Demand::OneType,
+        demand: ModelRequirement::OneType,
     },
     ModelRule {
         text: "Gemini: every schema has a type",
         page: GOOGLE,
         severity: Severity::Advice,
-        demand: Demand::Typed,
+        demand: ModelRequirement::Typed,
     },
     // Gemini API: "missing field".
     ModelRule {
         text: "Gemini and OpenAI: arrays declare `items`",
         page: GOOGLE,
         severity: Severity::Refused,
-        demand: Demand::Items,
+        demand: ModelRequirement::Items,
     },
     ModelRule {
         text: "Gemini: `enum` values are strings",
         page: GOOGLE,
         severity: Severity::Refused,
-        demand: Demand::TextEnum,
+        demand: ModelRequirement::TextEnum,
     },
     // Claude Platform, and the Messages API: `tools.*.input_schema.properties`.
     ModelRule {
         text: "Anthropic: property names match ^[a-zA-Z0-9_.-]{1,64}$",
         page: ANTHROPIC,
         severity: Severity::Refused,
-        demand: Demand::PropertyName(64, "_.-"),
+        demand: ModelRequirement::PropertyName(64, "_.-"),
     },
     ModelRule {
         text: "Gemini: property names are letters, digits and `_`",
         page: GOOGLE_NAMES,
         severity: Severity::Advice,
-        demand: Demand::PropertyName(64, "_"),
+        demand: ModelRequirement::PropertyName(64, "_"),
     },
     ModelRule {
         text: "Gemini: property names begin with a letter or `_`",
         page: GOOGLE_NAMES,
         severity: Severity::Advice,
-        demand: Demand::NameStart,
+        demand: ModelRequirement::NameStart,
     },
     ModelRule {
         text: "Gemini and OpenAI's strict mode do not support this keyword; all models support a struct with optional fields",
         page: GOOGLE,
         severity: Severity::Advice,
-        demand: Demand::Keywords(&[
+        demand: ModelRequirement::Keywords(&[
             "type",
             "title",
             "description",
@@ -188,33 +188,33 @@ pub const MODEL_RULES: &[ModelRule] = &[
         ]),
     },
     ModelRule {
-        text: "OpenAI's strict mode rejects maps and open objects; all models support a list of objects with a key",
+        text: "OpenAI's strict mode rejects maps and open objects; all models support a list of objects that each have a key",
         page: OPENAI,
         severity: Severity::Advice,
-        demand: Demand::Closed,
+        demand: ModelRequirement::Closed,
     },
     ModelRule {
-        text: "OpenAI's strict mode accepts only the formats that it lists; write others into the description",
+        text: "OpenAI's strict mode accepts only the formats that it lists; describe other formats in the description",
         page: OPENAI,
         severity: Severity::Advice,
-        demand: Demand::ListedFormat,
+        demand: ModelRequirement::ListedFormat,
     },
     ModelRule {
         text: "OpenAI: at most 10 levels of objects and 5000 properties",
         page: OPENAI,
         severity: Severity::Advice,
-        demand: Demand::Size(10, 5_000),
+        demand: ModelRequirement::Size(10, 5_000),
     },
     ModelRule {
-        text: "models write `90s` or a date: take `mcp_runtime::values::HumanDuration`, or a type of chrono or jiff",
+        text: "models can write `90s` or a date: use `mcp_runtime::values::HumanDuration`, or a type from chrono or jiff",
         page: GUIDE,
         severity: Severity::Advice,
-        demand: Demand::ReadableTime,
+        demand: ModelRequirement::ReadableTime,
     },
     ModelRule {
-        text: "if these are bytes, take `mcp_runtime::values::Base64`; if they are numbers, give them a range",
+        text: "if these are bytes, use `mcp_runtime::values::Base64`; if they are numbers, give them a range",
         page: GUIDE,
         severity: Severity::Advice,
-        demand: Demand::ReadableBytes,
+        demand: ModelRequirement::ReadableBytes,
     },
 ];

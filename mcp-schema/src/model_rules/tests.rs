@@ -6,7 +6,8 @@ use super::*;
 
 fn found(name: &str, schema: &Value) -> Vec<String> {
     let breaches = breaches(Some(name), schema, Severity::ALL);
-    let text = |breach: &Breach| format!("{}: {}", breach.rule.severity.as_str(), breach.text);
+    let text =
+        |breach: &ModelRuleBreach| format!("{}: {}", breach.rule.severity.as_str(), breach.text);
     breaches.iter().map(text).collect()
 }
 

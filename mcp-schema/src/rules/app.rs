@@ -15,15 +15,15 @@ pub const fn app_uri(text: &str) -> RuleVerdict {
     match bytes {
         [b'u', b'i', b':', b'/', b'/', first, ..] if *first != b'/' => RuleVerdict::HOLDS,
         _ => RuleVerdict::wrong(&[
-            "the URI of a page begins with `ui://` and a name, and `",
+            "a page's URI must begin with `ui://` and a name, but `",
             text,
-            "` does not; write one, as in `ui://garden/chart`",
+            "` does not; use a URI such as `ui://garden/chart`",
         ]),
     }
 }
 
-/// Checks that an origin consists of a scheme, `://`, a host that may begin with `*.`, and optionally a port. Anything
-/// else would change the policy that the host builds from it.
+/// Checks that an origin consists of a scheme, `://`, a host that may begin with `*.`, and optionally a port. Any other
+/// text would change the policy that the host builds from the origin.
 #[must_use]
 pub const fn csp_origin(origin: &str) -> RuleVerdict {
     if is_origin(origin.as_bytes()) {
@@ -32,7 +32,7 @@ pub const fn csp_origin(origin: &str) -> RuleVerdict {
     RuleVerdict::wrong(&[
         "`",
         origin,
-        "` is not an origin; write a scheme and a host, as in `https://api.example.com` or `https://*.example.com`",
+        "` is not an origin; write a scheme and a host, such as `https://api.example.com` or `https://*.example.com`",
     ])
 }
 

@@ -17,7 +17,7 @@ pub const fn icon(src: &str) -> RuleVerdict {
     RuleVerdict::wrong(&[
         "icon `",
         src,
-        "` is not an `https:` or `data:` URI, and clients display no others; write one, as in `https://example.com/icon.png`",
+        "` is not an `https:` or `data:` URI, the only kinds that clients display; use one such as `https://example.com/icon.png`",
     ])
 }
 

@@ -10,6 +10,7 @@ mod app;
 mod icon;
 mod names;
 mod rate;
+mod spill;
 #[cfg(test)]
 mod tests;
 mod uri;
@@ -19,4 +20,5 @@ pub use app::{app_uri, csp_origin};
 pub use icon::icon;
 pub use names::{header, media_type, scope, timestamp, tool_name};
 pub use rate::{RateSyntax, parse_rate, rate};
+pub use spill::MIN_SPILLED_BYTES;
 pub use uri::{TemplateVariables, VariableSpan, template_has_variable, template_syntax, uri};

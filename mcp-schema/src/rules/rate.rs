@@ -2,7 +2,7 @@
 
 use super::RuleVerdict;
 
-/// The parts of a rate: `count` calls per `seconds`, in bursts of up to `burst`.
+/// The parts of a rate: `count` calls in each period of `seconds`, in bursts of up to `burst` calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateSyntax {
     /// The number of calls, at least 1.

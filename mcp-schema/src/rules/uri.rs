@@ -37,7 +37,7 @@ const fn missing_scheme_verdict(text: &str) -> RuleVerdict {
     RuleVerdict::wrong(&[
         "URI `",
         text,
-        "` has no scheme; write one, as in `notes:///all`",
+        "` has no scheme; add one, as in `notes:///all`",
     ])
 }
 
@@ -181,7 +181,7 @@ const fn expression_verdict(template: &str, start: usize, end: usize) -> RuleVer
                 return RuleVerdict::wrong(&[
                     WHAT,
                     template,
-                    "` has a `*` before the name of a variable; it goes after the name: `{ids*}`",
+                    "` has a `*` before a variable's name; write it after the name: `{ids*}`",
                 ]);
             }
             byte if is_plain_name_byte(byte) => {}

@@ -1,6 +1,6 @@
 //! Compares names at compile time, for suggestions in compile errors.
 
-/// Maximum length of a compared name, in bytes.
+/// Maximum length of a name to be compared, in bytes.
 const LONGEST: usize = 64;
 
 /// Returns `true` if two names are equal.

@@ -7,9 +7,9 @@ mod close;
 
 pub use close::{is_close, same};
 
-/// Maximum number of edits between the written and the suggested name.
+/// Maximum number of edits between the written name and the suggested name.
 const EDITS: usize = 2;
-/// Maximum length of a compared name, in characters.
+/// Maximum length of a name to be compared, in characters.
 const LONGEST: usize = 128;
 
 /// Returns the name closest to `written`, if one is close enough. If several names are equally close, returns the
@@ -55,8 +55,8 @@ fn significant_characters(name: &str) -> Option<Vec<char>> {
     Some(characters)
 }
 
-/// Counts the characters that have to be inserted, deleted, replaced or swapped with their neighbour to turn `a` into
-/// `b`. Returns `None` if the count exceeds `limit`.
+/// Counts the characters that must be inserted, deleted, replaced or swapped with a neighbour to turn `a` into `b`.
+/// Returns `None` if the count exceeds `limit`.
 #[must_use]
 pub fn distance(a: &[char], b: &[char], limit: usize) -> Option<usize> {
     if a.len().abs_diff(b.len()) > limit {

@@ -23,7 +23,7 @@ impl Expression {
         let (_, separator) = self.operator.marks();
         if self.operator.keeps_reserved() {
             return match byte {
-                // These characters may begin a later part, unless this expression is the last part.
+                // These characters may start a later part, unless this expression is the last part.
                 b'?' | b'#' => last || self.operator == Operator::Fragment,
                 _ => byte.is_ascii_graphic(),
             };
@@ -50,7 +50,7 @@ impl Expression {
         let start = match first {
             Some(mark) => match rest.strip_prefix(mark) {
                 Some(_) => mark.len_utf8(),
-                // All values were omitted.
+                // All of the expression's values were omitted.
                 None => return Some(0),
             },
             None => 0,
@@ -61,7 +61,7 @@ impl Expression {
             .position(|byte| !self.can_contain(byte, next.is_none()))
             .unwrap_or(body.len());
         if matches!(self.operator, Operator::Path | Operator::Label) {
-            // There is one separator per variable, unless a variable takes any number of values.
+            // Each variable has one separator, unless it takes any number of values.
             if !self.variables.iter().any(|variable| variable.explode) {
                 let within = body.get(..length)?;
                 if let Some((end, _)) = within
@@ -132,7 +132,7 @@ impl Expression {
                 return None;
             }
             let read = match variable.list {
-                // If the values were joined again, the result would begin with a slash.
+                // If these values were joined again, the result would begin with a slash.
                 Some(_) if separator == '/' && value.starts_with('/') && !variable.any_path => {
                     return None;
                 }

@@ -1,12 +1,13 @@
-//! Matches URIs against URI templates (RFC 6570). Matching is the reverse of expansion.
+//! Matches URIs against URI templates (RFC 6570). Matching is the inverse of expansion.
 //!
 //! A template is parsed into literals and expressions. A URI is matched in one pass over the template: an expression
 //! ends at the first character that its values cannot contain, or where the following literal begins, and is never
-//! retried. There is no backtracking, so the work is bounded by the length of the URI times the length of the template.
+//! retried. Without backtracking, the amount of work is bounded by the length of the URI times the length of the
+//! template.
 //!
 //! Levels 1 to 3 and the explode modifier (`*`) are supported. [`template_syntax`] validates the syntax. Values are
 //! percent-decoded exactly once, and the result must be valid UTF-8. A value that contains NUL, has a `..` segment, or
-//! begins with `/`, `\` or a drive letter does not match any expression, so that handlers that read files need not
+//! begins with `/`, `\` or a drive letter does not match any expression, so handlers that read files do not need to
 //! check for such values. The only exceptions are variables that accept any path.
 //!
 //! Specification: RFC 6570.
@@ -45,7 +46,7 @@ struct Expression {
 struct Variable {
     name: String,
     explode: bool,
-    /// Set if the parameter is a list. Its values are then kept separate in a JSON array.
+    /// Set if the parameter is a list, whose values are then kept separate in a JSON array.
     list: Option<ExplodedList>,
     /// `true` if the variable's values may escape a directory.
     any_path: bool,
@@ -106,7 +107,7 @@ impl Operator {
     }
 }
 
-/// A template's specificity. Templates that fix more of a URI are tried earlier.
+/// A template's specificity. Templates that determine more of a URI are tried earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Specificity {
     literal: usize,

@@ -1,4 +1,4 @@
-//! Lets servers die at every seam, and prints what became of their tasks.
+//! Lets servers die at every seam and prints the outcomes of their tasks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -11,11 +11,11 @@ use tokio::time::Instant;
 use crate::run::{Failure, Run, run};
 use crate::tools::{TOOLS, Tool};
 
-/// Number of runs at the same time. They mostly wait for leases to lapse.
+/// Number of concurrent runs, which mostly wait for leases to lapse.
 const AT_ONCE: usize = 14;
-/// Number of pairs of deaths of each tool, unless all are tried.
+/// Number of pairs of deaths tried for each tool, unless all pairs are tried.
 const PAIRS: usize = 40;
-/// Chooses the pairs.
+/// The seed that determines the chosen pairs.
 const SEED: u64 = 18;
 
 pub(crate) async fn drive(tries_all: bool) -> Result<(), Failure> {
@@ -61,7 +61,7 @@ pub(crate) async fn drive(tries_all: bool) -> Result<(), Failure> {
         println!("{} processes did not come by their seam", deaths - died);
         failed += 1;
     }
-    // The form of other tests, for those who count them.
+    // This is the format of other tests, for programs that count their results.
     let result = if failed == 0 { "ok" } else { "FAILED" };
     let passed = runs.len().saturating_sub(failed);
     println!("\ntest result: {result}. {passed} passed; {failed} failed\n");
@@ -74,7 +74,7 @@ pub(crate) async fn drive(tries_all: bool) -> Result<(), Failure> {
 
 type Plan = (&'static Tool, Vec<String>);
 
-/// Returns the deaths of a second process after the one of this run.
+/// Returns the plans in which a second process dies after the one in this run.
 fn pairs_of(single: &Run) -> impl Iterator<Item = Plan> {
     distinct(&single.seams).map(|second| {
         let deaths = single.deaths.iter().chain([second]);
@@ -82,13 +82,13 @@ fn pairs_of(single: &Run) -> impl Iterator<Item = Plan> {
     })
 }
 
-/// Returns the seams without those that were passed before: a process dies when it comes by the first time.
+/// Returns the seams without repetitions, because a process dies when it first reaches a seam.
 fn distinct(seams: &[String]) -> impl Iterator<Item = &String> {
     let mut known = BTreeSet::new();
     seams.iter().filter(move |seam| known.insert(*seam))
 }
 
-/// Returns some of the plans, the same each time.
+/// Returns some of the plans, always the same ones.
 fn some_of(plans: Vec<Plan>) -> Vec<Plan> {
     let mut by_tool: BTreeMap<&str, Vec<(u64, Plan)>> = BTreeMap::new();
     for plan in plans {
@@ -143,7 +143,7 @@ fn print_table(runs: &[Run]) {
     }
 }
 
-/// Runs all, some at the same time. The result is in the same order.
+/// Runs all plans, some of them concurrently. The results are in the same order.
 async fn all(plans: Vec<Plan>) -> Result<Vec<Run>, Failure> {
     let room = Arc::new(Semaphore::new(AT_ONCE));
     let mut running = JoinSet::new();

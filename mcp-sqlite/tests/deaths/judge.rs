@@ -1,22 +1,22 @@
-//! Decides whether the end of a task is one that was promised.
+//! Decides whether a task ended in a way that was promised.
 
 use mcp_runtime::backend::{StoredTask, TaskOutcome, TaskStatus};
 use mcp_runtime::serde_json::{Value, from_str};
 
 use crate::tools::{Kind, Tool};
 
-/// What became of a task.
+/// The outcome of a task.
 #[derive(Default)]
 pub(crate) struct Verdict {
     /// Number of times that each step was done.
     pub(crate) done: Vec<usize>,
-    /// The step that the task says it died in, if it says so.
+    /// The step in which the task says that a process died, if any.
     pub(crate) told: Option<&'static str>,
     /// `true` if a step that may be repeated was done more than once.
     pub(crate) has_repeated: bool,
-    /// `true` if a step that is done at most once was done more often.
+    /// `true` if a step that should be done at most once was done more often.
     pub(crate) has_doubled: bool,
-    /// The promise that was not kept.
+    /// The promise that was not kept, if any.
     pub(crate) problem: Option<String>,
 }
 
@@ -53,9 +53,9 @@ pub(crate) fn judge(
     if task.status != TaskStatus::Completed {
         problems.push(format!("it is {:?}: {:?}", task.status, task.message));
     } else if is_error {
-        // An error has to name a step that is done at most once, and in which a process died.
+        // An error must name a step that is done at most once and in which a process died.
         let told = tool.steps.iter().find(|(step, kind)| {
-            let is_named = text.contains(&format!("`{step}` of this call was started before"));
+            let is_named = text.contains(&format!("`{step}` in this call was started before"));
             is_named && *kind == Kind::Once
         });
         verdict.told = told.map(|(step, _)| *step);
@@ -81,7 +81,7 @@ fn was_cut_off(log: &[String], step: &str) -> bool {
         let has_ended = ["after complete", "after abandon", "after replay"]
             .iter()
             .any(|seam| rest.contains(&format!("{seam} {step}")));
-        // The last seam of a process that died there: it has not begun the step.
+        // If this is the last seam, the process died there and has not begun the step.
         if !has_ended && start + 1 < log.len() {
             return true;
         }

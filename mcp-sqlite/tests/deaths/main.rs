@@ -1,12 +1,12 @@
-//! Kills a server with SIGKILL before and after every operation of its store, lets another process go on with the task, and
-//! counts how often each step was done.
+//! Kills a server with SIGKILL before and after every operation of its store, lets another process continue the task,
+//! and counts how often each step was done.
 //!
-//! `cargo test -p mcp-runtime-sqlite --test deaths` tries every single death of five tools, and for each tool some deaths of a
-//! second process after that of a first. With `-- --all`, it tries all such pairs, and prints every run. The table counts
-//! the tasks that completed, those that told the step in which a process died, those in which a step that may be repeated was
-//! repeated, and those in which another step was done twice.
+//! `cargo test -p mcp-runtime-sqlite --test deaths` tries every single death of five tools and, for each tool, some
+//! pairs of deaths, in which a second process dies after the first. With `-- --all`, it tries all such pairs and prints
+//! every run. The table counts the tasks that completed, those that named the step in which a process died, those in
+//! which a step that may be repeated was repeated, and those in which another step was done twice.
 //!
-//! The program is driver and server at once: with a folder in the variable `FOLDER`, it is the server.
+//! The program is both driver and server: if the `FOLDER` variable contains a folder, the program is the server.
 
 #![allow(clippy::print_stdout, reason = "it prints a table")]
 

@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use mcp_runtime::backend::{
-    NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskId, TaskPage,
-    TaskStore,
+    NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskDetails, TaskId,
+    TaskPage, TaskStore,
 };
 use mcp_runtime::once::{OnceClaim, StoreFuture};
 use mcp_runtime_sqlite::Sqlite;
@@ -35,7 +35,7 @@ impl Mortal {
         }
     }
 
-    /// Runs an operation between two seams. They have the name of its step, if it is about one, and otherwise a number.
+    /// Runs an operation between two seams. The seams' names contain the step, if any, or a number.
     fn seam<'a, T: 'a>(
         &'a self,
         operation: &'static str,
@@ -97,8 +97,8 @@ impl TaskStore for Mortal {
     fn claim<'a>(&'a self, id: &'a TaskId, lease: Duration) -> StoreFuture<'a, Option<StoredTask>> {
         self.seam("claim", None, self.store.claim(id, lease))
     }
-    // The number of times that it is asked in vain depends on time, so only the seam after a claim counts. A death before one
-    // is a death after whatever came last.
+    // The number of unsuccessful calls depends on timing, so only the seam after a claim counts. A death before a claim
+    // is a death after the preceding operation.
     fn claim_due(&self, lease: Duration) -> StoreFuture<'_, TaskClaim> {
         Box::pin(async move {
             let claim = self.store.claim_due(lease).await?;
@@ -126,7 +126,7 @@ impl TaskStore for Mortal {
         Box::pin(async move {
             self.pass(&format!("before begin {name}"));
             let claim = self.store.begin_step(id, attempt, name).await;
-            // Only a step that was granted is under way from here on.
+            // From here on, only a step that was granted is in progress.
             let operation = match &claim {
                 Ok(OnceClaim::Granted) => "begin",
                 _ => "replay",
@@ -159,5 +159,23 @@ impl TaskStore for Mortal {
     }
     fn delete_all<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, usize> {
         self.store.delete_all(owner)
+    }
+    fn list_all<'a>(
+        &'a self,
+        cursor: Option<&'a str>,
+        max: usize,
+    ) -> StoreFuture<'a, Option<TaskPage>> {
+        self.store.list_all(cursor, max)
+    }
+    fn inspect<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, Option<TaskDetails>> {
+        self.store.inspect(id)
+    }
+    fn retry<'a>(
+        &'a self,
+        id: &'a TaskId,
+        version: u64,
+        not_done: Option<&'a str>,
+    ) -> StoreFuture<'a, TaskChanged> {
+        self.store.retry(id, version, not_done)
     }
 }

@@ -1,4 +1,4 @@
-//! One run: a task, the processes that die of it, and one more that ends it.
+//! One run: a task, the processes that die while running it, and one more process that completes it.
 
 use std::error::Error;
 use std::fs;
@@ -17,11 +17,11 @@ use crate::judge::{Verdict, judge};
 use crate::server::{DEATH, SEAMS, STATE};
 use crate::tools::{DONE, Tool};
 
-/// Time for which anything is waited for.
+/// Maximum time to wait for anything.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Time that a process has to die after its task has ended.
+/// Maximum time to wait for a process to die after its task has ended.
 const LAST_SEAM: Duration = Duration::from_secs(5);
-/// Time between two looks at the store.
+/// Interval at which the store is checked.
 const LOOK: Duration = Duration::from_millis(50);
 
 pub(crate) type Failure = Box<dyn Error + Send + Sync>;
@@ -31,7 +31,7 @@ pub(crate) struct Run {
     pub(crate) tool: &'static Tool,
     /// The seams at which processes were to die.
     pub(crate) deaths: Vec<String>,
-    /// Number of processes that died there. On a busy machine, a lease can lapse early, and the next process does not come by.
+    /// Number that died there. On a busy machine, a lease can lapse early, so that the next process misses its seam.
     pub(crate) died: usize,
     /// The seams that the last process passed.
     pub(crate) seams: Vec<String>,
@@ -39,7 +39,7 @@ pub(crate) struct Run {
     pub(crate) verdict: Verdict,
 }
 
-/// Runs a task to its end, with a process for each death and one more.
+/// Runs a task to its end, with one process for each death and one more process.
 pub(crate) async fn run(tool: &'static Tool, deaths: Vec<String>) -> Result<Run, Failure> {
     let folder = Folder::new()?;
     let mut logs = Vec::new();
@@ -65,7 +65,7 @@ pub(crate) async fn run(tool: &'static Tool, deaths: Vec<String>) -> Result<Run,
     })
 }
 
-/// A server, killed when dropped.
+/// A server that is killed when dropped.
 struct Process {
     child: Child,
     input: ChildStdin,
@@ -73,7 +73,7 @@ struct Process {
 }
 
 impl Process {
-    /// Starts a server, and calls its tool if the store has no task.
+    /// Starts a server and calls its tool if the store has no task.
     async fn start(
         folder: &Path,
         tool: &Tool,
@@ -107,7 +107,7 @@ impl Process {
         Ok(process)
     }
 
-    /// Sends a request. A process that has died already is noticed elsewhere.
+    /// Sends a request. A process that has already died is detected elsewhere.
     async fn send(&mut self, method: &str, mut params: Value) {
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -125,8 +125,8 @@ impl Process {
             .await;
     }
 
-    /// Waits until the process has died, or the task has ended, and answers its question meanwhile. Returns `true` if the
-    /// process has died.
+    /// Waits until the process has died or the task has ended, and answers the task's question in the meantime. Returns
+    /// `true` if the process has died.
     async fn live(&mut self, folder: &Path, is_mortal: bool) -> Result<bool, Failure> {
         let started = Instant::now();
         let mut ended = None;

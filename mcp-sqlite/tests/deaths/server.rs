@@ -14,9 +14,9 @@ use crate::tools::Folder;
 
 /// The database.
 pub(crate) const STATE: &str = "state.db";
-/// The variable with the name of the file for the seams that the process passes.
+/// The environment variable for the name of the file that lists the seams that the process passes.
 pub(crate) const SEAMS: &str = "SEAMS";
-/// The variable with the seam at which the process dies.
+/// The environment variable for the seam at which the process dies.
 pub(crate) const DEATH: &str = "DEATH";
 
 /// Appends a line to a file.
@@ -29,7 +29,7 @@ pub(crate) async fn serve(folder: &Path) -> Result<(), Box<dyn std::error::Error
     let store = Sqlite::open(folder.join(STATE))?;
     let limits = Limits::default().with(|limits| {
         limits.tasks.lease = Duration::from_millis(600);
-        // On a busy machine, a lease can lapse though its process lives.
+        // On a busy machine, a lease can lapse even though its process is alive.
         limits.tasks.max_attempts = 20;
     });
     let seams = folder.join(std::env::var(SEAMS)?);

@@ -1,4 +1,4 @@
-//! The tools under test. Each step appends its name to a file, so that it shows how often it was done.
+//! The tools under test. Each step appends its name to a file, which shows how often the step was done.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ pub(crate) const DONE: &str = "done";
 /// The size of the large result.
 pub(crate) const LARGE: usize = 300_000;
 
-/// A tool, and what is expected of it.
+/// A tool and the expected results.
 pub(crate) struct Tool {
     pub(crate) name: &'static str,
     pub(crate) steps: &'static [(&'static str, Kind)],
@@ -19,14 +19,14 @@ pub(crate) struct Tool {
     pub(crate) text: fn() -> String,
 }
 
-/// What may become of a step.
+/// The permitted outcomes of a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// It is done at most once. If its process dies in it, the task says so.
+    /// The step is done at most once. If its process dies during the step, the task says so.
     Once,
-    /// It is done at least once.
+    /// The step is done at least once.
     Retry,
-    /// It fails whenever it runs, and its tool goes on without it.
+    /// The step fails whenever it runs, and its tool continues without it.
     Failing,
 }
 
@@ -77,7 +77,7 @@ pub(crate) static TOOLS: [Tool; 5] = [
     },
 ];
 
-/// The folder of the server.
+/// The server's folder.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
@@ -109,7 +109,7 @@ async fn retried(ctx: &Context, folder: State<Folder>) -> Result<String> {
     Ok(format!("{file}ed, loaded and notified"))
 }
 
-/// Whether to go on.
+/// The user's decision to go on.
 #[derive(Elicit)]
 struct Sure {
     /// Really?

@@ -29,7 +29,7 @@ async function finish(session, tool) {
   const began = Date.now();
   const passed = () => `${Math.round((Date.now() - began) / 1000)} s`;
   let result = await call(session, tool, {}, heard, { resetTimeoutOnProgress: tool === 'long_call' });
-  const job = /goes on in the background as job `([^`]+)`/.exec(result.content[0].text);
+  const job = /continues in the background as job `([^`]+)`/.exec(result.content[0].text);
   let way = passed();
   let asked = 0;
   while (job && asked < 20) {

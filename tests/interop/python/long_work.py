@@ -45,7 +45,7 @@ async def finish(client, tool):
     began = time.monotonic()
     result = await call(client, tool, {}, heard)
     way = f"{time.monotonic() - began:.0f} s"
-    job = re.search(r"goes on in the background as job `([^`]+)`", result.content[0].text)
+    job = re.search(r"continues in the background as job `([^`]+)`", result.content[0].text)
     asked = 0
     while job and asked < 20:
         result = await call(client, "job_status", {"job_id": job[1]}, heard)

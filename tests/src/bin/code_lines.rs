@@ -1,4 +1,4 @@
-//! Counts the lines of code that users compile: lines that hold a token, without comments, documentation and tests.
+//! Counts the lines of code that users compile: lines with a token, excluding comments, documentation and tests.
 //!
 //! Run it with `cargo run -p tests --bin code_lines`. Code behind `#[cfg(feature = …)]` counts if the feature is on, so
 //! each crate has a column for no features and one for all of them.
@@ -38,7 +38,7 @@ struct Counter {
     features: bool,
 }
 
-/// The lines of a file that hold code, and the modules that it declares in other files.
+/// The lines of a file that contain code, and the modules that it declares in other files.
 #[derive(Default)]
 struct FileCode {
     lines: BTreeSet<usize>,
@@ -66,7 +66,7 @@ impl Counter {
         code.lines.len() + modules.sum::<usize>()
     }
 
-    /// Records the code of a file or of a group in it. `within` is the path of the enclosing inline modules.
+    /// Records the code of a file or of a group within it. `within` is the path of the enclosing inline modules.
     fn read(self, tokens: TokenStream, within: &mut Vec<String>, code: &mut FileCode) {
         let tokens: Vec<_> = tokens.into_iter().collect();
         let mut at = 0;
@@ -137,7 +137,7 @@ impl Counter {
     }
 }
 
-/// Returns the folder in which the modules of a file are.
+/// Returns the folder that contains the modules of a file.
 fn folder_of_modules(path: &Path) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default();
     if stem == "lib" || stem == "mod" {
@@ -175,7 +175,7 @@ fn after_item(tokens: &[TokenTree], mut at: usize) -> usize {
     while let Some((_, next)) = attribute(tokens, at) {
         at = next;
     }
-    // A visibility can stand before a field as well.
+    // A visibility can precede a field as well.
     if matches!(tokens.get(at), Some(TokenTree::Ident(word)) if word == "pub") {
         at += 1;
         if matches!(tokens.get(at), Some(TokenTree::Group(of)) if of.delimiter() == Delimiter::Parenthesis)
@@ -216,7 +216,7 @@ fn after_item(tokens: &[TokenTree], mut at: usize) -> usize {
     at
 }
 
-/// Returns the name of the module if `mod name` stands at `at`.
+/// Returns the name of the module if `mod name` is at `at`.
 fn inline_module(tokens: &[TokenTree], at: usize) -> Option<String> {
     match tokens.get(at..at + 2)? {
         [TokenTree::Ident(keyword), TokenTree::Ident(name)] if keyword == "mod" => {
@@ -239,7 +239,7 @@ fn parts(list: TokenStream) -> impl Iterator<Item = TokenStream> {
     parts.into_iter()
 }
 
-/// Records the lines of a token with everything in it.
+/// Records the lines of a token and of everything in it.
 fn mark(token: &TokenTree, code: &mut FileCode) {
     let span = token.span();
     code.lines.extend(span.start().line..=span.end().line);

@@ -1,6 +1,6 @@
-//! An instance of a server that shares a Redis with others, over HTTP on a free port. Tests start several, and kill them.
+//! An instance of a server that shares a Redis with others, over HTTP on a free port. Tests start and kill several.
 //!
-//! Its tools leave marks in the folder `FOLDER`, and wait for files that the test makes there.
+//! Its tools leave marks in the folder `FOLDER` and wait for files that the test creates there.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -15,15 +15,16 @@ use mcp_runtime_redis::RedisOptions;
 struct Folder(PathBuf);
 
 impl Folder {
-    /// Adds a line to the file of what was done.
+    /// Adds a line to the file that records the actions.
     fn note(&self, what: &str) -> std::io::Result<()> {
         let path = self.0.join("done");
         let mut file = OpenOptions::new().create(true).append(true).open(path)?;
-        writeln!(file, "{what}")
+        // A single write, because other instances write to the file as well.
+        file.write_all(format!("{what}\n").as_bytes())
     }
 
     async fn wait_for(&self, name: &str) {
-        // A file cannot be waited for in another way.
+        // There is no other way to wait for a file.
         while !self.0.join(name).exists() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -60,6 +61,17 @@ async fn import(ctx: &Context, folder: State<Folder>) -> Result<String> {
     Ok("imported".into())
 }
 
+/// Works in three steps, each of which leaves a mark with this id.
+#[tool(task)]
+async fn work(ctx: &Context, folder: State<Folder>, id: String) -> Result<String> {
+    for step in ["first", "second", "third"] {
+        let work = ctx.once(step, async || Ok(folder.note(&format!("{id} {step}"))?));
+        work.await?;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    Ok(id)
+}
+
 /// Reports progress before and after it waits.
 #[tool]
 async fn report(ctx: &Context, folder: State<Folder>) -> &'static str {
@@ -67,6 +79,32 @@ async fn report(ctx: &Context, folder: State<Folder>) -> &'static str {
     folder.wait_for("go").await;
     ctx.progress(2);
     "reported"
+}
+
+/// Asks for a name.
+#[tool]
+async fn ask(ctx: &Context) -> Result<String> {
+    #[derive(Elicit)]
+    struct Named {
+        /// Your name
+        name: String,
+    }
+    let named: Named = ctx.elicit("What is your name?").await?;
+    Ok(format!("Hello, {}!", named.name))
+}
+
+/// Waits until it is cancelled, and leaves a mark then.
+#[tool]
+async fn wait(ctx: &Context, folder: State<Folder>) {
+    struct Mark(State<Folder>);
+    impl Drop for Mark {
+        fn drop(&mut self) {
+            let _ = self.0.note("cancelled");
+        }
+    }
+    let _mark = Mark(folder);
+    ctx.progress(1);
+    std::future::pending::<()>().await;
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -78,7 +116,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
     let limits = Limits::default().with(|limits| {
         limits.tasks.lease = Duration::from_secs(3);
-        // On a busy machine, a lease can lapse though its process lives.
+        // On a busy machine, a lease can expire even though its process is still alive.
         limits.tasks.max_attempts = 20;
     });
     let redis = RedisOptions::new().limits(limits.clone());

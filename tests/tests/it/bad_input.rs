@@ -1,4 +1,4 @@
-//! Whatever a peer can send: a clear error with the right code, and the next message is still served.
+//! For anything that a peer can send: a clear error with the right code, and the next message is still served.
 
 use mcp_runtime::Limits;
 use mcp_runtime::transport::memory;
@@ -8,7 +8,7 @@ use tests::{Client, Version};
 use crate::fixture;
 use crate::support::{client, client_and_state, limited};
 
-/// Sends a line that has no readable id; gives the code it is refused with.
+/// Sends a line that has no readable id; returns the code of the error.
 async fn refused(client: &mut Client, line: &[u8]) -> i64 {
     client.bytes(&[line, b"\n"].concat()).await;
     let code = client.anonymous().await.code;
@@ -266,7 +266,7 @@ async fn a_hundred_thousand_requests_at_once_are_all_answered() {
 async fn a_client_that_does_not_read_stops_being_read_and_loses_nothing() {
     let limits = Limits::default().with(|limits| limits.calls.max_queued = 50);
     let mut client = limited(Version::V2025_11_25, limits).await;
-    // Far more output than the queues hold; the client does not read yet, so at some point the server stops reading.
+    // Far more output than the queues hold; the client does not read yet, so the server stops reading at some point.
     let most = 1_000;
     let mut sent = 0;
     for id in 10_000..10_000 + most {
@@ -285,7 +285,7 @@ async fn a_client_that_does_not_read_stops_being_read_and_loses_nothing() {
         }
         sent += 1;
     }
-    // One MiB waits for the client, and 64 KiB of requests for the server.
+    // One MiB is waiting for the client, and 64 KiB of requests for the server.
     assert!(
         sent < most,
         "the server reads whatever becomes of its answers"
@@ -345,7 +345,7 @@ async fn parameters_of_every_wrong_type_are_refused() {
                     json!(true),
                     json!(""),
                 ] {
-                    // Only a URI can be in order and name nothing.
+                    // Only a URI can be valid and still name nothing.
                     let is_uri = (method, member) == ("resources/read", "uri") && value == "";
                     let code = if is_uri && !version.is_modern() {
                         -32002

@@ -1,4 +1,4 @@
-//! Batches, which one protocol version has.
+//! Batches, which exist in only one protocol version.
 
 use serde_json::{Value, json};
 use tests::Version;

@@ -1,4 +1,4 @@
-//! Cancelling drops the handler's future, and nothing more is said about its request.
+//! Cancelling drops the handler's future, and nothing further is sent about its request.
 
 use serde_json::{Value, json};
 use tests::Version;
@@ -28,7 +28,7 @@ async fn cancelling_what_is_not_there_does_nothing() {
         let (mut client, shared) = client_and_state(version).await;
         let id = client.start("tools/call", json!({"name": "wait"})).await;
         shared.started(1).await;
-        // Another type of id, a finished request, unknown ones, malformed ones.
+        // Another type of id, a finished request, and unknown and malformed ids.
         client.cancel(&json!(id.to_string())).await;
         let finished = client.start("tools/call", json!({"name": "nothing"})).await;
         client.response(&finished).await.unwrap();

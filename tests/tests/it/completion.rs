@@ -43,7 +43,7 @@ async fn a_completer_sees_earlier_arguments_and_is_ranked_and_capped() {
         assert_eq!(many["values"].as_array().unwrap().len(), 100);
         assert_eq!(many["hasMore"], true);
         assert_eq!(many["total"], 250);
-        // Without a context.
+        // There is no context.
         let params = json!({
             "ref": {"type": "ref/resource", "uri": "item:///{id}"},
             "argument": {"name": "id", "value": "7"},
@@ -97,7 +97,7 @@ async fn a_completion_in_an_array_is_charged_once() {
         let result = client.response(&json!(id)).await.unwrap();
         assert_eq!(result["completion"]["total"], 250, "{id}");
     }
-    // That was all there is, in an array or not.
+    // The limit is now used up, whether or not requests come in an array.
     client
         .fails("completion/complete", params.clone(), 429)
         .await;

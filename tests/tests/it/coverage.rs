@@ -1,7 +1,7 @@
-//! `SPEC_COVERAGE.md`: which requirement is implemented where and checked by which test.
+//! `SPEC_COVERAGE.md`: the module that implements each requirement and the tests that check it.
 //!
 //! Generated from `docs/requirements.md`, `tests/coverage/modules.txt`, `tests/coverage/open.txt` and the comments
-//! `Covers: ID, …` above tests. Write it anew with `UPDATE_COVERAGE=1 cargo test -p tests --test it coverage`.
+//! `Covers: ID, …` above tests. `UPDATE_COVERAGE=1 cargo test -p tests --test it coverage` regenerates it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ fn text(path: impl AsRef<Path>) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The ids, in the order of the document, with the start of what they say.
+/// Returns the ids, in the order of the document, with the beginning of each requirement's text.
 fn requirements() -> Vec<(String, String)> {
     text("docs/requirements.md")
         .lines()
@@ -31,7 +31,7 @@ fn requirements() -> Vec<(String, String)> {
         .collect()
 }
 
-/// Lines `KEY rest` of a data file; a key is an id, or an area such as `HTTP`.
+/// Reads the lines `KEY rest` of a data file. A key is an id, or an area such as `HTTP`.
 fn table(path: &str) -> BTreeMap<String, String> {
     text(path)
         .lines()
@@ -45,14 +45,14 @@ fn table(path: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Looks up an id, or else its area.
+/// Looks up an id, or its area if the id is missing.
 fn look_up<'a>(table: &'a BTreeMap<String, String>, id: &str) -> Option<&'a String> {
     table
         .get(id)
         .or_else(|| table.get(id.split('-').next().unwrap_or_default()))
 }
 
-/// The tests that name each id.
+/// Returns the tests that name each id.
 fn covered() -> BTreeMap<String, BTreeSet<String>> {
     let mut covered: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for folder in [

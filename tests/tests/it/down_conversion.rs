@@ -1,4 +1,4 @@
-//! One result, five shapes.
+//! One result in five shapes.
 
 use serde_json::{Value, json};
 use tests::Version;

@@ -8,7 +8,7 @@ use crate::support::{client, raw};
 
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
-/// Connects a client that declares all capabilities about tasks of any protocol version.
+/// Connects a client that declares all task capabilities of every protocol version.
 async fn tasking(version: Version) -> Client {
     let mut client = raw(fixture::server(), version);
     client.capabilities = json!({
@@ -26,14 +26,14 @@ async fn a_call_that_asks_for_a_task_runs_normally() {
             for task in [json!({}), json!({"ttl": 60_000}), json!(null), json!("x")] {
                 let params =
                     json!({"name": "add", "arguments": {"a": 1, "b": 2}, "task": task.clone()});
-                // The client checks against the schema of the protocol version that the result is an ordinary one.
+                // The client uses the schema of the protocol version to check that the result is an ordinary one.
                 let result = client.ok("tools/call", params).await;
                 assert_eq!(result["content"][0]["text"], "3", "{version:?} {task}");
                 assert_eq!(result.get("task"), None, "{version:?} {task}");
                 if version.is_modern() {
                     assert_eq!(result["resultType"], "complete", "{task}");
                 }
-                // Nor is it treated as an error of the caller.
+                // Nor is it treated as an error by the caller.
                 let params = json!({"name": "add", "arguments": {"a": 1}, "task": task.clone()});
                 let result = client.ok("tools/call", params).await;
                 assert_eq!(result["isError"], true, "{version:?} {task}");

@@ -1,4 +1,4 @@
-//! The client's description of itself in a handshake: members that cannot be read are ignored, unless they are required.
+//! The client's description of itself in a handshake: unreadable members are ignored, unless they are required.
 
 use mcp_runtime::prelude::*;
 use serde_json::{Value, json};
@@ -97,7 +97,7 @@ fn cases() -> Vec<(Value, Value, &'static str)> {
             name.clone(),
             "c 1 - | sampling | ",
         ),
-        // An empty object means forms; one that cannot be read does not.
+        // An empty object means forms; an unreadable one does not.
         (json!({"elicitation": {}}), name.clone(), "c 1 - | form | "),
         (
             json!({"elicitation": {"form": {}, "url": 1}}),

@@ -1,4 +1,4 @@
-//! Icons: a client never gets one that it must not trust.
+//! Icons: a client never receives one that it must not trust.
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::transport::memory;

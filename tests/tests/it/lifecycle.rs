@@ -1,4 +1,4 @@
-//! Handshake, discovery, negotiation, and what comes before either.
+//! Handshake, discovery, negotiation, and messages that precede either.
 
 use serde_json::{Value, json};
 use tests::{Client, Version};
@@ -80,15 +80,15 @@ async fn a_second_handshake_is_refused_and_changes_nothing() {
     client
         .fails("initialize", initialize("2025-11-25"), -32600)
         .await;
-    // Batches are served in this protocol version only, so the session still has it.
+    // Batches are served only in this protocol version, so the session still uses it.
     client
         .send(&json!([{"jsonrpc":"2.0","id":"x","method":"ping"}]))
         .await;
     assert!(client.read().await.unwrap().is_array());
 }
 
-// A handshake is answered as it is read, so that no cancellation finds it under way, and this cannot fail as long as that
-// stays so. `batches` has the other half of LIFE-08.
+// A handshake is answered as soon as it is read, so no cancellation finds it in progress; this test cannot fail while
+// that remains the case. `batches` has the other half of LIFE-08.
 // Covers: LIFE-08
 #[tokio::test]
 async fn a_handshake_cannot_be_cancelled() {

@@ -60,7 +60,7 @@ async fn a_cancelled_listener_hears_nothing_more() {
     client.tool("change_lists", json!({})).await;
     assert_eq!(client.drain().await, Vec::<Value>::new());
     assert!(!client.answered(&json!("l")));
-    // The id is free again.
+    // The id is available again.
     client
         .listen(json!("l"), json!({"toolsListChanged": true}))
         .await;
@@ -157,7 +157,7 @@ async fn a_connection_subscribes_to_as_many_resources_as_it_may_and_no_more() {
     client
         .fails(method, too_many(&["a:1", "a:2", "a:3", "a:4"]), -32602)
         .await;
-    // A URI that is asked for twice is followed once.
+    // A URI that is requested twice is subscribed to once.
     let all = wanted(&["a:1", "a:2", "a:1"]);
     let followed = client.listen(json!("a"), all).await;
     assert_eq!(followed, wanted(&["a:1", "a:2"]));

@@ -25,7 +25,7 @@ async fn pages_add_up_to_the_whole_list_whatever_their_size() {
                 let mut client = connect(fixture::server().page_size(size), version).await;
                 let (items, pages) = client.list(method, member).await;
                 assert_eq!(items, all, "{method} in pages of {size}");
-                // The items that a template lists come in pages of their own.
+                // The items that a template lists have separate pages.
                 let own = all.iter().filter(|item| {
                     item["uri"]
                         .as_str()

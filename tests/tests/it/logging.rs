@@ -115,7 +115,7 @@ async fn a_flood_is_cut_short() {
                 .ok("logging/setLevel", json!({"level": "debug"}))
                 .await;
         }
-        // A burst of two seconds' worth of messages, and no more.
+        // A burst of two seconds' worth of messages is let through, and no more.
         client.tool("flood", json!({"messages": 100})).await;
         assert_eq!(levels(&client.drain().await), ["info"; 20], "{version:?}");
         client.tool("flood", json!({"messages": 20})).await;
@@ -131,7 +131,7 @@ async fn a_flood_is_cut_short() {
     }
 }
 
-/// Works, and logs it for the operator.
+/// Succeeds, and logs a message for the operator.
 #[mcp_runtime::tool(tags("traced"))]
 async fn traced() {
     tracing::debug!("details");

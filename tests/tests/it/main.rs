@@ -1,4 +1,4 @@
-//! Integration tests, one file per feature, most of them once per era over the in-memory transport.
+//! Integration tests, one file per feature. Most of them run once per era, over the in-memory transport.
 
 #![allow(
     clippy::unwrap_used,
@@ -47,8 +47,10 @@ mod properties;
 mod request;
 mod resources;
 mod results;
+mod retries;
 mod sessions;
 mod skills;
+mod spill;
 mod stdio;
 mod support;
 mod surface;

@@ -45,7 +45,7 @@ async fn the_name_of_a_client_changes_nothing_and_opens_nothing() {
         json!({"name": "", "version": ""}),
     ];
     for version in Version::ERAS {
-        // A separate server for each, with a caller that is not trusted.
+        // Each has a separate server, with a caller that is not trusted.
         let mut seen: Option<Vec<Value>> = None;
         for name in &names {
             let hub = Hub::serve(server());

@@ -1,6 +1,6 @@
-//! The tools of the examples follow the rules of the large model APIs, as they are served.
+//! The tools of the examples, as they are served, comply with the rules of the major model APIs.
 //!
-//! Hosts hand the schemas on to a model. One that its API refuses makes the whole server useless there.
+//! Hosts pass the schemas on to a model. If its API refuses one of them, the whole server is useless there.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,11 @@ use tests::Version;
 
 use crate::examples::{Directory, start};
 
-/// Examples whose tools are not looked at here.
+/// Examples whose tools are not checked here.
 const LEFT_OUT: [&str; 7] = [
     "call_hello", // is a client
     "protected",  // needs an authorization server
-    // Serve what others serve, over something else.
+    // These serve the same tools as other examples, by different means.
     "tcp",
     "unix_socket",
     "axum_app",
@@ -29,7 +29,7 @@ fn examples() -> BTreeSet<String> {
     });
     names
         .filter(|name| !LEFT_OUT.contains(&name.as_str()))
-        // The other fixtures hold schemas that some hosts refuse, on purpose.
+        // The other fixtures intentionally contain schemas that some hosts refuse.
         .chain(["everything".to_owned()])
         .collect()
 }

@@ -1,4 +1,4 @@
-//! Whatever bytes, JSON or messages arrive, in both eras: no panic, no hang, and the next message is still served.
+//! For any bytes, JSON or messages, in both eras: no panic, no hang, and the next message is still served.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -147,7 +147,7 @@ fn message() -> impl Strategy<Value = Value> {
         })
 }
 
-/// Sends every case on one connection of each era, then asks for something, and reads up to its answer.
+/// Sends every case on one connection per era, then sends a request and reads up to its answer.
 fn survives(strategy: impl Strategy<Value = Vec<u8>>) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -233,7 +233,7 @@ fn any_damaged_message() {
     survives(damaged);
 }
 
-/// The memory of a process, in KiB.
+/// Returns the memory usage of a process, in KiB.
 #[cfg(target_os = "linux")]
 fn resident(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
@@ -278,7 +278,7 @@ fn memory_does_not_grow_with_what_was_sent() {
                 while !process.client.read_line().await.unwrap().contains(&last) {}
                 sizes.push(resident(id));
             }
-            // The first round warms up; four more add less than 2 MiB together.
+            // The first round is a warm-up; four more rounds add less than 2 MiB in total.
             assert!(sizes[4] < sizes[0] + 2_048, "{version:?}: {sizes:?} KiB");
         });
     }

@@ -1,4 +1,4 @@
-//! Listing, reading and following resources.
+//! Listing, reading and subscribing to resources.
 
 use mcp_runtime::prelude::*;
 use serde_json::Value;
@@ -138,7 +138,7 @@ async fn a_missing_resource_is_an_error_of_its_version() {
 async fn a_path_cannot_leave_its_root() {
     for version in Version::ERAS {
         let mut client = client(version).await;
-        // A URI that the template does not match is unknown; a value that the type of the parameter refuses is a wrong argument.
+        // A URI that does not match the template is unknown; a value that the parameter's type refuses is invalid.
         let not_there = if version.is_modern() { -32602 } else { -32002 };
         for path in [
             "../etc/passwd",

@@ -41,7 +41,7 @@ async fn a_handler_that_waits_for_an_answer_does_not_hold_up_the_end() {
         let began = Instant::now();
         let rest = client.finish().await;
         assert!(began.elapsed() < Duration::from_secs(1));
-        // The client can no longer answer; the handler gets an error that says so, and returns it.
+        // The client can no longer answer; the handler gets an error that says so and returns it.
         let answer = rest.iter().find(|message| message["id"] == id).unwrap();
         assert_eq!(answer["result"]["isError"], true, "{answer}");
     }

@@ -191,7 +191,7 @@ async fn nothing_but_messages_is_written_even_to_a_client_that_says_nothing() {
 #[tokio::test]
 async fn a_server_ends_with_the_process_that_started_it_though_the_pipe_stays_open() {
     let program = tests::binary("everything");
-    // A shell starts the server, hands its standard input on and waits.
+    // A shell starts the server, passes on its standard input and waits.
     let arguments = [
         "-c",
         "exec 3<&0; \"$0\" <&3 & wait",
@@ -201,6 +201,6 @@ async fn a_server_ends_with_the_process_that_started_it_though_the_pipe_stays_op
     shell.client = shell.client.connect().await;
     shell.client.pass().await;
     shell.child.kill().await.unwrap();
-    // This process holds the other end of the input, so only the end of the output shows that the server is gone.
+    // This process holds the other end of the input, so only the end of the output shows that the server has exited.
     assert!(shell.client.read().await.is_none());
 }

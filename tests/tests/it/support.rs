@@ -6,7 +6,7 @@ use tests::{Client, Version};
 
 use crate::fixture::{self, Shared};
 
-/// Creates a client of the fixture server that has completed the handshake, if its protocol version has one.
+/// Creates a client of the fixture server and completes the handshake if its protocol version has one.
 pub(crate) async fn client(version: Version) -> Client {
     connect(fixture::server(), version).await
 }
@@ -16,7 +16,7 @@ pub(crate) async fn limited(version: Version, limits: Limits) -> Client {
     connect(fixture::server().limits(limits), version).await
 }
 
-/// Creates a client, and returns the state that the handlers of its server share.
+/// Creates a client; also returns the state that the handlers of its server share.
 pub(crate) async fn client_and_state(version: Version) -> (Client, Shared) {
     let shared = Shared::default();
     let server = fixture::server().state(shared.clone());
@@ -28,7 +28,7 @@ pub(crate) async fn connect(server: Server, version: Version) -> Client {
     raw(server, version).connect().await
 }
 
-/// Creates a client of this server that has sent nothing yet.
+/// Creates a client of this server that has not sent anything yet.
 pub(crate) fn raw(server: Server, version: Version) -> Client {
     let (transport, stream) = memory();
     tokio::spawn(async move {

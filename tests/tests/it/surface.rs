@@ -1,4 +1,4 @@
-//! The surface of a server contains its declarations, and none of the data that it has for its users.
+//! The surface of a server contains its declarations and none of its users' data.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -12,7 +12,7 @@ use tests::Version;
 
 use crate::support::connect;
 
-/// The data that a database would contain.
+/// The data that would be in a database.
 #[derive(Default)]
 struct Rows {
     ids: Mutex<Vec<u32>>,
@@ -87,7 +87,7 @@ async fn what_a_listing_gives_is_no_part_of_a_surface() {
     let client = TestClient::both(server).await;
     let surface = client.surface().await;
     assert!(!surface.contains("secret"), "{surface}");
-    // Over more than one page, sorted.
+    // The declarations are on more than one page, and sorted.
     let declared = ["row:a", "row:b", "row:c", "row:help", "row:rights"];
     assert_eq!(uris(&surface), declared);
     assert!(surface.contains("row:///{id}"), "{surface}");

@@ -1,4 +1,4 @@
-//! Values of template variables: none leads out of a directory, in any kind of expression, unless that is allowed.
+//! Values of template variables: none leads out of a directory, in any kind of expression, unless this is allowed.
 
 use mcp_runtime::dynamic::{Arguments, DynamicTemplate};
 use mcp_runtime::prelude::*;
@@ -92,7 +92,7 @@ const KINDS: [&str; 13] = [
     "beside:///a;x=",
 ];
 
-/// Reads a URI; returns `None` if there is nothing.
+/// Reads a URI; returns `None` if there is no such resource.
 async fn read(client: &mut Client, uri: &str) -> Option<String> {
     let code = if client.version().is_modern() {
         -32602
@@ -189,7 +189,7 @@ async fn values_that_stay_where_they_are_are_read_in_every_kind_of_expression() 
                     "{uri}"
                 );
             }
-            // Dots separate the values of a label.
+            // Dots separate the values of a label expression.
             for text in ["v1..2", "...", "a..b", "..a", "a..", ".hidden"] {
                 let uri = format!("{kind}{text}");
                 if kind != "label:///a." {
@@ -234,7 +234,7 @@ async fn a_variable_takes_any_path_if_it_says_so() {
             ("free:///../a", Some("../a")),
             ("free:///C:%5Ca", Some("C:\\a")),
             ("freeparts://base//etc/..", Some("/etc/.. None")),
-            // The permission is per variable.
+            // The permission applies to a single variable.
             ("freeparts://base/a?y=..", None),
         ] {
             assert_eq!(read(&mut client, uri).await.as_deref(), text, "{uri}");

@@ -1,4 +1,4 @@
-//! The client for tests of servers: in both eras, with questions, notifications and paused time.
+//! The client for testing servers: in both eras, with questions, notifications and paused time.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -155,7 +155,7 @@ async fn results_are_read_as_types() {
         "thing"
     );
     client.read("test-client:none").await.unwrap_err();
-    // Several pages.
+    // There are several pages.
     assert_eq!(client.tools().await.len(), 9);
     assert_eq!(client.resources().await[0].uri, "test-client:thing");
     assert!(client.prompts().await.is_empty());
@@ -206,7 +206,7 @@ async fn questions_are_answered_with_values() {
     assert_eq!(asked[0].message(), "Where to?");
     assert_eq!(asked[1].method, "sampling/createMessage");
 
-    // An answer that does not fit is asked for again.
+    // An invalid answer is asked for again.
     client.answer(json!({"to": "paris", "people": 99, "stops": []}));
     client.answer(json!({"to": "paris", "people": 9, "stops": [], "note": "x"}));
     client.answer_with(|question| {
@@ -216,7 +216,7 @@ async fn questions_are_answered_with_values() {
     let answer = client.call("travel", json!({})).await.unwrap();
     assert_eq!(answer.text(), "9 to Paris by [] Some(\"x\"): Fine.");
 
-    // The third is an error.
+    // The third question results in an error.
     assert_eq!(client.asked().len(), 3);
     for _ in 0..3 {
         client.answer(json!({"to": "paris", "people": 99, "stops": []}));

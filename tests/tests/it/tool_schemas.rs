@@ -5,7 +5,7 @@ use tests::Version;
 
 use crate::support::connect;
 
-/// Returns a schema with keywords that authors write, but no macro generates.
+/// Returns a schema with keywords that authors write but no macro generates.
 fn written() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -43,7 +43,7 @@ async fn a_schema_that_an_author_wrote_is_served_as_it_is() {
         let (tools, _) = client.list("tools/list", "tools").await;
         for name in ["takes_written", "made"] {
             let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
-            // Not only the same value, but the same text: its members keep their order.
+            // Not only is the value the same but also the text: its members keep their order.
             assert_eq!(tool["inputSchema"].to_string(), written().to_string());
             let address = json!({"street": "Long"});
             client.tool(name, json!({"kind": "x", "a": address})).await;

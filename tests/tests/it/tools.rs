@@ -1,4 +1,4 @@
-//! Calling tools: results, failures, and arguments that do not fit.
+//! Calling tools: results, failures, and invalid arguments.
 
 use serde_json::{Value, json};
 use tests::Version;

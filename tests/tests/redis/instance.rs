@@ -117,9 +117,14 @@ impl Instance {
 
     /// Completes the handshake and returns the id of the session.
     pub(crate) async fn session(&self) -> String {
+        self.session_of_client(&json!({})).await
+    }
+
+    /// Completes the handshake of a client with these capabilities, and returns the id of the session.
+    pub(crate) async fn session_of_client(&self, capabilities: &Value) -> String {
         let params = json!({
             "protocolVersion": LEGACY.date(),
-            "capabilities": {},
+            "capabilities": capabilities,
             "clientInfo": {"name": "tests", "version": "1"},
         });
         let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});

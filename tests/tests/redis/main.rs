@@ -3,6 +3,7 @@
 
 #![cfg(unix)]
 
+mod calls;
 mod instance;
 mod notifications;
 mod outages;

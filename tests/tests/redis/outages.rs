@@ -1,10 +1,15 @@
 //! Redis is down, hangs, or is emptied, while clients of both eras make calls.
 
+use std::time::{Duration, Instant};
+
 use rustix::process::Signal;
-use tests::http::send;
+use tests::http::{Request, send};
 use tests::wait::until;
 
-use crate::instance::{Group, Instance, echo, modern_echo, text};
+use crate::instance::{Group, Instance, LEGACY, echo, modern_echo, text};
+
+/// Maximum time for everything to recover once Redis works again.
+const RECOVERY: Duration = Duration::from_secs(2);
 
 /// Checks that calls without a session go on, and those with one are refused without waiting for each other.
 async fn refuses(instance: &Instance, session: &str) {
@@ -32,6 +37,20 @@ async fn refuses(instance: &Instance, session: &str) {
     );
 }
 
+/// Returns the status of the probe for readiness.
+async fn readiness(instance: &Instance) -> u16 {
+    let probe = Request::new("GET", LEGACY).to("/readyz");
+    instance.send(&probe).await.status
+}
+
+/// Waits until sessions and readiness work again, which is soon after Redis does.
+async fn recovers(instance: &Instance, session: &str) {
+    let began = Instant::now();
+    until_it_works(instance, session).await;
+    until(async || readiness(instance).await == 200).await;
+    assert!(began.elapsed() < RECOVERY, "{:?}", began.elapsed());
+}
+
 async fn until_it_works(instance: &Instance, session: &str) {
     until(async || instance.send(&echo(session)).await.status == 200).await;
 }
@@ -42,14 +61,21 @@ async fn while_redis_is_down_sessions_are_refused_and_the_rest_goes_on() {
     let mut group = Group::start();
     let instance = group.instance().await;
     let session = instance.session().await;
+    assert_eq!(readiness(&instance).await, 200);
     group.redis.kill();
     refuses(&instance, &session).await;
+    until(async || readiness(&instance).await == 503).await;
     group.redis.start_again();
-    until_it_works(&instance, &session).await;
+    recovers(&instance, &session).await;
     group.redis.signal(Signal::STOP);
     refuses(&instance, &session).await;
+    until(async || readiness(&instance).await == 503).await;
     group.redis.signal(Signal::CONT);
-    until_it_works(&instance, &session).await;
+    recovers(&instance, &session).await;
+    group.redis.tell(&["CONFIG", "SET", "maxmemory", "1"]);
+    until(async || readiness(&instance).await == 503).await;
+    group.redis.tell(&["CONFIG", "SET", "maxmemory", "0"]);
+    recovers(&instance, &session).await;
 }
 
 #[tokio::test]

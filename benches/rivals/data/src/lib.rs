@@ -1,4 +1,4 @@
-//! What the servers return and take, the same for all of them.
+//! The data that the servers return and take, the same for all of them.
 
 use std::sync::LazyLock;
 

@@ -87,7 +87,7 @@ impl Call {
         json!({"jsonrpc": "2.0", "id": id, "method": self.method(), "params": params})
     }
 
-    /// Returns `true` if the answer to the request of this id is right.
+    /// Returns `true` if the answer to the request with this id is correct.
     pub(crate) fn check(self, id: u64, answer: &Value) -> Result<(), Error> {
         let result = &answer["result"];
         let text = result["content"][0]["text"].as_str();

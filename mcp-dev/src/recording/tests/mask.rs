@@ -1,14 +1,14 @@
 use serde_json::{Value, json};
 
-use crate::recording::mask::{MASK, Masker, in_environment};
+use crate::recording::mask::{MASK, RecordingMasker, in_environment};
 use crate::session::Era;
 
-fn mask(masker: &mut Masker, sent: bool, message: Value) -> Value {
+fn mask(masker: &mut RecordingMasker, sent: bool, message: Value) -> Value {
     masker.mask(Era::Legacy, sent, message)
 }
 
-fn knows_login() -> Masker {
-    let mut masker = Masker::default();
+fn knows_login() -> RecordingMasker {
+    let mut masker = RecordingMasker::default();
     let schema = json!({"properties": {
         "user": {"type": "string"},
         "key": {"$ref": "#/$defs/key"},
@@ -41,7 +41,7 @@ fn what_a_schema_calls_a_secret_is_nowhere() {
 fn answers_to_forms_are_hidden_in_both_eras() {
     let schema = json!({"properties": {"code": {"type": "string", "format": "password"}}});
     let answer = json!({"action": "accept", "content": {"code": "swordfish"}});
-    let mut masker = Masker::default();
+    let mut masker = RecordingMasker::default();
     let params = json!({"requestedSchema": schema});
     mask(
         &mut masker,
@@ -51,7 +51,7 @@ fn answers_to_forms_are_hidden_in_both_eras() {
     let hidden = mask(&mut masker, true, json!({"id": "q", "result": answer}));
     assert_eq!(hidden["result"]["content"]["code"], MASK);
 
-    let mut masker = Masker::default();
+    let mut masker = RecordingMasker::default();
     let asked = json!({"id": 1, "result": {"inputRequests": {"k": {"method": "elicitation/create", "params": params}}}});
     mask(&mut masker, false, asked);
     let params = json!({"name": "login", "inputResponses": {"k": answer}});
@@ -113,7 +113,7 @@ fn arguments_are_hidden_if_nobody_knows_their_schema_and_results_if_theirs_says_
 
 #[test]
 fn the_result_of_a_task_is_hidden_as_that_of_its_tool() {
-    let mut masker = Masker::default();
+    let mut masker = RecordingMasker::default();
     let schema = json!({"properties": {"key": {"writeOnly": true}}});
     mask(&mut masker, true, json!({"id": 1, "method": "tools/list"}));
     let tools = json!({"id": 1, "result": {"tools": [{"name": "make", "inputSchema": {}, "outputSchema": schema}]}});
@@ -153,7 +153,7 @@ fn variables_with_telling_names_and_passwords_in_urls_are_secrets() {
     let found = in_environment(variables.into_iter());
     let values: Vec<_> = found.iter().map(|(_, value)| value.as_str()).collect();
     assert_eq!(values, ["abcdef", "ghijkl", "s3cr:et"]);
-    let mut masker = Masker::default();
+    let mut masker = RecordingMasker::default();
     for value in values {
         masker.learn(value);
     }

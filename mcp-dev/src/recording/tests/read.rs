@@ -2,7 +2,7 @@ use std::io::Cursor;
 
 use serde_json::{Value, json};
 
-use crate::hub::{Hub, Wire};
+use crate::hub::{Hub, WireMessage};
 use crate::record::Entry;
 use crate::recording::mask::MASK;
 use crate::recording::read::Recording;
@@ -198,29 +198,31 @@ fn a_file_that_is_no_good_recording_says_why() {
     assert_eq!(refused(""), "`r.jsonl` is empty");
     assert_eq!(
         refused("fn main() {}\n"),
-        "`r.jsonl` is not a recording of mcp-dev"
+        "`r.jsonl` is not an mcp-dev recording"
     );
     assert!(
         refused("{\"mcp-dev\":2}\n")
-            .contains("has format 2, and this mcp-dev reads format 1: use a newer mcp-dev")
+            .contains("is in format 2, but this mcp-dev reads format 1; use a newer mcp-dev")
     );
     let broken = refused(&format!("{head}{line}{{\"era\": 1}}\n{line}"));
     assert!(
-        broken.starts_with("line 3 of `r.jsonl` is broken: "),
+        broken.starts_with("line 3 of `r.jsonl` is invalid: "),
         "{broken}"
     );
     let deep = refused(&format!("{head}{}\n", "[".repeat(100_000)));
     assert!(
-        deep.starts_with("line 2 of `r.jsonl` is broken: "),
+        deep.starts_with("line 2 of `r.jsonl` is invalid: "),
         "{deep}"
     );
     let many = refused(&format!("{head}{}", line.repeat(10_001)));
-    assert_eq!(many, "the recording has more than 10000 calls");
+    assert_eq!(many, "the recording contains more than 10000 calls");
 
     let cut = read(&format!("{head}{line}{}", &line[..50])).unwrap();
     assert_eq!(cut.calls.len(), 1);
     assert_eq!(cut.warnings.len(), 2, "{:?}", cut.warnings);
-    assert!(cut.warnings[0].starts_with("line 2 holds the value of the environment variable KEY"));
+    assert!(
+        cut.warnings[0].starts_with("line 2 contains the value of the environment variable KEY")
+    );
     assert!(cut.warnings[1].starts_with("line 3, the last one, is cut off"));
 
     let file = File::new();
@@ -228,7 +230,7 @@ fn a_file_that_is_no_good_recording_says_why() {
     huge.set_len(5 << 30).unwrap();
     let huge = Recording::read(&file.0).unwrap_err().to_string();
     assert!(
-        huge.ends_with("has 5120 MiB, and a recording has at most 64"),
+        huge.ends_with("is 5120 MiB, but a recording can be at most 64"),
         "{huge}"
     );
 }
@@ -238,7 +240,7 @@ fn variables_that_a_server_declares_as_secret_are_hidden_before_and_after() {
     let value = std::env::var("PATH").unwrap();
     let text = json!({"id": 1, "method": "x", "params": {"text": value}}).to_string();
     let say = |hub: &Hub| {
-        hub.message(Wire {
+        hub.message(WireMessage {
             era: Era::Modern,
             sent: true,
             text: &text,
@@ -283,7 +285,7 @@ fn a_recording_ends_when_it_is_too_long() {
         (&status["runs"], &status["messages"]),
         (&json!(false), &json!(2))
     );
-    assert_eq!(status["failure"], "it ended at 64 MiB");
+    assert_eq!(status["failure"], "it reached the limit of 64 MiB");
     assert!(std::fs::metadata(&file.0).unwrap().len() < MAX_BYTES as u64);
     assert_eq!(Recording::read(&file.0).unwrap().calls.len(), 0);
 }

@@ -1,5 +1,5 @@
-//! Streamable HTTP: sends each message in an HTTP request, with its headers and the session's. `response` reads the
-//! responses.
+//! Streamable HTTP: sends each message in an HTTP request, with headers for both the message and the session.
+//! `response` reads the responses.
 
 mod response;
 #[cfg(test)]
@@ -28,9 +28,9 @@ use response::{exchange, stream};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-/// Maximum number of times that a broken stream is resumed without receiving an event in between.
+/// Maximum number of times a broken stream is resumed without receiving an event in between.
 const MAX_RESUMED: u32 = 5;
-/// Maximum time for the server to accept a message that has no response.
+/// Maximum time that the server may take to accept a message that has no response.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
@@ -52,13 +52,13 @@ struct State {
     listening: Option<AbortHandle>,
 }
 
-/// Returns the value that is mirrored in the header `Mcp-Name`.
+/// Returns the value that is mirrored in the `Mcp-Name` header.
 pub(super) fn name_of(params: &Value) -> Option<&str> {
     let names = ["name", "uri", "taskId"];
     names.iter().find_map(|member| params[*member].as_str())
 }
 
-/// Returns a value in the form used in a header: wrapped in Base64 unless it is plain text.
+/// Returns a value in the form used in a header: Base64-encoded unless it is plain text.
 fn header_value(text: &str) -> Option<HeaderValue> {
     let plain = text.bytes().all(|byte| matches!(byte, 0x20..=0x7e))
         && text.trim() == text
@@ -126,8 +126,8 @@ impl HttpLink {
         request
     }
 
-    /// Sends a message in a separate task and returns the message's sequence number. `id` is its request id if it is a
-    /// request.
+    /// Sends a message in a separate task and returns the message's sequence number. `id` is the request id if the
+    /// message is a request.
     pub(super) fn post(
         &self,
         session: &Arc<Session>,
@@ -181,7 +181,7 @@ impl HttpLink {
                     .await
                     .unwrap_or_else(|_| {
                         Err(format!(
-                            "the server did not take the message within {} s",
+                            "the server did not accept the message within {} s",
                             PATIENCE.as_secs()
                         ))
                     }),
@@ -201,7 +201,7 @@ impl HttpLink {
                 link.state().exchanges.remove(&id);
             }
         });
-        // Done under the lock, so that the task removes the entry only after it was inserted.
+        // This is done under the lock so that the task removes the entry only after it has been inserted.
         if let Some(id) = id {
             state.exchanges.insert(id, task.abort_handle());
         }
@@ -215,7 +215,8 @@ impl HttpLink {
         }
     }
 
-    /// Opens the stream for messages that belong to no request, and keeps it open as long as the server provides one.
+    /// Opens the stream for messages that do not belong to a request, and keeps it open as long as the server provides
+    /// one.
     pub(super) fn listen(&self, session: &Arc<Session>) {
         let weak = Arc::downgrade(session);
         let task = tokio::spawn(async move {
@@ -262,7 +263,7 @@ impl Session {
     }
 }
 
-/// Returns headers in the form that pages show. The user's own headers may be secrets.
+/// Returns headers in the form shown on pages. The user's own headers may be secrets.
 fn shown(headers: &HeaderMap, own: &[(HeaderName, HeaderValue)]) -> Value {
     let mut shown = json!({});
     for (name, value) in headers {

@@ -1,4 +1,4 @@
-//! Reads responses. A response is one JSON message or a stream of events, which is resumed if it breaks off.
+//! Reads responses. A response is either a JSON message or a stream of events, which is resumed if it is interrupted.
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::session::events::Events;
 use crate::session::{Era, MAX_MESSAGE, Session};
 
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
-/// Maximum number of characters shown of a body that is not a message.
+/// Maximum number of characters shown from a body that is not a message.
 const MAX_SHOWN: usize = 1_000;
 
 /// Reads the response to a message.
@@ -57,7 +57,7 @@ pub(super) async fn exchange(
         let Some(session) = weak.upgrade() else {
             return Ok(());
         };
-        // The response to a request that is refused before it is read has no id.
+        // If a request is refused before it is read, the response does not contain an id.
         match (id, serde_json::from_str::<Value>(&text)) {
             (Some(id), Ok(mut message))
                 if message["error"].is_object() && message["id"].is_null() =>
@@ -87,13 +87,14 @@ pub(super) async fn exchange(
             .http()
             .is_some_and(|link| link.state().session.take().is_some())
     {
-        let reason = "the server does not know the session any more (HTTP 404); the next call begins a new one";
+        let reason =
+            "the server no longer knows the session (HTTP 404); the next call starts a new one";
         session.died(reason);
         return Err(reason.into());
     }
     let hint = match status.as_u16() {
         401 => {
-            ". The server wants credentials: give them with `--header \"Authorization: Bearer …\"`"
+            ". The server requires credentials: pass them with `--header \"Authorization: Bearer …\"`"
         }
         404 | 405 => ". Is this the URL of the MCP endpoint?",
         _ => "",
@@ -126,7 +127,7 @@ async fn follow(
     notes: &Value,
 ) -> Result<(), String> {
     let mut last = read_events(weak, response, id, notes).await?;
-    // Streams of the modern era cannot be resumed.
+    // Streams in the modern era cannot be resumed.
     if weak
         .upgrade()
         .is_none_or(|session| session.era == Era::Modern)

@@ -96,11 +96,11 @@ async fn open(era: Era) -> (Arc<Session>, Arc<AtomicU32>) {
         headers: Vec::new(),
     };
     let (_run, mut halted) = tokio::sync::watch::channel(None);
-    let manner = crate::session::Manner {
+    let options = crate::session::ConnectionOptions {
         patience: Duration::from_secs(10),
         tasks: true,
     };
-    let opened = Session::open(&target, era, &hub, manner, &mut halted).await;
+    let opened = Session::open(&target, era, &hub, options, &mut halted).await;
     (opened.unwrap().0, resumed)
 }
 
@@ -139,7 +139,7 @@ async fn responses_without_a_message_say_what_they_are() {
     assert!(session.ended().is_none());
     let forgotten = call(&session, "forgotten").await.unwrap_err();
     assert!(
-        forgotten.contains("does not know the session"),
+        forgotten.contains("no longer knows the session"),
         "{forgotten}"
     );
     assert!(session.ended().is_some());

@@ -49,7 +49,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Reads a number. It must fit into an `f64`, so that all later readers see the same value.
+    /// Reads a number. The number must fit into an `f64` so that all later readers see the same value.
     #[inline]
     pub(super) fn read_number(&mut self) -> Option<()> {
         let start = self.at;

@@ -1,4 +1,4 @@
-//! Reads the parts of a message one by one, for code that knows which parts to expect.
+//! Reads the parts of a message one by one, for callers that know which parts to expect.
 
 use std::borrow::Cow;
 

@@ -11,7 +11,7 @@ fn value(raw: &RawValue) -> Value {
     serde_json::from_str(raw.get()).unwrap()
 }
 
-/// Returns the value as a message contains it.
+/// Returns the value in the form in which a message contains it.
 fn as_sent(root: OutputRoot, given: &Value, version: ProtocolVersion) -> Value {
     if root.wraps(&raw(given), version) {
         json!({ MEMBER: given })

@@ -10,7 +10,7 @@ use crate::client::ListRequest;
 use crate::client::surface::Surface;
 use crate::client::surface::schema::{ValueDirection, narrowings};
 
-/// One change.
+/// A single change.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SurfaceChange {
     /// `true` if a client that worked before may now fail.
@@ -69,7 +69,7 @@ impl SurfaceChanges {
             }
         }
         for (key, was) in gone {
-            // A template that kept its name was changed rather than removed.
+            // A template with the same name was changed rather than removed.
             let moved = after.iter().find(|(_, is)| is["name"] == was["name"]);
             match moved.map(|(key, is)| (*key, *is)) {
                 Some((now, is)) if list == ListRequest::Templates => {

@@ -1,4 +1,5 @@
-//! A server's surface, which is everything it declares. Its text form changes only when the declarations change.
+//! A server's surface, which is everything that the server declares. Its text form changes only when the declarations
+//! change.
 
 pub(crate) mod compare;
 mod extensions;
@@ -11,10 +12,10 @@ use serde_json::{Map, Value};
 use crate::client::message::Failure;
 use crate::client::{InProcessClient, ListRequest};
 
-/// Everything a server declares: instructions, extensions, tools, prompts, resources and resource templates, each list sorted by
-/// name.
+/// Everything that a server declares: instructions, extensions, tools, prompts, resources and resource templates, each list
+/// sorted by name.
 ///
-/// Excludes details that can change while the program stays the same: the server's version, the order of definitions,
+/// Excludes details that can change while the program remains the same: the server's version, the order of definitions,
 /// and the resources returned by the listing functions of templates. Such resources are data, possibly belonging to a
 /// single user, and listing them may require a database.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +60,7 @@ impl Surface {
         self.0.get("instructions").and_then(Value::as_str)
     }
 
-    /// Returns the extensions by identifier, each with its settings and the names of its methods.
+    /// Returns the extensions, keyed by identifier, each with its settings and the names of its methods.
     pub(crate) fn extensions(&self) -> impl Iterator<Item = (&str, &Value)> {
         let extensions = self.0.get("extensions").and_then(Value::as_object);
         let members = extensions.into_iter().flatten();

@@ -1,30 +1,30 @@
 //! Checks whether every value that matches one JSON Schema also matches another and, if not, explains why.
 //!
-//! A tool must not accept fewer values than before, so the old schema's values must match the new schema. It must not
-//! return more values than before either, so the new schema's values must match the old one. Both cases use the same
+//! A tool must not accept fewer values than before, so values of the old schema must match the new one. It must not
+//! return more values than before either, so the new schema's values must match the old schema. Both cases use the same
 //! check with the schemas swapped.
 //!
-//! A difference in a keyword that the check does not understand counts as a narrowing, because false alarms are better
-//! than missed changes. Descriptions and other annotations do not count.
+//! A difference in a keyword that the check does not understand is treated as a narrowing, because false alarms are
+//! better than missed changes. Descriptions and other annotations are ignored.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// The direction in which values travel.
+/// The direction in which values are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ValueDirection {
-    /// From clients to the server. Values that match the old schema must also match the new one.
+    /// From clients to the server. Values that match the old schema must also match the new schema.
     Input,
-    /// From the server to clients. Values that match the new schema must also match the old one.
+    /// From the server to clients. Values that match the new schema must also match the old schema.
     Output,
 }
 
 /// Maximum depth of the comparison. A limit is necessary because schemas can refer to themselves.
 const DEEPEST: usize = 24;
 
-/// Keywords that do not affect which values match or that are compared separately.
+/// Keywords that do not affect which values match, and those that are compared separately.
 const UNDERSTOOD: [&str; 31] = [
     "$schema",
     "$id",
@@ -155,7 +155,9 @@ impl<'s> NarrowingSearch<'s> {
             (_, SchemaBranch::Value(to)) => {
                 let (from, to) = (from.describe(), SchemaBranch::Value(to).describe());
                 let text = match self.direction {
-                    ValueDirection::Input => format!("only {to} is now accepted, was {from}"),
+                    ValueDirection::Input => {
+                        format!("only {to} is accepted now; previously, it was {from}")
+                    }
                     ValueDirection::Output => format!("may now be {from}, was {to}"),
                 };
                 return self.push_narrowing(at, text);

@@ -212,7 +212,7 @@ fn an_argument_that_takes_less_breaks() {
     // Neither schema accepts every value that the other accepts.
     assert_eq!(
         argument(json!({"const": "x"}), json!({"const": "y"})),
-        ["breaking: tool `t`: /a: only `\"y\"` is now accepted, was `\"x\"`"]
+        ["breaking: tool `t`: /a: only `\"y\"` is accepted now; previously, it was `\"x\"`"]
     );
     // Descriptions and defaults do not affect which values are accepted.
     let described = json!({"type": "string", "description": "new", "default": "x"});

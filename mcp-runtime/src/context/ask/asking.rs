@@ -17,7 +17,7 @@ pub(crate) trait QuestionTransport: Send + Sync {
     fn can_ask(&self, feature: ClientFeature) -> bool;
     /// Checks that a question is valid and that the client supports it.
     fn check(&self, request: &InputRequest) -> Result<(), AskError>;
-    /// Assigns a key that distinguishes this question from the others in the same run.
+    /// Assigns a key that distinguishes this question from other questions in the same run.
     fn identify(&self, request: &InputRequest) -> QuestionKey;
     /// Returns the key used on the wire for a name chosen by the author.
     fn key(&self, name: &str) -> String;
@@ -32,7 +32,7 @@ pub(crate) trait QuestionTransport: Send + Sync {
     /// Withdraws a question whose answer is no longer awaited.
     fn withdraw(&self, question: &mut CallQuestion);
 
-    /// Begins a run of the handler by middleware, which may run it again.
+    /// Begins a run of the handler. Middleware may run the handler several times.
     fn begin_run(&self);
     /// Ends a run.
     fn end_run(&self);
@@ -40,8 +40,8 @@ pub(crate) trait QuestionTransport: Send + Sync {
     fn call_id(&self) -> CallId;
     /// Returns the call's journal so far, in case the call continues elsewhere.
     fn journal(&self) -> String;
-    /// Makes the call's round end, once its handler is pending, with the questions and the journal of a run that is
-    /// separate from the request. Returns `false` if the call has no rounds.
+    /// Ends the call's round, once the handler is pending, with the questions and the journal of a run that is separate
+    /// from the request. Returns `false` if the call has no rounds.
     fn end_round_with(&self, _journal: &str, _questions: Vec<DetachedQuestion>) -> bool {
         false
     }
@@ -51,7 +51,7 @@ pub(crate) trait QuestionTransport: Send + Sync {
     fn end_once(&self, name: &str, result: Option<&str>);
     /// Returns `true` while work that must run only once is running.
     fn is_once_under_way(&self) -> bool;
-    /// Returns the store for work that must run only once, if one is configured and applies to this call.
+    /// Returns the store for work that must run only once, if a store is configured and applies to this call.
     fn once_store(&self) -> Option<Arc<dyn OnceStore>>;
 }
 
@@ -83,7 +83,7 @@ pub(crate) enum QuestionProgress {
     Not,
     /// Waiting for the response to the request with this id, until the timer fires.
     Waiting(u64, Pin<Box<Sleep>>),
-    /// Will be returned to the client when the round ends.
+    /// The question will be returned to the client when the round ends.
     Open,
     Over,
 }

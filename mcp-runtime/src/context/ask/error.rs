@@ -6,12 +6,12 @@ use std::time::Duration;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::errors;
 
-/// The reason a question was not answered. If a handler propagates this error with `?`, it is reported to the model or
-/// client.
+/// The reason why a question was not answered. If a handler propagates this error with `?`, it is reported to the model
+/// or client.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum AskError {
-    /// The user declined, or the client declined for them.
+    /// The user declined, or the client declined on the user's behalf.
     Declined,
     /// The user dismissed the question without making a choice.
     Cancelled,
@@ -40,7 +40,7 @@ impl fmt::Display for AskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Declined => f.write_str("the user declined"),
-            Self::Cancelled => f.write_str("the user dismissed the question without an answer"),
+            Self::Cancelled => f.write_str("the user dismissed the question without answering"),
             Self::Unsupported(error) => f.write_str(&error.message),
             Self::Failed { code, message } => {
                 write!(f, "the client could not answer: {message} ({code})")
@@ -56,7 +56,7 @@ impl fmt::Display for AskError {
 impl std::error::Error for AskError {}
 
 impl AskError {
-    /// Returns the protocol error to respond with, if this error maps to one.
+    /// Returns the protocol error with which to respond, if this error maps to one.
     pub(crate) fn protocol_error(&self) -> Option<&ErrorObject> {
         match self {
             Self::Unsupported(error) if error.code == errors::MISSING_CAPABILITY => Some(error),

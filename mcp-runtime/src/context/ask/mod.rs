@@ -27,11 +27,11 @@ use crate::context::Context;
 use crate::context::watching::{self, CallSite, QuestionPoint};
 use crate::types::InputRequest;
 
-/// A question to the client. It is not sent until it is awaited.
+/// A question for the client, which is not sent until it is awaited.
 ///
 /// Awaiting it yields the answer, or an [`AskError`] that explains why there is no answer. If the handler propagates
-/// the error with `?`, the model sees this explanation. To handle a declined or dismissed question without an error,
-/// use [`outcome`](Self::outcome).
+/// the error with `?`, the model sees this explanation. To handle a declined or dismissed question without treating it
+/// as an error, use [`outcome`](Self::outcome).
 ///
 /// In revision 2026-07-28, the handler runs again from the start once the answer has arrived, so code before the
 /// question is executed again. See [`Context::once`] and the documentation page on asking questions.
@@ -88,8 +88,8 @@ impl<T> Ask<T> {
     /// Sets the key that identifies the question on the wire (2026-07-28 only). Defaults to a digest of the question's
     /// content.
     ///
-    /// If a key is reused within a call, a number is added to it. If the content of a question has changed when the
-    /// handler runs again, the question is asked again, even under the same key.
+    /// If a key is reused within a call, a number is appended to the key. If the content of a question has changed when
+    /// the handler runs again, the question is asked again, even under the same key.
     pub fn key(mut self, name: &str) -> Self {
         self.question.identity.key = self.context.asking().key(name);
         self.question.identity.named = true;

@@ -66,9 +66,9 @@ impl Context {
     /// entering secrets, making payments or giving consent on another site.
     ///
     /// An answer means only that the user agreed to open the URL, not that they have completed the interaction. Check
-    /// your own records to find out whether they have, and ask again if not. The URL must use `https:` (or `http:` if
-    /// it points to the local machine). It must contain no personal data and must not be pre-authenticated; the page
-    /// must verify that the user who opens it is the user who made this call.
+    /// your own records to find out whether the interaction is complete, and ask again if it is not. The URL must use
+    /// `https:` (or `http:` if it points to the local machine). The URL must not contain personal data and must not be
+    /// pre-authenticated; the page must verify that the user who opens it is the user who made this call.
     ///
     /// Source: revisions from 2025-11-25, client/elicitation, "URL Mode".
     #[track_caller]
@@ -83,7 +83,7 @@ impl Context {
     }
 
     /// Sends a question from a [`BackgroundCall`](crate::extension::BackgroundCall) to the client and returns the
-    /// unchecked result. Tools can call this and, for legacy clients, so can extension methods with
+    /// unchecked result. This can be called by tools and, for legacy clients, by extension methods with
     /// [`forwards_questions`](crate::extension::ExtensionMethod::forwards_questions). The question uses the key of the
     /// [`BackgroundQuestion`], unless that key is empty.
     ///
@@ -128,7 +128,7 @@ impl Context {
     /// ```
     ///
     /// If the answer is malformed, the question immediately fails with
-    /// [`AskError::Unusable`](crate::AskError::Unusable), because asking a faulty client again would not help.
+    /// [`AskError::Unusable`](crate::AskError::Unusable), because it would not help to ask a faulty client again.
     ///
     /// Source: every revision, client/sampling. Deprecated in 2026-07-28.
     #[track_caller]
@@ -161,8 +161,8 @@ impl Context {
         })
     }
 
-    /// Asks several questions, given as a tuple or a `Vec`, at the same time. As soon as one of them fails, its error
-    /// is returned. If any question is invalid or not supported by the client, none are sent.
+    /// Asks several questions, given as a tuple or a `Vec`, at the same time. If a question fails, its error is
+    /// returned immediately. If any question is invalid or not supported by the client, none of them are sent.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -203,9 +203,10 @@ impl Context {
         self.asking().can_ask(ClientFeature::Roots)
     }
 
-    /// Returns the call's id. The id is unique to the call and stays the same when the handler runs again with answers.
+    /// Returns the call's id. The id is unique to the call and remains the same when the handler runs again with
+    /// answers.
     ///
-    /// Use it for records and counters kept per call.
+    /// Use it for records and counters that are kept for each call.
     #[must_use]
     pub fn call_id(&self) -> CallId {
         self.asking().call_id()

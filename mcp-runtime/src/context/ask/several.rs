@@ -21,7 +21,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Polls one of several questions. Callers poll every question each time so that all of them are asked in the same
+/// Polls one of several questions. Callers poll every question each time so that all questions are asked in the same
 /// round. Returns `true` if the question has been answered or has failed.
 fn poll_one<T>(
     question: &mut Ask<T>,
@@ -51,7 +51,7 @@ macro_rules! questions {
 
             async fn answers(self) -> Result<Self::Answers, AskError> {
                 let ($(mut $question,)+) = self;
-                // If any question is invalid or not supported by the client, none are sent.
+                // If any question is invalid or not supported by the client, none of them are sent.
                 $($question.check()?;)+
                 $(let mut $answer = None;)+
                 poll_fn(|task| {

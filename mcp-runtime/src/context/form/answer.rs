@@ -1,7 +1,7 @@
 //! Validates answers against their forms.
 //!
-//! Compensates for clients that do not validate answers themselves: parses numbers sent as strings, fills in defaults,
-//! and removes members that are not fields of the form.
+//! Compensates for clients that do not validate answers themselves by parsing numbers sent as strings, filling in
+//! defaults, and removing members that are not fields of the form.
 
 use serde_json::{Number, Value};
 

@@ -1,6 +1,6 @@
 //! Forms defined by types.
 //!
-//! The module `answer` validates answers.
+//! The `answer` module validates answers.
 
 mod answer;
 
@@ -12,7 +12,7 @@ use crate::types::{Choice, Field, Form, Meta};
 
 /// A type that describes a form. Derive it with `#[derive(Elicit)]` on a struct with named fields.
 ///
-/// **Open**: hand-written forms are validated like derived ones.
+/// **Open**: hand-written forms are validated like derived forms.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be elicited with a form",
     label = "not a form",
@@ -38,7 +38,7 @@ pub trait Elicit: Sized {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a field of a form: forms are flat",
     label = "not a field of a form",
-    note = "fields are `String`, numbers, `bool`, enums that derive `Elicit`, `Vec` of such enums, and `Option` of each"
+    note = "fields can be `String`, numbers, `bool`, enums that derive `Elicit`, a `Vec` of such enums, or an `Option` of any of these"
 )]
 pub trait FormField: Sized {
     /// The kind of field.
@@ -52,7 +52,7 @@ pub trait FormField: Sized {
     /// Converts the field's answer into a value.
     fn from_value(value: &Value) -> Option<Self>;
 
-    /// Converts the value into the field's answer, or into null if the field is left empty.
+    /// Converts the value into the field's answer, or into `null` if the field is left empty.
     fn to_value(&self) -> Value;
 
     /// Returns the value for a field that was left empty, or `None` if the field is required.
@@ -62,7 +62,8 @@ pub trait FormField: Sized {
     }
 }
 
-/// A choice among several values: an enum that derives [`Elicit`](macro@crate::Elicit) and whose variants hold no data.
+/// A choice among several values: an enum that derives [`Elicit`](macro@crate::Elicit) and whose variants do not
+/// contain data.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a list item in a form",
     label = "not an enum that derives `Elicit`",

@@ -16,7 +16,7 @@ impl Recorder {
     }
 }
 
-impl Control for Recorder {
+impl ServerControl for Recorder {
     fn notify(&self, change: ChangeNotification, audience: &NotifiedCallers) {
         let all = matches!(audience, NotifiedCallers::All);
         self.write(format!("{change:?}{}", if all { "" } else { " for some" }));
@@ -43,7 +43,7 @@ fn prompt(name: &str) -> DynamicPrompt {
 #[test]
 fn every_change_reaches_the_server() {
     let recorder = Arc::new(Recorder::default());
-    let server = ServerHandle(Arc::clone(&recorder) as Arc<dyn Control>);
+    let server = ServerHandle(Arc::clone(&recorder) as Arc<dyn ServerControl>);
     server.prompts().insert(prompt("a")).unwrap();
     server.prompts().replace(prompt("a")).unwrap();
     assert!(server.tools().remove("t"));

@@ -1,4 +1,4 @@
-//! The changes that a listener has yet to be notified of, merged.
+//! The merged changes about which a listener has yet to be notified.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use crate::handler::notified_callers::NotifiedCallers;
 /// The changes since the client was last notified.
 #[derive(Default)]
 pub(super) struct PendingNotifications {
-    /// For each list, the callers that have yet to be notified of a change.
+    /// For each list, the callers who have yet to be notified of a change.
     pub(super) lists: [NotifiedCallers; 3],
-    /// The resources that changed, and the callers that have yet to be notified.
+    /// The resources that have changed, and the callers who have yet to be notified.
     pub(super) uris: Vec<(Box<str>, NotifiedCallers)>,
     /// The latest notification with each name and key, in the order in which they were sent. Bounded by the keys in the
     /// filter, because notifications for other callers are not added.
@@ -18,7 +18,7 @@ pub(super) struct PendingNotifications {
 }
 
 impl PendingNotifications {
-    /// Adds a changed resource. Returns `true` if more callers have to be notified than before.
+    /// Adds a changed resource. Returns `true` if more callers must be notified than before.
     pub(super) fn add_resource(&mut self, uri: &str, audience: &NotifiedCallers) -> bool {
         let mut uris = self.uris.iter_mut();
         if let Some((_, told)) = uris.find(|(known, _)| **known == *uri) {
@@ -28,7 +28,7 @@ impl PendingNotifications {
         true
     }
 
-    /// Adds an extension's notification. Returns `true` unless it replaces an earlier one.
+    /// Adds an extension's notification. Returns `true` unless it replaces an earlier notification.
     pub(super) fn add_extension(&mut self, notification: &Arc<ExtensionNotification>) -> bool {
         let mut known = self.extensions.iter();
         let replaced = known.position(|known| known.is_replaced_by(notification));

@@ -7,7 +7,7 @@ use crate::context::Principal;
 use crate::handler::access::Access;
 
 fn listening(
-    notifications: &Notifications,
+    notifications: &NotificationListeners,
     filter: ListenFilter,
 ) -> (Arc<Mailbox>, Arc<AtomicUsize>) {
     let woken = Arc::new(AtomicUsize::new(0));
@@ -35,7 +35,7 @@ fn uris(uris: &[&str]) -> ListenFilter {
 
 #[test]
 fn many_changes_between_two_readings_are_one_notification() {
-    let notifications = Notifications::default();
+    let notifications = NotificationListeners::default();
     let (mailbox, woken) = listening(
         &notifications,
         ListenFilter {
@@ -61,7 +61,7 @@ fn many_changes_between_two_readings_are_one_notification() {
 
 #[test]
 fn nobody_hears_of_what_they_did_not_ask_for() {
-    let notifications = Notifications::default();
+    let notifications = NotificationListeners::default();
     let (mailbox, woken) = listening(&notifications, uris(&["a://a"]));
     notifications.post(
         &ChangeNotification::List(ListKind::Tools),
@@ -77,7 +77,7 @@ fn nobody_hears_of_what_they_did_not_ask_for() {
 
 #[test]
 fn what_does_not_fit_is_told_later() {
-    let notifications = Notifications::default();
+    let notifications = NotificationListeners::default();
     let (mailbox, _) = listening(&notifications, uris(&["a://a", "a://b", "a://c"]));
     for uri in ["a://a", "a://b", "a://c"] {
         notifications.post(
@@ -92,7 +92,7 @@ fn what_does_not_fit_is_told_later() {
 
 #[test]
 fn following_is_bounded_and_can_be_ended() {
-    let notifications = Notifications::default();
+    let notifications = NotificationListeners::default();
     let (mailbox, _) = listening(&notifications, ListenFilter::default());
     assert!(mailbox.subscribe("a://a", 1));
     assert!(mailbox.subscribe("a://a", 1));
@@ -108,7 +108,7 @@ fn following_is_bounded_and_can_be_ended() {
 
 #[test]
 fn listeners_that_are_gone_are_forgotten() {
-    let notifications = Notifications::default();
+    let notifications = NotificationListeners::default();
     for _ in 0..100 {
         drop(listening(&notifications, ListenFilter::default()));
     }
@@ -117,7 +117,7 @@ fn listeners_that_are_gone_are_forgotten() {
 
 #[test]
 fn a_resource_that_changes_often_is_told_of_once_and_held_once() {
-    let notifications = Notifications::default();
+    let notifications = NotificationListeners::default();
     let (mailbox, woken) = listening(&notifications, uris(&["a://a", "a://b"]));
     for _ in 0..1_000 {
         for uri in ["a://a", "a://b"] {
@@ -140,7 +140,7 @@ fn a_resource_that_changes_often_is_told_of_once_and_held_once() {
 
 #[test]
 fn a_list_is_told_of_to_those_for_whom_it_changed() {
-    let notifications = Notifications::default();
+    let notifications = NotificationListeners::default();
     let filter = ListenFilter {
         tools: true,
         ..ListenFilter::default()
@@ -169,7 +169,7 @@ fn a_list_is_told_of_to_those_for_whom_it_changed() {
 
 #[test]
 fn a_resource_is_told_of_to_those_whom_the_program_chose() {
-    let notifications = Notifications::default();
+    let notifications = NotificationListeners::default();
     let (mailbox, _) = listening(&notifications, uris(&["a://a", "a://b"]));
     let alice = Principal::new("alice");
     let change = |uri: &str| ChangeNotification::Resource(uri.to_owned());
@@ -237,7 +237,7 @@ fn numbers(lines: &[String]) -> Vec<u64> {
 
 #[test]
 fn the_latest_notification_of_each_key_is_kept_in_the_order_in_which_they_were_sent() {
-    let notifications = Notifications::default();
+    let notifications = NotificationListeners::default();
     let (mailbox, woken) = listening(&notifications, gardener(&["a", "b"]));
     for (key, number) in [("a", 1), ("b", 2), ("a", 3), ("other", 4)] {
         notifications.post_extension("keys", &news(Some(key), number, NotifiedCallers::All));
@@ -250,7 +250,7 @@ fn the_latest_notification_of_each_key_is_kept_in_the_order_in_which_they_were_s
 
 #[test]
 fn notifications_for_other_callers_take_no_room() {
-    let notifications = Notifications::default();
+    let notifications = NotificationListeners::default();
     let keys: Vec<_> = (0..1_024).map(|key| key.to_string()).collect();
     let keys: Vec<_> = keys.iter().map(String::as_str).collect();
     let (mailbox, woken) = listening(&notifications, gardener(&keys));
@@ -279,7 +279,7 @@ fn notifications_for_other_callers_take_no_room() {
 
 #[test]
 fn a_caller_that_changes_is_notified_of_what_the_new_one_may_know() {
-    let notifications = Notifications::default();
+    let notifications = NotificationListeners::default();
     let (mailbox, _) = listening(&notifications, gardener(&[]));
     let staff = || NotifiedCallers::those(|caller| caller.has_scope("staff"));
     let caller = |scope: &str| Caller::from(Principal::new("alice").with_scopes([scope]));
@@ -299,7 +299,7 @@ fn a_caller_that_changes_is_notified_of_what_the_new_one_may_know() {
 
 #[test]
 fn notifications_of_extensions_that_do_not_fit_are_sent_later() {
-    let notifications = Notifications::default();
+    let notifications = NotificationListeners::default();
     let (mailbox, _) = listening(&notifications, gardener(&["a", "b"]));
     for (number, key) in ["a", "b"].into_iter().enumerate() {
         notifications.post_extension("keys", &news(Some(key), number, NotifiedCallers::All));
@@ -312,7 +312,7 @@ fn notifications_of_extensions_that_do_not_fit_are_sent_later() {
 #[cfg(feature = "http")]
 #[test]
 fn whoever_was_away_hears_of_what_changed_meanwhile_whatever_the_clock_says() {
-    let notifications = Notifications::default();
+    let notifications = NotificationListeners::default();
     let all = || ListenFilter {
         extensions: Vec::new(),
         tools: true,
@@ -344,5 +344,8 @@ fn whoever_was_away_hears_of_what_changed_meanwhile_whatever_the_clock_says() {
         assert!(told[0].contains("prompts/list_changed"), "{told:?}");
     }
     // Versions from different processes cannot be compared.
-    assert_eq!(again(Notifications::default().list_version()).len(), 2);
+    assert_eq!(
+        again(NotificationListeners::default().list_version()).len(),
+        2
+    );
 }

@@ -2,8 +2,8 @@
 //!
 //! Versions are counts rather than timestamps because clocks can be set back. Counts from different sources cannot be
 //! compared; a source is usually one process. A session with a count from another source is notified that every list
-//! has changed. That notification may be unnecessary, but no change is lost. If instances shared a counter, they would
-//! form a single source.
+//! has changed. That notification may be unnecessary, but changes are never lost. If instances shared a counter, they
+//! would form a single source.
 
 use std::collections::VecDeque;
 
@@ -24,7 +24,10 @@ pub(crate) struct ListVersion {
 
 impl ListVersion {
     /// Returns `true` if the source is unknown.
-    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+    #[allow(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde passes a reference"
+    )]
     pub(crate) fn is_unknown(&self) -> bool {
         *self == Self::default()
     }
@@ -36,7 +39,7 @@ pub(super) struct ListVersions {
     lists: [ListHistory; 3],
 }
 
-/// The changes to one list.
+/// The changes to a single list.
 #[derive(Default)]
 struct ListHistory {
     /// The count as of the most recent change visible to all callers.

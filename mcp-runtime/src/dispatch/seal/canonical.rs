@@ -1,7 +1,7 @@
 //! The canonical form of JSON: two texts have the same canonical form if and only if they are equivalent.
 //!
 //! Members are sorted by name. Names and strings are compared by their characters, regardless of how they are escaped.
-//! Numbers are compared by their exact value, in decimal digits and never as floating point. `1`, `1.0` and `10e-1` are
+//! Numbers are compared by their exact value, using decimal digits and never floating point. `1`, `1.0` and `10e-1` are
 //! the same number, and `-0` equals `0`, because a client may reformat numbers when it serializes them again.
 //! `10000000000000000000000` and `10000000000000000000001` differ, because handlers can distinguish them.
 
@@ -12,7 +12,7 @@ use crate::jsonrpc::{Scan, write_string};
 /// Maximum nesting depth. Messages are never nested this deeply.
 const DEPTH: u32 = 256;
 
-/// Marks text that is copied unchanged because it has no canonical form. No JSON text begins with this byte.
+/// Marks text that is copied unchanged because it has no canonical form. JSON text never begins with this byte.
 const VERBATIM: u8 = b'?';
 
 /// Appends the canonical form of JSON that has already been parsed.

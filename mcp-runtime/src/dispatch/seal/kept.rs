@@ -1,4 +1,4 @@
-//! States that stay in this process. The client holds a random handle to each one.
+//! States that remain in this process. The client holds a random handle to each of them.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,12 +15,12 @@ const MOST: usize = 1_024;
 /// Keeps states in memory.
 #[derive(Debug)]
 pub(crate) struct Seal {
-    kept: Mutex<HashMap<String, StoredState>>,
+    kept: Mutex<HashMap<String, KeptCallState>>,
     lifetime: Duration,
 }
 
 #[derive(Debug)]
-struct StoredState {
+struct KeptCallState {
     binding: [u8; 32],
     plain: Vec<u8>,
     expiry: Duration,
@@ -46,7 +46,7 @@ impl Seal {
             kept.remove(&oldest);
         }
         let handle = random_id::<16>();
-        let state = StoredState {
+        let state = KeptCallState {
             binding: *binding,
             plain: plain.to_vec(),
             expiry: now.saturating_add(self.lifetime),

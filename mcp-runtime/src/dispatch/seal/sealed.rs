@@ -76,7 +76,7 @@ pub(crate) struct Seal {
 }
 
 impl Seal {
-    /// Creates a seal with the given keys, or with a random key for this process if there are none.
+    /// Creates a seal with the given keys or, if none are given, with a random key for this process.
     pub(crate) fn new(keys: &[SealingKey], lifetime: Duration) -> Self {
         let own;
         let keys = if keys.is_empty() {
@@ -94,7 +94,7 @@ impl Seal {
         }
     }
 
-    /// Seals a call's state. With the keys and lengths in use, it never returns `None`.
+    /// Seals a call's state. With the keys and lengths in use, this never returns `None`.
     pub(crate) fn seal(&self, binding: &[u8; 32], plain: &[u8], now: Duration) -> Option<String> {
         self.seal_until(binding, plain, now.saturating_add(self.lifetime))
     }

@@ -1,9 +1,9 @@
-//! The extension `io.modelcontextprotocol/ui`, MCP Apps: pages that hosts show next to the results of tools.
+//! The extension `io.modelcontextprotocol/ui`, MCP Apps: pages that hosts display next to tool results.
 //!
 //! A page is an ordinary resource, and a tool names it in `_meta`, so an author could write all of this with `meta = …`
-//! and [`Extension`]; the attribute `app` and the tool option `app` only check it. `page` contains the parts of a page
-//! on the wire, and `bridge.js` is the script through which a page talks to its host. The messages between the two
-//! never reach the server.
+//! and [`Extension`]; the `app` attribute and the `app` tool option only add checks. `page` contains the parts of a
+//! page on the wire, and `bridge.js` is the script through which a page communicates with its host. The messages
+//! between the two never reach the server.
 //!
 //! Specification: the repository `modelcontextprotocol/ext-apps`, version 2026-01-26.
 
@@ -24,12 +24,12 @@ const ID: &str = "io.modelcontextprotocol/ui";
 /// The media type of pages.
 pub const MIME_TYPE: &str = "text/html;profile=mcp-app";
 
-/// The bridge's types, for editors. They refer to the types of the server's tools.
+/// The bridge's types, for use in editors. These refer to the types of the server's tools.
 #[cfg(feature = "cli")]
 pub(crate) const BRIDGE_TYPES: &str = include_str!("bridge.d.ts");
 
-/// A page that hosts show, named by a struct with the attribute [`#[app]`](macro@crate::app). Only the attribute implements
-/// this trait.
+/// A page that hosts display, named by a struct with the [`#[app]`](macro@crate::app) attribute. Only the attribute
+/// implements this trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an app",
     label = "not an app",
@@ -48,11 +48,11 @@ pub(crate) fn extension() -> Extension {
 }
 
 impl Context {
-    /// Returns `true` if the client shows the pages of [apps](macro@crate::app). Returns `false` if the server has no
-    /// apps.
+    /// Returns `true` if the client displays the pages of [apps](macro@crate::app). Returns `false` if the server has
+    /// no apps.
     ///
-    /// The result of a tool is the same either way: `content` for the model, `structuredContent` for the page. A tool can
-    /// use this to leave out content that the page shows anyway.
+    /// A tool's result is the same in either case: `content` for the model, `structuredContent` for the page. A tool can
+    /// use this to omit content that the page displays anyway.
     ///
     /// Source: the extension `io.modelcontextprotocol/ui`, "Client<>Server Capability Negotiation".
     #[must_use]
@@ -63,7 +63,7 @@ impl Context {
     }
 }
 
-/// Inserts members into the object `ui`, overwriting members of the same name that the author has set.
+/// Inserts members into the `ui` object, overwriting members with the same name that the author has set.
 fn insert_ui(meta: &mut Value, members: serde_json::Map<String, Value>) {
     if let Value::Object(meta) = meta {
         let ui = meta

@@ -1,4 +1,4 @@
-//! A page and its tools on the wire: contents, and the members of `_meta`.
+//! A page and its tools on the wire: their contents and `_meta` members.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::types::ResourceContents;
 
 /// The element that is replaced with the bridge.
 const MARKER: &str = "<script src=\"mcp-app.js\"></script>";
-/// The bridge as embedded in pages. It does not contain `</script`.
+/// The bridge as embedded in pages, which does not contain `</script`.
 const BRIDGE: &str = include_str!("bridge.js");
 
 /// A page as described by its attribute. Created only by the macro.
@@ -46,7 +46,7 @@ impl AppPage {
     };
 }
 
-/// The origins that a page uses. The host refuses all others.
+/// The origins that a page uses. The host refuses all other origins.
 #[derive(Debug)]
 #[allow(
     clippy::struct_field_names,
@@ -73,7 +73,7 @@ impl AppCsp {
     };
 }
 
-/// A browser feature that a page asks for.
+/// A browser feature that a page requests.
 #[derive(Clone, Copy, Debug)]
 pub enum AppPermission {
     /// `camera`
@@ -95,7 +95,8 @@ pub enum ToolVisibility {
     App,
 }
 
-/// Returns the result of reading a page. It repeats the `_meta` from the list, because many hosts look only here.
+/// Returns the result of reading a page. The result repeats the `_meta` from the list, because many hosts look only
+/// here.
 ///
 /// # Errors
 ///
@@ -110,7 +111,7 @@ pub fn page_contents(page: &'static AppPage) -> Output {
     contents.into_resource_result().map(CallOutput::Resource)
 }
 
-/// Returns the `_meta` of a page in the list of resources. `meta` is the author's.
+/// Returns a page's `_meta` for the list of resources. `meta` is the author's `_meta`.
 #[must_use]
 pub fn page_meta(page: &'static AppPage, meta: Option<Value>) -> Value {
     let mut meta = meta.unwrap_or_else(|| Value::Object(Map::new()));
@@ -121,7 +122,7 @@ pub fn page_meta(page: &'static AppPage, meta: Option<Value>) -> Value {
     meta
 }
 
-/// Returns the `_meta` of a tool. `meta` is the author's.
+/// Returns a tool's `_meta`. `meta` is the author's `_meta`.
 #[must_use]
 pub fn tool_meta(
     page: Option<&'static AppPage>,
@@ -147,7 +148,7 @@ pub fn tool_meta(
     meta
 }
 
-/// Returns the members of `_meta.ui` of a page.
+/// Returns the members of a page's `_meta.ui`.
 fn page_members(page: &AppPage) -> Map<String, Value> {
     let mut members = Map::new();
     if let Some(csp) = &page.csp {

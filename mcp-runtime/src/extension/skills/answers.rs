@@ -25,7 +25,7 @@ pub(super) struct LiveSkills {
     /// Functions that return further skills for each request.
     functions: Vec<Box<FindSkills>>,
     pub(super) visible_if: KeyVisibility,
-    /// Watches the directories. Dropping it ends the thread that handles their changes.
+    /// Watches the directories. Dropping the watcher ends the thread that handles changes to the directories.
     watcher: OnceLock<RecommendedWatcher>,
 }
 
@@ -54,7 +54,7 @@ impl LiveSkills {
         let _ = self.watcher.set(watcher);
     }
 
-    /// Returns one page of the result of `skills/list`.
+    /// Returns a page of the result of `skills/list`.
     pub(super) async fn list(
         &self,
         ctx: &Context,
@@ -69,11 +69,11 @@ impl LiveSkills {
     pub(super) async fn get(&self, ctx: &Context, uri: &str) -> Result<ExtensionResult> {
         let entry = self.find(ctx, |catalog, sight| catalog.entry(uri, sight).cloned());
         let entry = entry.await?;
-        let entry = entry.ok_or_else(|| invalid("there is no skill with this URI"))?;
+        let entry = entry.ok_or_else(|| invalid("no skill has this URI"))?;
         ExtensionResult::new(json!({ "skill": entry }))
     }
 
-    /// Returns one page of the result of `resources/directory/read`.
+    /// Returns a page of the result of `resources/directory/read`.
     pub(super) async fn children(
         &self,
         ctx: &Context,
@@ -85,7 +85,7 @@ impl LiveSkills {
             let uri = Some(uri).filter(|uri| uri.len() <= MAX_TEXT);
             uri.and_then(|uri| catalog.children(uri, after, sight))
         });
-        page.unwrap_or_else(|| Err(invalid("there is no directory with this URI")))
+        page.unwrap_or_else(|| Err(invalid("no directory has this URI")))
     }
 
     /// Returns the contents of the file at a path.
@@ -95,8 +95,8 @@ impl LiveSkills {
         Ok(contents(&file))
     }
 
-    /// Looks something up in the skills that are the same for all requests and, if it is not found there, in the skills
-    /// that functions return.
+    /// Searches the skills that are the same for all requests and, if there is no match, the skills that functions
+    /// return.
     async fn find<T>(
         &self,
         ctx: &Context,
@@ -113,7 +113,7 @@ impl LiveSkills {
 
     /// Returns the skills for this request, including those that functions return.
     ///
-    /// A skill that a function returns is left out if it is invalid or if another skill already has its path.
+    /// A skill returned by a function is omitted if it is invalid or if another skill already has its path.
     async fn all(&self, ctx: &Context) -> Result<Arc<Catalog>> {
         let fixed = self.catalog();
         if self.functions.is_empty() {
@@ -127,14 +127,14 @@ impl LiveSkills {
                     problems.collect::<Vec<_>>().join("; ")
                 });
                 if let Err(problem) = added.and_then(|skill| all.insert(skill)) {
-                    tracing::error!(problem, "a skill that a function returned was left out");
+                    tracing::error!(problem, "a skill returned by a function was skipped");
                 }
             }
         }
         Ok(Arc::new(all))
     }
 
-    /// Calls a function with the caller's sight.
+    /// Calls a function with the caller's view of the skills.
     fn see<T>(&self, ctx: &Context, look: impl FnOnce(Sight<'_>) -> T) -> T {
         if !self.visible_if.is_restricted() {
             return look(None);
@@ -153,8 +153,7 @@ fn contents(file: &ServedFile) -> ResourceContents {
     contents.with_mime_type(file.mime_type)
 }
 
-/// Returns the path or URI after which a page begins. Cursors have a prefix, so that cursors from other lists are
-/// refused.
+/// Returns the path or URI after which a page begins. Cursors have a prefix, so cursors from other lists are rejected.
 fn after<'c>(list: &str, cursor: Option<&'c str>) -> Result<Option<&'c str>> {
     let Some(cursor) = cursor else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! All of a server's skills at one point in time, and the answers about them.
+//! All of a server's skills at a point in time, and answers to requests about them.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -14,16 +14,16 @@ use crate::handler::handler_error::Result;
 /// Maximum number of entries on a page.
 pub(super) const PAGE: usize = 100;
 
-/// The skills by path, which is also the order of the list.
+/// The skills, keyed by path, which also determines the order of the list.
 #[derive(Debug, Default)]
 pub(super) struct Catalog {
     skills: BTreeMap<String, Arc<ServedSkill>>,
-    /// The files by path, each with its skill.
+    /// The files, keyed by path, each with its skill.
     files: BTreeMap<String, (Arc<ServedSkill>, Arc<ServedFile>)>,
     pages: RenderedPages,
 }
 
-/// Decides which skills a caller sees: all of them, or those for which the function returns `true`.
+/// Determines which skills a caller sees: all of them, or only those for which the function returns `true`.
 pub(super) type Sight<'a> = Option<&'a dyn Fn(&ServedSkill) -> bool>;
 
 impl Catalog {
@@ -31,7 +31,7 @@ impl Catalog {
     ///
     /// # Errors
     ///
-    /// Returns a message for each skill that cannot be in the same catalog as the skills before it.
+    /// Returns a message for each skill that conflicts with the skills before it.
     pub(super) fn new(
         skills: impl IntoIterator<Item = Arc<ServedSkill>>,
     ) -> std::result::Result<Self, Vec<String>> {
@@ -45,7 +45,7 @@ impl Catalog {
         }
     }
 
-    /// Returns a catalog with the same skills, to which others can be added.
+    /// Returns a catalog with the same skills, to which further skills can be added.
     pub(super) fn copy(&self) -> Self {
         Self {
             skills: self.skills.clone(),
@@ -54,17 +54,18 @@ impl Catalog {
         }
     }
 
-    /// Adds a skill. It must be added before any page of the list is rendered.
+    /// Adds a skill. All skills must be added before the first page of the list is rendered.
     ///
     /// # Errors
     ///
-    /// Fails if the catalog already has a skill with the same path, inside this one or around it.
+    /// Fails if the catalog already contains a skill with the same path, or a skill whose directory contains or is
+    /// contained in this skill's directory.
     pub(super) fn insert(&mut self, skill: Arc<ServedSkill>) -> std::result::Result<(), String> {
         let path = &*skill.path;
         if self.skills.contains_key(path) {
             return Err(format!("skill `{path}` exists twice"));
         }
-        let is_inside = |(inner, outer)| format!("skill `{inner}` is inside of skill `{outer}`");
+        let is_inside = |(inner, outer)| format!("skill `{inner}` is inside skill `{outer}`");
         let mut above = path;
         while let Some((directory, _)) = above.rsplit_once('/') {
             if self.skills.contains_key(directory) {
@@ -132,7 +133,7 @@ impl Catalog {
             let rest = rest.map(|(_, skill)| (skill.path.clone(), skill.entry.clone()));
             page("skills", "skills", rest)
         };
-        // Clients can begin anywhere, but a page is kept only if another page's cursor leads to it.
+        // Clients can begin at any position, but a page is kept only if another page's cursor leads to it.
         let before = (0..start).filter(|index| is_visible(*index)).count();
         if before.is_multiple_of(PAGE) {
             self.pages.get((visible.clone(), start), render)

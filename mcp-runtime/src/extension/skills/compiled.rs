@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mcp_skills::skill::{CheckedFile, CheckedSkill};
+use mcp_skills::skill::{CheckedSkill, CheckedSkillFile};
 
 use crate::extension::skills::Skills;
 use crate::extension::skills::skill::ServedSkill;
@@ -37,8 +37,8 @@ pub const fn skill_contents<const SIZE: usize>(contents: &'static [u8; SIZE]) ->
     contents
 }
 
-/// Returns skills that were checked when the program was compiled. Only the front matter is parsed again, and nothing
-/// is hashed again.
+/// Returns skills that were checked when the program was compiled. Only the front matter is parsed again, and files are
+/// not hashed again.
 pub fn compiled_skills(skills: &'static [CompiledSkill]) -> Skills {
     Skills {
         compiled: skills.iter().map(serve).collect(),
@@ -47,7 +47,7 @@ pub fn compiled_skills(skills: &'static [CompiledSkill]) -> Skills {
 }
 
 fn serve(skill: &CompiledSkill) -> Arc<ServedSkill> {
-    let files = skill.files.iter().map(|file| CheckedFile {
+    let files = skill.files.iter().map(|file| CheckedSkillFile {
         path: file.path.to_owned(),
         contents: Bytes::from_static(file.contents),
         digest: file.digest.to_owned(),

@@ -1,4 +1,4 @@
-//! Starts serving skills and replaces those whose directories change.
+//! Starts serving skills, and replaces skills when their directories change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -21,7 +21,7 @@ use crate::types::ResourceContents;
 
 impl LiveSkills {
     /// Reads all skills, serves their files as resources, and watches the directories. `fixed` contains the skills that
-    /// do not change and a message for each invalid one.
+    /// do not change, and a message for each invalid skill.
     pub(super) fn start(
         self: &Arc<Self>,
         (fixed, mut problems): (Vec<Arc<ServedSkill>>, Vec<String>),
@@ -30,7 +30,7 @@ impl LiveSkills {
     ) -> std::result::Result<(), Error> {
         let fail =
             |problems: Vec<String>| Error::new(ErrorKind::Configuration, problems.join("\n"));
-        // The directories are watched before they are read, so that no change in between is missed.
+        // The directories are watched before they are read so that changes in between are not missed.
         let watching = watch::watch(&directories);
         let (skills, unreadable) = read_all(&fixed, &directories);
         problems.extend(unreadable);
@@ -46,7 +46,7 @@ impl LiveSkills {
         if directories.is_empty() {
             return Ok(());
         }
-        let cannot_watch = "the directories of skills cannot be watched";
+        let cannot_watch = "the skill directories cannot be watched";
         let (watcher, changes) =
             watching.map_err(|error| Error::new(ErrorKind::Io, cannot_watch).with_source(error))?;
         self.keep_watcher(watcher);
@@ -91,10 +91,10 @@ impl LiveSkills {
             read_if_live(live.clone(), ctx, path)
         };
         DynamicTemplate::new("skill://{+path}", "skill-file", read)
-            .description("A file of a skill, named in the skill's entry")
+            .description("A skill's file, listed in the skill's entry")
     }
-    /// Replaces the resources that differ, and notifies the clients that see a skill about each of its files that has
-    /// changed.
+    /// Replaces the resources that differ, and notifies the clients that can see a skill about each of its changed
+    /// files.
     fn notify_clients(self: &Arc<Self>, before: &Catalog, after: &Catalog, server: &ServerHandle) {
         let is_gone = |skill: &&Arc<ServedSkill>| after.skill(&skill.path).is_none();
         let edited = server.resources().edit(|resources| {
@@ -122,7 +122,7 @@ impl LiveSkills {
         }
     }
 
-    /// Returns a notifier for the callers who see the skill at this path.
+    /// Returns a notifier for the callers who can see the skill at this path.
     fn notifier(&self, path: &str, server: &ServerHandle) -> Notifier {
         let notifier = server.notify();
         if !self.visible_if.is_restricted() {
@@ -145,8 +145,8 @@ async fn read_if_live(
     live.read(&ctx, &path).await
 }
 
-/// Reads and checks the skills in all directories. Returns the valid skills together with the fixed ones, and a message
-/// for each problem in the others.
+/// Reads and checks the skills in all directories. Returns the valid skills together with the fixed skills, and a
+/// message for each problem with the other skills.
 fn read_all(
     fixed: &[Arc<ServedSkill>],
     directories: &[PathBuf],
@@ -167,8 +167,8 @@ fn read_all(
 }
 
 /// Returns the skills to serve after a change: those that were found, and those that were served before and still exist
-/// but cannot be read in a valid form. Adds a message for each path that two of the found skills share; neither of them
-/// is used.
+/// but are currently invalid. Adds a message for each path shared by two of the skills that were found; such skills
+/// are not used.
 fn succeed(
     before: &Catalog,
     found: impl IntoIterator<Item = Arc<ServedSkill>>,
@@ -193,8 +193,8 @@ fn succeed(
     next
 }
 
-/// Returns `true` if no directory has a skill at this path. If a directory cannot be searched, nothing in it counts as
-/// deleted.
+/// Returns `true` if none of the directories has a skill at this path. If a directory cannot be searched, its skills
+/// are not considered deleted.
 fn is_deleted(directories: &[PathBuf], path: &str) -> bool {
     let is_gone = |kind| matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
     directories.iter().all(|directory| {
@@ -218,7 +218,7 @@ fn reload(
     for problem in problems {
         tracing::error!(
             problem,
-            "the directories of skills have a mistake; a skill that has become invalid stays as it was"
+            "the skill directories contain a mistake; a skill that has become invalid keeps its previous content"
         );
     }
     let Ok(catalog) = catalog else { return };

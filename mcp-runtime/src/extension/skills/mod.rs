@@ -1,9 +1,9 @@
-//! The extension `io.modelcontextprotocol/skills`: instructions for models, with the files that they refer to.
+//! The extension `io.modelcontextprotocol/skills`: instructions for models, with the files to which they refer.
 //!
-//! It is described with [`Extension`], as an author's own extension would be. The rules for a skill are in
+//! The extension is described with [`Extension`], like an author's own extension. The rules for a skill are in
 //! [`mcp_skills`]; `skills!` applies the same rules at compile time. `skill` contains a skill as clients see it,
-//! `catalog` contains all skills, and `answers` selects the skills that one request is about. `watch` reports when a
-//! directory changes, and `live` then replaces the skills.
+//! `catalog` contains all skills, and `answers` selects the skills for a request. `watch` reports when a directory
+//! changes, and `live` then replaces the skills.
 //!
 //! Specification: the repository `modelcontextprotocol/ext-skills`, version 2026-09-04.
 
@@ -53,11 +53,11 @@ pub(crate) const ID: &str = "io.modelcontextprotocol/skills";
 /// reads always match the entry. Only clients that use 2026-07-28 see the extension; the resources are served in every
 /// version.
 ///
-/// | Skills are | use |
+/// | Skills that are | use |
 /// |---|---|
 /// | part of the program, and checked when it is compiled | [`skills!`](crate::skills!) |
 /// | read when the server starts, and again when they change | [`dir`](Self::dir) |
-/// | made by the program | [`skill`](Self::skill) |
+/// | created by the program | [`skill`](Self::skill) |
 /// | found for each request | [`dynamic`](Self::dynamic) |
 ///
 /// Source: the extension `io.modelcontextprotocol/skills`.
@@ -82,18 +82,19 @@ impl Skills {
         Self::default()
     }
 
-    /// Serves the skills below a directory, which is watched while the server runs. See [`directory`](Self::directory).
+    /// Serves the skills in a directory and its subdirectories, which are watched while the server runs. See
+    /// [`directory`](Self::directory).
     pub fn dir(path: impl Into<PathBuf>) -> Self {
         Self::new().directory(path)
     }
 
-    /// Adds the skills below a directory. Start-up fails if one of them is invalid, or if there are files in
-    /// directories that are not skills and do not contain any.
+    /// Adds the skills in a directory and its subdirectories. Start-up fails if any skill is invalid, or if a directory
+    /// that neither is a skill nor contains one has files in it.
     ///
     /// The directory is watched. When a file changes, its skill is read and checked as a whole, so digests and contents
     /// change together, and clients are notified. If a skill becomes invalid, or another skill takes its path, the
-    /// previous version stays in use and an error is logged. A skill whose `SKILL.md` no longer exists is removed.
-    /// Hidden files are left out; links and names that are not UTF-8 make a skill invalid.
+    /// previous version remains in use and an error is logged. A skill whose `SKILL.md` no longer exists is removed.
+    /// Hidden files are omitted; links and names that are not UTF-8 make a skill invalid.
     pub fn directory(mut self, path: impl Into<PathBuf>) -> Self {
         self.directories.push(path.into());
         self
@@ -105,8 +106,9 @@ impl Skills {
         self
     }
 
-    /// Adds the skills that a function returns for each request's caller. They are used for the list, for `skills/get`,
-    /// for directories, and for files that no other skill has. They are not in `resources/list`.
+    /// Adds the skills that a function returns for each request's caller. These skills are used for the list, for
+    /// `skills/get`, for directories, and for files that do not belong to any other skill. They do not appear in
+    /// `resources/list`.
     ///
     /// ```
     /// use mcp_runtime::Context;
@@ -121,9 +123,9 @@ impl Skills {
     /// let skills = Skills::new().dynamic(of_team);
     /// ```
     ///
-    /// A skill is checked and hashed again unless the function returns a clone of a skill that it keeps. A skill that
-    /// is invalid, or whose path belongs to another skill in this collection, is left out and an error is logged. If
-    /// the function fails, so does the request.
+    /// A skill is checked and hashed each time, unless the function returns a clone of a skill that it keeps. A skill
+    /// that is invalid, or whose path belongs to another skill in this collection, is omitted and an error is logged.
+    /// If the function fails, the request fails.
     pub fn dynamic<F, A, E>(mut self, find: F) -> Self
     where
         F: Fn(Context) -> A + Send + Sync + 'static,
@@ -137,11 +139,11 @@ impl Skills {
         self
     }
 
-    /// Shows a skill, identified by its path, only to callers for whom the function returns `true`. To others, it and its
-    /// files do not exist. By default, every caller sees every skill.
+    /// Shows a skill, identified by its path, only to callers for whom the function returns `true`. For all other
+    /// callers, the skill and its files do not exist. By default, every caller sees every skill.
     ///
-    /// The function runs for one skill or more in every request for skills or their files, and when a skill changes, so
-    /// it must not block. If it panics, the skill is hidden.
+    /// The function runs for one or more skills in every request for skills or their files, and when a skill changes,
+    /// so it must not block. If it panics, the skill is hidden.
     pub fn visible_if(
         mut self,
         visible_if: impl Fn(&Caller, &str) -> bool + Send + Sync + 'static,
@@ -209,8 +211,8 @@ impl Skills {
     }
 }
 
-/// Checks the skills in memory. Returns them together with the skills that were checked at compile time, and a message
-/// for each mistake.
+/// Checks the skills in memory. Returns these skills together with those that were checked at compile time, and a
+/// message for each mistake.
 fn checked(
     in_memory: &[Skill],
     mut compiled: Vec<Arc<ServedSkill>>,

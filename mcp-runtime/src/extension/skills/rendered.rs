@@ -1,4 +1,4 @@
-//! Pages of `skills/list` that have been rendered already.
+//! Pages of `skills/list` that have already been rendered.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -10,11 +10,11 @@ use crate::lock::lock;
 /// Maximum number of pages that are kept.
 const MAX_PAGES: usize = 64;
 
-/// Identifies a page by the skills that its callers see (`None` for all of them, or else `true` for each visible one)
-/// and by the number of skills before the page.
+/// Identifies a page by the skills that its callers see (`None` for all skills; otherwise, `true` for each visible
+/// skill) and by the number of skills before the page.
 pub(super) type PageKey = (Option<Box<[bool]>>, usize);
 
-/// Pages that have been rendered. Callers who see the same skills share them.
+/// Pages that have been rendered, which are shared by callers who see the same skills.
 #[derive(Debug, Default)]
 pub(super) struct RenderedPages(Mutex<HashMap<PageKey, ExtensionResult>>);
 

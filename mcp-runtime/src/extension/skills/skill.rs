@@ -7,11 +7,11 @@ use bytes::Bytes;
 use mcp_schema::template::percent_encode;
 use mcp_skills::name::join;
 use mcp_skills::problem::SkillProblem;
-use mcp_skills::skill::{CheckedFile, CheckedSkill, SKILL_FILE, SkillFiles};
+use mcp_skills::skill::{CheckedSkill, CheckedSkillFile, SKILL_FILE, SkillFiles};
 use serde_json::{Value, json};
 
-/// A skill held in memory: instructions in `SKILL.md`, and the files that they refer to. It is cheap to clone, and its
-/// files are checked and hashed once, however often it is served.
+/// A skill held in memory: instructions in `SKILL.md`, and the files to which they refer. It is cheap to clone, and its
+/// files are checked and hashed only once, no matter how often it is served.
 ///
 /// ```
 /// use mcp_runtime::skills::Skill;
@@ -20,7 +20,8 @@ use serde_json::{Value, json};
 ///     .file("references/forms.md", "# Forms\n");
 /// ```
 ///
-/// Limits: 512 files and 16 MiB. Start-up fails if the skill exceeds them or breaks another rule of the extension.
+/// Limits: 512 files and 16 MiB. Start-up fails if the skill exceeds these limits or breaks another rule of the
+/// extension.
 ///
 /// Source: the extension `io.modelcontextprotocol/skills`.
 #[derive(Clone)]
@@ -40,7 +41,8 @@ impl Skill {
         skill.file(SKILL_FILE, skill_file)
     }
 
-    /// Adds a file at a path relative to the skill, such as `references/forms.md`. A file at the same path is replaced.
+    /// Adds a file at a path relative to the skill, such as `references/forms.md`. Any existing file at the same path
+    /// is replaced.
     #[must_use]
     pub fn file(mut self, path: impl Into<String>, contents: impl Into<Vec<u8>>) -> Self {
         let files = &mut Arc::make_mut(&mut self.files).files;
@@ -49,7 +51,7 @@ impl Skill {
         self
     }
 
-    /// Checks the skill, unless it has been checked already.
+    /// Checks the skill, unless it has already been checked.
     pub(super) fn served(&self) -> Result<Arc<ServedSkill>, Vec<SkillProblem>> {
         let served = self.served.get_or_init(|| {
             let checked = SkillFiles::clone(&self.files).check()?;
@@ -126,7 +128,7 @@ impl ServedSkill {
 }
 
 impl ServedFile {
-    fn new(skill: &str, file: CheckedFile) -> Self {
+    fn new(skill: &str, file: CheckedSkillFile) -> Self {
         let path = join(skill, &file.path);
         Self {
             uri: uri_of(&path),
@@ -149,7 +151,8 @@ fn uri_of(path: &str) -> String {
     format!("skill://{}", parts.join("/"))
 }
 
-/// Returns the media type for a file name's extension. Files with other extensions are text if they are UTF-8.
+/// Returns the media type for a file name's extension. Files with other extensions are treated as text if they are
+/// valid UTF-8.
 fn mime_type(path: &str, contents: &[u8]) -> &'static str {
     let name = path.rsplit('/').next().unwrap_or_default();
     let end = name

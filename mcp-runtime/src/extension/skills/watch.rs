@@ -1,4 +1,4 @@
-//! Watches the directories of skills, and reports each burst of changes.
+//! Watches skill directories and reports each burst of changes.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver};
@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-/// Time without changes that ends a burst.
+/// Period without changes that ends a burst.
 const QUIET: Duration = Duration::from_millis(100);
-/// Maximum duration of a burst, so that a file that never stops changing does not hide other changes.
+/// Maximum duration of a burst, so that a file that changes continually does not hide other changes.
 const MAX_BURST: Duration = Duration::from_secs(1);
 
-/// Watches directories until the watcher is dropped. The receiver holds a message if anything has changed.
+/// Watches directories until the watcher is dropped. The receiver contains a message if any file has changed.
 pub(super) fn watch(directories: &[PathBuf]) -> notify::Result<(RecommendedWatcher, Receiver<()>)> {
     // A single unreceived message represents all changes.
     let (sender, changes) = mpsc::sync_channel(1);
-    // Some systems report paths below the directory as given, and others resolve links first.
+    // Some systems report paths relative to the directory as specified, whereas others resolve links first.
     let resolved = directories
         .iter()
         .filter_map(|path| path.canonicalize().ok());
@@ -32,7 +32,7 @@ pub(super) fn watch(directories: &[PathBuf]) -> notify::Result<(RecommendedWatch
     Ok((watcher, changes))
 }
 
-/// Returns `true` unless the event is about reading or only about hidden files, which are never part of a skill.
+/// Returns `true` unless the event is a read access or concerns only hidden files, which are never part of a skill.
 fn matters(event: &Event, roots: &[PathBuf]) -> bool {
     let is_hidden = |path: &PathBuf| {
         let mut below = roots.iter().filter_map(|root| path.strip_prefix(root).ok());

@@ -1,4 +1,4 @@
-//! The `once` results in a call that may outlive its request.
+//! The results of `once` in a call that may outlive its request.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use crate::context::{CallId, OnceClaim, OnceStore, StoreFuture};
 use crate::extension::tasks::service::StoreError;
 use crate::extension::tasks::task_steps::TaskSteps;
 
-/// A call's steps, which are in memory while its request waits and in its task from then on.
+/// A call's steps, which are kept in memory while its request is waiting and in its task from then on.
 pub(super) struct CallSteps(Mutex<StepPlace>);
 
 enum StepPlace {
-    /// The steps by name. A step without a result has begun but not completed.
+    /// The steps, keyed by name. A step without a result has begun but has not been completed.
     Call(BTreeMap<String, Option<String>>),
     Task(Arc<TaskSteps>),
 }
@@ -25,12 +25,12 @@ impl Default for CallSteps {
 }
 
 impl CallSteps {
-    /// Moves all steps to a task, which keeps them from then on. No step begins or ends during the move. If the store
-    /// fails, the steps stay here.
+    /// Moves all steps to a task, which keeps them from then on. Steps do not begin or end during the move. If the
+    /// store fails, the steps remain here.
     pub(super) async fn move_to(&self, task: TaskSteps) -> Result<(), StoreError> {
         let place = &mut *self.0.lock().await;
         let StepPlace::Call(steps) = place else {
-            return Err("the steps have been moved before".into());
+            return Err("the steps have already been moved".into());
         };
         for (name, result) in steps {
             task.claim(name).await?;

@@ -16,19 +16,21 @@ use crate::extension::tasks::local::LocalTask;
 use crate::extension::tasks::running::AttemptEnd;
 use crate::extension::tasks::service::TaskService;
 use crate::stores::{StoredTask, TaskClaim};
+use crate::telemetry::TaskMetrics;
 
-/// Longest time between two queries to the store, because other processes do not report when they make a task due.
+/// Maximum time between two queries to the store, which is limited because other processes do not report when they make
+/// a task due.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
-/// The end of the error message for a task that was started too often.
+/// The end of the error message for a task that was started too many times.
 pub(crate) const NOT_STARTED_AGAIN: &str = "it is not started again";
-/// Time before the first retry when a store fails. It doubles with each failure.
+/// Time before the first retry when a store fails. The time doubles with each failure.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
 
 impl TaskService {
-    /// Claims due tasks until the server stops, but not many more than can run at the same time.
+    /// Claims due tasks until the server stops, but only slightly more than can run at the same time.
     pub(super) async fn claim_tasks(self: Arc<Self>, server: ServerHandle) {
         // This is more than can run, because some tasks wait for their tool or their caller's turn and must not hold up
-        // the others.
+        // other tasks.
         let max = self.limits.max_running;
         let max = max.saturating_add(self.limits.max_per_caller);
         let max = max.clamp(1, Semaphore::MAX_PERMITS);
@@ -48,8 +50,8 @@ impl TaskService {
             let was_suspended = passed > last_asked.0.elapsed() + self.limits.lease / 3;
             last_asked = (Instant::now(), SystemTime::now());
             if was_suspended {
-                // The machine slept, or its clock was set forward, so the leases of running tasks have lapsed,
-                // including those held by this process. Their processes may renew them first.
+                // The machine was asleep or its clock was set forward, so the leases of running tasks have lapsed,
+                // including those held by this process. The processes are given time to renew their leases first.
                 drop(permit);
                 tokio::select! {
                     biased;
@@ -59,7 +61,7 @@ impl TaskService {
                 last_asked = (Instant::now(), SystemTime::now());
                 continue;
             }
-            // Not dropped when the server stops, because the task might already have been claimed.
+            // This is not dropped when the server stops, because the task might already have been claimed.
             let wait = match self.store.claim_due(self.limits.lease).await {
                 Ok(TaskClaim::Claimed(task)) => {
                     retry = FIRST_RETRY;
@@ -71,6 +73,10 @@ impl TaskService {
                     if stopped {
                         return self.give_back(&task).await;
                     }
+                    // Tries are not counted if the task was given back, parked or retried afterwards.
+                    if task.tries > 1 {
+                        TaskMetrics::count_lapsed(&task.tool);
+                    }
                     self.go_on(task, &server, permit);
                     continue;
                 }
@@ -79,7 +85,7 @@ impl TaskService {
                     wait.unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT)
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "the store of tasks cannot be asked for tasks that are due");
+                    tracing::warn!(%error, "due tasks cannot be claimed from the task store");
                     let wait = retry;
                     retry = retry.saturating_mul(2).min(LONGEST_WAIT);
                     wait
@@ -114,7 +120,7 @@ impl TaskService {
                     }
                 }
                 Err(reason) => {
-                    tracing::error!(task = ?task.id, tool = &*task.tool, reason, "a task cannot go on");
+                    tracing::error!(task = ?task.id, tool = &*task.tool, reason, "a task cannot continue");
                     let end = AttemptEnd::failed(reason);
                     service.record_for_sure(&task, end, &handle).await;
                 }

@@ -22,14 +22,15 @@ use crate::handler::definition::Kind;
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::{Call, Next};
 use crate::stores::{NewTask, StoredTask, TaskCreation};
+use crate::telemetry::TaskMetrics;
 
-/// Shortest time for which a task is kept, whatever its client requests.
+/// Minimum time for which a task is kept, regardless of the client's request.
 const MIN_TTL: Duration = Duration::from_secs(1);
 
-/// Answers a call with a task if its tool, its client and its request call for one.
+/// Answers a call with a task if the tool, the client and the request require this.
 ///
-/// In 2026-07-28, the client declares the extension and the server decides. In 2025-11-25, the client asks for a task
-/// in the request. For all other clients, the call is a plain one until their patience ends.
+/// In 2026-07-28, the client declares the extension and the server decides. In 2025-11-25, the client requests a task.
+/// For all other clients, the call is a plain call until the client's patience runs out.
 pub(super) async fn intercept(
     service: Arc<TaskService>,
     call: Call,
@@ -72,7 +73,9 @@ pub(super) async fn intercept(
         return Err(if version.is_modern() {
             undeclared()
         } else {
-            HandlerError::exposed("this tool runs only as a task, which this client does not know")
+            HandlerError::exposed(
+                "this tool runs only as a task, which this client does not support",
+            )
         });
     }
     if options.is_manual {
@@ -89,7 +92,7 @@ pub(super) async fn intercept(
 }
 
 impl TaskService {
-    /// Creates a task from this call and starts running it. The task is in the store before this returns.
+    /// Creates a task from this call and starts running it. When this function returns, the task is in the store.
     async fn create(
         self: &Arc<Self>,
         call: Call,
@@ -140,7 +143,7 @@ impl TaskService {
         Ok(task)
     }
 
-    /// Stores a task, which this process can run from then on.
+    /// Stores a task so that this process can run it.
     pub(super) async fn add(
         self: &Arc<Self>,
         task: NewTask,
@@ -148,7 +151,7 @@ impl TaskService {
     ) -> Result<StoredTask> {
         let id = task.id.clone();
         self.end_with(&local.server);
-        // A cancellation can arrive as soon as the store has the task.
+        // A cancellation can arrive as soon as the store contains the task.
         if !self.local.insert(&id, local.clone()) {
             return Err(HandlerError::exposed(
                 "the server is stopping; try again later",
@@ -159,7 +162,10 @@ impl TaskService {
             self.local.end(&id, 1);
         }
         match created.map_err(unavailable)? {
-            TaskCreation::Created(task) => Ok(task),
+            TaskCreation::Created(task) => {
+                TaskMetrics::count_created(&task.tool);
+                Ok(task)
+            }
             TaskCreation::CallerFull => Err(HandlerError::exposed(
                 "this caller has too many tasks; wait until some of them have expired",
             )),
@@ -170,7 +176,7 @@ impl TaskService {
     }
 }
 
-/// Describes a new task for the process that runs it.
+/// Creates the local record of a new task, for the process that runs it.
 pub(super) fn local_task(call: BackgroundCall, server: &ServerHandle, ttl: Duration) -> LocalTask {
     let now = Instant::now();
     LocalTask {
@@ -192,7 +198,7 @@ fn requested_ttl(requested: &str) -> Result<Option<Duration>> {
         Some(ttl) => ttl,
     };
     let milliseconds = ttl.as_u64().or_else(|| {
-        // A number beyond 64 bits is treated like the longest time.
+        // A number that does not fit into 64 bits is treated as the maximum time.
         ttl.as_f64()
             .filter(|ttl| *ttl >= 2_f64.powi(64))
             .map(|_| u64::MAX)
@@ -202,8 +208,8 @@ fn requested_ttl(requested: &str) -> Result<Option<Duration>> {
     Ok(Some(Duration::from_millis(milliseconds)))
 }
 
-/// Returns the error for a call that requests something the tool does not support. The error's data names the tool's
-/// support for tasks.
+/// Returns the error for a call that requests something that the tool does not support. The error's data names the
+/// tool's task support.
 fn unsupported(support: &str, text: &str) -> HandlerError {
     let error = ErrorObject::new(ErrorObject::METHOD_NOT_FOUND, text);
     HandlerError::protocol(error.with_data(json!({"taskSupport": support})))
@@ -212,7 +218,7 @@ fn unsupported(support: &str, text: &str) -> HandlerError {
 /// Returns the error for a client that must declare the extension to call a tool.
 fn undeclared() -> HandlerError {
     const MISSING_CAPABILITY: i32 = -32021;
-    let text = "this tool runs only as a task; declare the extension for tasks";
+    let text = "this tool runs only as a task; declare the tasks extension";
     let error = ErrorObject::new(MISSING_CAPABILITY, text);
     HandlerError::protocol(error.with_data(json!({
         "requiredCapabilities": {"extensions": {ID: {}}},

@@ -15,29 +15,29 @@ use crate::handler::background::{AttachedFuture, WaitingRequest};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::stores::{NewTask, StoredTask, TaskChange, TaskStatus};
 
-/// A run that began while its request was waiting.
+/// A run that was started while its request was waiting.
 pub(super) struct BegunRun {
     pub(super) running: AttachedFuture,
     pub(super) request: WaitingRequest,
     pub(super) reports: Arc<LatestReport>,
-    /// The process's permit, once the run has one.
+    /// The process's permit, once the run has obtained it.
     pub(super) room: Option<TaskPermit>,
 }
 
-/// Everything that becomes part of the task.
+/// The parts of a call that become part of the task.
 pub(super) struct Handover {
     pub(super) task: NewTask,
     pub(super) local: LocalTask,
     pub(super) steps: Arc<CallSteps>,
-    /// `None` if the call still waits for a permit of its tool.
+    /// `None` if the call is still waiting for its tool's permit.
     pub(super) begun: Option<BegunRun>,
 }
 
 impl TaskService {
     /// Turns a call into a task and continues its run. Returns the run if there is no room for the task.
     ///
-    /// Once begun, this runs to its end even if the request is dropped. It ends either with a task that the request has
-    /// learned of, or without a task.
+    /// Once started, this function runs to its end even if the request is dropped. At the end, either the request knows
+    /// about the task or no task exists.
     pub(super) async fn hand_over(
         self: &Arc<Self>,
         handover: Handover,
@@ -59,7 +59,7 @@ impl TaskService {
                     if sender.send(Ok(task.clone())).is_ok() {
                         service.start(task, local, begun);
                     } else {
-                        // The run is cancelled like any call whose request is gone.
+                        // The run is cancelled like any call whose request has been dropped.
                         drop(begun);
                         service.discard(&task, &local).await;
                     }
@@ -67,7 +67,7 @@ impl TaskService {
                 Err(error) => {
                     tracing::warn!(
                         ?error,
-                        "a call cannot go on in the background; its client waits for longer"
+                        "a call cannot continue in the background; its client has to wait longer"
                     );
                     drop(sender.send(Err(begun)));
                 }
@@ -84,7 +84,7 @@ impl TaskService {
         local: &LocalTask,
         steps: &CallSteps,
     ) -> Result<StoredTask> {
-        // Until the store has the steps, no other process may run the task, whatever happens to this one.
+        // Until the store contains the steps, other processes must not run the task, even if this process dies.
         task.lease = task.ttl;
         let task = self.add(task, local).await?;
         let own = TaskSteps {
@@ -108,13 +108,16 @@ impl TaskService {
         }
     }
 
-    /// Ends a task that its client has not learned of.
+    /// Ends a task that the client does not know about.
     async fn discard(&self, task: &StoredTask, local: &LocalTask) {
         let discarded = self.change(&task.id, &local.server, |_| {
             Some(TaskChange::to(TaskStatus::Cancelled).state(""))
         });
         if let Err(error) = discarded.await {
-            tracing::warn!(?error, "a task of which nobody knows cannot be cancelled");
+            tracing::warn!(
+                ?error,
+                "a task that was never reported to its client cannot be cancelled"
+            );
         }
         self.local.end(&task.id, u64::MAX);
     }

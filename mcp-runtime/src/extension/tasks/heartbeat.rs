@@ -1,4 +1,4 @@
-//! Keep-alive reports for clients that wait for a plain call and give up if they receive nothing.
+//! Keep-alive reports for clients that are waiting for a plain call and would otherwise give up.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use crate::handler::call::CallOutput;
 use crate::handler::handler_error::Result;
 use crate::handler::middleware::{Call, Next};
 
-/// Longest time without a report. Clients give up after 60 seconds or later.
+/// Maximum time without a report. Clients give up after 60 seconds at the earliest.
 pub(super) const PERIOD: Duration = Duration::from_secs(15);
 
-/// Runs a call that could have been a task, and reports progress to a client that wants reports whenever the handler
-/// makes none.
+/// Runs a call that could have been a task. Whenever the handler does not report progress, reports it to a client that
+/// wants reports.
 pub(super) async fn with_heartbeat(call: Call, next: Next) -> Result<CallOutput> {
     let context = call.context().clone();
     tokio::select! {

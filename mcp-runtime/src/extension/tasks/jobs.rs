@@ -1,4 +1,4 @@
-//! Tasks for clients that do not support tasks: a handle in words, and two tools that accept it.
+//! Tasks for clients that do not support tasks: a message that contains a handle, and two tools that accept the handle.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,13 +20,13 @@ use crate::handler::task_options::{JOB_CANCEL, JOB_STATUS};
 use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
 use crate::types::CallToolResult;
 
-/// Returns the answer to a call that continues as a task. If it is an error, it has no structured content, because that
-/// would have to match the tool's output schema.
+/// Returns the answer to a call that continues as a task. If the answer is an error, it does not contain structured
+/// content, which would have to match the tool's output schema.
 pub(super) fn handle(task: &StoredTask, is_error: bool) -> CallToolResult {
     let (id, tool) = (task.id.as_str(), &task.tool);
     let text = format!(
-        "This call of `{tool}` has not failed: it takes longer than a call can last, and goes on in the background as job \
-         `{id}`. Call `{JOB_STATUS}` with {} to wait for its result. Do not call `{tool}` again, which would do the work a \
+        "This call to `{tool}` has not failed: it is taking longer than a call can last, and continues in the background as \
+         job `{id}`. Call `{JOB_STATUS}` with {} to wait for its result. Do not call `{tool}` again: that would do the work a \
          second time. `{JOB_CANCEL}` stops it.",
         json!({"job_id": id})
     );
@@ -53,7 +53,7 @@ pub(super) fn tools(service: &Arc<TaskService>) -> [DynamicTool; 2] {
         "properties": {
             "job_id": {
                 "type": "string",
-                "description": "The id of the job, as in the result of the call that goes on",
+                "description": "The job's id, from the result of the call that continues in the background",
                 "maxLength": 128,
             },
         },
@@ -82,13 +82,13 @@ pub(super) fn tools(service: &Arc<TaskService>) -> [DynamicTool; 2] {
     };
     let status = DynamicTool::new(JOB_STATUS, input.clone(), status)
         .description(
-            "Waits for a job: a call of another tool that goes on in the background. Returns the result of that call or, if \
-             the job is still running after a while, its state. Call it again then.",
+            "Waits for a job: a call to another tool that continues in the background. Returns the result of that call or, if \
+             the job is still running after a while, its state. In that case, call this tool again.",
         )
         .read_only(true)
         .open_world(false);
     let cancel = DynamicTool::new(JOB_CANCEL, input, cancel)
-        .description("Stops a job: a call of another tool that goes on in the background.")
+        .description("Stops a job: a call to another tool that continues in the background.")
         .destructive(true)
         .idempotent(true)
         .open_world(false);
@@ -99,15 +99,14 @@ impl TaskService {
     /// Returns one of this caller's jobs.
     async fn job(&self, id: &str, context: &Context) -> Result<StoredTask> {
         let found = self.look_up(context.caller(), id).await?;
-        found.ok_or_else(|| {
-            HandlerError::exposed("there is no job with this id; it may have expired")
-        })
+        found.ok_or_else(|| HandlerError::exposed("no job has this id; it may have expired"))
     }
 
-    /// Waits until a job ends or its client's patience does, and meanwhile forwards the job's questions to the client.
+    /// Waits until a job ends or its client's patience runs out, and forwards the job's questions to the client in the
+    /// meantime.
     async fn job_status(self: &Arc<Self>, id: &str, context: &Context) -> Result<CallToolResult> {
         let until = Instant::now().checked_add(self.patience_for(id));
-        // The keys of questions that this client cannot be asked.
+        // The keys of questions that cannot be sent to this client.
         let mut foreign = BTreeSet::new();
         loop {
             let task = self.job(id, context).await?;
@@ -139,8 +138,8 @@ impl TaskService {
                 continue;
             };
             let asked = BackgroundQuestion {
-                // A key is never reused during a task's life, so that no answer is mistaken for the answer to a later
-                // question.
+                // A key is never reused during a task's lifetime, so that an answer is never mistaken for the answer to
+                // a later question.
                 key: key.clone(),
                 method: question.method.as_str(),
                 params: question.params,
@@ -172,7 +171,7 @@ impl TaskService {
         }
     }
 
-    /// Returns the time for which `job_status` waits.
+    /// Returns how long `job_status` waits.
     fn patience_for(&self, id: &str) -> Duration {
         let local = TaskId::parse(id).and_then(|id| self.local.get(&id));
         let own = local.and_then(|local| local.call.task_options()?.patience);
@@ -189,11 +188,11 @@ impl TaskService {
         let (id, tool) = (task.id.as_str(), &task.tool);
         Ok(match cancelled.await? {
             TaskChanged::Changed(task) => {
-                let text = format!("Job `{id}`, a call of `{tool}`, was cancelled.");
+                let text = format!("Job `{id}`, a call to `{tool}`, was cancelled.");
                 with_state(CallToolResult::text(text), &task)
             }
             _ => CallToolResult::text(format!(
-                "Job `{id}`, a call of `{tool}`, had already ended. `{JOB_STATUS}` returns its result."
+                "Job `{id}`, a call to `{tool}`, had already ended. `{JOB_STATUS}` returns its result."
             )),
         })
     }
@@ -211,7 +210,7 @@ fn result(task: &StoredTask) -> Result<CallToolResult> {
             let why = task.message.as_deref().unwrap_or("cancelled");
             let (id, tool) = (task.id.as_str(), &task.tool);
             Err(HandlerError::exposed(format!(
-                "job `{id}`, a call of `{tool}`, has no result: {why}"
+                "job `{id}`, a call to `{tool}`, has no result: {why}"
             )))
         }
     }
@@ -225,7 +224,7 @@ fn unfinished(task: &StoredTask) -> String {
         None => String::new(),
     };
     format!(
-        "Job `{id}`, a call of `{tool}`, is still running{state}. Call `{JOB_STATUS}` again to go on waiting."
+        "Job `{id}`, a call to `{tool}`, is still running{state}. Call `{JOB_STATUS}` again to keep waiting."
     )
 }
 
@@ -238,7 +237,7 @@ fn unanswered(task: &StoredTask) -> String {
         .and_then(|(_, question)| question.params["message"].as_str());
     let asked = message.map_or_else(String::new, |message| format!(": {}", Value::from(message)));
     format!(
-        "Job `{id}`, a call of `{tool}`, waits for an answer that this client cannot be asked for{asked}. It goes on when \
-         another client of the same caller answers, or stops with `{JOB_CANCEL}`."
+        "Job `{id}`, a call to `{tool}`, is waiting for an answer that this client cannot be asked for{asked}. It continues \
+         when another client of the same caller answers. `{JOB_CANCEL}` stops it."
     )
 }

@@ -1,4 +1,4 @@
-//! The latest report of a handler's progress.
+//! A handler's latest progress report.
 
 use std::sync::Mutex;
 
@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use crate::context::Progress;
 use crate::lock::lock;
 
-/// The latest report of progress, as a status message.
+/// The latest progress report, as a status message.
 #[derive(Default)]
 pub(super) struct LatestReport {
     message: Mutex<Option<String>>,

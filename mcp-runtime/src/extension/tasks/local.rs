@@ -18,12 +18,12 @@ pub(super) struct LocalTask {
     pub(super) server: ServerHandle,
     /// The attempt with which this process acquired the task.
     pub(super) attempt: u64,
-    /// The end of its time to live.
+    /// The end of the task's time to live.
     pub(super) expires: Instant,
     pub(super) cancel: CancellationToken,
 }
 
-/// The tasks whose calls this process can run, without those whose time to live has ended.
+/// The tasks whose calls this process can run, except those whose time to live has ended.
 #[derive(Debug, Default)]
 pub(super) struct LocalTasks(Mutex<LocalTable>);
 
@@ -49,7 +49,7 @@ impl LocalTasks {
             table.tasks.remove(id);
             table.by_expiry.pop_first();
         }
-        // This is an earlier attempt by this process, whose lease has lapsed.
+        // The entry is from an earlier attempt by this process, whose lease has lapsed.
         if let Some(earlier) = table.tasks.remove(id) {
             table.by_expiry.remove(&(earlier.expires, id.clone()));
             earlier.cancel.cancel();
@@ -63,7 +63,7 @@ impl LocalTasks {
         lock(&self.0).tasks.get(id).cloned()
     }
 
-    /// Forgets all tasks, cancels their runs, and accepts no more.
+    /// Forgets all tasks, cancels their runs, and does not accept any further tasks.
     pub(super) fn end_all(&self) {
         let closed = LocalTable {
             is_closed: true,
@@ -75,7 +75,7 @@ impl LocalTasks {
         }
     }
 
-    /// Forgets a task that has ended or that this process no longer has, and cancels its run. Does nothing if the
+    /// Forgets a task that has ended or that this process no longer holds, and cancels its run. Does nothing if the
     /// process has acquired the task again in a later attempt.
     pub(super) fn end(&self, id: &TaskId, attempt: u64) {
         let table = &mut *lock(&self.0);

@@ -65,7 +65,7 @@ pub(super) async fn cancel(
     let task = service.find(context.caller(), &params.task_id).await?;
     let cancelled = service.change(&task.id, context.server(), |_| {
         let cancelled = TaskChange::to(TaskStatus::Cancelled).message("cancelled by the client");
-        // Without the state, even a full store has room for the message.
+        // Even a full store has room for the message if the state is dropped.
         Some(cancelled.state(""))
     });
     match cancelled.await? {
@@ -77,7 +77,8 @@ pub(super) async fn cancel(
     }
 }
 
-/// Answers `tasks/update`: adds answers to a task's questions. The task continues once it has all of them.
+/// Answers `tasks/update`: adds answers to a task's questions. The task continues once all questions have been
+/// answered.
 pub(super) async fn update(
     service: Arc<TaskService>,
     params: UpdateParams,
@@ -111,13 +112,14 @@ pub(super) async fn list(
     ExtensionResult::new(members)
 }
 
-/// Answers `tasks/result`: waits until the task has ended, and meanwhile forwards the task's questions to the client.
+/// Answers `tasks/result`: waits until the task has ended, and forwards the task's questions to the client in the
+/// meantime.
 pub(super) async fn result(
     service: Arc<TaskService>,
     params: TaskParams,
     context: Context,
 ) -> Result<ExtensionResult> {
-    // The keys of questions that this client cannot be asked; another of the caller's sessions may answer them.
+    // The keys of questions that cannot be sent to this client; another of the caller's sessions may answer them.
     let mut foreign = BTreeSet::new();
     loop {
         let task = service.find(context.caller(), &params.task_id).await?;
@@ -163,7 +165,7 @@ fn is_core(context: &Context) -> bool {
     context.request().protocol_version().has_tasks()
 }
 
-/// Returns the first question that has no answer and is not one of the foreign ones.
+/// Returns the first unanswered question that is not in `foreign`.
 pub(super) fn next_question(
     task: &StoredTask,
     foreign: &BTreeSet<String>,
@@ -172,7 +174,7 @@ pub(super) fn next_question(
     open.into_iter().find(|(key, _)| !foreign.contains(key))
 }
 
-/// Returns a task's question in the form for clients that use 2025-11-25.
+/// Returns a task's question in the form used for 2025-11-25 clients.
 fn forwarded(task: &StoredTask, question: TaskQuestion) -> BackgroundQuestion {
     let mut params = question.params;
     if let Some(params) = params.as_object_mut() {
@@ -195,7 +197,7 @@ fn payload(task: &StoredTask) -> Result<ExtensionResult> {
     match &task.outcome {
         Some(TaskOutcome::Result { json, .. }) => {
             let members = entries(json)
-                .map_err(|_| HandlerError::opaque("the result of a task cannot be read"))?;
+                .map_err(|_| HandlerError::opaque("a task's result cannot be read"))?;
             let (meta, members): (Vec<_>, Vec<_>) =
                 members.into_iter().partition(|(name, _)| name == "_meta");
             let mut result = Map::new();
@@ -215,8 +217,8 @@ fn payload(task: &StoredTask) -> Result<ExtensionResult> {
 }
 
 impl TaskService {
-    /// Adds answers to a task's questions and runs the task once it has all of them. Answers to questions that are not
-    /// open are ignored.
+    /// Adds answers to a task's questions and runs the task once all of them have been answered. Answers to questions
+    /// that are not open are ignored.
     pub(super) async fn answer(
         self: &Arc<Self>,
         task: &StoredTask,
@@ -259,7 +261,7 @@ impl TaskService {
         let answered = answered.await?;
         if is_too_large {
             return Err(refused(format!(
-                "a task remembers at most {max} bytes of answers"
+                "a task can keep at most {max} bytes of answers"
             )));
         }
         match answered {

@@ -1,11 +1,11 @@
-//! Tasks: tool calls that continue after their request, for clients that support them in either protocol.
+//! Tasks: tool calls that continue after their request, for clients that support tasks in either form of the protocol.
 //!
 //! In 2026-07-28, tasks are the extension `io.modelcontextprotocol/tasks`; in 2025-11-25, they belong to the core
-//! protocol. Both are served from one [`TaskStore`]: `creation` decides which calls become tasks, `running` runs them
-//! in the order of `run_queue`, `claiming` continues those from other processes, `methods` answers requests about them,
-//! and `wire` contains their forms in both protocols.
+//! protocol. Both are served from a single [`TaskStore`]: `creation` decides which calls become tasks, `running` runs
+//! them in the order determined by `run_queue`, `claiming` continues those from other processes, `methods` answers
+//! requests about them, and `wire` contains their forms in both protocols.
 //!
-//! Calls from other clients are plain calls for as long as `patience` decides. After that, `handover` turns them into
+//! Calls from other clients are plain calls for a time determined by `patience`. After that, `handover` turns them into
 //! tasks, and `jobs` contains their handles.
 //!
 //! Specification: repository `modelcontextprotocol/ext-tasks`, `specification/2026-07-28/tasks.md`; 2025-11-25,
@@ -18,6 +18,7 @@ mod handover;
 mod heartbeat;
 mod jobs;
 mod latest_report;
+mod linked;
 mod local;
 mod methods;
 mod names;
@@ -34,12 +35,16 @@ mod wire;
 #[cfg(feature = "testing")]
 pub(crate) use claiming::NOT_STARTED_AGAIN;
 
+#[cfg(feature = "cli")]
+pub(crate) use timestamp::timestamp;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 
 use crate::context::Caller;
+pub use crate::extension::tasks::linked::LINKED_TASKS;
 pub(crate) use crate::extension::tasks::names::ID;
 use crate::extension::tasks::names::{CHANGED, CHANGED_LEGACY, RELATED_TASK};
 use crate::extension::tasks::service::TaskService;
@@ -47,18 +52,19 @@ use crate::extension::{Extension, ExtensionMethod, FilterMember};
 use crate::handler::dynamic::DynamicTool;
 use crate::limits::TaskLimits;
 use crate::protocol::ProtocolVersion;
-use crate::stores::TaskStore;
+use crate::stores::{MemoryTaskStore, TaskStore};
 
-/// Longest time for which `tasks/result` waits: longer than any task is kept.
+/// Maximum time for which `tasks/result` waits, which is longer than any task is kept.
 const FOREVER: Duration = Duration::from_hours(24 * 365);
 
-/// Creates the extension on top of a store, and the tools for clients that do not support tasks. Once the server stops,
-/// running tasks have the time `drain` to end.
-pub(crate) fn extension(
-    store: Arc<dyn TaskStore>,
+/// Creates the extension on top of a store, and the tools for clients that do not support tasks. Without a store, tasks
+/// are kept in memory. Once the server stops, running tasks must end within `drain`.
+fn extension(
+    store: Option<Arc<dyn TaskStore>>,
     limits: TaskLimits,
     drain: Duration,
 ) -> (Extension, [DynamicTool; 2]) {
+    let store = store.unwrap_or_else(|| Arc::new(MemoryTaskStore::new(limits.clone())));
     let service = Arc::new(TaskService::new(store, limits, drain));
     let creating = Arc::clone(&service);
     let claiming = Arc::clone(&service);
@@ -84,11 +90,17 @@ pub(crate) fn extension(
         .notification(CHANGED, FilterMember::keys("taskIds"))
         .call_notification(CHANGED_LEGACY)
         .task_middleware(move |call, next| creation::intercept(Arc::clone(&creating), call, next));
-    let get = method(&service, "tasks/get", methods::get).mirrored_name("taskId");
+    // Clients must send the header, but not all do. No instance needs it, because all of them share the store.
+    let get = method(&service, "tasks/get", methods::get)
+        .mirrored_name("taskId")
+        .optional_name_header();
     let update = method(&service, "tasks/update", methods::update)
         .mirrored_name("taskId")
+        .optional_name_header()
         .extension_only();
-    let cancel = method(&service, "tasks/cancel", methods::cancel).mirrored_name("taskId");
+    let cancel = method(&service, "tasks/cancel", methods::cancel)
+        .mirrored_name("taskId")
+        .optional_name_header();
     let result = method(&service, "tasks/result", methods::result)
         .core_only()
         .forwards_questions()

@@ -1,8 +1,8 @@
-//! Names on the wire.
+//! Names used on the wire.
 
 /// The extension's identifier.
 pub(crate) const ID: &str = "io.modelcontextprotocol/tasks";
-/// The key of `_meta` that names the task to which a message belongs. Used only in 2025-11-25.
+/// The `_meta` key for the task to which a message belongs. Used only in 2025-11-25.
 pub(super) const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 /// The notification about a change, for clients that use 2026-07-28.
 pub(super) const CHANGED: &str = "notifications/tasks";

@@ -1,9 +1,9 @@
-//! Calls from clients that do not support tasks: plain calls for as long as their clients are patient, and tasks after
+//! Calls from clients that do not support tasks: plain calls until the client's patience runs out, and tasks after
 //! that.
 //!
-//! Until a client receives a handle, the work belongs to its request and ends with it, so nothing is stored. From then
-//! on, it is a task that includes the completed steps. `handover` creates the task, and `jobs` contains the handle and
-//! the tools for it.
+//! Until a client receives a handle, the work belongs to its request and ends with it, so it is not stored. From then
+//! on, the work is a task that includes the completed steps. `handover` creates the task, and `jobs` contains the
+//! handle and the tools for it.
 
 use std::future::pending;
 use std::panic::resume_unwind;
@@ -34,8 +34,8 @@ use crate::handler::middleware::{Call, Next};
 use crate::stores::StoredTask;
 use crate::types::CallToolResult;
 
-/// Runs a call that could have been a task, and answers it with a handle if it outlasts its client's patience.
-/// Meanwhile, a client that wants progress receives reports even if the handler makes none.
+/// Runs a call that could have been a task, and answers it with a handle if the client's patience runs out. In the
+/// meantime, a client that wants progress receives reports even if the handler does not send any.
 pub(super) async fn patiently(
     service: Arc<TaskService>,
     call: Call,
@@ -71,7 +71,7 @@ struct PatientCall {
     call: Call,
     background: BackgroundCall,
     steps: Arc<CallSteps>,
-    /// The end of the client's patience; `None` if it never ends.
+    /// The time at which the client's patience runs out, or `None` if it never does.
     patience: Option<Instant>,
     is_handle_an_error: bool,
 }
@@ -116,7 +116,7 @@ impl PatientCall {
                         let questions =
                             questions.map(|asked| (asked.key, asked.method, asked.params));
                         if asking.end_round_with(&journal, questions.collect()) {
-                            // The round ends, and so does the request.
+                            // The round ends, and the request ends with it.
                             return pending().await;
                         }
                         return Err(HandlerError::framework_bug("a call cannot ask its client"));
@@ -150,7 +150,7 @@ impl PatientCall {
         }
     }
 
-    /// Waits until the client's patience ends.
+    /// Waits until the client's patience runs out.
     async fn impatient(&self) {
         match self.patience {
             Some(end) => sleep_until(end).await,
@@ -158,7 +158,7 @@ impl PatientCall {
         }
     }
 
-    /// Waits until the client's patience has ended and one more task can run. Returns the permit.
+    /// Waits until the client's patience has run out and one more task can run. Returns the permit.
     async fn room(&self) -> TaskPermit {
         self.impatient().await;
         let owner: Arc<str> = self.context.caller().key().into();
@@ -178,7 +178,7 @@ impl PatientCall {
         let mut task = match self.service.new_task(&self.background, &self.context, None) {
             Ok(task) => task,
             Err(error) => {
-                tracing::warn!(?error, "a call cannot go on in the background");
+                tracing::warn!(?error, "a call cannot continue in the background");
                 return Ok(Err(begun));
             }
         };
@@ -194,11 +194,12 @@ impl PatientCall {
     }
 
     fn handle(&self, task: &StoredTask) -> CallOutput {
+        self.context.ending().set_continues();
         CallOutput::Tool(jobs::handle(task, self.is_handle_an_error))
     }
 }
 
-/// Forwards a run's question to a legacy client. A failure is also an answer, which the handler receives.
+/// Forwards a run's question to a legacy client. A failure also counts as an answer, which the handler receives.
 async fn ask(context: &Context, question: &TaskQuestion) -> Result<QuestionAnswer> {
     let question = BackgroundQuestion {
         key: String::new(),

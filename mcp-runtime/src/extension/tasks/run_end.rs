@@ -11,7 +11,7 @@ use crate::stores::{StoredTask, TaskChange, TaskOutcome, TaskStatus};
 pub(super) enum RunEnd {
     Cancelled(&'static str),
     Completed(TaskOutcome),
-    /// The message and the error.
+    /// The run failed, with this message and error.
     Failed(Arc<str>, TaskOutcome),
     Asks {
         journal: String,
@@ -40,24 +40,29 @@ impl RunEnd {
 
     pub(super) fn change(&self, task: &StoredTask, max_state_bytes: usize) -> TaskChange {
         match self {
-            // A final task's state is never read, so its journal and its answers are not kept.
-            Self::Cancelled(why) => TaskChange::to(TaskStatus::Cancelled)
-                .message(*why)
-                .state(""),
-            Self::Completed(outcome) => TaskChange::to(TaskStatus::Completed)
-                .outcome(outcome.clone())
-                .state(""),
-            Self::Failed(message, outcome) => TaskChange::to(TaskStatus::Failed)
-                .message(Arc::clone(message))
-                .outcome(outcome.clone())
-                .state(""),
+            Self::Cancelled(why) => {
+                without_state(TaskChange::to(TaskStatus::Cancelled)).message(*why)
+            }
+            Self::Completed(outcome) => {
+                let completed = TaskChange::to(TaskStatus::Completed).outcome(outcome.clone());
+                match outcome {
+                    TaskOutcome::Result { is_error: true, .. } => for_retries(completed, task),
+                    _ => without_state(completed),
+                }
+            }
+            Self::Failed(message, outcome) => {
+                let failed = TaskChange::to(TaskStatus::Failed)
+                    .message(Arc::clone(message))
+                    .outcome(outcome.clone());
+                for_retries(failed, task)
+            }
             Self::Asks { journal, questions } => {
                 let mut state = TaskState::read(&task.state).unwrap_or_default();
                 state.ask(journal.clone(), questions.clone());
                 let state = state.to_text();
                 if state.len() > max_state_bytes {
                     let text = format!(
-                        "the state of this task between two runs takes {} bytes; the maximum is {max_state_bytes}",
+                        "the state that this task keeps between two runs is {} bytes, but the maximum is {max_state_bytes}",
                         state.len()
                     );
                     let error = ErrorObject::internal(text);
@@ -67,4 +72,18 @@ impl RunEnd {
             }
         }
     }
+}
+
+/// Lets a failed task keep its journal and its answers, so that operators can retry it, if the store has its call.
+fn for_retries(change: TaskChange, task: &StoredTask) -> TaskChange {
+    if task.call.is_empty() {
+        without_state(change)
+    } else {
+        change
+    }
+}
+
+/// Drops the journal and the answers, which nobody reads again.
+fn without_state(change: TaskChange) -> TaskChange {
+    change.state("")
 }

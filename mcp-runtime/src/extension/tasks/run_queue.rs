@@ -1,8 +1,9 @@
-//! The order in which tasks run: callers take turns, so that a caller with many tasks does not hold up the others.
+//! The order in which tasks run: callers take turns, so that a caller with many tasks does not hold up other callers.
 //!
-//! A task needs two permits: one from the process and, if its tool's concurrent calls are limited, one from the tool.
-//! It holds neither while it waits for the other. If it has its turn but not its tool's permit, it passes the turn on
-//! and waits for the tool. A process permit is never reserved for a task that cannot use it.
+//! A task needs two permits: one from the process and, if its tool's concurrency is limited, one from the tool. While
+//! waiting for one permit, a task does not hold the other. If it is a task's turn but the tool's permit is not
+//! available, the task passes the turn on and waits for the tool. A process permit is never reserved for a task that
+//! cannot use it.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -16,24 +17,24 @@ use crate::lock::lock;
 pub(super) struct RunQueue(Arc<Mutex<RunQueueState>>);
 
 struct RunQueueState {
-    /// Number of free permits.
+    /// Number of available permits.
     free: usize,
     /// Number of tasks that have been given their turn but have not used it yet.
     called: usize,
-    /// The callers with waiting tasks, each once; the first one is called next.
+    /// The callers with waiting tasks, each listed once; the first caller is called next.
     turns: VecDeque<Arc<str>>,
-    /// The waiting tasks of each caller, in the order of their arrival.
-    waiting: HashMap<Arc<str>, VecDeque<oneshot::Sender<Turn>>>,
+    /// Each caller's waiting tasks, in order of arrival.
+    waiting: HashMap<Arc<str>, VecDeque<oneshot::Sender<QueueTurn>>>,
 }
 
-/// A task's right to take a permit. Dropping it passes it on.
-pub(super) struct Turn(Option<RunQueue>);
+/// A task's right to take a permit. Dropping this value passes the right on to the next task.
+pub(super) struct QueueTurn(Option<RunQueue>);
 
-/// Permission to run one task, returned when dropped.
+/// A permit to run a task, which is returned when dropped.
 pub(super) struct TaskPermit(RunQueue);
 
 impl RunQueue {
-    /// Creates a queue with this number of permits, at least one.
+    /// Creates a queue with this number of permits, but at least one.
     pub(super) fn new(permits: usize) -> Self {
         Self(Arc::new(Mutex::new(RunQueueState {
             free: permits.max(1),
@@ -44,12 +45,12 @@ impl RunQueue {
     }
 
     /// Waits for the turn of one of this caller's tasks. Dropping the future cancels the wait.
-    pub(super) async fn turn(&self, caller: &Arc<str>) -> Turn {
+    pub(super) async fn turn(&self, caller: &Arc<str>) -> QueueTurn {
         let receiver = {
             let mut state = lock(&self.0);
             if state.turns.is_empty() && state.called < state.free {
                 state.called = state.called.saturating_add(1);
-                return Turn(Some(self.clone()));
+                return QueueTurn(Some(self.clone()));
             }
             let (sender, receiver) = oneshot::channel();
             state.enqueue(caller, sender);
@@ -62,14 +63,14 @@ impl RunQueue {
         }
     }
 
-    /// Returns a permit if one is free, for a task that has had its turn before.
+    /// Returns a permit if one is available, for a task that has already had its turn.
     pub(super) fn try_acquire(&self) -> Option<TaskPermit> {
         let mut state = lock(&self.0);
         state.free = state.free.checked_sub(1)?;
         Some(TaskPermit(self.clone()))
     }
 
-    /// Calls as many tasks as there are free permits.
+    /// Calls one task for each available permit.
     fn call_next(&self) {
         loop {
             let next = {
@@ -81,8 +82,8 @@ impl RunQueue {
                 state.called = state.called.saturating_add(1);
                 next
             };
-            // Dropping the turn of a task that is no longer waiting would call the next one from here.
-            if let Err(mut unused) = next.send(Turn(Some(self.clone()))) {
+            // Dropping the turn of a task that is no longer waiting would call the next task from here.
+            if let Err(mut unused) = next.send(QueueTurn(Some(self.clone()))) {
                 unused.0 = None;
                 self.end_turn();
             }
@@ -96,7 +97,7 @@ impl RunQueue {
 }
 
 impl RunQueueState {
-    fn enqueue(&mut self, caller: &Arc<str>, task: oneshot::Sender<Turn>) {
+    fn enqueue(&mut self, caller: &Arc<str>, task: oneshot::Sender<QueueTurn>) {
         let tasks = self.waiting.entry(Arc::clone(caller)).or_default();
         if tasks.is_empty() {
             self.turns.push_back(Arc::clone(caller));
@@ -104,7 +105,7 @@ impl RunQueueState {
         tasks.push_back(task);
     }
 
-    fn dequeue(&mut self) -> Option<oneshot::Sender<Turn>> {
+    fn dequeue(&mut self) -> Option<oneshot::Sender<QueueTurn>> {
         let caller = self.turns.pop_front()?;
         let tasks = self.waiting.get_mut(&caller)?;
         let task = tasks.pop_front();
@@ -117,8 +118,8 @@ impl RunQueueState {
     }
 }
 
-impl Turn {
-    /// Takes the permit. Returns `None` if a task that has had its turn before was faster.
+impl QueueTurn {
+    /// Takes the permit. Returns `None` if a task that had already had its turn was faster.
     pub(super) fn take(mut self) -> Option<TaskPermit> {
         let queue = self.0.take()?;
         queue.end_turn();
@@ -126,7 +127,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for QueueTurn {
     fn drop(&mut self) {
         if let Some(queue) = self.0.take() {
             queue.end_turn();
@@ -153,7 +154,7 @@ mod tests {
 
     use super::*;
 
-    type Waiting = Pin<Box<dyn Future<Output = Turn>>>;
+    type Waiting = Pin<Box<dyn Future<Output = QueueTurn>>>;
 
     fn wait(queue: &RunQueue, caller: &str) -> Waiting {
         let (queue, caller) = (queue.clone(), Arc::from(caller));
@@ -162,7 +163,7 @@ mod tests {
         waiting
     }
 
-    fn poll(waiting: &mut Waiting) -> Option<Turn> {
+    fn poll(waiting: &mut Waiting) -> Option<QueueTurn> {
         match waiting
             .as_mut()
             .poll(&mut Context::from_waker(Waker::noop()))

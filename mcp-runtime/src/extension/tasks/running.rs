@@ -22,31 +22,32 @@ use crate::handler::background::AttachedEnd;
 use crate::handler::handler_error::Result;
 use crate::panics;
 use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskStatus};
+use crate::telemetry::AttemptRecording;
 
-/// Maximum time for retrying to record the end of a run when the store fails.
+/// Maximum time to keep trying to record the end of a run when the store fails.
 const RECORDING: Duration = Duration::from_mins(1);
-/// Time before the first retry when a store fails. It doubles with each failure.
+/// Time before the first retry when a store fails. The time doubles with each failure.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
-/// Longest time between two attempts, in addition to the lease.
+/// Maximum time between two attempts, in addition to the lease.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
-/// Shortest time between two status messages of a task.
+/// Minimum time between two status messages of a task.
 const MESSAGE_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The end of an attempt.
 pub(super) enum AttemptEnd {
     Ended(BackgroundOutcome),
-    /// The server is stopping, and the time allowed for ending has passed.
+    /// The server is stopping, and the time allowed for tasks to end has passed.
     Stopped,
     /// The time to live has ended.
     Expired,
     /// The lease could not be renewed in time.
     Lapsed,
-    /// The task was cancelled, or another attempt has its lease, so this one has nothing to record.
+    /// The task was cancelled or another attempt holds its lease, so this attempt must not record anything.
     Lost,
 }
 
 impl AttemptEnd {
-    /// Returns the end of an attempt that cannot run, for a reason that the client may read.
+    /// Returns the end of an attempt that cannot run, with a reason that the client may read.
     pub(super) fn failed(reason: impl Into<String>) -> Self {
         Self::Ended(BackgroundOutcome::Failed(ErrorObject::internal(
             reason.into(),
@@ -73,15 +74,15 @@ impl TaskService {
         server.spawn(async move { service.run_attempt(&task, &local, begun).await });
     }
 
-    /// Runs an attempt to its end and records the end. The attempt continues a run that has already begun, if there is
-    /// one.
+    /// Runs an attempt to its end and records the end. If a run has already begun, the attempt continues it.
     pub(super) async fn run_attempt(
         &self,
         task: &StoredTask,
         local: &LocalTask,
         begun: Option<BegunRun>,
     ) {
-        let mut running = Box::pin(self.attempt(task, local, begun));
+        let recording = self.metrics.enqueue(&task.tool, task.created_at);
+        let mut running = Box::pin(self.attempt(task, local, begun, recording));
         let ended = poll_fn(|cx| match panics::catch(|| running.as_mut().poll(cx)) {
             Ok(polled) => polled,
             // A store can panic. Panics in handlers and middleware are caught inside the run.
@@ -95,7 +96,7 @@ impl TaskService {
         }
     }
 
-    /// Runs a task again after its questions have been answered, unless another request does so.
+    /// Runs a task again after its questions have been answered, unless another request has already done so.
     pub(super) async fn resume(self: &Arc<Self>, id: &TaskId) {
         if self.store.outlives_process() {
             self.due.notify_one();
@@ -110,7 +111,7 @@ impl TaskService {
 
     /// Retries claiming a task until the store works again or has failed for too long.
     fn resume_later(self: &Arc<Self>, id: TaskId, local: LocalTask, error: &StoreError) {
-        tracing::warn!(task = ?id, %error, "a task cannot be claimed; it is claimed later");
+        tracing::warn!(task = ?id, %error, "a task cannot be claimed now; the claim is retried later");
         let (service, server) = (Arc::clone(self), local.server.clone());
         server.spawn(async move {
             let until = Instant::now() + RECORDING;
@@ -121,7 +122,7 @@ impl TaskService {
                     Ok(Some(task)) => return service.run_attempt(&task, &local, None).await,
                     Ok(None) => return,
                     Err(error) if Instant::now() >= until => {
-                        tracing::error!(task = ?id, %error, "a task cannot be claimed; it does not go on");
+                        tracing::error!(task = ?id, %error, "a task cannot be claimed; it does not continue");
                         return service.local.end(&id, u64::MAX);
                     }
                     Err(_) => wait = wait.saturating_mul(2).min(service.limits.lease / 6),
@@ -135,11 +136,15 @@ impl TaskService {
         task: &StoredTask,
         local: &LocalTask,
         begun: Option<BegunRun>,
+        mut recording: AttemptRecording,
     ) -> AttemptEnd {
         let run = async {
             match begun {
-                Some(begun) => self.finish(task, local, begun).await,
-                None => self.run(task, local).await,
+                Some(begun) => {
+                    recording.begin();
+                    self.finish(task, local, begun).await
+                }
+                None => self.run(task, local, &mut recording).await,
             }
         };
         let stopped = async {
@@ -156,12 +161,17 @@ impl TaskService {
         }
     }
 
-    async fn run(&self, task: &StoredTask, local: &LocalTask) -> AttemptEnd {
+    async fn run(
+        &self,
+        task: &StoredTask,
+        local: &LocalTask,
+        recording: &mut AttemptRecording,
+    ) -> AttemptEnd {
         let waiting = async {
             sleep(self.pause_before(task)).await;
             self.permits(task, local).await
         };
-        // Another process can start a task that has not started here.
+        // A task that has not started in this process can be started by another process.
         let stopped = async {
             if !self.store.outlives_process() {
                 return std::future::pending().await;
@@ -173,6 +183,7 @@ impl TaskService {
             () = stopped => return AttemptEnd::Stopped,
             permits = waiting => permits,
         };
+        recording.begin();
         let Some(mut state) = TaskState::read(&task.state) else {
             return AttemptEnd::failed("the state of the task cannot be read");
         };
@@ -187,11 +198,12 @@ impl TaskService {
             .answers(state.take_answers())
             .steps(Arc::new(steps))
             .permit(permit)
+            .keep_results_for(local.expires.saturating_duration_since(Instant::now()))
             .on_progress(move |progress| latest.set(progress));
         tokio::select! {
             biased;
             outcome = local.call.run(run) => AttemptEnd::Ended(outcome),
-            never = self.write_messages(task, local, &reports) => never,
+            never = self.write_status_messages(task, local, &reports) => never,
         }
     }
 
@@ -209,7 +221,7 @@ impl TaskService {
                 AttachedEnd::Detached(outcome) => AttemptEnd::Ended(outcome),
                 _ => AttemptEnd::failed("internal error"),
             },
-            never = self.write_messages(task, local, &reports) => never,
+            never = self.write_status_messages(task, local, &reports) => never,
         }
     }
 
@@ -235,7 +247,7 @@ impl TaskService {
         }
     }
 
-    /// Returns the time to wait before an attempt. It grows with the number of attempts that were lost.
+    /// Returns the time to wait before an attempt, which grows with the number of lost attempts.
     fn pause_before(&self, task: &StoredTask) -> Duration {
         match task.tries.checked_sub(2) {
             None => Duration::ZERO,
@@ -246,8 +258,8 @@ impl TaskService {
         }
     }
 
-    /// Writes the latest progress report into the task whenever there is a new one. Never returns.
-    async fn write_messages<T>(
+    /// Writes each new progress report to the task. Never returns.
+    async fn write_status_messages<T>(
         &self,
         task: &StoredTask,
         local: &LocalTask,
@@ -260,7 +272,7 @@ impl TaskService {
                 is_own.then(|| TaskChange::to(TaskStatus::Working).message(&*message))
             });
             if let Err(error) = written.await {
-                tracing::warn!(?error, "a status message of a task cannot be written");
+                tracing::warn!(?error, "a task's status message cannot be written");
             }
             sleep(MESSAGE_INTERVAL).await;
         }
@@ -277,16 +289,16 @@ impl TaskService {
                 Ok(Ok(true)) => lapses = started + self.limits.lease,
                 Ok(Ok(false)) => return AttemptEnd::Lost,
                 // The store may work again before the lease lapses.
-                Ok(Err(error)) => tracing::warn!(%error, "the lease of a task cannot be renewed"),
+                Ok(Err(error)) => tracing::warn!(%error, "a task's lease cannot be renewed"),
                 Err(_) => {}
             }
         }
-        tracing::error!(task = ?task.id, "the lease of a task has lapsed; its run is dropped");
+        tracing::error!(task = ?task.id, "a task's lease has lapsed; its run is dropped");
         AttemptEnd::Lapsed
     }
 
-    /// Records how an attempt has ended. If the store fails, it has some time to recover; meanwhile, the attempt keeps
-    /// its lease.
+    /// Records how an attempt has ended. If the store fails, it is given some time to recover; in the meantime, the
+    /// attempt keeps its lease.
     pub(super) async fn record_for_sure(
         &self,
         task: &StoredTask,
@@ -296,17 +308,17 @@ impl TaskService {
         let (id, attempt) = (&task.id, task.attempt);
         let end = match ended {
             AttemptEnd::Lost => return,
-            // Another process claims the task, or this one does when the store works again.
+            // The task will be claimed by another process, or by this process when the store works again.
             AttemptEnd::Lapsed if self.store.outlives_process() => return,
             AttemptEnd::Lapsed => RunEnd::failed(&ErrorObject::internal(
-                "the store of tasks could not be reached for too long",
+                "the task store was unreachable for too long",
             )),
             AttemptEnd::Stopped if self.store.outlives_process() => {
                 return self.give_back(task).await;
             }
-            AttemptEnd::Expired => RunEnd::Cancelled("its time to live has ended"),
+            AttemptEnd::Expired => RunEnd::Cancelled("its time to live has elapsed"),
             AttemptEnd::Stopped => {
-                RunEnd::Cancelled("the server was stopped before the task had ended")
+                RunEnd::Cancelled("the server was stopped before the task ended")
             }
             AttemptEnd::Ended(outcome) => RunEnd::of(outcome),
         };
@@ -316,15 +328,15 @@ impl TaskService {
             let error = match self.record(id, attempt, &end, server).await {
                 Ok(()) => return,
                 Err(error) if Instant::now() + wait >= until => {
-                    tracing::error!(task = ?id, ?error, "the end of a run of a task cannot be recorded");
+                    tracing::error!(task = ?id, ?error, "the end of a task's run cannot be recorded");
                     return self.local.end(id, attempt);
                 }
                 Err(error) => error,
             };
-            tracing::warn!(task = ?id, ?error, "the end of a run of a task is recorded later");
+            tracing::warn!(task = ?id, ?error, "the end of a task's run cannot be recorded yet; this is retried later");
             sleep(wait).await;
             wait = wait.saturating_mul(2).min(self.limits.lease / 6);
-            // If this fails as well, the next attempt to record the end will show it.
+            // If this also fails, the next attempt to record the end will detect the failure.
             let _ = timeout(
                 self.limits.lease / 6,
                 self.store.renew(id, attempt, self.limits.lease),
@@ -339,10 +351,10 @@ impl TaskService {
         match timeout(self.limits.lease / 3, released).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
-                tracing::warn!(task = ?task.id, %error, "the lease of a task cannot be given back; it will lapse");
+                tracing::warn!(task = ?task.id, %error, "a task's lease cannot be released; it will lapse");
             }
             Err(_) => {
-                tracing::warn!(task = ?task.id, "the store of tasks is slow; the lease of a task will lapse");
+                tracing::warn!(task = ?task.id, "the task store is slow; a task's lease will lapse");
             }
         }
     }
@@ -361,7 +373,7 @@ impl TaskService {
         if !matches!(recorded, TaskChanged::Full) {
             return Ok(());
         }
-        // A store without room for the outcome has room for the end itself.
+        // A store that has no room for the outcome still has room to record the end itself.
         let full = RunEnd::failed(&ErrorObject::internal("the task is too large to keep"));
         let change = |task: &StoredTask| {
             (task.attempt == attempt).then(|| full.change(task, usize::MAX).state(""))

@@ -15,28 +15,32 @@ use crate::extension::tasks::run_queue::RunQueue;
 use crate::extension::tasks::wire;
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::limits::TaskLimits;
-use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskStatus, TaskStore};
+use crate::stores::{
+    StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus, TaskStore,
+};
+use crate::telemetry::TaskMetrics;
 use crate::{ErrorKind, ErrorObject};
 
-/// The error from a store that fails.
+/// The error from a failed store operation.
 pub(super) type StoreError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A server's tasks.
 pub(super) struct TaskService {
     pub(super) store: Arc<dyn TaskStore>,
     pub(super) limits: TaskLimits,
-    /// Time that running tasks have to end once the server stops.
+    /// Time within which running tasks must end once the server stops.
     pub(super) drain: Duration,
     /// Permits for running tasks.
     pub(super) queue: RunQueue,
     pub(super) local: LocalTasks,
+    pub(super) metrics: TaskMetrics,
     /// Notified when a task may have become due in a store that outlives the process.
     pub(super) due: Notify,
     /// `true` if this process's tasks are forgotten when the server ends.
     ends_with_server: AtomicBool,
 }
 
-/// Forgets this process's tasks when dropped. Otherwise, tasks and server would keep each other alive.
+/// Forgets this process's tasks when dropped. Otherwise, the tasks and the server would keep each other alive.
 struct ForgetTasks(Arc<TaskService>);
 
 impl Drop for ForgetTasks {
@@ -53,12 +57,13 @@ impl TaskService {
             limits,
             drain,
             local: LocalTasks::default(),
+            metrics: TaskMetrics::default(),
             due: Notify::new(),
             ends_with_server: AtomicBool::new(false),
         }
     }
 
-    /// Makes sure that this process's tasks are forgotten when the server ends.
+    /// Ensures that this process's tasks are forgotten when the server ends.
     pub(super) fn end_with(self: &Arc<Self>, server: &ServerHandle) {
         if self.ends_with_server.swap(true, Ordering::Relaxed) {
             return;
@@ -72,7 +77,7 @@ impl TaskService {
     /// or has expired.
     pub(super) async fn find(&self, caller: &Caller, id: &str) -> Result<StoredTask> {
         let found = self.look_up(caller, id).await?;
-        found.ok_or_else(|| refused("there is no task with this id"))
+        found.ok_or_else(|| refused("no task has this id"))
     }
 
     /// Returns one of this caller's tasks, or `None` if the id is unknown, belongs to another caller or has expired.
@@ -102,20 +107,36 @@ impl TaskService {
             let changed = self.store.change(id, task.version, change);
             match changed.await.map_err(unavailable)? {
                 TaskChanged::Changed(changed) => {
-                    // A parked task uses no memory if the store has its call.
+                    // A parked task does not use any memory if the store contains its call.
                     let is_parked = changed.status == TaskStatus::InputRequired
                         && self.store.outlives_process();
                     if is_parked || changed.status.is_final() {
                         self.local.end(id, changed.attempt);
                     }
+                    if let Some(outcome) = outcome_label(&changed) {
+                        TaskMetrics::count_ended(&changed.tool, outcome);
+                    }
                     announce(&changed, server);
                     return Ok(TaskChanged::Changed(changed));
                 }
-                // The task has another version now, or a status that `change` will see.
+                // The task now has a different version, or a status that `change` will see.
                 TaskChanged::Unchanged => {}
                 TaskChanged::Full => return Ok(TaskChanged::Full),
             }
         }
+    }
+}
+
+/// Returns the label that metrics use for the way in which a task has ended.
+const fn outcome_label(task: &StoredTask) -> Option<&'static str> {
+    match (task.status, &task.outcome) {
+        (TaskStatus::Completed, Some(TaskOutcome::Result { is_error: true, .. })) => {
+            Some("tool_error")
+        }
+        (TaskStatus::Completed, _) => Some("ok"),
+        (TaskStatus::Failed, _) => Some("error"),
+        (TaskStatus::Cancelled, _) => Some("cancelled"),
+        _ => None,
     }
 }
 
@@ -133,14 +154,14 @@ pub(super) fn refused(text: impl Into<String>) -> HandlerError {
     HandlerError::protocol(ErrorObject::invalid_params(text))
 }
 
-/// Returns the error for a store that fails.
+/// Returns the error for a failed store operation.
 #[allow(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
 pub(super) fn unavailable(cause: StoreError) -> HandlerError {
-    let cause = Error::new(ErrorKind::Io, format!("the store of tasks failed: {cause}"));
+    let cause = Error::new(ErrorKind::Io, format!("the task store failed: {cause}"));
     HandlerError::opaque(cause)
 }
 
-/// Runs work to its end, even if the request that waits for it is dropped.
+/// Runs work to its end, even if the request that is waiting for it is dropped.
 pub(super) async fn to_the_end<T: Send + 'static>(
     work: impl Future<Output = Result<T>> + Send + 'static,
 ) -> Result<T> {

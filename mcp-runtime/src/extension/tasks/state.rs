@@ -15,18 +15,18 @@ use crate::extension::{BackgroundQuestion, QuestionAnswer};
 pub(super) struct TaskState {
     /// The call's journal.
     pub(super) journal: String,
-    /// The questions without an answer, by their keys on the wire.
+    /// The unanswered questions, keyed by their wire keys.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) open: BTreeMap<String, TaskQuestion>,
-    /// The answers since the last run, by their keys in the journal.
+    /// The answers received since the last run, keyed by their journal keys.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     answers: BTreeMap<String, StoredAnswer>,
-    /// All keys that have been used on the wire, because no key is reused during a task's life.
+    /// All keys that have been used on the wire, because keys are not reused during a task's lifetime.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     used: BTreeSet<String>,
 }
 
-/// A question without an answer.
+/// An unanswered question.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct TaskQuestion {
     /// The key in the journal.
@@ -81,7 +81,7 @@ impl TaskState {
         }
     }
 
-    /// Reads a state that [`to_text`](Self::to_text) has written. Returns `None` for any other text.
+    /// Reads a state written by [`to_text`](Self::to_text). Returns `None` for any other text.
     pub(super) fn read(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
@@ -131,7 +131,7 @@ impl TaskState {
         true
     }
 
-    /// Takes the answers since the last run.
+    /// Takes the answers received since the last run.
     pub(super) fn take_answers(
         &mut self,
     ) -> impl Iterator<Item = (String, QuestionAnswer)> + use<> {

@@ -1,4 +1,4 @@
-//! The `once` results in a task, which are stored with it.
+//! The `once` results in a task, which are stored with the task.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::context::{CallId, OnceClaim, OnceStore, StoreFuture};
 use crate::extension::tasks::service::StoreError;
 use crate::stores::{TaskId, TaskStore};
 
-/// The steps of one attempt, in the task's own journal.
+/// The steps of a single attempt, in the task's own journal.
 pub(super) struct TaskSteps {
     pub(super) store: Arc<dyn TaskStore>,
     pub(super) id: TaskId,
@@ -20,7 +20,7 @@ impl TaskSteps {
         claim.await.map(drop)
     }
 
-    /// Records the result of a step that was done before the task existed.
+    /// Records the result of a step that was completed before the task existed.
     pub(super) async fn record(&self, name: &str, result: &str) -> Result<(), StoreError> {
         let complete = self
             .store

@@ -1,9 +1,9 @@
-//! Times as the protocol writes them.
+//! Times in the protocol's format.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Returns a time in ISO 8601 format, in UTC and to the millisecond. A time before 1970 is written as 1970.
-pub(super) fn timestamp(time: SystemTime) -> String {
+/// Returns a time in ISO 8601 format, in UTC with millisecond precision. A time before 1970 is written as 1970.
+pub(crate) fn timestamp(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (seconds, milliseconds) = (since.as_secs(), since.subsec_millis());
     let (days, second) = (seconds / 86_400, seconds % 86_400);
@@ -14,7 +14,7 @@ pub(super) fn timestamp(time: SystemTime) -> String {
 
 /// Returns the year, month and day in the Gregorian calendar for this number of days after 1970-01-01.
 fn date(days: u64) -> (u64, u64, u64) {
-    // Years begin in March here, so that the leap day is the last day of a year. Day 0 is 0000-03-01.
+    // For this calculation, years begin in March, so that the leap day is the last day of a year. Day 0 is 0000-03-01.
     let days = days.saturating_add(719_468);
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;

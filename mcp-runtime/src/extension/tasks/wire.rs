@@ -1,10 +1,14 @@
-//! A task in its forms for both protocols.
+//! The forms of a task in both protocols.
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::extension::tasks::state::TaskState;
 use crate::extension::tasks::timestamp::timestamp;
 use crate::stores::{StoredTask, TaskOutcome, TaskStatus};
+
+/// Maximum number of characters of a failure that become a task's message.
+const MAX_MESSAGE: usize = 1000;
 
 /// Returns a task in the extension's form, without its questions or its outcome.
 pub(super) fn task(task: &StoredTask) -> Map<String, Value> {
@@ -15,7 +19,7 @@ pub(super) fn task(task: &StoredTask) -> Map<String, Value> {
 }
 
 /// Returns a task in the extension's form, with its questions or its outcome. An outcome that is nested too deeply to
-/// be parsed is left out.
+/// be parsed is omitted.
 pub(super) fn detailed_task(stored: &StoredTask) -> Map<String, Value> {
     let mut members = task_and_questions(stored);
     if let Some((name, json)) = outcome(stored)
@@ -26,7 +30,7 @@ pub(super) fn detailed_task(stored: &StoredTask) -> Map<String, Value> {
     members
 }
 
-/// Returns the name of the member for a task's outcome, and the JSON of the unchanged underlying result.
+/// Returns the name of the member for a task's outcome, and the JSON of the underlying result, unchanged.
 pub(super) fn outcome(stored: &StoredTask) -> Option<(&'static str, &str)> {
     match stored.outcome.as_ref()? {
         TaskOutcome::Result { json, .. } => Some(("result", json)),
@@ -51,17 +55,38 @@ pub(super) fn task_and_questions(stored: &StoredTask) -> Map<String, Value> {
     members
 }
 
-/// Returns a task in the form for 2025-11-25. In that version, a result that reports a tool failure makes the task
-/// fail.
+/// Returns a task in the 2025-11-25 form. In that version, a result that reports a tool failure makes the task fail.
 pub(super) fn legacy_task(task: &StoredTask) -> Map<String, Value> {
-    let status = match &task.outcome {
-        Some(TaskOutcome::Result { is_error: true, .. }) => TaskStatus::Failed,
-        _ => task.status,
+    let failure = match &task.outcome {
+        Some(TaskOutcome::Result {
+            json,
+            is_error: true,
+        }) => Some(json),
+        _ => None,
     };
+    let status = failure.map_or(task.status, |_| TaskStatus::Failed);
     let mut members = common(task, status);
+    if let Some(message) = failure.and_then(|json| first_text(json)) {
+        members.insert("statusMessage".into(), message.into());
+    }
     members.insert("ttl".into(), milliseconds(task.ttl));
     members.insert("pollInterval".into(), milliseconds(task.poll_interval));
     members
+}
+
+/// Returns the beginning of the first string in a result, which says why the tool failed.
+fn first_text(result: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Failure {
+        content: Vec<Block>,
+    }
+    #[derive(Deserialize)]
+    struct Block {
+        text: Option<String>,
+    }
+    let failure: Failure = serde_json::from_str(result).ok()?;
+    let text = failure.content.into_iter().find_map(|block| block.text)?;
+    Some(text.chars().take(MAX_MESSAGE).collect())
 }
 
 fn common(task: &StoredTask, status: TaskStatus) -> Map<String, Value> {
@@ -76,7 +101,8 @@ fn common(task: &StoredTask, status: TaskStatus) -> Map<String, Value> {
     members
 }
 
-/// Returns a time in milliseconds, at least one and at most the largest integer that every client can represent.
+/// Returns a time in milliseconds, which is at least one and at most the largest integer that every client can
+/// represent.
 fn milliseconds(time: std::time::Duration) -> Value {
     const LARGEST: u64 = (1 << 53) - 1;
     let milliseconds = u64::try_from(time.as_millis()).unwrap_or(LARGEST);

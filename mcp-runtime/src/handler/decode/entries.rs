@@ -25,7 +25,7 @@ pub(crate) fn entries(arguments: &str) -> Result<Vec<(Cow<'_, str>, &str)>, Vec<
         entries.push((name, scan.next_value()?));
         Some(())
     });
-    // If the arguments are not JSON, only that error is reported, because any others would be guesses.
+    // If the arguments are not JSON, only that error is reported, because any other errors would be guesses.
     scanned.ok_or_else(|| vec![not_json(arguments, scan.failure())])?;
     let mut names = HashSet::with_capacity(entries.len());
     let twice = entries.iter().filter(|(name, _)| !names.insert(&**name));
@@ -51,8 +51,8 @@ fn not_json(arguments: &str, failure: ScanFailure) -> Fault {
     Fault::new("", format!("the arguments are not valid JSON: {reason}"))
 }
 
-/// Returns the value of a member of an object. If there are duplicates, returns the last one, as parsers that accept
-/// duplicates do.
+/// Returns the value of a member of an object. If there are duplicates, returns the value of the last member, as
+/// parsers that accept duplicates do.
 #[cfg(feature = "http")]
 pub(crate) fn member<'t>(json: &'t str, name: &str) -> Option<&'t str> {
     let mut found = None;

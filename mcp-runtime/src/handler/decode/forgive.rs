@@ -1,8 +1,9 @@
 //! Corrections for values that models frequently get wrong.
 //!
 //! Models often put JSON into strings and write integers with a zero fraction, such as `1.0`. Both are accepted unless
-//! a tool is strict. Corrections work on the text of a value, so numbers of any size stay exact. A string counts as one
-//! value of the message, so any JSON inside it must be within the limits for a message; otherwise, it remains a string.
+//! a tool is strict. Corrections are applied to a value's text, so numbers of any size remain exact. A string counts as
+//! a single value in a message, so any JSON inside it must itself be within the limits for a message; otherwise, it
+//! remains a string.
 
 use std::fmt::Write as _;
 
@@ -17,7 +18,7 @@ use crate::jsonrpc::{Decimal, ParseLimits, Scan, unquote as unquote_text};
 /// Maximum nesting depth to examine.
 const DEPTH: u32 = 32;
 
-/// Returns the values that the model may have meant according to the schema, with the most likely one last.
+/// Returns the values that the model may have meant according to the schema, with the most likely value last.
 pub(super) fn forgive(json: &str, schema: &Value, limits: &ParseLimits) -> Vec<String> {
     let mut meant = Vec::new();
     if let Some(inner) = unquoted_as(json, schema, limits) {
@@ -33,7 +34,7 @@ pub(super) fn forgive(json: &str, schema: &Value, limits: &ParseLimits) -> Vec<S
 
 /// Returns the JSON inside a string, if it is an object, array, number or boolean that this schema may expect.
 pub(super) fn unquoted_as(json: &str, schema: &Value, limits: &ParseLimits) -> Option<String> {
-    // Intermediaries would not look inside a string for an argument that is mirrored in a header.
+    // Intermediaries would not look inside a string to find an argument that is mirrored in a header.
     if holds_header(schema, DEPTH) {
         return None;
     }
@@ -49,15 +50,15 @@ fn is_within(json: &str, limits: &ParseLimits) -> bool {
 }
 
 /// Unquotes JSON inside the value's strings wherever the schema does not allow strings. Returns `None` if the value
-/// contains no such strings or if the result would exceed the limits.
+/// does not contain such strings or if the result would exceed the limits.
 pub(super) fn unquoted_inside(json: &str, schema: &Value, limits: &ParseLimits) -> Option<String> {
     let mut meant = String::with_capacity(json.len());
     let changed = unquote(json, (schema, limits), DEPTH, &mut meant);
-    // Each string is within the limits, but all of them together may not be.
+    // Each string is within the limits, but together they may not be.
     (changed && is_within(&meant, limits)).then(|| without_fractions(&meant).unwrap_or(meant))
 }
 
-/// Writes a value and unquotes all quoted JSON inside it. Returns `true` if anything was unquoted.
+/// Writes a value and unquotes all quoted JSON inside it. Returns `true` if any JSON was unquoted.
 fn unquote(
     json: &str,
     (schema, limits): (&Value, &ParseLimits),

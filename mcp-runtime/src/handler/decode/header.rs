@@ -8,13 +8,13 @@ pub(super) const HEADER: &str = "x-mcp-header";
 /// An argument that is mirrored in a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HeaderArgument {
-    /// The property names that lead from the argument object to the value.
+    /// The property names on the path from the argument object to the value.
     pub(crate) path: Vec<String>,
     /// The header name without `Mcp-Param-`.
     pub(crate) header: String,
 }
 
-/// Finds the arguments that are mirrored in headers. Only strings, booleans and integers that are reachable through
+/// Finds the arguments that are mirrored in headers. Only strings, booleans and integers that can be reached through
 /// properties alone can be mirrored (HDR-06).
 pub(crate) fn find_headers(schema: &Value, problems: &mut Vec<String>) -> Vec<HeaderArgument> {
     let mut headers = Vec::new();

@@ -9,7 +9,7 @@ use super::numbers::numbers;
 use super::{pointer_to, serde_message};
 use crate::jsonrpc::Decimal;
 
-/// Reads arguments into a map; whole numbers stay exact.
+/// Reads arguments into a map; whole numbers remain exact.
 ///
 /// # Errors
 ///

@@ -1,9 +1,8 @@
-//! Decodes the argument object of a call into the slots of a function, in one scan.
+//! Decodes a call's argument object into a function's slots in a single scan.
 //!
-//! The object is split here, and serde reads each value in place, directly into its parameter's slot. Nothing is
-//! scanned twice, no key is copied, and no tree is built. If the arguments are invalid, the slow path starts over: it
-//! examines all arguments, corrects mistakes that models frequently make, and explains the rest with the help of the
-//! schema.
+//! The object is split here, and serde reads each value in place, directly into its parameter's slot. The text is
+//! scanned only once, without copying keys or building a tree. If the arguments are invalid, the slow path starts over:
+//! it examines all arguments, corrects mistakes that models frequently make, and uses the schema to explain the others.
 //!
 //! `mcp_schema` creates schemas and checks values against them.
 
@@ -40,11 +39,11 @@ pub(crate) use map::to_map;
 pub(crate) use strings::strings;
 use types::SchemaBeyondType;
 
-/// Maximum number of client-supplied parameters per function. The limit exists because a 64-bit set tracks which ones
-/// were provided.
+/// Maximum number of client-supplied parameters of a function. The limit exists because a 64-bit set tracks the
+/// parameters that were provided.
 const MOST: usize = 64;
 
-/// Maximum number of errors to collect. Reporting more would not help.
+/// Maximum number of errors to collect. Reporting more would not be helpful.
 const FAULTS: usize = 100;
 
 /// The form in which a function's arguments arrive.
@@ -79,20 +78,20 @@ pub(crate) struct ArgumentInfo {
 pub(crate) struct Decoder {
     parameters: &'static [ParameterMeta],
     wire: Vec<WireParameter>,
-    /// The parameter that takes the whole object, as an index into `parameters`.
+    /// The parameter that takes the entire object, as an index into `parameters`.
     flatten: Option<usize>,
     /// The names of the flattened type's properties.
     flattened: Vec<String>,
-    /// The part of the flattened type's schema that has to be enforced separately.
+    /// The part of the flattened type's schema that must be enforced separately.
     flattened_types: Option<SchemaBeyondType>,
     style: ArgumentStyle,
     /// Enforces the schema.
     validator: Validator,
-    /// The schema sent to clients, if it differs from the enforced one.
+    /// The schema sent to clients, if it differs from the enforced schema.
     published: Option<Box<Value>>,
     arguments: Vec<ArgumentInfo>,
     headers: Vec<HeaderArgument>,
-    /// `true` if the author wrote the schema, in which case all of it has to be checked.
+    /// `true` if the author wrote the schema, in which case the whole schema must be checked.
     raw: bool,
     /// `true` if names that belong to neither a parameter nor a property are rejected.
     closed: bool,
@@ -110,7 +109,7 @@ struct WireParameter {
     nullable: bool,
     accepts_text: bool,
     constraints: Option<Box<TextConstraints>>,
-    /// The part of the schema that has to be enforced separately, or `None` if the type itself enforces the entire
+    /// The part of the schema that must be enforced separately, or `None` if the type itself enforces the entire
     /// schema.
     types: Option<SchemaBeyondType>,
 }
@@ -132,10 +131,10 @@ impl Decoder {
         &self.headers
     }
 
-    /// Fills the slots. There is one `Option<T>` per parameter, in order.
+    /// Fills the slots. There is one `Option<T>` for each parameter, in order.
     ///
-    /// `arguments` is one JSON object; an empty string counts as an empty object. `context` is called only if a
-    /// parameter needs it and the arguments are valid.
+    /// `arguments` is a JSON object; an empty string counts as an empty object. `context` is called only if a parameter
+    /// needs it and the arguments are valid.
     ///
     /// # Errors
     ///
@@ -164,7 +163,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// The fast path, which decodes the arguments of nearly all calls. Returns `false`, without a reason, if the
+    /// The fast path, which decodes the arguments of nearly all calls. Returns `false`, without giving a reason, if the
     /// arguments are invalid.
     fn decode_fast(&self, arguments: &str, slots: &mut [&mut dyn Any]) -> bool {
         let mut given = 0_u64;
@@ -277,8 +276,8 @@ impl Decoder {
 }
 
 /// Reads a string into the slot of a `String`. Returns `false` if the value is not a string or the slot is for another
-/// type. Serde is not used because it would keep a second copy while reading a string with escapes, and the string may be
-/// large.
+/// type. Serde is not used because it would keep a second copy of a string with escapes while reading it, and the string
+/// may be large.
 fn read_string(slot: &mut dyn Any, scan: &mut Scan<'_>) -> Option<bool> {
     if scan.peek() != Some(b'"') {
         return Some(false);

@@ -10,7 +10,7 @@ use crate::jsonrpc::Scan;
 /// serde, which counts lines and bytes from 1.
 ///
 /// At the end of an object or array, the position could refer either to the object or array itself or to its last
-/// member. In this case, the result points to the object or array.
+/// member. In this case, the returned pointer refers to the object or array.
 pub(super) fn pointer_at(text: &str, line: usize, column: usize) -> String {
     let before = text.split_inclusive('\n').take(line.saturating_sub(1));
     let start: usize = before.map(str::len).sum();

@@ -1,5 +1,5 @@
 //! The slow path for calls with invalid arguments: examines all arguments, corrects mistakes that models frequently
-//! make, and explains the rest with the help of the schema.
+//! make, and uses the schema to explain the others.
 
 use std::any::Any;
 use std::borrow::Cow;

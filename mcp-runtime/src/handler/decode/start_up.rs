@@ -1,4 +1,4 @@
-//! Prepares the parameters of a function at start-up, so that decoding a call requires no further analysis.
+//! Prepares the parameters of a function at start-up, so that decoding a call does not require any further analysis.
 
 use mcp_schema::check::Validator;
 use mcp_schema::constraint::{Constraints, TextConstraints};
@@ -236,7 +236,7 @@ fn check_default(parameter: &ParameterMeta, problems: &mut Vec<String>) {
         }
         Some(DefaultValue::Rust { json, .. }) => match json() {
             Ok(value) => value.to_string(),
-            // This was already reported when the schema was created.
+            // This problem was already reported when the schema was created.
             Err(_) => return,
         },
         None => return,

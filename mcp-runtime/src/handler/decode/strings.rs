@@ -1,4 +1,4 @@
-//! Converts the strings that prompts, templates and completers receive into JSON, ready for decoding.
+//! Converts the strings that prompts, templates and completers receive into JSON that is ready to be decoded.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -12,8 +12,8 @@ use super::{Decoder, FAULTS, WireParameter, pointer_to};
 use crate::jsonrpc::unquote;
 
 impl Decoder {
-    /// Converts an object of strings into the object that [`decode`](Self::decode) expects. A string stays a string if
-    /// the argument accepts strings; otherwise, it is replaced with the JSON that it contains.
+    /// Converts an object of strings into the object that [`decode`](Self::decode) expects. A string remains a string
+    /// if the argument accepts strings; otherwise, it is replaced with the JSON that it contains.
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ impl Decoder {
         let mut out = String::from("{");
         for (name, text) in pairs {
             let wire = self.wire.iter().find(|wire| wire.name == name);
-            // Forms send an omitted value as an empty string.
+            // Forms represent an omitted value as an empty string.
             if wire.is_some_and(|wire| text.is_empty() && !wire.accepts_text && self.may_lack(wire))
             {
                 continue;
@@ -63,9 +63,9 @@ impl Decoder {
         out
     }
 
-    /// Like [`from_pairs`](Self::from_pairs), but skips values that cannot be decoded, because a completion has to work
-    /// with the arguments filled in so far. Returns `None` if this leaves out a required argument, because no
-    /// completion is possible without it.
+    /// Like [`from_pairs`](Self::from_pairs), but skips values that cannot be decoded, because a completion must work
+    /// with the arguments filled in so far. Returns `None` if a required argument would be skipped, because completion
+    /// is not possible without it.
     #[allow(
         clippy::wrong_self_convention,
         reason = "named after its input; the decoder only defines the conversion"

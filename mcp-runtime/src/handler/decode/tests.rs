@@ -263,7 +263,7 @@ fn what_only_a_nested_type_sees_has_its_pointer() {
         )
         .err()
         .unwrap(),
-        "/copy/from/1: the path is absolute; give it relative to the directory; received \"/b\""
+        "/copy/from/1: the path is absolute; make it relative to the directory; received \"/b\""
     );
 }
 

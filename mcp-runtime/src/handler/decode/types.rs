@@ -2,8 +2,8 @@
 //! schema requires a string, and it accepts an array of field values for any struct.
 //!
 //! Most parameters do not need these checks, because their types are known to accept exactly what their schema allows
-//! (`exact`). For the others, the schema is converted at start-up to a [`PlainSchema`], against which the text of a value is
-//! checked in a single pass. Schemas with choices or recursion are left to the [`Validator`].
+//! (`exact`). For the other parameters, the schema is converted at start-up to a [`PlainSchema`], against which a value's
+//! text is checked in a single pass. Schemas with choices or recursion are left to the [`Validator`].
 
 use std::collections::HashMap;
 
@@ -16,16 +16,16 @@ use crate::jsonrpc::{Decimal, Scan};
 /// The part of a parameter's schema that its type does not enforce.
 #[derive(Debug)]
 pub(super) enum SchemaBeyondType {
-    /// A shape against which the text of a value is checked.
+    /// A shape against which a value's text is checked.
     Shape(Box<PlainSchema>),
-    /// The property's whole schema, against which the value is checked.
+    /// The property's entire schema, against which the value is checked.
     Property,
-    /// The whole schema, against which the object for a flattened type is checked.
+    /// The entire schema, against which the object for a flattened type is checked.
     Object(Box<Validator>),
 }
 
 impl SchemaBeyondType {
-    /// Returns the part of a property's schema that has to be enforced, or `None` if there is nothing to enforce.
+    /// Returns the part of a property's schema that must be enforced, or `None` if no part needs to be.
     pub(super) fn of_property(schema: &Value) -> Option<Self> {
         match PlainSchema::read(schema) {
             Some(shape) => shape.says_something().then(|| Self::Shape(Box::new(shape))),
@@ -33,7 +33,7 @@ impl SchemaBeyondType {
         }
     }
 
-    /// Returns the part of a flattened type's schema that has to be enforced. The schema is known to be valid.
+    /// Returns the part of a flattened type's schema that must be enforced. The schema is known to be valid.
     pub(super) fn of_object(schema: Value) -> Option<Self> {
         match PlainSchema::read(&schema) {
             Some(shape) => Some(Self::Shape(Box::new(shape))),
@@ -99,7 +99,7 @@ impl TypeSet {
     }
 }
 
-/// Keywords that are interpreted elsewhere, make no assertion, or are left to the type. `enum` is left to the type
+/// Keywords that are interpreted elsewhere, do not assert anything, or are left to the type. `enum` is left to the type
 /// because a variant may be accepted under several names.
 const KEYWORDS_LEFT_TO_TYPE: [&str; 14] = [
     "type",
@@ -141,7 +141,7 @@ struct PlainMember {
 }
 
 impl PlainSchema {
-    /// Returns `None` if the schema contains anything that a shape cannot express.
+    /// Converts a schema, or returns `None` if it contains anything that a shape cannot express.
     fn read(schema: &Value) -> Option<Self> {
         let object = match schema {
             Value::Bool(true) => &Map::new(),
@@ -193,8 +193,8 @@ impl PlainSchema {
         Some(shape)
     }
 
-    /// Reads the shape of all other members or items. A boolean schema is skipped because the type decides whether any
-    /// others are allowed.
+    /// Reads the shape of all other members or items. A boolean schema is skipped because the type determines whether
+    /// other members or items are allowed.
     fn read_into(schema: &Value, slot: &mut Option<Box<Self>>) -> Option<()> {
         if !schema.is_boolean() {
             let shape = Self::read(schema)?;
@@ -203,7 +203,7 @@ impl PlainSchema {
         Some(())
     }
 
-    /// Reads an `anyOf` of one schema and `null`, the usual way to represent an optional value.
+    /// Reads an `anyOf` with one schema and `null`, which is the usual way to represent an optional value.
     fn read_nullable(object: &Map<String, Value>) -> Option<Self> {
         let Value::Array(branches) = object.get("anyOf")? else {
             return None;

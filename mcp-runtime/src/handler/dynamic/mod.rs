@@ -1,7 +1,7 @@
 //! Definitions created at run time, for items that are not known when the program is compiled.
 //!
-//! They are inserted into the same registry as annotated functions, either before the server starts or while it is
-//! running. Mistakes are reported when a definition is inserted.
+//! Such definitions are inserted into the same registry as annotated functions, either before the server starts or
+//! while it is running. Mistakes in a definition are reported when it is inserted.
 
 mod prompt;
 mod resource;
@@ -27,8 +27,8 @@ pub use tool::DynamicTool;
 
 /// The arguments passed to a dynamic handler.
 ///
-/// For a tool, they have already been validated against the input schema. For a prompt or template, every value is a
-/// string.
+/// For a tool, the arguments have already been validated against the input schema. For a prompt or template, every
+/// value is a string.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arguments(pub Map<String, Value>);
 
@@ -54,7 +54,7 @@ impl Arguments {
         self.0.get(name).and_then(Value::as_str)
     }
 
-    /// Deserializes all arguments into one value.
+    /// Deserializes all arguments into a single value.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl DynamicHandler {
     }
 }
 
-/// Builder methods for the limits and the access rules of a handler, which is in the field `$handler`.
+/// Builder methods for the limits and the access rules of a handler, which is in the `$handler` field.
 macro_rules! guarded {
     ($name:ident, $handler:ident) => {
         impl $name {
@@ -138,8 +138,8 @@ macro_rules! guarded {
                 self
             }
 
-            /// Requires callers to have all of these scopes, in addition to any scopes already required. By default, no
-            /// scopes are required. Insertion or start-up fails if credentials can never contain one of the scopes.
+            /// Requires callers to have all of these scopes, in addition to those already required. By default, no
+            /// scopes are required. Insertion or start-up fails if any of the scopes can never occur in credentials.
             ///
             /// Callers without these scopes do not see the definition in lists. If they try to use it, the error names
             /// the required scopes. Scopes do not apply to trusted [`Caller`](crate::Caller)s, such as callers connected through
@@ -150,8 +150,8 @@ macro_rules! guarded {
                 self
             }
 
-            /// Makes the definition visible only to callers for whom the function returns `true`. To all other callers,
-            /// it appears not to exist. By default, the definition is visible to all callers.
+            /// Makes the definition visible only to callers for whom the function returns `true`. For all other
+            /// callers, it does not appear to exist. By default, the definition is visible to all callers.
             ///
             /// The function runs at the start of every list request and call, so it must not block.
             #[must_use]

@@ -110,10 +110,10 @@ impl DynamicTemplate {
         self
     }
 
-    /// Sets a function that lists the template's resources page by page. It receives a cursor, which is `None` for the
-    /// first page, and returns resources and the cursor for the next page.
+    /// Sets a function that lists the template's resources page by page. The function receives a cursor, which is
+    /// `None` for the first page, and returns resources and the cursor for the next page.
     ///
-    /// The client sends the cursor back and may have changed it, so validate it like any other input.
+    /// The client sends the cursor back and may have modified it, so validate it like any other input.
     #[must_use]
     pub fn list<F>(
         mut self,

@@ -9,7 +9,7 @@ use super::{Arguments, DynamicHandler, builder};
 use crate::context::Context;
 use crate::handler::call::{running, tool};
 use crate::handler::output::IntoToolResult;
-use crate::handler::task_options::TaskOptions;
+use crate::handler::task_options::{LinkedTasks, TaskOptions};
 use crate::types::{Icon, Tool, ToolAnnotations};
 
 /// A tool defined at run time.
@@ -31,11 +31,14 @@ use crate::types::{Icon, Tool, ToolAnnotations};
 /// }
 /// ```
 pub struct DynamicTool {
-    /// The definition. Its schemas are set on insertion.
+    /// The definition, whose schemas are set on insertion.
     pub(crate) tool: Tool,
     pub(crate) input_schema: Value,
     pub(crate) output_schema: Option<Value>,
     pub(crate) task: Option<TaskOptions>,
+    /// Set together with `task`.
+    pub(crate) linked_tasks: Option<LinkedTasks>,
+    pub(crate) spill: bool,
     pub(crate) handler: DynamicHandler,
 }
 
@@ -46,8 +49,8 @@ impl DynamicTool {
     /// be an object schema.
     ///
     /// The schema is served unchanged and enforced before the handler runs. In protocol version 2026-07-28, a string,
-    /// boolean or integer whose schema contains `x-mcp-header` is mirrored over HTTP in the header that this keyword
-    /// names. The value must be reachable through `properties` alone.
+    /// boolean or integer whose schema contains `x-mcp-header` is mirrored over HTTP in the header named by this
+    /// keyword. It must be possible to reach the value through `properties` alone.
     pub fn new<F, R>(
         name: impl Into<String>,
         input_schema: Value,
@@ -62,6 +65,8 @@ impl DynamicTool {
             input_schema,
             output_schema: None,
             task: None,
+            linked_tasks: None,
+            spill: false,
             handler: DynamicHandler::new(move |arguments, context| {
                 let future = handler(arguments, context);
                 running(async move { tool::reply(future.await) })
@@ -76,13 +81,14 @@ impl DynamicTool {
         self
     }
 
-    /// Lets calls be tasks. By default, they cannot.
+    /// Keeps results that are larger than [`max_output`](Self::max_output), which must be at least 2,000 bytes, so that
+    /// the model can read them in parts. By default, such results are errors. The tool cannot have an
+    /// [`output_schema`](Self::output_schema).
     ///
-    /// If the server has no such tool when it starts, it serves tasks only if it has a
-    /// [`task_store`](crate::Server::task_store).
+    /// If the server has no such tool when it starts, results that are too large remain errors.
     #[must_use]
-    pub fn task(mut self, options: TaskOptions) -> Self {
-        self.task = Some(options);
+    pub fn spill(mut self) -> Self {
+        self.spill = true;
         self
     }
 

@@ -1,10 +1,10 @@
 //! The constraints that apply to an argument's type.
 //!
-//! A failed check is reported at the location of its caller, an assertion in a macro's expansion.
+//! A failed check is reported at the location of its caller, which is an assertion in a macro's expansion.
 
 #![expect(
     clippy::missing_panics_doc,
-    reason = "a check panics while the author's crate is compiled, and nowhere else"
+    reason = "checks panic only while the author's crate is being compiled"
 )]
 
 /// The constraints that apply to a type.

@@ -1,5 +1,5 @@
-//! Rules that compare the parts of a function's definition with each other and with its types, written as constant
-//! functions that macro expansions evaluate.
+//! Rules that compare the parts of a function's definition with each other and with its types. They are written as
+//! constant functions, which are evaluated in macro expansions.
 //!
 //! The rules for single strings are in `mcp_schema::rules`: the macros apply them to attributes, and the registry to
 //! dynamic definitions.
@@ -13,7 +13,8 @@ pub use applicable::ApplicableConstraints;
 pub(crate) use mcp_schema::rules::{icon, scope, tool_name, uri};
 pub use mcp_schema::verdict::{RuleVerdict, check};
 pub use parameters::{
-    completed_argument, is_argument, partial_text, resource_parameter, template, template_parameter,
+    completed_argument, identifying_argument, is_argument, partial_text, resource_parameter,
+    template, template_parameter,
 };
 
 /// Returns an error message for each icon that violates the rules.

@@ -1,13 +1,13 @@
 //! Rules that compare the parameters of a function with its URI or URI template.
 
 use mcp_schema::rules::{TemplateVariables, template_has_variable, template_syntax};
-use mcp_schema::suggest::is_close;
+use mcp_schema::suggest::{is_close, same};
 
 use super::RuleVerdict;
 use crate::handler::definition::has_argument;
 use crate::handler::parameter::ParameterMeta;
 
-/// Checks that a parameter exists for each variable of a template. Mistakes in its syntax are left to the macro.
+/// Checks that a parameter exists for each variable of a template. The macro reports mistakes in the template's syntax.
 #[must_use]
 pub const fn template(template: &str, parameters: &[ParameterMeta]) -> RuleVerdict {
     if !template_syntax(template).holds() {
@@ -20,7 +20,7 @@ pub const fn template(template: &str, parameters: &[ParameterMeta]) -> RuleVerdi
             let verdict = RuleVerdict::wrong(&[
                 "URI template variable `",
                 name,
-                "` has no parameter of that name; ",
+                "` has no parameter with that name; ",
             ]);
             return with_meant(&verdict, name, parameters, "this function has ");
         }
@@ -99,6 +99,28 @@ pub const fn partial_text(parameter: &ParameterMeta) -> RuleVerdict {
     RuleVerdict::HOLDS
 }
 
+/// Checks that an argument that identifies a tool's calls exists.
+#[must_use]
+pub const fn identifying_argument(name: &str, parameters: &[ParameterMeta]) -> RuleVerdict {
+    let mut index = 0;
+    while index < parameters.len() {
+        if parameters[index].flatten && same(parameters[index].name, name) {
+            return RuleVerdict::wrong(&[
+                "`idempotent_by`: `",
+                name,
+                "` takes all arguments; name an argument that is a parameter of its own",
+            ]);
+        }
+        index += 1;
+    }
+    if has_argument(parameters, name) {
+        return RuleVerdict::HOLDS;
+    }
+    let verdict =
+        RuleVerdict::wrong(&["`idempotent_by`: this tool has no argument `", name, "`; "]);
+    with_meant(&verdict, name, parameters, "it has ")
+}
+
 /// Checks that a prompt or template has an argument with this name.
 #[must_use]
 pub const fn completed_argument(
@@ -114,7 +136,8 @@ pub const fn completed_argument(
     with_meant(&verdict, name, parameters, "it has ")
 }
 
-/// Appends the argument that the author probably meant by `name` or, if no name is similar, the names of all arguments.
+/// Appends the name of the argument that the author probably meant by `name` or, if no name is similar, the names of
+/// all arguments.
 const fn with_meant(
     verdict: &RuleVerdict,
     name: &str,

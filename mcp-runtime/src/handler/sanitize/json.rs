@@ -1,4 +1,4 @@
-//! Cleans the strings in a JSON text and copies everything else unchanged, so that numbers keep every digit.
+//! Cleans the strings in a JSON text and copies everything else unchanged, so that numbers keep all their digits.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -6,10 +6,10 @@ use std::fmt;
 
 use crate::jsonrpc::{Scan, unquote, write_string};
 
-/// The reason JSON cannot be cleaned.
+/// The reason why JSON cannot be cleaned.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum CleanError {
-    /// Two members of one object would end up with this name, and parsers would keep only one of them.
+    /// Two members of an object would end up with this name, and parsers would keep only one of them.
     SameName(String),
     /// The text is not JSON that all parsers accept.
     Unreadable,
@@ -19,9 +19,12 @@ impl fmt::Display for CleanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::SameName(name) => {
-                write!(f, "two members of one object would both be named `{name}`")
+                write!(
+                    f,
+                    "two members of the same object would both be named `{name}`"
+                )
             }
-            Self::Unreadable => f.write_str("the text is not JSON that all readers accept"),
+            Self::Unreadable => f.write_str("the text is not JSON that every parser accepts"),
         }
     }
 }
@@ -36,7 +39,7 @@ type OriginalNames = HashMap<String, String>;
 /// Returns an error if distinct names become equal, or if the text is not JSON that all parsers accept.
 pub(super) fn clean(json: &str, mut clean: impl FnMut(&mut String)) -> Result<String, CleanError> {
     let mut out = Vec::with_capacity(json.len());
-    // One entry per open bracket. If the bracket opens an object, the entry holds the names read so far.
+    // One entry for each open bracket. If the bracket opens an object, the entry holds the names read so far.
     let mut open: Vec<Option<OriginalNames>> = Vec::new();
     let mut names_come = false;
     let mut rest = json;

@@ -20,9 +20,10 @@ use crate::types::CallToolResult;
 
 /// Bytes, represented in JSON as a Base64 string.
 ///
-/// An argument, or a field of one, can be at most `MAX` bytes long (1 MiB by default); longer values are refused before
-/// they are decoded. A result can have any length. Both alphabets of RFC 4648 are accepted, with or without padding;
-/// results use the standard alphabet with padding. On the command line, `name=@file` sends the contents of a file.
+/// An argument, or a field of an argument, can be at most `MAX` bytes long (1 MiB by default); longer values are
+/// rejected before they are decoded. A result can have any length. Both alphabets of RFC 4648 are accepted, with or
+/// without padding; results use the standard alphabet with padding. On the command line, `name=@file` sends the
+/// contents of a file.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -38,7 +39,7 @@ use crate::types::CallToolResult;
 pub struct Base64<const MAX: usize = 1_048_576>(Vec<u8>);
 
 impl<const MAX: usize> Base64<MAX> {
-    /// The length of the Base64 of `MAX` bytes, with padding.
+    /// The length of `MAX` bytes encoded as Base64, including padding.
     const MAX_ENCODED: usize = MAX.div_ceil(3).saturating_mul(4);
 
     /// Returns the bytes.
@@ -69,10 +70,10 @@ impl<const MAX: usize> Base64<MAX> {
                 let character = text.get(offset..).and_then(|rest| rest.chars().next());
                 let character = character.unwrap_or(char::REPLACEMENT_CHARACTER);
                 Err(format!(
-                    "{character:?} at byte {offset} is not a character of Base64"
+                    "{character:?} at byte {offset} is not a Base64 character"
                 ))
             }
-            Err(_) => Err("the Base64 was cut off".to_owned()),
+            Err(_) => Err("the Base64 is cut off".to_owned()),
         }
     }
 
@@ -153,7 +154,7 @@ impl<const MAX: usize> JsonSchema for Base64<MAX> {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        // Results are not bounded, and no model API rejects `contentEncoding` in them.
+        // Results are not bounded, and model APIs do not reject `contentEncoding` in results.
         if generator.contract() == &Contract::Serialize {
             return json_schema!({ "type": "string", "contentEncoding": "base64" });
         }
@@ -196,10 +197,10 @@ mod tests {
         for (text, reason) in [
             ("AAAA", "more than 2 bytes in Base64"),
             ("AAAAA", "more than 2 bytes in Base64"),
-            ("a b=", "' ' at byte 1 is not a character of Base64"),
-            ("aé=", "'é' at byte 1 is not a character of Base64"),
-            ("A", "the Base64 was cut off"),
-            ("AB", "the Base64 was cut off"),
+            ("a b=", "' ' at byte 1 is not a Base64 character"),
+            ("aé=", "'é' at byte 1 is not a Base64 character"),
+            ("A", "the Base64 is cut off"),
+            ("AB", "the Base64 is cut off"),
             (
                 "data:image/png;base64,AA==",
                 "a `data:` URI instead of Base64; send only what follows the comma",

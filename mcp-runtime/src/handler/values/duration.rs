@@ -17,7 +17,7 @@ use crate::types::CallToolResult;
 
 /// A duration, represented in JSON as a string such as `90s`, `1h 30m` or `2 days`.
 ///
-/// The units are the ones that the `humantime` crate supports, from `ns` to `years`. A value consists of one or more
+/// The units are those that the `humantime` crate supports, from `ns` to `years`. A value consists of one or more
 /// numbers with units, is not negative, and fits into a [`Duration`], to which this type dereferences.
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! Results of types from other crates. The text is the string that serde produces.
+//! Results whose types come from other crates. The text is the string that serde produces.
 
 use serde::Serialize;
 use serde_json::Value;

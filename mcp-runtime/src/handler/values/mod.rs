@@ -1,4 +1,4 @@
-//! Types for values that JSON has no type for, and support for other crates' types as results.
+//! Types for values without a dedicated JSON type, and support for other crates' types as results.
 //!
 //! The schemas for other crates' types are derived by schemars and enabled by features of this crate.
 //! [`mcp_schema::generate`] simplifies these schemas, and `handler::decode` enforces them.

@@ -20,7 +20,7 @@ use crate::protocol::errors;
 
 /// Authenticates requests to a server.
 pub(in crate::http) struct Authentication {
-    /// `None` if requests need no token.
+    /// `None` if requests do not need a token.
     #[cfg(feature = "auth")]
     protection: Option<Protection>,
 }
@@ -47,7 +47,7 @@ impl Authentication {
     /// Returns `true` if every request needs a token.
     #[cfg_attr(
         not(feature = "auth"),
-        expect(clippy::unused_self, reason = "only feature `auth` has tokens")
+        expect(clippy::unused_self, reason = "only the `auth` feature has tokens")
     )]
     pub(in crate::http) fn is_required(&self) -> bool {
         #[cfg(feature = "auth")]
@@ -56,13 +56,13 @@ impl Authentication {
         false
     }
 
-    /// Returns a request's caller, if known.
+    /// Returns the caller that sent a request, if known.
     #[cfg_attr(
         not(feature = "auth"),
         expect(
             clippy::unused_async,
             unused_variables,
-            reason = "checking a token has to wait"
+            reason = "checking a token involves waiting"
         )
     )]
     pub(in crate::http) async fn authenticate(
@@ -83,8 +83,8 @@ impl Authentication {
         Ok(None)
     }
 
-    /// Rejects a request for lack of the scopes named in the error. The status is 403 for a known caller and 401 for an
-    /// anonymous one.
+    /// Rejects a request because its caller lacks the scopes named in the error. The status is 403 for a known caller
+    /// and 401 for an anonymous caller.
     pub(in crate::http) fn refuse_for_scopes(
         &self,
         caller: Option<&Principal>,
@@ -160,8 +160,8 @@ impl Authentication {
 
 #[cfg(feature = "auth")]
 impl Authentication {
-    /// Returns `true` if `path` leads to a published document that is available without a token. `endpoint` is the
-    /// server's path.
+    /// Returns `true` if `path` is the path of a published document that is available without a token. `endpoint` is
+    /// the server's path.
     pub(in crate::http) fn publishes_metadata_at(&self, path: &str, endpoint: &str) -> bool {
         let protection = self.protection.as_ref();
         protection.is_some_and(|protection| protection.publishes_metadata_at(path, endpoint))

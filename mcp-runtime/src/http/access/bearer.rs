@@ -1,12 +1,12 @@
-//! A request's access token, taken from its `Authorization` header.
+//! Reads a request's access token from its `Authorization` header.
 //!
 //! Specification: RFC 6750, section 2.1.
 
 use hyper::Uri;
 use hyper::header::{self, HeaderMap};
 
-/// Returns `true` if the query contains a token. Such a token is never used, because proxies and browsers may have
-/// recorded it.
+/// Returns `true` if the query string contains a token. Such a token is never used, because proxies and browsers may
+/// have recorded it.
 pub(super) fn has_token_in_query(uri: &Uri) -> bool {
     let names = uri.query().unwrap_or_default().split('&');
     let mut names = names.map(|pair| pair.split('=').next().unwrap_or_default());
@@ -17,7 +17,7 @@ pub(super) fn has_token_in_query(uri: &Uri) -> bool {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MalformedAuthorization;
 
-/// Returns the bearer token of a request, or `None` if the request has no credentials or uses another scheme.
+/// Returns a request's bearer token, or `None` if the request has no credentials or uses another scheme.
 pub(super) fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, MalformedAuthorization> {
     let Some(value) = headers.get(header::AUTHORIZATION) else {
         return Ok(None);

@@ -14,7 +14,7 @@ use crate::http::response::answer;
 use crate::http::response::body::HttpBody;
 use crate::http::response::refusal::HttpRefusal;
 
-/// Path at which clients of protocol version 2025-03-26 look for the authorization server's metadata.
+/// Path at which clients that use protocol version 2025-03-26 look for the authorization server's metadata.
 const ORIGIN_METADATA: &str = "/.well-known/oauth-authorization-server";
 
 impl Protection {
@@ -34,8 +34,8 @@ impl Protection {
         paths
     }
 
-    /// Returns `true` if `path` leads to a published document that is available without a token. `endpoint` is the
-    /// server's path.
+    /// Returns `true` if `path` is the path of a published document that is available without a token. `endpoint` is
+    /// the server's path.
     pub(super) fn publishes_metadata_at(&self, path: &str, endpoint: &str) -> bool {
         let about = path
             .strip_prefix("/.well-known/")

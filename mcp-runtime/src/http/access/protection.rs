@@ -21,7 +21,7 @@ use crate::http::response::refusal::HttpRefusal;
 /// Name of this server's metadata document.
 pub(super) const METADATA: &str = "oauth-protected-resource";
 
-/// A server's protection settings, which are checked and assembled only once.
+/// A server's protection settings, which are validated and assembled only once.
 pub(super) struct Protection {
     authenticator: Arc<dyn Authenticator>,
     pub(super) resource: Url,
@@ -29,7 +29,7 @@ pub(super) struct Protection {
     pub(super) required: Vec<String>,
     /// The scopes to publish. If `None`, the scopes that requests and definitions need are published.
     pub(super) supported: Option<Vec<String>>,
-    /// The issuers of the server's authorization servers. If there are none, no metadata is published.
+    /// The issuers of the server's authorization servers. If the list is empty, metadata is not published.
     pub(super) servers: Vec<String>,
     /// URL of the metadata.
     pub(super) metadata: Option<String>,

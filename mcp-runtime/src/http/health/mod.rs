@@ -1,7 +1,7 @@
 //! Liveness and readiness endpoints for orchestrators and load balancers.
 //!
 //! Probes are answered before the host check and authentication, because orchestrators use a machine's address and have
-//! no token. The response therefore consists of a status without a body, and the reason for a failure is logged.
+//! no token. The response therefore has a status but no body, and the reason for a failure is only logged.
 
 pub(in crate::http) mod paths;
 mod readiness;
@@ -19,14 +19,14 @@ pub(crate) use readiness::ReadyCheck;
 
 /// A probe that an orchestrator sends to this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::http) enum Probe {
-    /// Checks that the process responds. If it does not, the orchestrator should restart it.
+pub(in crate::http) enum HealthProbe {
+    /// Checks that the process responds. If it does not respond, the orchestrator should restart it.
     Live,
     /// Checks that requests may be sent to this process.
     Ready,
 }
 
-/// Answers a probe. `is_good` decides between 200 and 503 and is evaluated only for GET and HEAD.
+/// Answers a probe with status 200 or 503, depending on `is_good`, which is evaluated only for GET and HEAD.
 pub(in crate::http) async fn answer_probe(
     method: &Method,
     is_good: impl Future<Output = bool>,

@@ -1,6 +1,6 @@
 //! Paths at which probes are answered.
 
-use crate::http::health::Probe;
+use crate::http::health::HealthProbe;
 
 /// Paths at which probes are answered, and the setting that turns them on or off.
 #[derive(Clone, Debug)]
@@ -23,28 +23,34 @@ impl Default for HealthPaths {
 }
 
 impl HealthPaths {
-    /// Returns the probe served at this path, if a listener of this crate serves one.
-    pub(in crate::http) fn probe_at(&self, path: &str) -> Option<Probe> {
+    /// Returns the probe that this crate's listener serves at this path, if any.
+    pub(in crate::http) fn probe_at(&self, path: &str) -> Option<HealthProbe> {
         if self.served == Some(false) {
             return None;
         }
-        let at = [(&self.live, Probe::Live), (&self.ready, Probe::Ready)];
+        let at = [
+            (&self.live, HealthProbe::Live),
+            (&self.ready, HealthProbe::Ready),
+        ];
         at.into_iter()
             .find_map(|(of, probe)| (path == of).then_some(probe))
     }
 
     /// Returns the path and probe for each route that a mounted service adds.
     #[cfg(feature = "axum")]
-    pub(in crate::http) fn routes_when_mounted(&self) -> Vec<(&str, Probe)> {
+    pub(in crate::http) fn routes_when_mounted(&self) -> Vec<(&str, HealthProbe)> {
         if self.served == Some(true) {
-            vec![(&self.live, Probe::Live), (&self.ready, Probe::Ready)]
+            vec![
+                (&self.live, HealthProbe::Live),
+                (&self.ready, HealthProbe::Ready),
+            ]
         } else {
             Vec::new()
         }
     }
 
-    /// Returns an error message if both probes have the same path or if one of their paths is among `endpoints`, at
-    /// which the protocol is served.
+    /// Returns an error message if both probes have the same path or if one of their paths is also one of the
+    /// protocol's `endpoints`.
     pub(in crate::http) fn fault(&self, endpoints: &[&str]) -> Option<String> {
         if self.served == Some(false) {
             return None;
@@ -63,7 +69,7 @@ impl HealthPaths {
     }
 }
 
-/// Returns the path, adding a leading slash if it has none.
+/// Returns the path, adding a leading slash if it is missing.
 pub(in crate::http) fn absolute_path(path: impl Into<String>) -> String {
     let mut path = path.into();
     if !path.starts_with('/') {

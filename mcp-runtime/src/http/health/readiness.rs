@@ -19,7 +19,7 @@ use tokio::time::{Instant, timeout};
 use crate::error::Causes;
 use crate::lock::lock;
 
-/// Time for which a round's outcome is reused.
+/// Duration for which a round's outcome is reused.
 const FRESH: Duration = Duration::from_secs(1);
 
 type CheckError = Box<dyn std::error::Error + Send + Sync>;
@@ -130,7 +130,7 @@ impl ReadinessProbe {
     }
 }
 
-/// The task that runs a round. It is aborted when this value is dropped.
+/// The task that runs a round, which is aborted when this value is dropped.
 struct ReadinessRoundTask(JoinHandle<bool>);
 
 impl Drop for ReadinessRoundTask {

@@ -159,8 +159,8 @@ fn a_path_that_is_used_twice_is_a_mistake() {
 #[test]
 fn paths_are_compared_as_they_are() {
     let paths = HealthPaths::default();
-    assert_eq!(paths.probe_at("/livez"), Some(Probe::Live));
-    assert_eq!(paths.probe_at("/readyz"), Some(Probe::Ready));
+    assert_eq!(paths.probe_at("/livez"), Some(HealthProbe::Live));
+    assert_eq!(paths.probe_at("/readyz"), Some(HealthProbe::Ready));
     for path in [
         "/",
         "/livez/",

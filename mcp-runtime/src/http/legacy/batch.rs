@@ -1,6 +1,6 @@
 //! Batches: arrays of messages, which are supported only in 2025-03-26 sessions.
 //!
-//! All elements run concurrently. Their answers are sent as a single array, or as an event stream if another message is
+//! All elements run concurrently. The answers are sent as a single array, or as an event stream if another message is
 //! sent before the last answer. Specification: 2025-03-26, basic, "Batching".
 
 use std::sync::Arc;
@@ -19,6 +19,7 @@ use crate::http::response::refusal::HttpRefusal;
 use crate::http::sessions::session_lookup::SessionLookup;
 use crate::http::state::ServiceState;
 use crate::http::stores::session_storage::SessionStorage;
+use crate::http::streams::session_stream::AwaitedAnswer;
 use crate::jsonrpc::{Id, Message};
 use crate::protocol::ProtocolVersion;
 
@@ -73,12 +74,14 @@ pub(in crate::http) fn serve_batch(
             .and_then(|found| found.pending_save_if_changed(session, None))
     };
     let answers = requests.saturating_add(invalid);
+    let handle = |message: &Message<'_>| {
+        handle_notification(state, (Some(&*session), &session.id), head.caller, message)
+    };
     if answers == 0 {
-        for message in messages() {
-            handle_notification(state, &session, head.caller, message);
-        }
+        let outgoing = messages().filter_map(handle).collect();
         return PostOutcome {
             save: save(&session),
+            outgoing,
             answer: PostResponse::Over(answer::empty_response(StatusCode::ACCEPTED)),
         };
     }
@@ -88,7 +91,12 @@ pub(in crate::http) fn serve_batch(
     }
     // A challenge for one call must not replace the answers to the other calls in the batch.
     head.parts.send_head(|| false);
-    let stream = session.open_stream(accepts.events, answers, state.limits());
+    let stream = session.open_stream(
+        accepts.events,
+        AwaitedAnswer::Batch(answers),
+        state.limits(),
+    );
+    let mut outgoing = Vec::new();
     let open = || Arc::clone(&stream);
     for element in &elements {
         match &element.message {
@@ -98,7 +106,7 @@ pub(in crate::http) fn serve_batch(
                     stream.push_answer(&answer.into_text());
                 }
             }
-            Ok(message) => handle_notification(state, &session, head.caller, message),
+            Ok(message) => outgoing.extend(handle(message)),
             Err((id, error)) => stream.push_answer(&error_message(id.as_ref(), error)),
         }
     }
@@ -107,6 +115,7 @@ pub(in crate::http) fn serve_batch(
     }
     PostOutcome {
         save: save(&session),
+        outgoing,
         answer: PostResponse::Waiting(AwaitedAnswers {
             session,
             stream,

@@ -45,12 +45,12 @@ async fn end_session(
     }
     let removed = store.remove(id).with_timeout(time).await?;
     state.sessions.end_session(id);
+    state.sessions.announce_end(id).await;
     if !removed {
         return Err(HttpRefusal::unknown_session());
     }
     if let Some(events) = &state.sessions.events {
-        // The result is ignored because the session has ended in any case, and its remaining events expire in the
-        // store.
+        // The result is ignored because the session has ended regardless, and its remaining events expire in the store.
         let _ = events.forget(id).with_timeout(time).await;
     }
     Ok(answer::empty_response(StatusCode::NO_CONTENT))

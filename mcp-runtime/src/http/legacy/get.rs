@@ -10,7 +10,7 @@ use crate::http::legacy::version_header::{declared_version, is_modern};
 use crate::http::request::head::RequestHead;
 use crate::http::response::body::HttpBody;
 use crate::http::response::refusal::HttpRefusal;
-use crate::http::response::sse;
+use crate::http::response::sse::{self, EventId};
 use crate::http::sessions::event_transfer;
 use crate::http::sessions::http_session::HttpSession;
 use crate::http::state::ServiceState;
@@ -55,15 +55,16 @@ async fn open_or_resume_stream(
     Ok(events_response(state, session, reader.ok_or_else(gone)?))
 }
 
-/// Returns a reader for the events that follow this event on its stream. The events are either kept at this instance or
+/// Returns a reader for the events that follow this event on its stream. The events are either kept on this instance or
 /// were stored by the instance where they occurred.
 async fn resume_stream(
     state: &ServiceState,
     session: &HttpSession,
-    (number, position): (u64, u64),
+    event: EventId<'_>,
 ) -> Result<Option<StreamReader>, HttpRefusal> {
     let limits = state.limits();
-    let Some(next) = position.checked_add(1) else {
+    let number = event.stream;
+    let Some(next) = event.position.checked_add(1) else {
         return Ok(None);
     };
     let kept = session.find_stream(number, limits);
@@ -72,7 +73,8 @@ async fn resume_stream(
     let (None, false, Some(store)) = (&reader, is_ours, &state.sessions.events) else {
         return Ok(reader);
     };
-    let stream = event_transfer::fetch_stream(store, session, (number, position), limits).await?;
+    let shared = (store, state.sessions.others.as_ref());
+    let stream = event_transfer::fetch_stream(shared, session, event, limits).await?;
     Ok(stream.and_then(|stream| {
         let next = if is_standalone(number) {
             stream.first_unread()

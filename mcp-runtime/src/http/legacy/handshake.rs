@@ -102,7 +102,7 @@ fn shake_hands(
             if record.client_bytes() > max {
                 return Err(handshake_too_large_error(
                     &params,
-                    &format!("a session keeps at most {max} bytes of client data"),
+                    &format!("a session can keep at most {max} bytes of client data"),
                 ));
             }
             NewSession::Stored(record)
@@ -112,7 +112,8 @@ fn shake_hands(
             let max = state.limits().sessions.max_sealed_bytes;
             let token = sealed.seal(&record).filter(|token| token.len() <= max);
             let token = token.and_then(|token| HeaderValue::from_maybe_shared(token).ok());
-            let limit = format!("the session id, which contains it, has at most {max} characters");
+            let limit =
+                format!("the session id, which contains it, can have at most {max} characters");
             let token = token.ok_or_else(|| handshake_too_large_error(&params, &limit))?;
             NewSession::Unstored(Some(token))
         }
@@ -121,8 +122,8 @@ fn shake_hands(
     Ok((params.version, session))
 }
 
-/// Returns an error for a client whose description of itself is too large. The error names the larger of its two
-/// members.
+/// Returns an error for a client whose description of itself is too large. The error names the larger of the
+/// description's two members.
 fn handshake_too_large_error(params: &InitializeParams, limit: &str) -> ErrorObject {
     let size = |json: serde_json::Result<Vec<u8>>| json.map_or(0, |json| json.len());
     let info = size(serde_json::to_vec(&params.client_info));

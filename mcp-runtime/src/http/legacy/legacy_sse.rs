@@ -1,8 +1,8 @@
-//! The transport of 2024-11-05: a single event stream for all messages from the server, and a POST request for each
+//! The 2024-11-05 transport: a single event stream for all messages from the server, and a POST request for each
 //! message from the client.
 //!
 //! The stream cannot be resumed, and the session lasts only as long as the stream. Both end when the client's
-//! credentials expire, unless a message has carried credentials that expire later.
+//! credentials expire, unless a later message included credentials that expire later.
 //!
 //! Specification: 2024-11-05, basic/transports, "HTTP with SSE".
 
@@ -32,7 +32,7 @@ use crate::telemetry::{RefusalKind, record_refusal};
 /// Query parameter that contains the connection id in the URL for messages.
 const CONNECTION: &str = "connection=";
 
-/// Opens a stream. Its first event tells the client to send messages to `path`.
+/// Opens a stream whose first event tells the client to send messages to `path`.
 pub(in crate::http) fn open_sse_connection(
     state: &Arc<ServiceState>,
     head: RequestHead<'_>,
@@ -123,7 +123,9 @@ fn serve_message(
 ) {
     let id = message.id.to_request_id();
     if message.method.is_none() || id.is_none() {
-        handle_notification(state, session, head.caller, message);
+        // All of a connection's calls run on this instance, so no message is meant for another instance.
+        let session = (Some(&**session), &*session.id);
+        drop(handle_notification(state, session, head.caller, message));
         return;
     }
     if let Ok(Some(claimed)) = message.params.meta_string(MetaMember::ProtocolVersion) {
@@ -165,7 +167,7 @@ impl EventSource for SseConnection {
         } else {
             self.session.poll_standalone(&mut self.reader, cx, out)
         };
-        // Calls in progress would end with the stream, so the stream stays open until they have been answered.
+        // Calls in progress would end with the stream, so the stream remains open until they have been answered.
         let is_idle = out.is_empty() && !self.session.is_busy();
         if is_idle && (is_stopping || has_expired) {
             return StreamStatus::Ended;

@@ -1,7 +1,7 @@
-//! Legacy requests, which rely on a handshake. They belong to a session in the 2025 protocol versions and to an event
-//! stream in 2024-11-05.
+//! Legacy requests, which rely on a handshake. In the 2025 protocol versions, such requests belong to a session; in
+//! 2024-11-05, they belong to an event stream.
 //!
-//! A session's live part, with its calls and streams, is in `sessions`. The methods are implemented by the dispatcher.
+//! The live part of a session, with its calls and streams, is in `sessions`. The dispatcher implements the methods.
 //!
 //! Specification: 2025-11-25, basic/transports, "Streamable HTTP"; 2024-11-05, basic/transports, "HTTP with SSE".
 

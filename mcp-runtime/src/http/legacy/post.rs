@@ -47,7 +47,7 @@ pub(in crate::http) fn serve_message(
     };
     let missing_claim = || HttpRefusal::new(StatusCode::BAD_REQUEST, errors::missing_claim());
     if is_modern(version) {
-        // A header alone does not make a request modern, but a request with such a header is not served as a legacy
+        // This header alone does not make a request modern, but a request with the header is not served as a legacy
         // request either.
         return with_id(missing_claim());
     }
@@ -87,11 +87,12 @@ fn handle_client_response(
 ) -> Result<PostOutcome, HttpRefusal> {
     let required = || HttpRefusal::bad_request("a response requires a session");
     let found = found?.ok_or_else(required)?;
-    // The call that is waiting for the response runs in the session's live part.
-    if let Some(session) = state.sessions.find_live(found.id) {
-        session.decide_message(&state.dispatcher, (caller, None), message, &mut Vec::new());
-    }
-    Ok(answer::empty_response(StatusCode::ACCEPTED).into())
+    // The call that is waiting for the response runs in the session's live part, here or on another instance.
+    let session = state.sessions.find_live(found.id);
+    let outgoing = handle_notification(state, (session.as_deref(), found.id), caller, message);
+    let mut posted = PostOutcome::from(answer::empty_response(StatusCode::ACCEPTED));
+    posted.outgoing.extend(outgoing);
+    Ok(posted)
 }
 
 /// Serves a notification.
@@ -115,9 +116,10 @@ fn serve_notification(
             posted.save = (!change.is_empty()).then(|| found.pending_save(change, None));
         }
         Some(found) => {
-            if let Some(session) = state.sessions.find_live(found.id) {
-                handle_notification(state, &session, caller, message);
-            }
+            let session = state.sessions.find_live(found.id);
+            let session = (session.as_deref(), found.id);
+            let outgoing = handle_notification(state, session, caller, message);
+            posted.outgoing.extend(outgoing);
         }
     }
     Ok(posted)

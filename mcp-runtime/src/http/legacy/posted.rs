@@ -14,15 +14,18 @@ use crate::http::response::body::HttpBody;
 use crate::http::response::pending::PendingResponse;
 use crate::http::response::refusal::HttpRefusal;
 use crate::http::sessions::http_session::HttpSession;
+use crate::http::sessions::other_instances::OutgoingMessage;
 use crate::http::sessions::session_lookup::PendingSave;
 use crate::http::state::ServiceState;
 use crate::http::streams::session_stream::{ResponseStart, SessionStream};
 use crate::http::timers::silence_timeout::SilenceTimeout;
 
-/// The result of a POST request, as far as it is known without waiting.
+/// The part of a POST request's result that is known without waiting.
 pub(in crate::http) struct PostOutcome {
     /// A change to the session that must be saved before answering.
     pub(super) save: Option<PendingSave>,
+    /// Messages that must be passed to other instances before answering.
+    pub(super) outgoing: Vec<OutgoingMessage>,
     pub(super) answer: PostResponse,
 }
 
@@ -46,7 +49,11 @@ pub(super) struct AwaitedAnswers {
 
 impl From<PostResponse> for PostOutcome {
     fn from(answer: PostResponse) -> Self {
-        Self { save: None, answer }
+        Self {
+            save: None,
+            outgoing: Vec::new(),
+            answer,
+        }
     }
 }
 
@@ -63,13 +70,14 @@ impl From<Response<HttpBody>> for PostOutcome {
 }
 
 impl PostOutcome {
-    /// Returns the response, which is available immediately unless a change must be saved or an answer awaited.
+    /// Returns the response, which is available immediately unless something must be stored, passed on or awaited.
     pub(in crate::http) fn into_pending(self, state: &ServiceState) -> PendingResponse<'_> {
         match self {
             Self {
                 save: None,
+                outgoing,
                 answer: PostResponse::Over(response),
-            } => PendingResponse::Over(response),
+            } if outgoing.is_empty() => PendingResponse::Over(response),
             posted => PendingResponse::from_future(posted.wait_for_response(state)),
         }
     }
@@ -79,6 +87,9 @@ impl PostOutcome {
         if let Some(save) = self.save
             && let Err(refusal) = state.sessions.save(save).await
         {
+            return refusal.into_response();
+        }
+        if let Err(refusal) = state.sessions.forward(&self.outgoing).await {
             return refusal.into_response();
         }
         match self.answer {

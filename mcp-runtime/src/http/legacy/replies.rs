@@ -1,5 +1,5 @@
-//! Creates responses from answers that are all available, as JSON or as events, depending on which of them the client
-//! accepts.
+//! Creates responses whose answers are all available, as JSON or as events, depending on the content types that the
+//! client accepts.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(super) fn whole_response(
     answer::event_stream_response(HttpBody::from_bytes(out))
 }
 
-/// Returns the response to a cancelled request, which has no answer.
+/// Returns the response to a cancelled request, which does not have an answer.
 pub(super) fn unanswered_response(accepts: AcceptedContentTypes) -> Response<HttpBody> {
     if accepts.events {
         answer::event_stream_response(HttpBody::empty())

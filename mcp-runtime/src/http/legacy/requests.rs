@@ -7,17 +7,18 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use crate::context::Principal;
-use crate::dispatch::{Decision, Reply};
+use crate::dispatch::{Decision, Reply, cancelled_request};
 use crate::http::legacy::posted::{AwaitedAnswers, PostOutcome, PostResponse};
 use crate::http::legacy::replies::whole_response;
 use crate::http::request::head::RequestHead;
 use crate::http::response::message::WholeMessage;
 use crate::http::response::refusal::HttpRefusal;
 use crate::http::sessions::http_session::HttpSession;
+use crate::http::sessions::other_instances::{OtherInstances, OutgoingMessage};
 use crate::http::sessions::session_lookup::RequestSession;
 use crate::http::state::ServiceState;
 use crate::http::stores::session_storage::SessionStorage;
-use crate::http::streams::session_stream::SessionStream;
+use crate::http::streams::session_stream::{AwaitedAnswer, SessionStream};
 use crate::jsonrpc::{ErrorObject, Message, RequestId};
 use crate::protocol::{Method, ProtocolVersion, encode};
 use crate::telemetry::{RefusalKind, record_refusal};
@@ -39,18 +40,32 @@ pub(super) fn require_live_session(
     }
 }
 
-/// Handles a notification.
+/// Handles a notification or a response. Returns a message for another instance if that instance must handle it.
 pub(super) fn handle_notification(
     state: &ServiceState,
-    session: &HttpSession,
+    (session, id): (Option<&HttpSession>, &str),
     caller: Option<&Principal>,
     message: &Message<'_>,
-) {
-    let decision =
-        session.decide_message(&state.dispatcher, (caller, None), message, &mut Vec::new());
-    if let Decision::Cancel(id) = decision {
-        session.cancel(&id);
+) -> Option<OutgoingMessage> {
+    let others = state.sessions.others.as_ref();
+    if message.method.is_none() {
+        if let Some(session) = session {
+            session.decide_message(&state.dispatcher, (caller, None), message, &mut Vec::new());
+        }
+        return others?.forward_answer(id, message);
     }
+    let cancelled = match session {
+        Some(session) => {
+            let sender = (caller, None);
+            match session.decide_message(&state.dispatcher, sender, message, &mut Vec::new()) {
+                Decision::Cancel(request) if !session.cancel(&request) => Some(request),
+                _ => None,
+            }
+        }
+        None => cancelled_request(message),
+    };
+    let cancelled = others.and(cancelled)?;
+    Some(OtherInstances::forward_cancellation(id, &cancelled))
 }
 
 /// Serves a request in a session.
@@ -63,9 +78,10 @@ pub(super) fn serve_request(
 ) -> PostOutcome {
     let accepts = head.headers.accepts;
     let stream = OnceCell::new();
+    let awaited = (message.id.valid()).map_or(AwaitedAnswer::Batch(1), AwaitedAnswer::One);
     let open = || {
         let stream: &Arc<SessionStream> =
-            stream.get_or_init(|| session.open_stream(accepts.events, 1, state.limits()));
+            stream.get_or_init(|| session.open_stream(accepts.events, awaited, state.limits()));
         Arc::clone(stream)
     };
     let method = message.method.as_deref().and_then(Method::named);
@@ -87,6 +103,7 @@ pub(super) fn serve_request(
             };
             return PostOutcome {
                 save: found.and_then(save),
+                outgoing: Vec::new(),
                 answer: PostResponse::Over(whole_response(answer, accepts)),
             };
         }
@@ -112,7 +129,7 @@ pub(super) fn error_message(id: Option<&RequestId>, error: &ErrorObject) -> Vec<
 }
 
 /// Serves a request whose answer does not determine an HTTP status. Returns the answer if it is already available;
-/// otherwise, the stream carries the answer later, if there is one.
+/// otherwise, any answer is sent on the stream later.
 pub(super) fn serve_on_stream(
     state: &ServiceState,
     session: &Arc<HttpSession>,

@@ -51,7 +51,7 @@ impl EventSource for SessionEvents {
             return self.reader.poll(cx, out);
         }
         if self.expiry.poll(self.session.credentials_valid_until(), cx) {
-            // The client receives the rest when it reconnects.
+            // The client receives the remaining events when it reconnects.
             return StreamStatus::Ended;
         }
         let status = if self.reader.is_current() {

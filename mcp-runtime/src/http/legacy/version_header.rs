@@ -8,7 +8,7 @@ use crate::http::response::refusal::HttpRefusal;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::ProtocolVersion;
 
-/// Reads the protocol version from the header.
+/// Reads the protocol version from the request's header.
 pub(super) fn declared_version(
     headers: &RequestHeaders<'_>,
 ) -> Result<Option<ProtocolVersion>, HttpRefusal> {

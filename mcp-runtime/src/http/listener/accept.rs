@@ -9,18 +9,18 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// A source of HTTP connections.
 ///
-/// **Open**: implement it for any type that accepts byte streams. It is implemented for TCP listeners and, on Unix, for
-/// local sockets, which suit servers behind a proxy on the same machine.
+/// **Open**: implement it for any type that accepts byte streams. This trait is implemented for TCP listeners and, on
+/// Unix, for local sockets, which are suitable for servers behind a proxy on the same machine.
 pub trait HttpListener: Send + 'static {
     /// The type of a connection.
     type Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static;
 
-    /// Accepts the next connection. Do not wait for data from the client, because no other client can connect in the
-    /// meantime.
+    /// Accepts the next connection. Implementations must not wait for data from the client, because no other client can
+    /// connect in the meantime.
     ///
-    /// The future may be dropped and the method called again at any time. An error ends the server, unless it concerns
-    /// a single client (an aborted or reset connection) or is caused by a lack of file descriptors or memory. In those
-    /// cases, accepting is retried.
+    /// The future may be dropped and the method called again at any time. An error ends the server, unless it affects
+    /// only a single client (an aborted or reset connection) or is caused by a lack of file descriptors or memory. In
+    /// those cases, accepting is retried.
     fn accept(&mut self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
 
     /// Returns the address of a connection's peer for use in logs, or `None` if the address is unknown. The default

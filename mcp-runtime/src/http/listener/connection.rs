@@ -22,7 +22,7 @@ use crate::http::response::refusal::HttpRefusal;
 use crate::http::service::http_service::{HttpResponseFuture, HttpService};
 use crate::jsonrpc::ErrorObject;
 
-/// Serves a connection, from its handshake to its end.
+/// Serves a connection from the handshake until it closes.
 pub(super) async fn serve_connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     opening: impl Future<Output = io::Result<S>>,
     peer: Option<SocketAddr>,
@@ -32,7 +32,7 @@ pub(super) async fn serve_connection<S: AsyncRead + AsyncWrite + Send + Unpin + 
     let limits = service.0.limits().clone();
     let shutdown = service.0.shutdown.clone();
     let stream = tokio::select! {
-        // The handshake is polled first, because a connection that is already open may carry a request.
+        // The handshake is polled first, because an open connection may already contain a request.
         biased;
         opened = timeout(limits.http.handshake_timeout, opening) => match opened {
             Ok(Ok(stream)) => stream,
@@ -49,7 +49,7 @@ pub(super) async fn serve_connection<S: AsyncRead + AsyncWrite + Send + Unpin + 
     let stream = TimedSocket::new(stream, Arc::clone(&activity), patience);
     let serve = service_fn(move |request| route(&service, peer, activity.mark_busy(), request));
     let connection = http1::Builder::new()
-        // The stream has its own timers; hyper would create one for each request.
+        // The stream has its own timers, whereas hyper would create a timer for each request.
         .header_read_timeout(None)
         .max_headers(limits.http.max_headers)
         .max_buf_size(limits.http.max_header_bytes.max(8 << 10))

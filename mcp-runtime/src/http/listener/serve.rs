@@ -29,7 +29,7 @@ struct OpenConnection {
     activity: Arc<ConnectionActivity>,
 }
 
-/// Serves all connections, each after its handshake, until `shutdown` is cancelled. Work in progress may then finish
+/// Serves all connections, including their handshakes, until `shutdown` is cancelled. Work in progress may then finish
 /// within [`limits.calls.drain_timeout`](crate::Limits).
 ///
 /// Dropping the future drops all connections, their calls, and all sessions.
@@ -82,17 +82,17 @@ where
     let finishing = async { while tasks.join_next().await.is_some() {} };
     // Requests that have not finished within this time are dropped along with their tasks.
     let finishing = timeout(limits.calls.drain_timeout, finishing);
-    // Requests can start background work until they have finished. Work that was already running has been notified of
-    // the shutdown.
+    // Requests can start background work until they finish. Work that was already running has been notified of the
+    // shutdown.
     let _ = finishing.await;
     service.0.dispatcher.drain_work().await;
     drop(sessions);
     Ok(())
 }
 
-/// Like [`serve`], but for a server that owns its process: the first stop signal starts the shutdown, and a second one
-/// ends the process immediately. The process also ends if draining takes too long because handlers are blocking all of
-/// the runtime's worker threads.
+/// Like [`serve`], but for a server that owns its process: the first stop signal starts the shutdown, and a second
+/// signal ends the process immediately. The process also ends if draining takes too long because handlers are blocking
+/// all of the runtime's worker threads.
 ///
 /// The second returned value is `true` if handlers are still blocking threads. Dropping the runtime would wait for
 /// them.
@@ -128,7 +128,7 @@ impl Drop for CloseSessionsOnDrop {
     }
 }
 
-/// Closes the oldest connection that is not serving a request. Returns `false` if there is none.
+/// Closes the oldest connection that is not serving a request. Returns `false` if there is no such connection.
 fn close_oldest_idle_connection(open: &mut HashMap<Id, OpenConnection>) -> bool {
     let idle = open.iter().filter(|(_, open)| !open.activity.is_busy());
     let Some((id, _)) = idle.min_by_key(|(_, open)| open.since) else {

@@ -20,7 +20,7 @@ pub(super) struct ConnectionTimeouts {
     /// Maximum time from the first byte of the request headers, or from the start of the connection, to the end of the
     /// headers.
     pub(super) headers: Duration,
-    /// Maximum time that may pass without the client accepting any of the bytes sent to it.
+    /// Maximum time that may pass without the client accepting any bytes sent to it.
     pub(super) unread: Duration,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct TimedSocket<S> {
 }
 
 const IDLE: &str = "the client sent no further request in time";
-const SLOW: &str = "the headers of a request arrive too slowly";
+const SLOW: &str = "the headers of a request are arriving too slowly";
 const UNREAD: &str = "the client is not reading the data sent to it";
 
 fn timeout_error<T>(what: &'static str) -> Poll<io::Result<T>> {
@@ -99,7 +99,8 @@ impl<S: AsyncRead + Unpin> AsyncRead for TimedSocket<S> {
         }
         if polled.is_ready() {
             if buffer.filled().len() > before && !this.has_begun {
-                // Most headers arrive all at once, so the time limit starts only if more data must be awaited.
+                // Most headers arrive all at once, so the time limit starts only when the socket must wait for more
+                // data.
                 (this.has_begun, this.due) = (true, None);
             }
             return polled;

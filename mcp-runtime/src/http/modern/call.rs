@@ -1,4 +1,4 @@
-//! A call, polled by the task that serves the connection.
+//! A call that is polled by the task serving the connection.
 //!
 //! The response does not start until the call finishes, sends its first notification, or has been silent for too long,
 //! so that the status can match the answer. Once the call has sent a notification or has been silent for too long, the
@@ -70,8 +70,8 @@ struct OwnedCall {
     id: RequestId,
     /// The answer, once the call has finished.
     message: Vec<u8>,
-    /// The messages sent before the answer. `None` if the call cannot send any because it did not request a sink when
-    /// it started.
+    /// The messages sent before the answer. `None` if the call cannot send messages because it did not request a sink
+    /// when it started.
     queue: Option<Arc<EventQueue>>,
     heartbeat: Arc<Heartbeat>,
 }

@@ -4,16 +4,16 @@
 use crate::http::request::headers::RequestHeaders;
 use crate::jsonrpc::{ErrorObject, MetaMember, Params};
 use crate::protocol::errors;
-use crate::protocol::negotiation::{Claim, ModernMeta, claim};
+use crate::protocol::negotiation::{ModernMeta, VersionClaim, claim};
 
-/// Reads the protocol version and capabilities that the body claims and compares the version with the header. A
-/// malformed claim is reported first, then a header that does not match, and finally an unsupported version.
+/// Reads the protocol version and capabilities claimed in the body and compares the version with the header. A
+/// malformed claim is reported first, then a header mismatch, and finally an unsupported version.
 pub(super) fn read_claim<'m>(
     headers: &RequestHeaders<'_>,
     params: &Params<'m>,
 ) -> Result<ModernMeta<'m>, ErrorObject> {
     let claim = claim(params, None);
-    if let Claim::Malformed(error) = claim {
+    if let VersionClaim::Malformed(error) = claim {
         return Err(error);
     }
     headers.check_modern()?;
@@ -35,8 +35,8 @@ pub(super) fn read_claim<'m>(
         }
     }
     match claim {
-        Claim::Valid(modern) => Ok(modern),
-        Claim::Unsupported(error) | Claim::Malformed(error) => Err(error),
-        Claim::None => Err(errors::missing_claim()),
+        VersionClaim::Valid(modern) => Ok(modern),
+        VersionClaim::Unsupported(error) | VersionClaim::Malformed(error) => Err(error),
+        VersionClaim::None => Err(errors::missing_claim()),
     }
 }

@@ -36,7 +36,7 @@ impl EventQueue {
         lock(&self.state)
     }
 
-    /// Wakes this task when a message is queued.
+    /// Sets the waker of the task to wake when a message is queued.
     pub(super) fn set_waker(&self, waker: &Waker) {
         let mut state = self.lock_messages();
         if !state.waker.as_ref().is_some_and(|old| old.will_wake(waker)) {

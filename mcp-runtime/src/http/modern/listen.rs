@@ -16,7 +16,7 @@ pub(super) struct ListenEvents {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) listen: ListenRequest,
     pub(super) caller: Caller,
-    /// Rung when changes are available.
+    /// Rings when changes are available.
     pub(super) bell: Arc<Bell>,
     pub(super) acknowledgement: Vec<u8>,
     pub(super) until: ValidUntil,

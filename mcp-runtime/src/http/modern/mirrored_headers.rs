@@ -34,11 +34,13 @@ pub(super) fn check_name_header(
     body: MirroredName<'_>,
 ) -> Result<(), ErrorObject> {
     let body = match (headers.name, body) {
-        // A member that is missing from the body is reported later.
-        (_, MirroredName::Nothing) | (None, MirroredName::Missing) => return Ok(()),
+        // A missing body member is reported later.
+        (_, MirroredName::Nothing) | (None, MirroredName::Missing | MirroredName::Optional(_)) => {
+            return Ok(());
+        }
         (None, MirroredName::Name(_)) => return Err(header_mismatch("Mcp-Name", "is missing")),
         (Some(_), MirroredName::Missing) => None,
-        (Some(_), MirroredName::Name(body)) => Some(body),
+        (Some(_), MirroredName::Name(body) | MirroredName::Optional(body)) => Some(body),
     };
     match headers.name.map(decode_header_value) {
         Some(Ok(sent)) if body.is_some_and(|body| body == sent) => Ok(()),
@@ -61,8 +63,8 @@ pub(in crate::http) fn check_argument_headers(
     }
     for HeaderArgument { path, header } in mirrored {
         let name = format!("Mcp-Param-{header}");
-        // Decoding is strict along the path to a mirrored argument, so the handler receives the value that is found
-        // here.
+        // Decoding is strict along the path to a mirrored argument, so the handler receives the same value that is
+        // found here.
         let value = path
             .iter()
             .try_fold(arguments, |value, step| member(value, step))
@@ -73,7 +75,7 @@ pub(in crate::http) fn check_argument_headers(
             (Some(_), None) => {
                 return Err(header_mismatch(
                     &name,
-                    "mirrors an argument that is missing in the body",
+                    "mirrors an argument that is missing from the body",
                 ));
             }
             (Some(sent), Some(value)) => match decode_header_value(sent) {

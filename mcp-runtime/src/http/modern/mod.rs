@@ -1,6 +1,7 @@
-//! Modern requests, which are self-contained: they have no session, and nothing is kept after they have been answered.
+//! Modern requests, which are self-contained: they have no session, and the server keeps no state once they have been
+//! answered.
 //!
-//! The checks that all requests share are in `request`. The methods are implemented by the dispatcher.
+//! The checks that all requests share are in `request`. The dispatcher implements the methods.
 //!
 //! Specification: 2026-07-28, basic/transports, "Streamable HTTP".
 

@@ -1,4 +1,4 @@
-//! POST requests with a message (a request or a notification) that specifies its own protocol version.
+//! POST requests whose message (a request or a notification) specifies its own protocol version.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::http::timers::expiry::{ExpiryTimer, ValidUntil};
 use crate::jsonrpc::{ErrorObject, Member, Message, MetaMember, Params, RequestId};
 use crate::protocol::{Method, errors};
 
-/// Answers a notification. Notifications have no effect here, but malformed ones are rejected.
+/// Answers a notification. Notifications have no effect here, but malformed notifications are rejected.
 pub(in crate::http) fn answer_notification(
     headers: &RequestHeaders<'_>,
     params: &Params<'_>,

@@ -1,4 +1,4 @@
-//! The HTTP status of an answer.
+//! Determines the HTTP status of an answer.
 
 use hyper::StatusCode;
 

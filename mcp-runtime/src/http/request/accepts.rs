@@ -10,7 +10,7 @@ pub(in crate::http) struct AcceptedContentTypes {
 }
 
 impl AcceptedContentTypes {
-    /// Used for clients that send no `Accept` header.
+    /// Used for clients that do not send an `Accept` header.
     pub(super) const EVERYTHING: Self = Self {
         json: true,
         events: true,

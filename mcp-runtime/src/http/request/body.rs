@@ -14,10 +14,10 @@ use crate::http::response::refusal::HttpRefusal;
 use crate::jsonrpc::ErrorObject;
 use crate::limits::Limits;
 
-/// Grace period during which no body is rejected for arriving too slowly.
+/// Grace period during which bodies are not rejected for arriving too slowly.
 const GRACE: Duration = Duration::from_secs(5);
-/// Limits on the time and the number of bytes spent on reading the rest of a rejected body. The rest is read so that
-/// the sender can receive the response.
+/// Limits on the time spent and the number of bytes read to drain a rejected body. The body is drained so that the
+/// sender can receive the response.
 const READ_AWAY_TIME: Duration = Duration::from_secs(2);
 const READ_AWAY: usize = 32 << 20;
 
@@ -73,7 +73,7 @@ async fn collect_body<B: Body>(
         let Ok(frame) = frame else {
             return Err(HttpRefusal::new(
                 StatusCode::REQUEST_TIMEOUT,
-                ErrorObject::invalid_request("the body arrives too slowly"),
+                ErrorObject::invalid_request("the body is arriving too slowly"),
             ));
         };
         let Some(frame) = frame else { break };

@@ -6,6 +6,8 @@
 //!
 //! Specification: basic/transports, "Security Warning".
 
+use std::sync::OnceLock;
+
 use hyper::Uri;
 use hyper::header::HeaderValue;
 
@@ -14,6 +16,37 @@ use crate::http::response::refusal::HttpRefusal;
 
 /// Host names that always refer to this machine.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// The first allowed value of the `Host` header. Nearly all requests have the same one, and comparing it costs less than
+/// checking it again.
+#[derive(Default)]
+pub(in crate::http) struct KnownHost(OnceLock<HeaderValue>);
+
+impl KnownHost {
+    /// Checks the host that a request is addressed to, as [`check_host`] does. The options must always be the same.
+    pub(in crate::http) fn check(
+        &self,
+        options: &HttpOptions,
+        uri: &Uri,
+        host: Option<&HeaderValue>,
+    ) -> Result<(), HttpRefusal> {
+        let Some(header) = host.filter(|_| uri.authority().is_none()) else {
+            return check_host(options, uri, host);
+        };
+        match self.0.get() {
+            Some(known) if known == header => return Ok(()),
+            Some(_) => check_host(options, uri, host)?,
+            None => {
+                check_host(options, uri, host)?;
+                // The header shares its memory with the rest of the request.
+                if let Ok(copy) = HeaderValue::from_bytes(header.as_bytes()) {
+                    let _ = self.0.set(copy);
+                }
+            }
+        }
+        Ok(())
+    }
+}
 
 /// Checks the host that a request is addressed to. If the request target is absolute, it also contains a host, and both
 /// hosts must be allowed.
@@ -143,6 +176,26 @@ mod tests {
             &HttpOptions::new().allow_host("*"),
             "evil.example.com"
         ));
+    }
+
+    #[test]
+    fn a_host_that_was_allowed_before_changes_nothing_for_others() {
+        let options = HttpOptions::new().allow_host("mcp.example.com");
+        let known = KnownHost::default();
+        let check = |uri: &str, host: Option<&'static str>| {
+            let host = host.map(HeaderValue::from_static);
+            let uri = uri.parse().unwrap();
+            known.check(&options, &uri, host.as_ref()).is_ok()
+        };
+        for _ in 0..2 {
+            assert!(!check("/mcp", Some("evil.example.com")));
+            assert!(check("/mcp", Some("mcp.example.com")));
+            assert!(check("/mcp", Some("localhost")));
+            assert!(!check("/mcp", Some("mcp.example.com.evil.com")));
+            assert!(!check("/mcp", None));
+            assert!(check("http://localhost/mcp", Some("mcp.example.com")));
+            assert!(!check("http://evil.com/mcp", Some("mcp.example.com")));
+        }
     }
 
     #[test]

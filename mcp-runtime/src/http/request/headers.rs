@@ -20,8 +20,8 @@ const TWICE: &str = "occurs more than once";
 static LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 static TAGS: HeaderName = HeaderName::from_static("x-mcp-tags");
 
-/// Returns `true` for headers that must have a single value. If such a header occurred twice, a proxy and the server
-/// could use different values.
+/// Returns `true` for headers that must have a single value. If a header occurred twice, a proxy and the server could
+/// use different values.
 fn must_be_single(name: &HeaderName) -> bool {
     let single = [
         header::HOST,
@@ -63,10 +63,10 @@ fn repeated_header_refusal(name: &HeaderName) -> HttpRefusal {
     HttpRefusal::bad_request(&format!("header `{name}` {TWICE}"))
 }
 
-/// A request's headers. The relevant ones are found in a single pass, because one lookup costs as much as stepping over
-/// three headers.
+/// A request's headers. The relevant headers are found in a single pass, because a lookup costs as much as stepping
+/// over three headers.
 pub(in crate::http) struct RequestHeaders<'h> {
-    /// All headers, for looking up rare ones.
+    /// All headers, for looking up rarely used ones.
     pub(in crate::http) all: &'h HeaderMap,
     pub(in crate::http) host: Option<&'h HeaderValue>,
     pub(in crate::http) origin: Option<&'h HeaderValue>,
@@ -209,7 +209,7 @@ fn plain_header_value(value: &HeaderValue) -> Result<&str, MalformedHeader> {
     Ok(text.trim_ascii())
 }
 
-/// Decodes a header value. Strings that a header cannot contain directly are encoded in Base64.
+/// Decodes a header value. Strings that a header cannot contain directly are Base64-encoded.
 pub(in crate::http) fn decode_header_value(
     value: &HeaderValue,
 ) -> Result<Cow<'_, str>, MalformedHeader> {

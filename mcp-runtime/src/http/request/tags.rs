@@ -1,6 +1,6 @@
-//! The tags by which a request selects definitions: the query parameter `tags` and the header `X-MCP-Tags`.
+//! The tags by which a request selects definitions: the `tags` query parameter and the `X-MCP-Tags` header.
 //!
-//! Both narrow the set of definitions that the server and the caller's permissions allow. The header's name resembles
+//! Both restrict the set of definitions that the server and the caller's permissions allow. The header's name resembles
 //! the headers that clients of hosted servers use to select groups of tools. It does not start with `Mcp-`, because the
 //! protocol reserves that prefix.
 
@@ -18,7 +18,7 @@ use crate::http::response::refusal::HttpRefusal;
 /// Query parameter that contains tags.
 const PARAMETER: &str = "tags";
 
-/// Reads a request's selection from its URL and headers. Most requests have none.
+/// Reads a request's selection from its URL and headers. Most requests do not have a selection.
 pub(in crate::http) fn read_selection(
     dispatcher: &Dispatcher,
     uri: &Uri,
@@ -57,7 +57,7 @@ pub(in crate::http) fn raw_query_tags(uri: &Uri) -> Result<Option<&str>, &'stati
     });
     let first = values.next();
     match values.next() {
-        // It would be unclear whether the two lists are alternatives or must both match.
+        // If both were used, it would be unclear whether the two lists are alternatives or must both match.
         Some(_) => Err("the parameter occurs more than once; write one list, such as `tags=a,b`"),
         None => Ok(first),
     }

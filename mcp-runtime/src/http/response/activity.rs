@@ -1,4 +1,4 @@
-//! Tracks the requests being served on a connection. If there are none, the connection is idle.
+//! Tracks the requests being served on a connection. A connection without such requests is idle.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

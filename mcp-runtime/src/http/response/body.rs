@@ -38,12 +38,12 @@ struct EventBody {
     /// `None` once the stream has ended.
     events: Option<Box<dyn EventSource>>,
     keep_alive: Duration,
-    /// Fires when there has been no event for `keep_alive`.
+    /// Fires when no event has been sent for the duration `keep_alive`.
     silence: Alarm,
     /// Time at which the current silence started.
     since: Instant,
     stopping: ShutdownPoll,
-    /// Maximum time for which the stream continues after shutdown begins, even if more events could follow.
+    /// Maximum duration for which the stream continues after shutdown begins, even if more events could follow.
     drain: Duration,
     /// Fires when the `drain` time has elapsed.
     end: Option<(Instant, Alarm)>,

@@ -2,13 +2,13 @@
 
 use std::task::Context;
 
-/// Maximum number of bytes of events to append in one poll.
+/// Maximum size of the events to append in a single poll, in bytes.
 pub(in crate::http) const MAX_POLLED_BYTES: usize = 64 << 10;
 
-/// The source of a response's events. It is dropped when the client disconnects.
+/// The source of a response's events, which is dropped when the client disconnects.
 pub(in crate::http) trait EventSource: Send {
-    /// Appends the available events. If there are none and the stream continues, the task is woken when events become
-    /// available. Also called when `is_stopping` becomes `true` because shutdown has begun.
+    /// Appends the available events. If no events are available and the stream continues, the task is woken when more
+    /// arrive. Also called when `is_stopping` becomes `true` because shutdown has begun.
     fn poll_events(
         &mut self,
         cx: &mut Context<'_>,

@@ -8,7 +8,7 @@ use crate::protocol::encode::TextGap;
 /// A complete message.
 pub(in crate::http) struct WholeMessage {
     pub(in crate::http) text: Vec<u8>,
-    /// Text to be inserted into the message. All requests with this answer share its bytes.
+    /// Text to be inserted into the message. All requests with this answer share the text's bytes.
     pub(in crate::http) shared: Option<(TextGap, Bytes)>,
 }
 

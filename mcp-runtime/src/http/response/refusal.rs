@@ -51,13 +51,13 @@ impl HttpRefusal {
         )
     }
 
-    /// 503: the server is stopping, and the time allowed for finishing requests has run out.
+    /// 503: the server is shutting down, and the time allowed for finishing requests has run out.
     pub(in crate::http) fn shutting_down() -> Self {
         let error = ErrorObject::internal("the server is stopping");
         Self::new(StatusCode::SERVICE_UNAVAILABLE, error)
     }
 
-    /// 404: there is no open session with this id. The client must start a new one.
+    /// 404: no open session has this id. The client must start a new session.
     pub(in crate::http) fn unknown_session() -> Self {
         let error = ErrorObject::invalid_request("the session is unknown or has ended");
         Self::new(StatusCode::NOT_FOUND, error)
@@ -92,7 +92,7 @@ impl HttpRefusal {
 
     /// 405: the HTTP method is not listed in `allow`.
     pub(in crate::http) fn method_not_allowed(allow: &'static str) -> Response<HttpBody> {
-        let error = ErrorObject::invalid_request("this HTTP method is not served here");
+        let error = ErrorObject::invalid_request("this HTTP method is not supported here");
         let mut response = Self::new(StatusCode::METHOD_NOT_ALLOWED, error).into_response();
         response
             .headers_mut()

@@ -1,4 +1,4 @@
-//! Permits for event streams that wait for events, limited both in total and per known caller.
+//! Permits for event streams that wait for events, limited both in total and for each known caller.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -53,7 +53,7 @@ impl StreamPermits {
         lock(&self.taken)
     }
 
-    /// Takes a permit for one of this caller's streams, if a permit is available.
+    /// Takes a permit for one of this caller's streams, if one is available.
     pub(in crate::http) fn acquire(
         self: &Arc<Self>,
         caller: Option<&Principal>,

@@ -10,7 +10,7 @@ use hyper::Method;
 use crate::http::service::http_service::HttpService;
 
 /// Creates a router with a single route at [`HttpOptions::path`](crate::http::HttpOptions::path), for use with
-/// [`merge`](Router::merge) and [`nest`](Router::nest). With feature `auth`, it also has routes for a protected
+/// [`merge`](Router::merge) and [`nest`](Router::nest). With the `auth` feature, it also has routes for a protected
 /// server's metadata, which clients look for at the origin. If
 /// [`HttpOptions::health`](crate::http::HttpOptions::health) is turned on, the router also has the routes for probes.
 ///

@@ -30,10 +30,10 @@ use crate::telemetry::{Origin, RefusalKind};
 
 /// A server as a `tower` service, for mounting in a program that already serves HTTP.
 ///
-/// Created by [`Server::into_http_service`](crate::Server::into_http_service). It responds at every path; the
-/// `axum::Router` created from it (feature `axum`) responds at the path set in its [`HttpOptions`]. The program is
-/// responsible for limiting the number of connections, enforcing a timeout for request headers, providing TLS, and
-/// disabling compression for event streams.
+/// Created by [`Server::into_http_service`](crate::Server::into_http_service). The service responds at every path; the
+/// `axum::Router` created from it (with the `axum` feature) responds at the path set in its [`HttpOptions`]. The
+/// program is responsible for limiting the number of connections, enforcing a timeout for request headers, providing
+/// TLS, and disabling compression for event streams.
 #[derive(Clone)]
 pub struct HttpService(pub(in crate::http) Arc<ServiceState>);
 
@@ -54,12 +54,13 @@ impl HttpService {
         self.0.stop_announced.cancelled().await;
     }
 
-    /// Creates any states that do not exist yet.
+    /// Creates any state that does not exist yet.
     pub(crate) async fn make_states(&self) -> Result<(), Error> {
         self.0.dispatcher.make_states().await
     }
 
-    /// Returns the name of a definition, if any, that no caller could use because HTTP requests are not authenticated.
+    /// Returns the name of a definition that no caller could use because HTTP requests are not authenticated, or `None`
+    /// if there is no such definition.
     pub(crate) fn unusable_definition(&self) -> Option<String> {
         if self.0.authentication.is_required() {
             return None;
@@ -162,7 +163,7 @@ impl HttpService {
 }
 
 /// Waits for a response until shutdown has begun and the time allowed for finishing requests has run out. Most
-/// responses are available immediately and need no timer.
+/// responses are available immediately and do not need a timer.
 async fn with_timeout(
     state: &ServiceState,
     mut served: Pin<&mut impl Future<Output = Response<HttpBody>>>,
@@ -186,7 +187,8 @@ fn check_head(
     headers: &RequestHeaders<'_>,
 ) -> Result<(), (RefusalKind, HttpRefusal)> {
     let as_kind = |kind| move |refusal| (kind, refusal);
-    guards::check_host(&state.options, uri, headers.host).map_err(as_kind(RefusalKind::Host))?;
+    let checked = state.known_host.check(&state.options, uri, headers.host);
+    checked.map_err(as_kind(RefusalKind::Host))?;
     guards::check_origin(&state.options, headers.origin).map_err(as_kind(RefusalKind::Origin))?;
     check_repeated(headers.all).map_err(as_kind(RefusalKind::Malformed))
 }

@@ -19,7 +19,7 @@ pub(super) const fn peer_address(_: &Extensions) -> Option<SocketAddr> {
     None
 }
 
-/// Returns a request's path as the client sees it, even in nested routers.
+/// Returns a request's path as the client sees it, even within nested routers.
 #[cfg(feature = "axum")]
 pub(super) fn original_path(parts: &Parts) -> Option<&str> {
     use axum::extract::OriginalUri;
@@ -27,7 +27,7 @@ pub(super) fn original_path(parts: &Parts) -> Option<&str> {
     original.map(|OriginalUri(uri)| uri.path())
 }
 
-/// Returns a request's full path, even in nested routers.
+/// Returns a request's full path, even within nested routers.
 #[cfg(feature = "auth")]
 pub(super) fn full_path(parts: &Parts) -> &str {
     #[cfg(feature = "axum")]

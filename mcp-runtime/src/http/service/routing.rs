@@ -25,7 +25,7 @@ use crate::http::service::mounted;
 use crate::http::state::ServiceState;
 use crate::telemetry::Origin;
 
-/// Serves a request. Rarely needed futures are boxed, so that other requests do not pay for moving them.
+/// Serves a request. Rarely needed futures are boxed so that other requests do not pay for moving them.
 pub(super) async fn route_request<B: Body>(
     state: &Arc<ServiceState>,
     origin: &Origin,

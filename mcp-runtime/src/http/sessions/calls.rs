@@ -1,4 +1,4 @@
-//! Calls in a session. A call that finishes when first polled runs in place; any other call continues in a task that
+//! Calls in a session. A call that finishes on its first poll runs in place; any other call continues in a task that
 //! the session owns.
 
 use std::future::poll_fn;
@@ -19,7 +19,7 @@ use crate::telemetry::{RefusalKind, record_refusal};
 impl HttpSession {
     /// Polls a call once. If it does not finish, continues it in a task that the session owns.
     ///
-    /// Returns the answer if the call has finished; otherwise, the stream carries the answer later, if there is one.
+    /// Returns the answer if the call has finished; otherwise, any answer is sent on the stream later.
     ///
     /// # Errors
     ///
@@ -40,7 +40,7 @@ impl HttpSession {
                     shared: written.shared.map(|shared| *shared),
                 }));
             }
-            // Cancelled during its first poll.
+            // The call was cancelled during its first poll.
             CallProgress::Answered(_) => stream().skip_answer(),
             CallProgress::Running(running) => {
                 let heartbeat = Arc::clone(heartbeat);
@@ -109,13 +109,15 @@ impl HttpSession {
         state.calls.finish(id, serial).is_some()
     }
 
-    /// Cancels a request: its handler's future is dropped, and no answer is sent.
-    pub(in crate::http) fn cancel(&self, id: &RequestId) {
+    /// Cancels a request: its handler's future is dropped, and no answer is sent. Returns `false` if the request is not
+    /// running here.
+    pub(in crate::http) fn cancel(&self, id: &RequestId) -> bool {
         let cancelled = self.state().calls.cancel(id);
-        let Some(call) = cancelled else { return };
+        let Some(call) = cancelled else { return false };
         call.abort();
         if let Some(stream) = &call.detail {
             stream.skip_answer();
         }
+        true
     }
 }

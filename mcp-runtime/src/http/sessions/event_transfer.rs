@@ -1,22 +1,30 @@
-//! Transfers events between instances through the store that they share, so that a client can resume a stream at
+//! Transfers events between instances through the store that they share, so that a client can resume a stream on
 //! another instance.
 
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::http::response::sse::{self, EventId};
 use crate::http::sessions::http_session::HttpSession;
+use crate::http::sessions::instance_tag::InstanceTag;
+use crate::http::sessions::other_instances::OtherInstances;
 use crate::http::stores::event_store::{EventStore, StreamEntry};
 use crate::http::stores::maybe_ready::StoreFailed;
 use crate::http::streams::session_stream::{SessionStream, is_standalone};
+use crate::jsonrpc::ErrorObject;
 use crate::limits::Limits;
+use crate::protocol::encode;
 
-/// Interval for polling a stream that continues at another instance, and delay before retrying a failed store
+/// Interval for polling a stream that continues on another instance, and delay before retrying a failed store
 /// operation.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Maximum number of attempts to store an entry.
 const ATTEMPTS: u32 = 10;
+
+/// Number of times in a row that a stream's instance must be missing before it is considered gone.
+const MISSING: u32 = 8;
 
 impl HttpSession {
     /// Spawns a task, owned by the session, that copies events to or from a store.
@@ -86,7 +94,7 @@ impl StreamStoringTask {
             {
                 return true;
             }
-            // Clients that are connected to this instance need not wait for the store.
+            // Clients that are connected to this instance do not have to wait for the store.
             self.stream.mark_stored(u64::MAX);
             tokio::time::sleep(PAUSE).await;
         }
@@ -94,20 +102,21 @@ impl StreamStoringTask {
     }
 }
 
-/// Returns a stream that is not kept at this instance, containing all entries after a position, including future ones.
+/// Returns a stream that is not kept on this instance, containing all entries after a position, including future ones.
 /// Returns `None` if the store does not have these entries.
 pub(in crate::http) async fn fetch_stream(
-    store: &Arc<dyn EventStore>,
+    (store, others): (&Arc<dyn EventStore>, Option<&Arc<OtherInstances>>),
     session: &HttpSession,
-    (number, after): (u64, u64),
+    event: EventId<'_>,
     limits: &Limits,
 ) -> Result<Option<Arc<SessionStream>>, StoreFailed> {
+    let (number, after) = (event.stream, event.position);
     let entries = store.read(&session.id, number, after);
     let Some(entries) = entries.with_timeout(limits.sessions.store_timeout).await? else {
         return Ok(None);
     };
     if is_standalone(number) {
-        // A standalone stream continues at whichever instance its client connects to.
+        // A standalone stream continues on whichever instance its client connects to.
         let stream = session.standalone_stream(limits);
         for entry in entries {
             if let StreamEntry::Message(message) = entry {
@@ -119,7 +128,8 @@ pub(in crate::http) async fn fetch_stream(
     let mut fetching = FetchingTask {
         store: Arc::clone(store),
         session: Arc::clone(&session.id),
-        stream: session.state().streams.add_copy(number, after, limits),
+        stream: session.state().streams.add_copy(event, limits),
+        source: others.and_then(|others| StreamSource::of(others, event)),
         position: after,
         limits: limits.clone(),
     };
@@ -134,6 +144,7 @@ struct FetchingTask {
     store: Arc<dyn EventStore>,
     session: Arc<str>,
     stream: Arc<SessionStream>,
+    source: Option<StreamSource>,
     /// Position of the last entry that was copied.
     position: u64,
     limits: Limits,
@@ -156,6 +167,19 @@ impl FetchingTask {
         false
     }
 
+    /// Answers the request with an error and ends the stream, because its instance is gone.
+    fn end_without_answer(&self) {
+        let request = self.stream.request.as_deref();
+        if let Some(id) = request.and_then(sse::decode_request) {
+            let error =
+                ErrorObject::internal("the server instance where this request ran has ended");
+            let mut message = Vec::new();
+            encode::error(&mut message, Some(&id), &error);
+            self.stream.push(message.into());
+        }
+        self.stream.end();
+    }
+
     async fn fetch_entries(mut self) {
         loop {
             tokio::time::sleep(PAUSE).await;
@@ -165,10 +189,18 @@ impl FetchingTask {
             let read = self
                 .store
                 .read(&self.session, self.stream.number, self.position);
-            match read.with_timeout(self.limits.sessions.store_timeout).await {
+            let limit = self.limits.sessions.store_timeout;
+            match read.with_timeout(limit).await {
                 Ok(Some(entries)) => {
+                    let is_silent = entries.is_empty();
                     if self.append_entries(entries) {
                         return;
+                    }
+                    if is_silent
+                        && let Some(source) = &mut self.source
+                        && source.is_gone(limit).await
+                    {
+                        return self.end_without_answer();
                     }
                 }
                 // The store dropped the stream. The client must reconnect and then receives an error.
@@ -177,5 +209,35 @@ impl FetchingTask {
                 Err(StoreFailed) => {}
             }
         }
+    }
+}
+
+/// The instance where a stream's call runs.
+struct StreamSource {
+    others: Arc<OtherInstances>,
+    tag: InstanceTag,
+    /// Number of times in a row that the instance was not among the live instances.
+    missing: u32,
+}
+
+impl StreamSource {
+    fn of(others: &Arc<OtherInstances>, event: EventId<'_>) -> Option<Self> {
+        Some(Self {
+            others: Arc::clone(others),
+            tag: InstanceTag::of_stream(event.stream)?,
+            missing: 0,
+        })
+    }
+
+    /// Returns `true` if the instance is gone. The instance is given some time to register again, because a store that
+    /// was lost or had failed has forgotten all instances.
+    async fn is_gone(&mut self, limit: Duration) -> bool {
+        match self.others.is_alive(self.tag, limit).await {
+            Some(true) => self.missing = 0,
+            Some(false) => self.missing = self.missing.saturating_add(1),
+            // The store has failed, so it is unknown whether the instance is alive.
+            None => {}
+        }
+        self.missing >= MISSING
     }
 }

@@ -1,8 +1,8 @@
 //! The live part of a legacy session over HTTP: its running calls, its streams, and its unanswered requests to the
 //! client.
 //!
-//! The live part is created when needed and dropped when empty. It does not run in a task itself, but it owns the tasks
-//! in which its calls run. The calls therefore survive a broken connection and end when the session ends.
+//! The live part is created when needed and dropped when empty. The live part does not run in a task itself, but owns
+//! the tasks in which its calls run. The calls therefore survive a broken connection and end when the session ends.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Context;
@@ -17,12 +17,15 @@ use crate::dispatch::{
 use crate::handler::tags::TagSelection;
 use crate::http::response::event_source::{MAX_POLLED_BYTES, StreamStatus};
 use crate::http::response::sse;
+use crate::http::sessions::instance_tag::InstanceTag;
 use crate::http::sessions::live_streams::LiveStreams;
 use crate::http::stores::record::{SessionRecord, SessionUpdate};
-use crate::http::streams::session_stream::{Resumption, SessionStream, StreamProperties};
+use crate::http::streams::session_stream::{
+    AwaitedAnswer, Resumption, SessionStream, StreamProperties,
+};
 use crate::http::streams::stream_reader::StreamReader;
 use crate::http::timers::expiry::ValidUntil;
-use crate::jsonrpc::Message;
+use crate::jsonrpc::{Message, RequestId};
 use crate::limits::Limits;
 use crate::lock::lock;
 use crate::protocol::ProtocolVersion;
@@ -35,7 +38,7 @@ pub(in crate::http) struct HttpSession {
     is_known: bool,
     /// The key of the principal that owns the session, if any.
     pub(super) owner: Option<Box<str>>,
-    /// Rung when the session has change notifications.
+    /// Rings when the session has change notifications.
     bell: Arc<Bell>,
     state: Mutex<LiveState>,
 }
@@ -47,12 +50,23 @@ pub(super) enum SessionKind {
     Kept {
         /// `true` if the events of the session's streams are stored for other instances.
         stores_events: bool,
+        /// This instance, if other instances pass messages to it.
+        instance: Option<InstanceTag>,
     },
-    /// The client keeps the state, or no state is kept.
+    /// The client keeps the state, or there is no state.
     Alone,
     /// The state is kept for the lifetime of a connection that sends all messages over a single stream, as in
     /// 2024-11-05.
     Connection,
+}
+
+impl SessionKind {
+    fn instance(self) -> Option<InstanceTag> {
+        match self {
+            Self::Kept { instance, .. } => instance,
+            Self::Alone | Self::Connection => None,
+        }
+    }
 }
 
 /// A live part's mutable state.
@@ -68,7 +82,7 @@ pub(super) struct LiveState {
     until: ValidUntil,
     /// Time at which the session's record was last read.
     pub(super) renewed: Instant,
-    /// Number of changes to the record known to this instance.
+    /// Number of changes to the record that this instance knows about.
     known: u32,
 }
 
@@ -111,7 +125,7 @@ impl HttpSession {
         connection
     }
 
-    /// Hides the session from the client and makes it share its limits with all other callers that have no session.
+    /// Hides the session from the client and makes it share its limits with all other callers without a session.
     pub(super) fn for_single_request(mut self) -> Self {
         self.is_known = false;
         self.state()
@@ -134,6 +148,9 @@ impl HttpSession {
         };
         let now = Instant::now();
         let mut channel = channel(wake);
+        if let Some(instance) = kind.instance() {
+            channel.number_questions_from(instance.first_question());
+        }
         channel.set_rate_limit_channel(ChannelId::of_session(&id));
         Self {
             id,
@@ -144,7 +161,7 @@ impl HttpSession {
             state: Mutex::new(LiveState {
                 channel,
                 calls: CallTable::default(),
-                streams: LiveStreams::new(),
+                streams: LiveStreams::new(kind.instance()),
                 readers: 0,
                 used: now,
                 until: ValidUntil::NEVER,
@@ -181,6 +198,21 @@ impl HttpSession {
         dispatcher.decide(message, &mut state.channel, out)
     }
 
+    /// Passes the client's answer to the call that asked for it.
+    pub(super) fn answer_question(
+        &self,
+        id: &RequestId,
+        result: Option<&str>,
+        error: Option<&str>,
+    ) {
+        self.state().channel.answer_question(id, result, error);
+    }
+
+    /// Returns `true` if the session has a record in a store.
+    pub(super) fn has_record(&self) -> bool {
+        matches!(self.kind, SessionKind::Kept { .. })
+    }
+
     /// Records that the client is present and that this caller is using the session.
     pub(in crate::http) fn mark_used_by(&self, caller: Option<&Principal>) {
         self.state().mark_used_by(caller);
@@ -207,12 +239,12 @@ impl HttpSession {
         self.state().used = Instant::now();
     }
 
-    /// Notes that the record was read and applies changes made elsewhere.
+    /// Records that the session's record was read, and applies changes made elsewhere.
     pub(super) fn apply_record(&self, record: &SessionRecord) {
         self.state().apply_record(record, Instant::now());
     }
 
-    /// Notes that the client is present and that the record was read for its request.
+    /// Records that the client is present and that the session's record was read for its request.
     pub(super) fn touch_with_record(&self, record: &SessionRecord) {
         let mut state = self.state();
         let now = Instant::now();
@@ -220,7 +252,7 @@ impl HttpSession {
         state.apply_record(record, now);
     }
 
-    /// Notes that the live state may differ from the record.
+    /// Records that the live state may differ from the session's record.
     pub(super) fn mark_outdated(&self) {
         self.state().known = 0;
     }
@@ -233,7 +265,7 @@ impl HttpSession {
     /// Returns the properties for a new stream.
     fn stream_properties(&self, state: &LiveState, takes_events: bool) -> StreamProperties {
         let (is_kept, is_stored) = match self.kind {
-            SessionKind::Kept { stores_events } => (true, stores_events),
+            SessionKind::Kept { stores_events, .. } => (true, stores_events),
             SessionKind::Alone | SessionKind::Connection => (false, false),
         };
         let version = state.channel.version();
@@ -249,16 +281,22 @@ impl HttpSession {
         }
     }
 
-    /// Opens a stream that will carry `awaited` answers.
+    /// Opens a stream that will carry answers.
     pub(in crate::http) fn open_stream(
         &self,
         events: bool,
-        awaited: usize,
+        awaited: AwaitedAnswer<'_>,
         limits: &Limits,
     ) -> Arc<SessionStream> {
         let mut state = self.state();
         let properties = self.stream_properties(&state, events);
-        state.streams.open(properties, awaited, limits)
+        let request = match awaited {
+            AwaitedAnswer::One(id) if self.kind.instance().is_some() => sse::encode_request(id),
+            _ => None,
+        };
+        state
+            .streams
+            .open(properties, (awaited.count(), request), limits)
     }
 
     /// Returns the standalone stream, creating it if it does not exist.
@@ -277,7 +315,7 @@ impl HttpSession {
         self.state().streams.find_stream(number, limits)
     }
 
-    /// Removes a stream that no client will resume.
+    /// Removes a stream that clients will not resume.
     pub(in crate::http) fn forget_stream(&self, number: u64) {
         self.state().streams.remove(number);
     }
@@ -295,8 +333,8 @@ impl HttpSession {
         reader.poll(cx, out)
     }
 
-    /// Moves as many change notifications to the standalone stream as it has room for. The rest stay pending and are
-    /// merged with later notifications of the same change.
+    /// Moves as many change notifications to the standalone stream as it has room for. The others remain pending and
+    /// are merged with later notifications of the same change.
     pub(super) fn queue_notifications(&self, standalone: &SessionStream) {
         let mut lines = Vec::new();
         let room = standalone.remaining_capacity().min(MAX_POLLED_BYTES);
@@ -323,7 +361,7 @@ impl HttpSession {
     pub(in crate::http) fn close(&self) {
         let (calls, streams) = {
             let mut state = self.state();
-            // Ends everything that the session keeps open; no client is left to notify.
+            // This ends everything that the session keeps open, because no client is left to notify.
             state.channel.end_requests(&mut Vec::new());
             (state.calls.cancel_all(), state.streams.close())
         };
@@ -342,7 +380,7 @@ impl Drop for HttpSession {
 impl LiveState {
     fn mark_used_by(&mut self, caller: Option<&Principal>) {
         self.until = self.until.max(ValidUntil::of_credentials(caller));
-        // The caller is set for each request because concurrent requests may carry credentials with different scopes.
+        // The caller is set for each request because concurrent requests may have credentials with different scopes.
         self.channel.set_caller(caller.cloned());
     }
 

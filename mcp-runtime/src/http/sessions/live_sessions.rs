@@ -1,4 +1,4 @@
-//! All of a server's sessions: their storage and their live parts at this instance.
+//! All of a server's sessions: their storage and their live parts on this instance.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -11,6 +11,7 @@ use crate::http::options::HttpOptions;
 use crate::http::request::head::RequestHead;
 use crate::http::response::refusal::HttpRefusal;
 use crate::http::sessions::http_session::{HttpSession, SessionKind};
+use crate::http::sessions::other_instances::OtherInstances;
 use crate::http::sessions::session_lookup::{RequestSession, SessionLookup};
 use crate::http::stores::event_store::EventStore;
 use crate::http::stores::maybe_ready::StoreFailed;
@@ -27,14 +28,18 @@ pub(in crate::http) struct SessionRegistry {
     dispatcher: Arc<Dispatcher>,
     pub(in crate::http) storage: SessionStorage,
     pub(in crate::http) events: Option<Arc<dyn EventStore>>,
+    /// `None` if messages are handled by the instance that receives them.
+    pub(in crate::http) others: Option<Arc<OtherInstances>>,
     live: Mutex<LiveSessions>,
 }
 
 #[derive(Default)]
 pub(super) struct LiveSessions {
     pub(super) sessions: ById<Arc<str>, Arc<HttpSession>>,
-    /// The task that maintains the live parts, while there are any.
+    /// The task that maintains the live parts, as long as there are any.
     pub(super) tending: Option<JoinHandle<()>>,
+    /// The task that receives messages from other instances, which starts with the first live part.
+    pub(super) receiving: Option<JoinHandle<()>>,
 }
 
 impl SessionRegistry {
@@ -43,6 +48,7 @@ impl SessionRegistry {
             dispatcher: Arc::clone(dispatcher),
             storage: SessionStorage::new(options.sessions.as_ref(), dispatcher),
             events: options.events.clone(),
+            others: options.instances.clone().map(OtherInstances::new),
             live: Mutex::default(),
         })
     }
@@ -130,7 +136,7 @@ impl SessionRegistry {
         Ok(Arc::new(session.for_single_request()))
     }
 
-    /// Keeps a session whose call continues, so that the call survives a broken connection.
+    /// Keeps a session with an unfinished call, so that the call survives a broken connection.
     pub(in crate::http) fn keep_live(self: &Arc<Self>, session: &Arc<HttpSession>) {
         self.insert_live(&mut self.lock_live(), session);
     }
@@ -139,6 +145,7 @@ impl SessionRegistry {
         let kind = if self.storage.is_lasting() {
             SessionKind::Kept {
                 stores_events: self.events.is_some(),
+                instance: self.others.as_ref().map(|others| others.tag),
             }
         } else {
             SessionKind::Alone
@@ -179,12 +186,21 @@ impl SessionRegistry {
         self.lock_live().sessions.get(id).cloned()
     }
 
+    /// Returns the ids of all live parts whose sessions have records.
+    pub(super) fn kept_ids(&self) -> Vec<String> {
+        let live = self.lock_live();
+        let kept = live
+            .sessions
+            .values()
+            .filter(|session| session.has_record());
+        kept.map(|session| (*session.id).to_owned()).collect()
+    }
+
     fn make_room(&self, live: &mut LiveSessions) -> Result<(), HttpRefusal> {
         let limits = self.limits();
         let mut max = limits.sessions.max_sessions.max(1);
         if self.storage.is_lasting() {
-            // The store limits the number of sessions, but some that have ended may remain here until their end is
-            // noticed.
+            // The store limits the number of sessions, but ended sessions may remain here until they are detected.
             max = max.saturating_mul(2);
         }
         if live.sessions.len() >= max {
@@ -230,8 +246,8 @@ impl SessionRegistry {
 
 impl Drop for SessionRegistry {
     fn drop(&mut self) {
-        if let Some(tending) = self.lock_live().tending.take() {
-            tending.abort();
-        }
+        let mut live = self.lock_live();
+        let tasks = [live.tending.take(), live.receiving.take()];
+        tasks.iter().flatten().for_each(JoinHandle::abort);
     }
 }

@@ -1,4 +1,4 @@
-//! A session's streams at this instance, and the tasks that copy their events.
+//! A session's streams on this instance, and the tasks that copy their events.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -7,10 +7,12 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::fnv::FnvMap;
+use crate::http::response::sse::EventId;
+use crate::http::sessions::instance_tag::InstanceTag;
 use crate::http::streams::session_stream::{SessionStream, StreamProperties};
 use crate::limits::Limits;
 
-/// A session's streams at this instance.
+/// A session's streams on this instance.
 pub(super) struct LiveStreams {
     streams: FnvMap<u64, Arc<SessionStream>>,
     /// Number of the standalone stream, which is not opened by a request.
@@ -23,10 +25,11 @@ pub(super) struct LiveStreams {
 
 impl LiveStreams {
     /// Creates an empty table. Numbering starts at a random value, so that a session's streams are numbered differently
-    /// at each instance and each time the live part is created.
-    pub(super) fn new() -> Self {
+    /// on each instance and each time the live part is created. The value begins with this instance's tag, if any.
+    pub(super) fn new(instance: Option<InstanceTag>) -> Self {
         let numbers = u64::from_ne_bytes(crate::random::random());
-        let standalone = (numbers >> 2) & !1;
+        let first = instance.map_or(numbers >> 2, |instance| instance.first_stream(numbers));
+        let standalone = first & !1;
         Self {
             streams: FnvMap::default(),
             standalone,
@@ -41,18 +44,20 @@ impl LiveStreams {
         self.streams.is_empty() && self.transfers.is_empty()
     }
 
-    /// Opens a stream that will carry `awaited` answers.
+    /// Opens a stream that will carry `awaited` answers, to this request if there is only one.
     pub(super) fn open(
         &mut self,
         properties: StreamProperties,
-        awaited: usize,
+        (awaited, request): (usize, Option<Box<str>>),
         limits: &Limits,
     ) -> Arc<SessionStream> {
         self.drop_ended_streams(limits);
         let number = self.next;
         // Streams opened by requests have odd numbers.
         self.next = number.saturating_add(2);
-        self.add(SessionStream::new(number, properties, awaited, limits))
+        let mut stream = SessionStream::new(number, properties, awaited, limits);
+        stream.request = request;
+        self.add(stream)
     }
 
     /// Returns the standalone stream, creating it with these properties if it does not exist.
@@ -68,17 +73,15 @@ impl LiveStreams {
     }
 
     /// Creates a copy of a stream from another instance and ends any earlier copy.
-    pub(super) fn add_copy(
-        &mut self,
-        number: u64,
-        after: u64,
-        limits: &Limits,
-    ) -> Arc<SessionStream> {
+    pub(super) fn add_copy(&mut self, event: EventId<'_>, limits: &Limits) -> Arc<SessionStream> {
+        let (number, after) = (event.stream, event.position);
         let before = self.streams.remove(&number);
         if let Some(before) = before {
             before.end();
         }
-        self.add(SessionStream::new_copy(number, after, limits))
+        let mut stream = SessionStream::new_copy(number, after, limits);
+        stream.request = event.request.map(Into::into);
+        self.add(stream)
     }
 
     fn add(&mut self, stream: SessionStream) -> Arc<SessionStream> {
@@ -101,7 +104,7 @@ impl LiveStreams {
         self.streams.get(&number).cloned()
     }
 
-    /// Removes a stream that no client will resume.
+    /// Removes a stream that clients will not resume.
     pub(super) fn remove(&mut self, number: u64) {
         self.streams.remove(&number);
     }

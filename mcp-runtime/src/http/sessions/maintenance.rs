@@ -1,4 +1,4 @@
-//! Maintains live parts: drops unused ones and keeps the records of the others from expiring.
+//! Maintains live parts: drops those that are unused and keeps the records of the others from expiring.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -9,14 +9,15 @@ use tokio::task::JoinHandle;
 
 use crate::http::sessions::http_session::HttpSession;
 use crate::http::sessions::live_sessions::{LiveSessions, SessionRegistry};
+use crate::http::sessions::messages::receive_messages;
 use crate::http::stores::maybe_ready::StoreFailed;
 use crate::http::stores::session_storage::SessionStorage;
 
 /// Interval between checks of live parts.
 const TEND: Duration = Duration::from_secs(5);
-/// Interval between checks of records while work is in progress at this instance.
+/// Interval between checks of records while work is in progress on this instance.
 const RENEW: Duration = Duration::from_secs(15);
-/// Time for which an unused live part is kept. This is longer than a session's token buckets need to refill.
+/// Duration for which an unused live part is kept. This is longer than a session's token buckets take to refill.
 const LINGER: Duration = Duration::from_secs(5);
 /// Maximum number of records that are checked concurrently.
 const TOGETHER: usize = 16;
@@ -33,9 +34,16 @@ impl SessionRegistry {
         if live.tending.as_ref().is_none_or(JoinHandle::is_finished) {
             live.tending = Some(tokio::spawn(maintain_until_empty(Arc::downgrade(self))));
         }
+        if let Some(others) = &self.others
+            && live.receiving.as_ref().is_none_or(JoinHandle::is_finished)
+        {
+            let receiving = receive_messages(Arc::downgrade(self), Arc::clone(others));
+            live.receiving = Some(tokio::spawn(receiving));
+        }
     }
 
-    /// Drops unused live parts and ends live parts whose sessions have ended. Returns `false` if none are left.
+    /// Drops unused live parts and ends live parts whose sessions have ended. Returns `false` if no live parts are
+    /// left.
     async fn maintain_once(&self) -> bool {
         let limits = self.limits();
         let mut ended = Vec::new();
@@ -64,27 +72,38 @@ impl SessionRegistry {
         for session in ended {
             session.close();
         }
-        if let SessionStorage::Store(store) = &self.storage {
-            let renewing = futures_util::stream::iter(due);
-            let has_failed = &AtomicBool::new(false);
-            let renew = |(session, keep): (Arc<HttpSession>, Duration)| async move {
-                if has_failed.load(Ordering::Relaxed) {
-                    return;
-                }
-                let loaded = store
-                    .load(&session.id, keep)
-                    .with_timeout(limits.sessions.store_timeout);
-                match loaded.await {
-                    Ok(Some(record)) => session.apply_record(&record),
-                    Ok(None) => self.end_session(&session.id),
-                    // The error has been logged. Work in progress continues, and the remaining records are checked next
-                    // time.
-                    Err(StoreFailed) => has_failed.store(true, Ordering::Relaxed),
-                }
-            };
-            renewing.for_each_concurrent(TOGETHER, renew).await;
-        }
+        self.read_records(due).await;
         !is_over
+    }
+
+    /// Reads the records of sessions that were, or may have been, changed on another instance.
+    pub(super) async fn read_again(&self, ids: &[String]) {
+        let live = ids.iter().filter_map(|id| self.find_live(id));
+        let live = live.map(|session| (session, Duration::ZERO));
+        self.read_records(live.collect()).await;
+    }
+
+    /// Reads the sessions' records and keeps each record for the given duration from now on.
+    async fn read_records(&self, due: Vec<(Arc<HttpSession>, Duration)>) {
+        let SessionStorage::Store(store) = &self.storage else {
+            return;
+        };
+        let limit = self.limits().sessions.store_timeout;
+        let reading = futures_util::stream::iter(due);
+        let has_failed = &AtomicBool::new(false);
+        let read = |(session, keep): (Arc<HttpSession>, Duration)| async move {
+            if has_failed.load(Ordering::Relaxed) {
+                return;
+            }
+            match store.load(&session.id, keep).with_timeout(limit).await {
+                Ok(Some(record)) => session.apply_record(&record),
+                Ok(None) => self.end_session(&session.id),
+                // The error has been logged. Work in progress continues, and the remaining records are checked next
+                // time.
+                Err(StoreFailed) => has_failed.store(true, Ordering::Relaxed),
+            }
+        };
+        reading.for_each_concurrent(TOGETHER, read).await;
     }
 }
 

@@ -1,13 +1,17 @@
-//! Legacy sessions at this instance: their running calls, their streams, and how long both are kept.
+//! Legacy sessions on this instance: their running calls, their streams, how long both are kept, and messages to and
+//! from other instances.
 //!
 //! A session's data is in `stores`. Requests that start, use and end a session are handled by `legacy`.
 
 pub(super) mod calls;
 pub(super) mod event_transfer;
 pub(super) mod http_session;
+mod instance_tag;
 pub(super) mod live_sessions;
 mod live_streams;
 mod maintenance;
+mod messages;
+pub(super) mod other_instances;
 mod retention;
 mod saving;
 pub(super) mod session_lookup;

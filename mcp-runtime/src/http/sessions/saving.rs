@@ -1,10 +1,11 @@
-//! Saves changes to sessions, even if the sessions are changed concurrently elsewhere.
+//! Saves changes to sessions, even if other instances change the sessions concurrently.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::http::response::refusal::HttpRefusal;
 use crate::http::sessions::live_sessions::SessionRegistry;
+use crate::http::sessions::other_instances::SessionEvent;
 use crate::http::sessions::session_lookup::PendingSave;
 use crate::http::stores::maybe_ready::StoreFailed;
 use crate::http::stores::record::SessionRecord;
@@ -26,6 +27,10 @@ impl SessionRegistry {
             (Ok(Some(record)), session) => {
                 if let Some(session) = session {
                     session.apply_record(&record);
+                }
+                // No call runs before the client is ready.
+                if !save.change.is_only_ready() {
+                    self.announce(&save.id, SessionEvent::Changed).await;
                 }
                 return Ok(());
             }
@@ -64,7 +69,7 @@ impl SessionRegistry {
                 None => return Ok(None),
             }
         }
-        tracing::warn!("could not save a change of a session: too many concurrent changes");
+        tracing::warn!("could not save a change to a session: too many concurrent changes");
         Err(StoreFailed)
     }
 }

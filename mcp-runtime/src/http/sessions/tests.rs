@@ -141,7 +141,7 @@ async fn a_stream_takes_as_many_notifications_as_it_has_room_for() {
         }
         live.queue_notifications(&stream);
         // The last notification may exceed the limit.
-        let unread = stream.unread_count();
+        let unread = stream.unread_bytes();
         assert!((2_000..2_200).contains(&unread), "{unread}");
     }
     let mut reading = send(&service, "GET", &session, "").await;

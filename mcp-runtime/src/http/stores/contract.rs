@@ -13,7 +13,7 @@ use crate::protocol::ProtocolVersion;
 
 /// A duration that is longer than the whole check.
 const LONG: Duration = Duration::from_mins(5);
-/// A duration that elapses during the check but is long enough for the operations before that.
+/// A duration that elapses during the check but is long enough for the operations that precede its end.
 const SHORT: Duration = Duration::from_secs(2);
 /// A duration slightly longer than `SHORT`.
 const LATER: Duration = Duration::from_millis(2_200);
@@ -74,7 +74,7 @@ async fn versions(store: &dyn SessionStore) {
     assert_eq!(
         load(&known).await,
         Some(Arc::clone(&first)),
-        "a session is found as it was stored"
+        "a stored session is loaded unchanged"
     );
     assert_eq!(
         load(&unknown).await,
@@ -86,12 +86,12 @@ async fn versions(store: &dyn SessionStore) {
     assert_eq!(load(&known).await, Some(Arc::clone(&second)));
     assert!(
         !done(store.save(&known, Arc::clone(&second))).await,
-        "a change that was made before is refused"
+        "a change that has already been saved is refused"
     );
     let fourth = next(&next(&second));
     assert!(
         !done(store.save(&known, fourth)).await,
-        "a change of a version that is not stored is refused"
+        "a change to a version that is not stored is refused"
     );
     assert_eq!(load(&known).await, Some(second));
     assert!(
@@ -107,7 +107,7 @@ async fn versions(store: &dyn SessionStore) {
     assert_eq!(
         load(&known).await,
         None,
-        "a session that ended is not found"
+        "a session that has ended is not found"
     );
 }
 
@@ -116,7 +116,10 @@ async fn race(store: &dyn SessionStore) {
     let record = insert(store, &id, LONG).await;
     let (one, other) = (next(&record), next(&record));
     let (one, other) = tokio::join!(done(store.save(&id, one)), done(store.save(&id, other)));
-    assert!(one != other, "of two changes of one record, one is refused");
+    assert!(
+        one != other,
+        "one of two concurrent changes to a record is refused"
+    );
 }
 
 async fn expiry(store: &dyn SessionStore) {
@@ -129,23 +132,23 @@ async fn expiry(store: &dyn SessionStore) {
     assert!(load(&kept, LONG).await.is_some());
     assert!(
         load(&kept, SHORT).await.is_some(),
-        "a session is never kept for a shorter time than before"
+        "using a session never shortens the time for which it is kept"
     );
     sleep(LATER).await;
     assert!(
         load(&brief, LONG).await.is_none(),
-        "a session is not found after the time for which it is kept"
+        "a session is not found after it has expired"
     );
     assert!(!done(store.save(&brief, next(&record()))).await);
     assert!(!done(store.remove(&brief)).await);
     assert!(
         load(&kept, Duration::ZERO).await.is_some(),
-        "a session that is used is kept for longer"
+        "using a session extends the time for which it is kept"
     );
     insert(store, &again, LONG).await;
     assert!(
         load(&again, LONG).await.is_some(),
-        "the id of a session that has expired is free"
+        "the id of an expired session can be used again"
     );
 }
 
@@ -167,7 +170,7 @@ pub async fn check_event_store(store: &dyn EventStore) {
     assert_eq!(
         read(&one, 1, 0).await,
         Some(vec![]),
-        "a stream can have nothing new"
+        "a stream may have no new entries"
     );
     append(&one, 1, 1, message("first"), LONG).await;
     append(&one, 1, 1, message("first"), LONG).await;
@@ -181,14 +184,14 @@ pub async fn check_event_store(store: &dyn EventStore) {
             message("\u{0} \u{ff}"),
             StreamEntry::Ended
         ]),
-        "entries are read in order, and one that was appended again is read once"
+        "entries are read in order, and an entry that was appended twice is read once"
     );
     assert_eq!(read(&one, 1, 2).await, Some(vec![StreamEntry::Ended]));
     assert_eq!(read(&one, 1, 3).await, Some(vec![]));
     assert_eq!(
         read(&one, last, 0).await,
         Some(vec![]),
-        "streams have nothing of each other"
+        "streams do not share entries"
     );
     for (session, stream, after) in [
         (&one, 1, 4),
@@ -199,7 +202,7 @@ pub async fn check_event_store(store: &dyn EventStore) {
         assert_eq!(
             read(session, stream, after).await,
             None,
-            "a position that was never reached is not found"
+            "a position that was never written is not found"
         );
     }
     append(&other, 1, 0, StreamEntry::Opened, LONG).await;
@@ -210,7 +213,7 @@ pub async fn check_event_store(store: &dyn EventStore) {
     assert_eq!(
         read(&one, 1, 0).await,
         None,
-        "the streams of a session that ended are dropped"
+        "the streams of a session that has ended are dropped"
     );
     sleep(LATER).await;
     assert_eq!(read(&other, 1, 0).await, Some(vec![]));
@@ -218,7 +221,7 @@ pub async fn check_event_store(store: &dyn EventStore) {
         assert_eq!(
             read(&other, stream, 0).await,
             None,
-            "a stream is dropped after the time of its last entry"
+            "a stream is dropped when its last entry has expired"
         );
     }
 }

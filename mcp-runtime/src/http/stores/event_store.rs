@@ -1,4 +1,4 @@
-//! The trait for stores of stream events, which let clients resume a stream at another instance.
+//! The trait for stores of stream events, which let clients resume a stream on another instance.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::http::stores::maybe_ready::MaybeReady;
 ///
 /// **Open**: implement it on top of a database that all instances of a server share, in addition to a [`SessionStore`].
 /// A client that lost its connection can then receive the rest of a stream from any instance, even while the call
-/// continues at the instance where it started. Without a shared store, each instance keeps the events of its own
+/// continues on the instance where it started. Without a shared store, each instance keeps the events of its own
 /// streams, within [`limits.streams`](crate::Limits).
 ///
 /// A stream is a list of entries at consecutive positions: first [`StreamEntry::Opened`] at position 0, then messages,
@@ -24,10 +24,10 @@ use crate::http::stores::maybe_ready::MaybeReady;
 /// [`SessionStore`]: crate::http::SessionStore
 pub trait EventStore: Send + Sync + 'static {
     /// Appends an entry to a session's stream. From then on, the store keeps the stream for the duration `keep`,
-    /// regardless of earlier values. `keep` is [`limits.sessions.streaming_idle_timeout`](crate::Limits) while the
-    /// stream continues and [`limits.streams.replay_timeout`](crate::Limits) once it has ended.
+    /// regardless of any earlier `keep` values. `keep` is [`limits.sessions.streaming_idle_timeout`](crate::Limits)
+    /// while the stream continues and [`limits.streams.replay_timeout`](crate::Limits) once it has ended.
     ///
-    /// All entries in a stream are appended by the same instance, one after another. After an error or a timeout, the
+    /// The same instance appends all of a stream's entries, one after another. After an error or a timeout, the
     /// instance appends the same entry again. `stream` is less than 2⁶³. A store may drop a stream's oldest entries if
     /// the stream has too many, and a session's streams if the session has too many.
     fn append<'a>(
@@ -39,9 +39,9 @@ pub trait EventStore: Send + Sync + 'static {
         keep: Duration,
     ) -> MaybeReady<'a, ()>;
 
-    /// Returns the entries after the position `after`, in order, or an empty list if there are none yet. Returns `None`
-    /// if the stream is not kept for this session, if the entry at the next position was dropped, or if the position
-    /// was never reached.
+    /// Returns the entries after the position `after`, in order, or an empty list if there are no such entries yet.
+    /// Returns `None` if the stream is not kept for this session, if the entry at the next position was dropped, or if
+    /// the position was never reached.
     fn read<'a>(
         &'a self,
         session: &'a str,

@@ -30,15 +30,16 @@ pub enum HttpSessions {
     ///
     /// The server keeps no state after the handshake, so it neither offers nor serves features that require such state:
     /// log messages and log levels, subscriptions, notifications of list changes, GET streams (405), DELETE (405), and
-    /// resumable streams. It cannot send elicitation, sampling or roots requests to the client. Progress is sent on the
-    /// stream of the call. `notifications/cancelled` works only at the instance where the call runs.
+    /// resumable streams. The server cannot send elicitation, sampling or roots requests to the client. Progress
+    /// notifications are sent on the call's stream. `notifications/cancelled` works only on the instance where the call
+    /// runs.
     ///
     /// A session lasts for [`limits.sessions.sealed_timeout`](crate::Limits). An id is at most
     /// [`limits.sessions.max_sealed_bytes`](crate::Limits) characters long; a client whose handshake does not fit
     /// receives error -32602.
     #[cfg(feature = "sealing")]
     Sealed,
-    /// There are no sessions: the server answers a handshake and then forgets it. The `MCP-Protocol-Version` header
+    /// Sessions do not exist: the server answers a handshake and then forgets it. The `MCP-Protocol-Version` header
     /// specifies the protocol version of a request; the default is 2025-03-26.
     ///
     /// The server knows nothing about the client, and all limitations of [`Sealed`](Self::Sealed) apply. In addition,

@@ -1,4 +1,4 @@
-//! Results of store operations, available immediately or later.
+//! Results of store operations, which are available immediately or later.
 
 use std::fmt;
 use std::future::Future;
@@ -7,9 +7,9 @@ use std::time::Duration;
 use crate::context::StoreFuture;
 use crate::error::Causes;
 
-/// The result of a store operation, available immediately or later.
+/// The result of a store operation, which is available immediately or later.
 ///
-/// A result that is available immediately, such as data in memory, needs no allocation.
+/// A result that is available immediately, such as data in memory, does not require an allocation.
 pub enum MaybeReady<'a, T> {
     /// The result is available.
     Ready(Result<T, Box<dyn std::error::Error + Send + Sync>>),

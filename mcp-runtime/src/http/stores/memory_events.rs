@@ -95,7 +95,7 @@ impl EventStore for MemoryEvents {
         let now = Instant::now();
         let mut sessions = self.sessions();
         if !sessions.contains_key(session) {
-            // Expired streams are removed only when a session is new, because new sessions are rarer than events.
+            // Expired streams are removed only when a new session is added, because new sessions are rarer than events.
             sessions.retain(|_, streams| {
                 streams.retain(|_, log| now <= log.until);
                 !streams.is_empty()

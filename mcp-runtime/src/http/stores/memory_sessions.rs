@@ -16,7 +16,7 @@ use crate::lock::lock;
 
 /// Interval between searches for expired sessions, in microseconds.
 const SWEEP: u64 = 5_000_000;
-/// Each time all sessions are examined, about one in `SHARE` is recorded as idle.
+/// Each time all sessions are examined, about one in every `SHARE` sessions is recorded as idle.
 const SHARE: usize = 16;
 
 /// Keeps sessions in the memory of this process. This is the default store; servers in the same process can share one.
@@ -35,10 +35,10 @@ pub struct MemorySessions {
 #[derive(Default)]
 struct SessionTable {
     entries: ById<Box<str>, MemorySessionEntry>,
-    /// The sessions that had been idle longest when all sessions were last examined, each with the time at which it had
-    /// last been used. The longest-idle session is last.
+    /// The sessions that had been idle longest when all sessions were last examined, each with the time of its last
+    /// use. The session that had been idle longest comes last.
     idle: Vec<(u64, Box<str>)>,
-    /// Each principal's sessions, possibly including some that have ended.
+    /// Each principal's sessions, possibly including ended ones.
     owned: HashMap<Box<str>, Vec<Box<str>>>,
     swept: u64,
 }
@@ -88,7 +88,7 @@ impl SessionTable {
         self.entries.get_mut(id).filter(|entry| now <= entry.until)
     }
 
-    /// Ends the session that has been idle longest. Returns `false` if none is idle.
+    /// Ends the session that has been idle longest. Returns `false` if no session is idle.
     fn make_room(&mut self, in_use: &dyn Fn(&str) -> bool) -> bool {
         if self.end_idle(in_use) {
             return true;

@@ -11,7 +11,7 @@ use crate::protocol::encode::ListenFilter;
 use crate::protocol::negotiation::InitializeParams;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
-/// A legacy session's data: the protocol version, the client's description of itself, its log level and subscriptions,
+/// A legacy session's data: the protocol version, the client's description of itself, the log level, the subscriptions,
 /// and the owner.
 ///
 /// Records are meant only for a [`SessionStore`](crate::http::SessionStore) and are never sent to clients. As JSON, a
@@ -56,8 +56,8 @@ impl SessionRecord {
         self.owner.as_deref()
     }
 
-    /// Creates the record for a new session that belongs to this caller. `lists` selects the lists whose changes the
-    /// client is notified about, and `seen` counts their changes so far.
+    /// Creates the record for a new session that belongs to this caller. `lists` selects the lists for which the client
+    /// receives change notifications, and `seen` counts the changes so far.
     pub(in crate::http) fn new(
         params: &InitializeParams,
         (lists, seen): (&ListenFilter, ListVersion),
@@ -188,6 +188,15 @@ impl SessionUpdate {
                 followed
             },
         }
+    }
+
+    /// Returns `true` if the client has become ready, and nothing else has changed.
+    pub(in crate::http) fn is_only_ready(&self) -> bool {
+        let ready = Self {
+            ready: true,
+            ..Self::default()
+        };
+        *self == ready
     }
 
     pub(in crate::http) fn is_empty(&self) -> bool {

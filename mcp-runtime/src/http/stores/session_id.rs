@@ -1,4 +1,4 @@
-//! Session ids. They are as confidential as passwords, because knowing an id is enough to use the session.
+//! Session ids, which are as confidential as passwords, because knowing an id is enough to use the session.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -30,6 +30,6 @@ impl Hasher for IdSuffixHasher {
 /// Returns `true` if `id` has the form of a generated id. Stores are never queried for other values.
 pub(in crate::http) fn is_valid_id(id: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    // Checks every byte with no early exit, so that the processor can check many at a time.
+    // Checks every byte without an early exit so that the processor can check many bytes at a time.
     id.len() == 43 && id.bytes().fold(true, |all, byte| all & is_plain(byte))
 }

@@ -1,4 +1,4 @@
-//! Session storage: in a store, with the client (sealed), or nowhere.
+//! Session storage: in a store, with the client (in sealed form), or nowhere.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -12,23 +12,27 @@ use crate::http::stores::record::SessionRecord;
 /// matter which instance a request reaches, and sessions survive a restart. Without a custom store, a
 /// [`MemorySessions`] keeps sessions in memory.
 ///
-/// Work in progress stays at the instance where it started. With several instances:
+/// Work in progress stays on the instance where it started. With several instances that do not share an
+/// [`InstanceRelay`](crate::backend::InstanceRelay):
 ///
 /// - the answer to an elicitation, sampling or roots request is accepted only if it reaches the instance that sent the
 ///   request;
 /// - `notifications/cancelled` cancels a call only if it reaches the instance where the call runs;
-/// - a GET stream reports only changes made at the instance that serves it, unless the instances share a
-///   [`NotificationRelay`](crate::backend::NotificationRelay); subscriptions made at another instance take
-///   effect within 15 seconds; if the session is deleted at another instance, its streams and calls also end within 15
-///   seconds;
-/// - a client can resume a stream at another instance only if the instances share an [`EventStore`];
+/// - subscriptions and log levels set on another instance take effect for running calls and streams within 15 seconds;
+///   if the session is deleted on another instance, its streams and calls also end within 15 seconds.
+///
+/// In any case:
+///
+/// - a GET stream reports only changes made on the instance that serves it, unless the instances share a
+///   [`NotificationRelay`](crate::backend::NotificationRelay);
+/// - a client can resume a stream on another instance only if the instances share an [`EventStore`];
 /// - the limits on a session's calls, logs and completions apply to each instance separately.
 ///
-/// Lists, calls, log levels, subscriptions and DELETE work at any instance.
+/// Lists, calls, log levels, subscriptions and DELETE work on any instance.
 ///
 /// A session id consists of 43 base64url characters, which encode 256 random bits. Knowing the id is enough to use the
-/// session, so it is as confidential as a password. Records implement `Serialize` and `Deserialize`; their contents are
-/// private to the server, and future versions may add to them.
+/// session, so the id is as confidential as a password. Records implement `Serialize` and `Deserialize`; their contents
+/// are private to the server, and future versions may add to them.
 ///
 /// An operation that takes longer than [`limits.sessions.store_timeout`](crate::Limits) is abandoned (its future is
 /// dropped). As after an error, the request then receives 503 with `Retry-After`, and the cause is logged.
@@ -39,7 +43,7 @@ pub trait SessionStore: Send + Sync + 'static {
     /// Stores a new session for the duration `keep`. Returns `false` if there is no room for the session; the client
     /// then receives 503.
     ///
-    /// `in_use` returns `true` for sessions with running calls at this instance. A store that ends idle sessions to
+    /// `in_use` returns `true` for sessions with running calls on this instance. A store that ends idle sessions to
     /// make room must not end these.
     fn insert<'a>(
         &'a self,
@@ -53,16 +57,16 @@ pub trait SessionStore: Send + Sync + 'static {
     /// does not exist or has expired.
     ///
     /// Called for each request, and periodically while calls are running or streams are open. `keep` is normally
-    /// [`limits.sessions.idle_timeout`](crate::Limits); zero leaves the expiry unchanged. The expiry need not be exact:
-    /// a store may write only significant changes to it.
+    /// [`limits.sessions.idle_timeout`](crate::Limits); zero leaves the expiry unchanged. The expiry does not have to
+    /// be exact: a store may write only significant changes to the expiry.
     fn load<'a>(
         &'a self,
         id: &'a str,
         keep: Duration,
     ) -> MaybeReady<'a, Option<Arc<SessionRecord>>>;
 
-    /// Replaces a record with its new version. If the stored count of [`changes`](SessionRecord::changes) is not
-    /// exactly one less than the new record's count, the session was changed concurrently or has ended; in that case,
+    /// Replaces a record with its new version. If the stored [`changes`](SessionRecord::changes) count is not exactly
+    /// one less than the new record's count, the session was changed concurrently or has ended; in that case, `save`
     /// changes nothing and returns `false`.
     ///
     /// This must be atomic. In SQL: `UPDATE sessions SET … WHERE id = $1 AND changes = $2 - 1`.

@@ -20,7 +20,7 @@ pub(super) struct EventLogBounds {
 /// The events in a single stream.
 pub(super) struct EventLog {
     pub(super) events: VecDeque<Arc<[u8]>>,
-    /// Positions of the first event still kept and of the next event. The priming event has position 0.
+    /// Positions of the first event that is still kept and of the next event. The priming event has position 0.
     pub(super) first: u64,
     pub(super) next: u64,
     /// Position up to which events may be read because they have been stored, or the maximum if the stream's events are
@@ -30,7 +30,8 @@ pub(super) struct EventLog {
     pub(super) read: u64,
     pub(super) kept_bytes: usize,
     pub(super) unread_bytes: usize,
-    /// Number of answers not yet sent. For a standalone stream, this is never zero until the stream ends.
+    /// Number of answers that have not been sent yet. For a standalone stream, this is never zero until the stream
+    /// ends.
     pub(super) awaited: usize,
     /// Set once a message other than an answer has been sent.
     pub(super) has_notifications: bool,
@@ -119,7 +120,7 @@ impl EventLog {
         }
     }
 
-    /// Returns the event at a position, if it is kept.
+    /// Returns the event at a position, if it is still kept.
     pub(super) fn event(&self, position: u64) -> Option<&Arc<[u8]>> {
         let index = usize::try_from(position.checked_sub(self.first)?).ok()?;
         self.events.get(index)

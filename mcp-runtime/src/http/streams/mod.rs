@@ -1,6 +1,6 @@
 //! Resumable event streams, which carry a session's events and outlive individual connections.
 //!
-//! The sessions that own streams, and the copies of streams at other instances, are in `sessions`.
+//! The sessions that own streams, and the copies of streams on other instances, are in `sessions`.
 //!
 //! Specification: 2025-11-25, basic/transports, "Resumability and Redelivery".
 

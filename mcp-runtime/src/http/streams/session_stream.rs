@@ -13,13 +13,15 @@ use std::task::{Context, Poll};
 use tokio::time::Instant;
 
 use crate::dispatch::Sink;
+use crate::http::response::sse::EventId;
 use crate::http::stores::event_store::StreamEntry;
 use crate::http::streams::event_log::{EventLog, EventLogBounds};
+use crate::jsonrpc::RequestId;
 use crate::limits::Limits;
 use crate::lock::lock;
 
-/// Returns `true` if the stream with this number is standalone: it is not opened by a request, awaits no answer, and
-/// ends with its session.
+/// Returns `true` if the stream with this number is standalone, which means that it is not opened by a request, does
+/// not await answers, and ends with its session.
 pub(in crate::http) const fn is_standalone(number: u64) -> bool {
     number.is_multiple_of(2)
 }
@@ -27,8 +29,10 @@ pub(in crate::http) const fn is_standalone(number: u64) -> bool {
 /// A stream that belongs to a session.
 pub(in crate::http) struct SessionStream {
     pub(in crate::http) number: u64,
-    /// `true` if the stream's call runs at another instance.
+    /// `true` if the stream's call runs on another instance.
     pub(in crate::http) is_copy: bool,
+    /// The request whose answer the stream will carry, in the form used in event ids.
+    pub(in crate::http) request: Option<Box<str>>,
     pub(super) properties: StreamProperties,
     pub(super) bounds: EventLogBounds,
     log: Mutex<EventLog>,
@@ -44,6 +48,24 @@ pub(in crate::http) struct StreamProperties {
     pub(in crate::http) is_stored: bool,
 }
 
+/// The answers that a stream will carry.
+#[derive(Clone, Copy)]
+pub(in crate::http) enum AwaitedAnswer<'a> {
+    /// The answer to this request.
+    One(&'a RequestId),
+    /// The answers to the requests in a batch.
+    Batch(usize),
+}
+
+impl AwaitedAnswer<'_> {
+    pub(in crate::http) fn count(self) -> usize {
+        match self {
+            Self::One(_) => 1,
+            Self::Batch(count) => count,
+        }
+    }
+}
+
 /// Support for resuming a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::http) enum Resumption {
@@ -51,7 +73,7 @@ pub(in crate::http) enum Resumption {
     Never,
     /// A client can resume the stream after an event by sending the event's id.
     ById,
-    /// In addition, the stream starts with an event that has only an id (2025-11-25 and later).
+    /// In addition, the stream starts with an event that contains only an id (2025-11-25 and later).
     Primed,
 }
 
@@ -75,12 +97,13 @@ impl SessionStream {
             number,
             properties,
             is_copy: false,
+            request: None,
             bounds: EventLogBounds::new(limits),
             log: Mutex::new(EventLog::new(awaited, properties.is_stored)),
         }
     }
 
-    /// Creates a copy of a stream whose call runs at another instance, starting after a position.
+    /// Creates a copy of a stream whose call runs on another instance, starting after a position.
     pub(in crate::http) fn new_copy(number: u64, after: u64, limits: &Limits) -> Self {
         let properties = StreamProperties {
             takes_events: true,
@@ -109,7 +132,7 @@ impl SessionStream {
         }
     }
 
-    /// Queues a message that was sent at another instance, or for which there is [capacity](Self::remaining_capacity).
+    /// Queues a message that was sent on another instance, or for which there is [capacity](Self::remaining_capacity).
     pub(in crate::http) fn push(&self, message: Arc<[u8]>) {
         self.log().push(message, false, self.bounds);
     }
@@ -144,7 +167,7 @@ impl SessionStream {
 
     /// Returns the number of unread bytes.
     #[cfg(test)]
-    pub(in crate::http) fn unread_count(&self) -> usize {
+    pub(in crate::http) fn unread_bytes(&self) -> usize {
         self.log().unread_bytes
     }
 
@@ -186,12 +209,21 @@ impl SessionStream {
         Poll::Pending
     }
 
-    /// Records that the entries before this position have been stored or that readers need not wait for them.
+    /// Records that the entries before this position have been stored or that readers do not have to wait for them.
     pub(in crate::http) fn mark_stored(&self, position: u64) {
         let mut log = self.log();
         log.stored = log.stored.max(position);
         log.drop_oldest_events(self.bounds);
         log.wake_reader();
+    }
+
+    /// Returns the id of the event at a position.
+    pub(super) fn event_id(&self, position: u64) -> EventId<'_> {
+        EventId {
+            stream: self.number,
+            position,
+            request: self.request.as_deref(),
+        }
     }
 
     /// Waits until the form of the response is known.

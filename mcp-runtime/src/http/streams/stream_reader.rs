@@ -62,17 +62,17 @@ impl StreamReader {
         }
         if self.primes && log.stored > 0 {
             self.primes = false;
-            sse::write_priming_event(out, (stream.number, 0));
+            sse::write_priming_event(out, stream.event_id(0));
         }
         let end = log.close_at.unwrap_or(log.next).min(log.next);
         while self.position < end.min(log.stored) && out.len() < MAX_POLLED_BYTES {
             let Some(event) = log.event(self.position) else {
-                // The event has been dropped, which never happens to unread events.
+                // The event has been dropped, but unread events are never dropped.
                 return StreamStatus::Ended;
             };
             let id = stream
                 .is_resumable()
-                .then_some((stream.number, self.position));
+                .then(|| stream.event_id(self.position));
             sse::write_event(out, id, "message", event);
             let size = event.len();
             self.position = self.position.saturating_add(1);

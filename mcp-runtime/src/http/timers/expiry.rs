@@ -2,8 +2,8 @@
 //!
 //! A token is checked when the request that carries it arrives, but the stream that answers the request can last for
 //! days. The stream therefore ends when the token expires, and its client reconnects with a new one. A session's stream
-//! ends only when all tokens that its caller has sent have expired, so a client that sends a new token in time need not
-//! reconnect.
+//! ends only when all tokens that its caller has sent have expired, so a client that sends a new token in time does not
+//! have to reconnect.
 //!
 //! Source: `docs/requirements.md`, SUBS-11.
 
@@ -43,7 +43,7 @@ pub(in crate::http) struct ExpiryTimer {
 
 impl ExpiryTimer {
     /// Returns `true` if the credentials have expired; otherwise, schedules this task to be woken when they expire.
-    /// Between polls, the expiry may be moved to a later time.
+    /// The expiry may be moved to a later time between polls.
     pub(in crate::http) fn poll(&mut self, until: ValidUntil, cx: &mut Context<'_>) -> bool {
         let ValidUntil::Time(time) = until else {
             return false;
@@ -59,7 +59,7 @@ impl ExpiryTimer {
         };
         let is_over = self.alarm.poll(due, cx).is_ready();
         if is_over {
-            tracing::debug!("a stream ended: the credentials of its caller have expired");
+            tracing::debug!("a stream ended because its caller's credentials have expired");
         }
         is_over
     }

@@ -1,8 +1,8 @@
-//! The maximum time for which a call may be silent before its response starts.
+//! The maximum duration for which a call may be silent before its response starts.
 //!
 //! Proxies and clients give up on a response that does not start. After a few seconds, the response therefore starts as
-//! an event stream, and comments are sent on it until the answer is available. This no longer happens once shutdown has
-//! begun, so that a call that does not finish in time can still be answered with an error status.
+//! an event stream, and comments are sent on it until the answer is available. Once shutdown has begun, this no longer
+//! happens, so a call that does not finish in time can still be answered with an error status.
 
 use std::task::Context;
 use std::time::Duration;

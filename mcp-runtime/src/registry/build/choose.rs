@@ -9,7 +9,7 @@ use crate::context::Edit;
 use crate::handler::definition::{Definition, Kind, Owner, Selected};
 use crate::handler::tags::UnknownTag;
 
-/// Maximum number of methods listed in one message.
+/// Maximum number of methods listed in a message.
 const LISTED: usize = 5;
 
 /// Returns the definitions to serve, each with its position in the program.
@@ -57,7 +57,7 @@ pub(super) fn choose_definitions(
     for tag in tags {
         check(tag, &known);
     }
-    // Definitions inserted at run time can also have such a tag.
+    // Definitions inserted at run time can also have this tag.
     let mut known = known;
     known.extend(early.iter().flat_map(Edit::tags));
     known.extend(rules.described_tags());
@@ -113,7 +113,7 @@ impl AuthorChoice<'_> {
             || tags.any(|tag| self.tags.iter().any(|asked| asked == tag))
     }
 
-    /// Returns the URIs of the pages that selected tools name. These pages are served too.
+    /// Returns the URIs of the pages named by selected tools. These pages are served too.
     pub(crate) fn selected_page_uris(
         self,
         definitions: &[&'static Definition],
@@ -126,7 +126,7 @@ impl AuthorChoice<'_> {
     }
 }
 
-/// Formats the message about methods for which the server has no receiver.
+/// Returns the message about methods for which the server has no receiver.
 fn missing_receiver_message(owner: &str, methods: &[&Definition]) -> String {
     let mut text = match methods {
         [_] => format!("1 method of `{owner}` has"),
@@ -143,7 +143,7 @@ fn missing_receiver_message(owner: &str, methods: &[&Definition]) -> String {
     text
 }
 
-/// Returns the message for a server that has nothing to serve.
+/// Returns the message for a server that has no definitions to serve.
 pub(super) fn nothing_to_serve_message() -> String {
     "nothing is registered: annotate a function with `#[tool]`, `#[prompt]`, `#[resource]` or `#[resource_template]`; if \
      your functions are in a library crate, name it: `use your_lib as _;`; if everything is inserted while the server \

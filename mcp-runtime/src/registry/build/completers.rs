@@ -9,7 +9,7 @@ use crate::registry::callable::Callable;
 use crate::registry::complete::{ArgumentCompleters, Completer};
 
 impl Build {
-    /// Returns the completer that an argument of `target` names.
+    /// Returns the completer named by an argument of `target`.
     pub(super) fn named_completer(
         &mut self,
         target: &'static Definition,

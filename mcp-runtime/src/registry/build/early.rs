@@ -1,15 +1,15 @@
-//! Edits requested before the server starts. They are applied in order to the program's definitions.
+//! Edits requested before the server starts, which are applied in order to the program's definitions.
 //!
 //! At this stage, hiding an item that does not exist is an error, because a misspelled name would leave the intended
 //! item visible.
 
 use super::DeclaredNames;
 use crate::context::Edit;
-use crate::registry::edit::{self, Missing, NameTaken};
+use crate::registry::edit::{self, MissingName, NameTaken};
 use crate::registry::server_rules::ServerRules;
 use crate::registry::snapshot::Snapshot;
 
-/// Applies the edits. If one cannot be applied, the reason is added to `problems`.
+/// Applies the edits. If an edit cannot be applied, the reason is added to `problems`.
 pub(super) fn apply_early_edits(
     snapshot: &mut Snapshot,
     edits: Vec<Edit>,
@@ -37,10 +37,10 @@ pub(super) fn apply_early_edits(
             Err(NameTaken { noun, name }) => {
                 problems.push(match declared.get(&(noun, &*name)) {
                     Some(location) => format!(
-                        "{noun} `{name}` is used twice; first used at {location}, then by a definition made at run time"
+                        "{noun} `{name}` is used twice: first at {location}, then by a definition created at run time"
                     ),
                     None => format!(
-                        "{noun} `{name}` is used twice, both times by a definition made at run time"
+                        "{noun} `{name}` is used twice, both times by a definition created at run time"
                     ),
                 });
             }
@@ -48,7 +48,7 @@ pub(super) fn apply_early_edits(
     }
 }
 
-fn no_such_name(noun: &str, Missing { name, suggestion }: &Missing) -> String {
+fn no_such_name(noun: &str, MissingName { name, suggestion }: &MissingName) -> String {
     let suggestion = suggestion
         .as_ref()
         .map(|name| format!("; did you mean `{name}`?"));

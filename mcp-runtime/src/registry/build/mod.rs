@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::context::{Capability, Edit, EditStep, LazyState, States, short_type_name};
 use crate::error::{Error, ErrorKind};
 use crate::handler::decode::ArgumentInfo;
-use crate::handler::definition::{Definition, Kind, Location, Selected, Submitted};
+use crate::handler::definition::{Definition, Kind, Location, Options, Selected, Submitted};
 use crate::registry::callable::Callable;
 use crate::registry::declared::{self, ServerAdditions};
 use crate::registry::server_rules::ServerRules;
@@ -41,7 +41,7 @@ pub(crate) struct Sources {
     pub(crate) offered: Vec<Capability>,
     /// Maximum number of items on a list page.
     pub(crate) page_size: usize,
-    /// `true` if extensions add methods, so that the server has a purpose without any definition.
+    /// `true` if extensions add methods, which give the server a purpose even without definitions.
     pub(crate) has_methods: bool,
 }
 
@@ -93,7 +93,7 @@ pub(super) fn snapshot(sources: Sources) -> Result<Snapshot, Error> {
     assemble(sources, definitions)
 }
 
-/// Returns `true` if a server with this selection serves the page of an app.
+/// Returns `true` if a server with this selection serves an app's page.
 pub(crate) fn serves_apps(only: Option<&[Selected]>, tags: &[String]) -> bool {
     let submitted = inventory::iter::<Submitted>();
     let definitions: Vec<_> = submitted.map(|submitted| submitted.0).collect();
@@ -102,11 +102,18 @@ pub(crate) fn serves_apps(only: Option<&[Selected]>, tags: &[String]) -> bool {
         .is_empty()
 }
 
-/// Returns `true` if a server with this selection serves a tool with the option `task`.
-pub(crate) fn serves_tasks(only: Option<&[Selected]>, tags: &[String]) -> bool {
+/// Returns the first value that `find` returns for the options of a definition served with this selection.
+pub(crate) fn find_in_options<T>(
+    only: Option<&[Selected]>,
+    tags: &[String],
+    find: impl Fn(&Options) -> Option<T>,
+) -> Option<T> {
     let mut definitions = inventory::iter::<Submitted>().map(|submitted| submitted.0);
     let choice = AuthorChoice { only, tags };
-    definitions.any(|definition| definition.options.task.is_some() && choice.includes(definition))
+    definitions.find_map(|definition| {
+        let found = find(definition.options)?;
+        choice.includes(definition).then_some(found)
+    })
 }
 
 /// Sorts definitions in source order: by file, then by line.
@@ -114,7 +121,7 @@ fn sort_by_location(definitions: &mut [&'static Definition]) {
     definitions.sort_by_key(|definition| (definition.location, definition.name));
 }
 
-/// Creates a snapshot of the selected `definitions`, which can be in any order.
+/// Creates a snapshot of the selected `definitions`, which may be in any order.
 fn assemble(
     sources: Sources,
     mut definitions: Vec<&'static Definition>,
@@ -215,7 +222,7 @@ struct Build {
     states: Arc<States>,
     problems: Vec<String>,
     taken: DeclaredNames,
-    /// The callables created so far, each with the list it belongs to.
+    /// The callables created so far, each with the list to which it belongs.
     slots: Vec<(Capability, TableSlot)>,
 }
 
@@ -275,7 +282,7 @@ impl Build {
                 key: OrderKey::Declared(rank),
                 callable: Arc::new(callable),
                 enabled: true,
-                // The selection is applied when all definitions are known.
+                // The selection is applied once all definitions are known.
                 selected: true,
             };
             self.slots.push((list, slot));
@@ -319,7 +326,7 @@ impl Build {
                 free.insert(location);
             }
             Entry::Occupied(first) => self.problems.push(format!(
-                "{location}: {noun} `{name}` is used twice; first used at {}",
+                "{location}: {noun} `{name}` is used twice: first at {}",
                 first.get()
             )),
         }

@@ -282,7 +282,7 @@ fn a_variable_that_cannot_give_what_its_parameter_takes_is_said() {
         ]),
         &expect![[r"
             the server cannot start:
-              src/a.rs:6:1: resource template `a:{ids}`: parameter `ids` takes a list, but the variable `{ids}` has only one value; write `{ids*}`
+              src/a.rs:6:1: resource template `a:{ids}`: parameter `ids` takes a list, but the variable `{ids}` holds only one value; write `{ids*}`
               src/a.rs:6:1: resource template `c:{ids*}`: parameter `ids` takes an object, which a URI cannot represent; take a string, a number or a list, or use several variables"]],
     );
 }
@@ -331,11 +331,11 @@ fn all_problems_come_together_with_their_places() {
         ]),
         &expect![[r#"
             the server cannot start:
-              src/a.rs:2:1: tool name `a` is used twice; first used at src/a.rs:1:1
+              src/a.rs:2:1: tool name `a` is used twice: first at src/a.rs:1:1
               src/a.rs:3:1: tool `c` cannot get its parameter `db`: no state of type `Notes`; add `.state(…)` with a `Notes` to the server
               src/a.rs:3:1: tool `c`: argument `n`: the default `"x"` is not a value of its type: invalid type: string "x", expected i64
               src/a.rs:4:1: tool `d`: meta key `io.modelcontextprotocol/x` is reserved for the protocol; use another prefix, such as `com.example/`
-              src/a.rs:5:1: resource `no scheme`: URI `no scheme` has no scheme; write one, as in `notes:///all`
+              src/a.rs:5:1: resource `no scheme`: URI `no scheme` has no scheme; add one, as in `notes:///all`
               src/a.rs:5:1: resource `no scheme`: parameter `id` can never have a value: a URI without variables has no arguments; use `#[resource_template]`, or take an injected value
               src/a.rs:6:1: resource template `notes:///{id`: URI template `notes:///{id` has a `{` without `}`"#]],
     );
@@ -384,7 +384,7 @@ fn a_dynamic_definition_cannot_take_a_name() {
         with(sources, vec![review::<1>(vec![])]),
         &expect![[r"
             the server cannot start:
-              prompt name `review` is used twice; first used at src/a.rs:1:1, then by a definition made at run time"]],
+              prompt name `review` is used twice: first at src/a.rs:1:1, then by a definition created at run time"]],
     );
 }
 
@@ -547,7 +547,7 @@ fn changes_before_the_start_are_made_in_their_order() {
         with(twice, vec![]),
         &expect![[r"
             the server cannot start:
-              prompt name `review` is used twice, both times by a definition made at run time"]],
+              prompt name `review` is used twice, both times by a definition created at run time"]],
     );
 }
 

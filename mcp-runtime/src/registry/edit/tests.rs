@@ -136,7 +136,7 @@ fn everything_wrong_with_a_definition_is_said() {
         })
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration);
-    expect_test::expect!["prompt `p`: meta key `dev.mcp/x` is reserved for the protocol; use another prefix, such as `com.example/`; argument `x` is defined twice; candidates for `y`, but there is no such argument"].assert_eq(&error.to_string());
+    expect_test::expect!["prompt `p`: meta key `dev.mcp/x` is reserved for the protocol; use another prefix, such as `com.example/`; argument `x` is defined twice; candidates are set for `y`, but there is no such argument"].assert_eq(&error.to_string());
 }
 
 #[test]

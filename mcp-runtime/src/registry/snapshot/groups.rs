@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::view::CallerView;
 
-/// The tools with one tag.
+/// The tools with a given tag.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ToolGroup<'a> {
     /// `None` for tools without tags.
@@ -16,8 +16,8 @@ pub(crate) struct ToolGroup<'a> {
 
 impl<'a> CallerView<'a> {
     /// Groups the tools by tag: first the described tags in their given order, then the other tags by name, and finally
-    /// the tools without tags. Returns an empty list if no tool has a tag. A tool with several tags appears in several
-    /// groups; tools that only pages can call appear in none.
+    /// the tools without tags. Returns an empty list if none of the tools has a tag. A tool with several tags appears
+    /// in several groups; tools that only pages can call do not appear in any group.
     pub(crate) fn tools_by_tag<'g>(
         &self,
         descriptions: &'g [(String, String)],

@@ -1,7 +1,8 @@
-//! List pages as seen by one caller.
+//! List pages as seen by a particular caller.
 //!
 //! A list that is the same for all callers is rendered once. If a list depends on the caller, its items are rendered
-//! once, but its pages are assembled from them for each request, and its cursors are valid only for the same caller.
+//! once, but its pages are assembled from the items for each request, and its cursors are valid only for the same
+//! caller.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use crate::context::Capability;
 use crate::protocol::ProtocolVersion;
 use crate::registry::callable::{Callable, ItemDetails};
 use crate::registry::cursor::{Cursor, CursorPosition, InvalidCursor, ItemMark};
-use crate::registry::page::{ListPage, ListingTemplate, PartialPage};
+use crate::registry::page::{ListPage, PartialPage, TemplateWithLister};
 use crate::registry::table::{CallableTable, SelectedCallables, TableSlot};
 
 impl CallerView<'_> {
@@ -76,7 +77,7 @@ impl CallerView<'_> {
                 };
                 let lister = lister.clone()?;
                 let name = &slot.callable.name;
-                let template = ListingTemplate {
+                let template = TemplateWithLister {
                     uri_template: Arc::clone(name),
                     lister,
                 };
@@ -98,7 +99,7 @@ impl CallerView<'_> {
         };
         let mut cursor = None;
         if let Some(CursorPosition::Within(mark, inner)) = position {
-            // If the template no longer exists, continue with the first page of the next one.
+            // If the template no longer exists, continue with the first page of the next template.
             let held = listers
                 .iter()
                 .position(|(_, held, _)| held.fingerprint == mark.fingerprint);
@@ -127,7 +128,7 @@ impl CallerView<'_> {
     }
 
     /// Returns all resource definitions to which the caller has access, excluding resources that only listers return.
-    /// The result is a comma-separated sequence of list items in the form that `version` defines.
+    /// The result is a comma-separated sequence of list items in the form that `version` requires.
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn resources_without_listers(&self, version: ProtocolVersion) -> String {
         let table = &self.snapshot.resources;
@@ -136,7 +137,7 @@ impl CallerView<'_> {
         table.rendered_items(&all, version)
     }
 
-    /// Returns one page of the callables that the request may use.
+    /// Returns a page of the callables that the request may use.
     fn page_range(&self, table: &CallableTable, start: usize) -> SelectedCallables {
         let permits = |callable: &Callable| self.permits(callable);
         let permits = Some(&permits as &dyn Fn(&Callable) -> bool);

@@ -17,7 +17,7 @@ use crate::registry::table::CallableTable;
 pub(crate) use groups::ToolGroup;
 pub(crate) use view::CallerView;
 
-/// All definitions at one point in time. Unchanged tables are shared with earlier and later snapshots.
+/// All definitions at a particular point in time. Unchanged tables are shared with earlier and later snapshots.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     pub(super) tools: Arc<CallableTable>,
@@ -29,7 +29,7 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Returns the snapshot as the given caller sees it.
+    /// Returns the snapshot as seen by the given caller.
     pub(crate) fn seen_by<'a>(&'a self, caller: &'a Caller) -> CallerView<'a> {
         CallerView {
             snapshot: self,
@@ -62,8 +62,8 @@ impl Snapshot {
         [&self.tools, &self.prompts, &self.resources, &self.templates]
     }
 
-    /// Returns `true` if the contents of a list depend on the caller. The list of resources also depends on the caller
-    /// if the list of templates does.
+    /// Returns `true` if the contents of a list depend on the caller. If the list of templates depends on the caller,
+    /// so does the list of resources.
     fn is_restricted(&self, list: Capability) -> bool {
         self.table(list).is_restricted()
             || (list == Capability::Resources && self.templates.is_restricted())
@@ -88,14 +88,14 @@ impl Snapshot {
             .collect()
     }
 
-    /// Returns the names of enabled definitions, selected or not, in order.
+    /// Returns the names of enabled definitions in order, whether or not they are selected.
     pub(crate) fn names(&self, list: Capability) -> Vec<String> {
         let enabled = self.table(list).slots().iter().filter(|slot| slot.enabled);
         enabled.map(|slot| (*slot.callable.name).into()).collect()
     }
 
-    /// Returns `true` if tools are declared. They are declared if the server has, has had or may later have tools, even
-    /// disabled ones.
+    /// Returns `true` if tools are declared, that is, if the server has, has had or may later have tools, even if they
+    /// are disabled.
     pub(crate) fn has_tools(&self) -> bool {
         self.tools.is_offered()
     }
@@ -110,8 +110,8 @@ impl Snapshot {
         self.resources.is_offered() || self.templates.is_offered()
     }
 
-    /// Returns `true` if completions are declared. They are declared if an argument of a prompt or template has or has
-    /// had completions.
+    /// Returns `true` if completions are declared, that is, if an argument of a prompt or template has or has had
+    /// completions.
     pub(crate) fn has_completers(&self) -> bool {
         self.prompts.has_completions() || self.templates.has_completions()
     }

@@ -1,4 +1,4 @@
-//! Searches for tools and renders the tools found.
+//! Searches for tools and renders those found.
 
 use std::sync::Arc;
 
@@ -20,11 +20,16 @@ impl<'a> CallerView<'a> {
         }
     }
 
-    /// Returns `true` if the request may use a tool that can be a task but need not be one.
+    /// Returns `true` if the request may use a tool whose calls can be run as tasks but do not have to be.
     pub(crate) fn has_optional_task_tool(self) -> bool {
         let is_optional =
             |tool: &Callable| tool.task.as_ref().is_some_and(|task| !task.is_required);
         self.tools().any(|tool| is_optional(tool))
+    }
+
+    /// Returns `true` if the request may use a tool with the `spill` option.
+    pub(crate) fn has_spilling_tool(self) -> bool {
+        self.tools().any(|tool| tool.guards.spills)
     }
 
     /// Returns the members of a page that contains the rendered tools in `first`, followed by the tools that the
@@ -40,7 +45,7 @@ impl<'a> CallerView<'a> {
     }
 
     /// Returns `first` followed by the tools that the request may use and `shows` accepts, as comma-separated JSON
-    /// objects in the form for `version`.
+    /// objects in the form that `version` requires.
     pub(crate) fn tool_items(
         self,
         first: &str,

@@ -51,8 +51,8 @@ impl Snapshot {
         }
     }
 
-    /// Returns `true` if the selection contains the definition or a tool whose page the definition is, regardless of
-    /// the definition's own tags.
+    /// Returns `true` if the selection contains the definition, or contains a tool that names the definition as its
+    /// page, regardless of the definition's own tags.
     pub(in crate::registry) fn selects(
         &self,
         selection: &TagSelection,
@@ -63,7 +63,7 @@ impl Snapshot {
             || tools.any(|tool| selection.selects(&tool.callable.tags))
     }
 
-    /// Returns the tools that name the definition as their page, served or not.
+    /// Returns the tools that name the definition as their page, whether or not they are served.
     fn tools_of_page(&self, callable: &Callable) -> impl Iterator<Item = &TableSlot> {
         let uri = match &callable.details {
             ItemDetails::Resource(resource) => Some(&*resource.uri),
@@ -118,7 +118,7 @@ impl CallerView<'_> {
             .is_none_or(|selection| self.is_in(selection, callable))
     }
 
-    /// Not inlined because most requests have no selection.
+    /// This is not inlined because most requests do not have a selection.
     #[inline(never)]
     fn is_in(&self, selection: &TagSelection, callable: &Callable) -> bool {
         let mut tools = self.snapshot.tools_of_page(callable);

@@ -1,8 +1,9 @@
-//! A snapshot as one caller sees it. Items hidden from the caller do not appear in this view or in its suggestions, and
-//! neither do items whose tags the request does not select.
+//! A snapshot as seen by a particular caller. Items that are hidden from the caller or whose tags the request does not
+//! select do not appear in this view or in its suggestions.
 //!
 //! If the caller lacks scopes that a visible item requires, the item is omitted from lists, and a request for it is
-//! rejected with an error that names the required scopes. List pages are implemented in `lists`, selections in `select`.
+//! rejected with an error that names the required scopes. List pages are implemented in `lists`, and selections in
+//! `select`.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -20,7 +21,7 @@ use crate::registry::complete::RequestedCompleter;
 use crate::registry::table::CallableTable;
 use crate::types::CompletionReference;
 
-/// A snapshot as one caller sees it.
+/// A snapshot as seen by a particular caller.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallerView<'a> {
     pub(super) snapshot: &'a Snapshot,
@@ -40,7 +41,7 @@ impl<'a> CallerView<'a> {
         self.selection.is_some() || self.snapshot.is_restricted(list)
     }
 
-    /// Returns `true` if the definition exists for this request, though the caller may lack scopes for it.
+    /// Returns `true` if the definition exists for this request, although the caller may lack the required scopes.
     fn shows(&self, callable: &Callable) -> bool {
         self.is_selected(callable) && callable.access.is_visible_to(self.caller)
     }
@@ -59,7 +60,8 @@ impl<'a> CallerView<'a> {
         self.find_usable(&self.snapshot.tools, name, errors::unknown_tool)
     }
 
-    /// Returns the tool with this name, or `None` if the caller cannot see one. Does not search for similar names.
+    /// Returns the tool with this name, or `None` if the caller cannot see such a tool. Does not search for similar
+    /// names.
     ///
     /// # Errors
     ///
@@ -113,7 +115,7 @@ impl<'a> CallerView<'a> {
     /// # Errors
     ///
     /// Returns an error if the caller cannot see such a resource or template, or lacks required scopes. The error has
-    /// the form that `version` defines.
+    /// the form that `version` requires.
     pub(crate) fn resource_at(
         &self,
         uri: &str,
@@ -134,8 +136,8 @@ impl<'a> CallerView<'a> {
     ///
     /// # Errors
     ///
-    /// Returns error -32602 if the caller cannot see such a prompt or template, or if it has no such argument. Also
-    /// returns an error if the caller lacks required scopes.
+    /// Returns error -32602 if the caller cannot see such a prompt or template, or if the prompt or template has no
+    /// such argument. Also returns an error if the caller lacks required scopes.
     pub(crate) fn completer(
         &self,
         reference: &CompletionReference,
@@ -210,12 +212,12 @@ impl<'a> CallerView<'a> {
         });
         matching
             .filter(|(callable, ..)| self.shows(callable))
-            // If several templates are equally specific, the first one in order is used.
+            // If several templates are equally specific, the first of them is used.
             .min_by_key(|(_, specificity, _)| Reverse(*specificity))
             .map(|(callable, _, variables)| (callable, variables))
     }
 
-    /// Returns a similar name that the caller may use, chosen from the first callables of the table.
+    /// Returns a similar name that the caller may use, chosen from the first callables in the table.
     fn similar_name(&self, table: &'a CallableTable, name: &str) -> Option<&'a str> {
         const MAX: usize = 1_000;
         let callables = table.visible().take(MAX).map(|slot| &slot.callable);
@@ -224,5 +226,5 @@ impl<'a> CallerView<'a> {
     }
 }
 
-/// A template and the variables with which it expands to the URI.
+/// A template, and the variables for which it expands to the URI.
 type TemplateMatch<'a> = (&'a Arc<Callable>, Vec<(&'a str, String)>);

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind};
 const DEFAULT_HOST: &str = "127.0.0.1";
 const DEFAULT_PORT: u16 = 8_000;
 
-/// The address to serve HTTP on.
+/// The address on which to serve HTTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum HttpAddress {
     Given(String),
@@ -32,7 +32,7 @@ impl HttpAddress {
     }
 }
 
-/// Returns the address given by the variables. An empty variable counts as absent.
+/// Returns the address specified by the variables. An empty variable is treated as absent.
 fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Result<String, String> {
     let present = |name| variable(name).filter(|value| !value.is_empty());
     let host = present("HOST").and_then(|host| parse_host(&host));
@@ -42,7 +42,7 @@ fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Result<String,
 }
 
 /// Returns the host if it is an IP address or `localhost`. Names are ignored because some shells and tools set `HOST`
-/// to the machine's or the platform's name, and that must not expose a server to the network.
+/// to the machine's or the platform's name, which must not expose a server to the network.
 fn parse_host(host: &OsStr) -> Option<String> {
     let text = host.to_str();
     let address = text.map(|text| {
@@ -57,7 +57,7 @@ fn parse_host(host: &OsStr) -> Option<String> {
         _ => {
             tracing::warn!(
                 host = %host.display(),
-                "the environment variable `HOST` is ignored, because it is not an IP address; `--http ADDRESS` takes names as well"
+                "the environment variable `HOST` is ignored, because it is not an IP address; `--http ADDRESS` also accepts names"
             );
             None
         }

@@ -1,4 +1,4 @@
-//! Parses arguments typed on the command line as `a=1 b=true`, as a single JSON object, or as `@file`. Bytes can be read
+//! Parses command-line arguments, written as `a=1 b=true`, as a single JSON object, or as `@file`. Bytes can be read
 //! from a file, as in `photo=@file`.
 
 use std::fs;
@@ -41,7 +41,7 @@ pub(super) fn parse_arguments(words: &[String], schema: &Value) -> Result<Value,
     Ok(Value::Object(arguments))
 }
 
-/// Returns `true` if the value is a string in Base64.
+/// Returns `true` if the value is a Base64 string.
 fn takes_bytes(schema: &Value) -> bool {
     format::of_schema(schema).is_some_and(|format| format.name == BASE64)
 }
@@ -59,7 +59,7 @@ fn read_bytes(path: &str, schema: &Value) -> Result<Value, String> {
         .read_to_end(&mut bytes)
         .map_err(describe)?;
     if read as u64 > most {
-        return Err(format!("{path} has more than {most} bytes"));
+        return Err(format!("{path} is larger than {most} bytes"));
     }
     Ok(Value::from(STANDARD.encode(bytes)))
 }
@@ -125,7 +125,7 @@ mod tests {
         assert!(
             read(&word("small"))
                 .unwrap_err()
-                .ends_with("has more than 0 bytes")
+                .ends_with("is larger than 0 bytes")
         );
         assert_eq!(
             read(&word("name")),

@@ -24,7 +24,7 @@ pub(super) fn command() -> Command {
     .arg(name_value_arg())
 }
 
-/// Defines the command-line argument that takes the arguments for a tool or prompt.
+/// Defines the command-line argument that contains the arguments for a tool or prompt.
 pub(super) fn name_value_arg() -> Arg {
     Arg::new("arguments")
         .value_name("NAME=VALUE")
@@ -47,7 +47,8 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
     let name = argument_text(matches, "tool");
     let tool = match session.find(ListRequest::Tools, name).await {
         Err(unknown) if session.is_principal => {
-            // A tool may be unlisted because it requires scopes. Calling it returns an error that names them.
+            // A tool may be unlisted because it requires scopes. Calling the tool returns an error that names those
+            // scopes.
             session.call("tools/call", json!({"name": name})).await?;
             return Err(unknown);
         }
@@ -64,7 +65,7 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
     let blocks = result["content"].as_array().into_iter().flatten();
     let text = blocks.map(print::content).collect::<Vec<_>>().join("\n");
     let stdout = io::stdout();
-    // If the tool describes the result in its own words, these are printed instead of a table.
+    // If the tool describes the result in its own words, that text is printed instead of a table.
     let is_data =
         serde_json::from_str(&text).is_ok_and(|data: Value| data == result["structuredContent"]);
     if failed {

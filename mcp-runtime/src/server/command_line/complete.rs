@@ -105,8 +105,8 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
     Ok(true)
 }
 
-/// Returns the message to print if there are no candidates. It lists the arguments that were not given, because the
-/// completer may depend on them.
+/// Returns the message to print if there are no candidates. The message lists the arguments that were not given,
+/// because the completer may depend on them.
 fn no_candidates_message(not_given: &[String]) -> String {
     if not_given.is_empty() {
         return "no candidates".to_owned();

@@ -1,4 +1,4 @@
-//! Prompts the user for input and reads what is typed at the terminal.
+//! Prompts the user for input and reads it from the terminal.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -60,13 +60,13 @@ fn fits(field: &Value, value: &Value) -> bool {
     }
 }
 
-/// Reads one line from standard input. Returns `None` at the end of the input and if the user has given up.
+/// Reads one line from standard input. Returns `None` at the end of the input or if the user has given up.
 pub(super) fn read_line() -> Result<Option<String>, String> {
     let lines = Lines::get();
     let received = lock(&lines.received);
     // If an earlier question was abandoned, the line that it requested becomes the next line.
     if !lines.is_reading.swap(true, Ordering::SeqCst) {
-        // The thread runs for as long as the program.
+        // The thread runs for the lifetime of the program.
         let _ = lines.wanted.send(());
     }
     lines.is_waiting.store(true, Ordering::SeqCst);
@@ -85,7 +85,7 @@ pub(super) fn read_line() -> Result<Option<String>, String> {
     }
 }
 
-/// Makes the question that is waiting for a line continue without one.
+/// Lets the question that is waiting for a line continue without one.
 pub(super) fn give_up() {
     let lines = Lines::get();
     if lines.is_waiting.swap(false, Ordering::SeqCst) {
@@ -93,7 +93,7 @@ pub(super) fn give_up() {
     }
 }
 
-/// The lines of standard input. A thread reads each line on request, so that waiting for a line can be abandoned.
+/// The lines of standard input. A thread reads each line on request, so waiting for a line can be abandoned.
 struct Lines {
     wanted: Sender<()>,
     sender: Sender<Line>,
@@ -105,7 +105,7 @@ struct Lines {
 }
 
 enum Line {
-    /// A line with its end, or nothing at the end of the input.
+    /// A line including its line ending, or an empty string at the end of the input.
     Read(io::Result<String>),
     GivenUp,
 }

@@ -2,13 +2,13 @@
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// The message for a call that Ctrl-C ended.
+/// The message for a call that was ended by Ctrl-C.
 pub(super) const CANCELLED: &str = "cancelled";
 
 /// Waits for Ctrl-C. After the first call, Ctrl-C no longer ends the program by default.
 ///
-/// In a single-threaded runtime, this waits forever and Ctrl-C ends the program, because a handler that blocks the
-/// thread would keep Ctrl-C from being noticed.
+/// On a single-threaded runtime, this waits forever and Ctrl-C ends the program, because a handler that blocks the
+/// thread would prevent Ctrl-C from being noticed.
 pub(super) async fn interrupted() {
     let has_threads = Handle::current().runtime_flavor() != RuntimeFlavor::CurrentThread;
     if !has_threads || tokio::signal::ctrl_c().await.is_err() {

@@ -27,6 +27,7 @@ mod rows;
 mod serve;
 mod session;
 mod shell;
+mod tasks;
 mod terminal;
 mod types;
 #[cfg(any(not(feature = "ship"), test))]
@@ -56,30 +57,40 @@ pub(super) enum Invocation {
     Command(ArgMatches),
 }
 
+/// The server's part of the grammar.
+#[derive(Clone, Copy)]
+pub(super) struct Grammar<'a> {
+    pub(super) identity: &'a Implementation,
+    /// The section about environment variables in the help.
+    pub(super) environment: &'a str,
+    /// `true` if the server has tasks, and thus commands for them.
+    pub(super) has_tasks: bool,
+}
+
 /// Parses this process's arguments. Exits if they request help or are invalid.
-pub(super) fn read(identity: &Implementation, environment: &str) -> Invocation {
+pub(super) fn read(grammar: Grammar<'_>) -> Invocation {
     if std::env::args_os().len() <= 1 {
         return Invocation::Serve(ServeOptions::default());
     }
-    parse(identity, environment, std::env::args_os()).unwrap_or_else(|error| error.exit())
+    parse(grammar, std::env::args_os()).unwrap_or_else(|error| error.exit())
 }
 
-/// Parses this process's arguments if they begin with a command. Exits if they request help for the command or are
-/// invalid.
-pub(super) fn read_command(identity: &Implementation, environment: &str) -> Option<ArgMatches> {
+/// Parses this process's arguments if they begin with a command. Exits if the arguments request help for the command or
+/// are invalid.
+pub(super) fn read_command(grammar: Grammar<'_>) -> Option<ArgMatches> {
     let arguments: Vec<_> = std::env::args_os().collect();
-    if !names_command(&command(identity, environment), &arguments) {
+    if !names_command(&command(grammar), &arguments) {
         return None;
     }
-    match parse(identity, environment, arguments).unwrap_or_else(|error| error.exit()) {
+    match parse(grammar, arguments).unwrap_or_else(|error| error.exit()) {
         Invocation::Command(matches) => Some(matches),
         Invocation::Serve(_) => None,
     }
 }
 
 /// Prints help or the version and exits if this process's arguments request it. Ignores all other arguments.
-pub(super) fn exit_for_help(identity: &Implementation, environment: &str) {
-    if let Err(error) = parse(identity, environment, std::env::args_os())
+pub(super) fn exit_for_help(grammar: Grammar<'_>) {
+    if let Err(error) = parse(grammar, std::env::args_os())
         && matches!(
             error.kind(),
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
@@ -113,13 +124,12 @@ fn names_command(command: &Command, arguments: &[OsString]) -> bool {
     }
 }
 
-/// Parses arguments. `environment` is the section about environment variables in the help.
+/// Parses arguments.
 fn parse(
-    identity: &Implementation,
-    environment: &str,
+    grammar: Grammar<'_>,
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<Invocation, clap::Error> {
-    let mut command = command(identity, environment);
+    let mut command = command(grammar);
     let matches = command.try_get_matches_from_mut(arguments)?;
     let refused = |kind, text: &str| Err(command.clone().error(kind, text));
     match matches.subcommand() {
@@ -136,19 +146,28 @@ fn parse(
     }
 }
 
-fn command(identity: &Implementation, environment: &str) -> Command {
+fn command(grammar: Grammar<'_>) -> Command {
+    let Grammar {
+        identity,
+        environment,
+        ..
+    } = grammar;
     let about = identity
         .description
         .clone()
         .unwrap_or_else(|| "A Model Context Protocol server".to_owned());
     let command = serve::with_serve_options(Command::new(identity.name.clone()));
-    // Common options may also precede a command. The help for each command shows them.
+    // Common options may also precede a command. They are shown in the help for each command.
     let command = session::with_common_options(command).mut_args(|argument| {
         let name = argument.get_id().as_str();
         let is_for_commands = session::COMMON.contains(&name) && name != session::TAGS;
         argument.hide(is_for_commands)
     });
-    let command = completions::with_commands(install::with_commands(with_commands(command)));
+    let mut command = with_commands(command);
+    if grammar.has_tasks {
+        command = command.subcommand(tasks::command());
+    }
+    let command = completions::with_commands(install::with_commands(command));
     #[cfg(feature = "ship")]
     let command = publish::with_commands(command);
     #[cfg(not(feature = "ship"))]
@@ -156,14 +175,14 @@ fn command(identity: &Implementation, environment: &str) -> Command {
     command
         .about(about)
         .after_help(format!(
-            "{environment}{}Without a command, it serves standard input and output, for clients that start servers themselves.",
+            "{environment}{}Without a command, it serves over standard input and output, for clients that start servers themselves.",
             if environment.is_empty() { "" } else { "\n\n" },
         ))
         .version(identity.version.clone())
         .subcommand(shell::command())
 }
 
-/// The exit status of a command that Ctrl-C ended, as in shells.
+/// The exit status of a command that was ended by Ctrl-C, as in shells.
 const INTERRUPTED: i32 = 130;
 
 /// Runs a command. Returns the exit status.
@@ -194,8 +213,15 @@ async fn perform(server: Server, before: &ArgMatches) -> CommandResult {
         return install::run(name, &server.identity, before, matches);
     }
     if completions::is_command(name) {
-        let grammar = command(&server.identity, "");
+        let grammar = command(Grammar {
+            identity: &server.identity,
+            environment: "",
+            has_tasks: server.has_tasks(),
+        });
         return Box::pin(completions::run(name, server, &grammar, matches)).await;
+    }
+    if name == tasks::NAME {
+        return Box::pin(tasks::run(server, before, matches)).await;
     }
     #[cfg(feature = "ship")]
     if publish::is_command(name) {
@@ -218,16 +244,21 @@ mod tests {
 
     fn invocation(arguments: &[&str]) -> Result<Invocation, clap::Error> {
         let arguments = std::iter::once(&"server").chain(arguments);
-        parse(
-            &Implementation::new("server", "1"),
-            "",
-            arguments.map(OsString::from),
-        )
+        let identity = Implementation::new("server", "1");
+        parse(with_tasks(&identity), arguments.map(OsString::from))
+    }
+
+    fn with_tasks(identity: &Implementation) -> Grammar<'_> {
+        Grammar {
+            identity,
+            environment: "",
+            has_tasks: true,
+        }
     }
 
     #[test]
     fn the_commands_hold_together() {
-        command(&Implementation::new("server", "1"), "").debug_assert();
+        command(with_tasks(&Implementation::new("server", "1"))).debug_assert();
     }
 
     #[cfg(feature = "http")]
@@ -273,7 +304,8 @@ mod tests {
 
     #[test]
     fn other_arguments_are_left_to_the_program() {
-        let command = command(&Implementation::new("server", "1"), "");
+        let identity = Implementation::new("server", "1");
+        let command = command(with_tasks(&identity));
         for (arguments, expected) in [
             (&["tools"][..], true),
             (&["list"], true),

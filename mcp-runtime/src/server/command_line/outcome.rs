@@ -3,7 +3,7 @@
 use crate::client::Failure;
 use crate::error::Error;
 
-/// The reason a command failed.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub(super) enum CommandError {
     /// The server could not start.
@@ -26,5 +26,5 @@ impl From<Failure> for CommandError {
     }
 }
 
-/// A command's outcome. `Ok(true)` means that the command found no problems.
+/// A command's outcome. `Ok(true)` means that the command did not find any problems.
 pub(super) type CommandResult = Result<bool, CommandError>;

@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal, Write as _};
 
 use serde_json::Value;
 
-/// Prints a line. Errors are ignored because they mean that the reader has gone away.
+/// Prints a line. Errors are ignored because they mean that the output is no longer being read.
 pub(super) fn line(text: &str) {
     let mut stdout = io::stdout().lock();
     let _ = writeln!(stdout, "{}", text.trim_end_matches('\n'));
@@ -23,7 +23,7 @@ pub(super) fn error(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{prefix} {text}");
 }
 
-/// The style for a part of the output that is shown to a person.
+/// The style for a part of the human-readable output.
 #[derive(Clone, Copy)]
 pub(super) enum Style {
     Name,
@@ -35,7 +35,7 @@ pub(super) enum Style {
 /// (`NO_COLOR`, no-color.org).
 pub(super) fn styled(text: impl Display, style: Style, stream: &impl IsTerminal) -> String {
     let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
-    // Older Windows terminals print the codes.
+    // Older Windows terminals print the codes literally.
     let knows_codes = match env::var_os("TERM") {
         Some(name) => name != "dumb",
         None => cfg!(unix) || is_set("WT_SESSION"),
@@ -74,7 +74,7 @@ pub(super) fn content(block: &Value) -> String {
     }
 }
 
-/// Returns the text with control characters escaped. This is for text from other sources, because a terminal would
+/// Returns the text with control characters escaped. This is used for text from other sources, because a terminal would
 /// interpret the characters.
 pub(super) fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());

@@ -9,7 +9,7 @@ const MAX_BAR: usize = 24;
 
 /// Returns the number of columns of the terminal that is connected to standard error.
 pub(super) fn terminal_width() -> usize {
-    /// The assumed width of terminals that do not report theirs.
+    /// The assumed width of terminals that do not report their width.
     const USUAL: usize = 80;
     #[cfg(unix)]
     if let Ok(size) = rustix::termios::tcgetwinsize(rustix::stdio::stderr())
@@ -20,7 +20,7 @@ pub(super) fn terminal_width() -> usize {
     USUAL
 }
 
-/// Formats progress as in `[########----] 2/3 copying`, for a terminal with this many columns.
+/// Formats progress for a terminal with this many columns, as in `[########----] 2/3 copying`.
 pub(super) fn bar(progress: &Progress, width: usize) -> String {
     let most = MAX_BAR.min(width / 3);
     let Progress {
@@ -34,7 +34,7 @@ pub(super) fn bar(progress: &Progress, width: usize) -> String {
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             clippy::cast_precision_loss,
-            reason = "a fraction of a few characters"
+            reason = "only a fraction of a few characters"
         )]
         let filled = ((done / total).clamp(0.0, 1.0) * most as f64) as usize;
         let open = most.saturating_sub(filled);

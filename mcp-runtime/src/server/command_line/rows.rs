@@ -1,4 +1,4 @@
-//! Formats a list of records as a table, for people.
+//! Formats a list of records as a human-readable table.
 
 use serde_json::{Map, Value};
 
@@ -18,7 +18,7 @@ pub(super) fn table(
     let mut names: Vec<&str> = Vec::new();
     for name in records.iter().flat_map(|record| record.keys()) {
         if !names.contains(&name.as_str()) {
-            // A table needs a gap for each column, so columns that cannot fit are not even collected.
+            // A table needs a gap for each column, so columns that would not fit are not even collected.
             if name.contains(char::is_control) || names.len() * GAP.len() > width {
                 return None;
             }
@@ -67,7 +67,7 @@ pub(super) fn table(
     Some(lines.join("\n"))
 }
 
-/// Returns a list's records if it is not empty and contains nothing but records.
+/// Returns a list's records if the list is not empty and contains only records.
 fn records(result: &Value) -> Option<Vec<&Map<String, Value>>> {
     let list = match result {
         Value::Array(list) => list,
@@ -78,7 +78,7 @@ fn records(result: &Value) -> Option<Vec<&Map<String, Value>>> {
     records.filter(|records| !records.is_empty())
 }
 
-/// Returns a value's text if it fits on one line of a table.
+/// Returns a value's text if it fits on a single line of a table.
 fn cell(value: Option<&Value>) -> Option<String> {
     match value {
         None | Some(Value::Null) => Some(String::new()),
@@ -88,7 +88,7 @@ fn cell(value: Option<&Value>) -> Option<String> {
     }
 }
 
-/// Returns the number of columns that a text occupies. Wide characters occupy two.
+/// Returns the number of columns that the text occupies. Wide characters occupy two columns.
 fn columns_of(text: &str) -> usize {
     text.chars()
         .map(|c| if c < '\u{1100}' { 1 } else { 2 })

@@ -17,7 +17,7 @@ const FROM_ENVIRONMENT: &str = "$HOST:$PORT";
 pub(crate) struct ServeOptions {
     /// The tags that select the definitions to serve, one list for each occurrence of the option.
     pub(crate) tags: Vec<String>,
-    /// The address to serve HTTP on; `None` for stdio.
+    /// The address on which to serve HTTP; `None` for stdio.
     #[cfg(feature = "http")]
     pub(crate) http: Option<HttpAddress>,
     #[cfg(feature = "http")]
@@ -33,7 +33,7 @@ pub(crate) struct ServeOptions {
 impl ServeOptions {
     /// Returns `true` if an option for serving is given.
     pub(super) fn is_given(matches: &ArgMatches) -> bool {
-        // These options exist only with feature `http`.
+        // These options exist only with the `http` feature.
         matches!(matches.try_contains_id("http"), Ok(true))
     }
 
@@ -77,7 +77,7 @@ pub(super) fn with_serve_options(command: Command) -> Command {
                 .value_name("ADDRESS")
                 .num_args(0..=1)
                 .default_missing_value(FROM_ENVIRONMENT)
-                .help("Serve HTTP instead, on this address (default: $HOST, or 127.0.0.1, and $PORT, or 8000)"),
+                .help("Serve over HTTP instead, at this address (default: $HOST, or 127.0.0.1, and $PORT, or 8000)"),
         )
         .arg(
             Arg::new("allow-host")
@@ -102,7 +102,7 @@ pub(super) fn with_serve_options(command: Command) -> Command {
                 .action(ArgAction::Append)
                 .value_delimiter(',')
                 .requires("http")
-                .help("Believe what these proxies report about clients: addresses, networks such as `10.0.0.0/8`, or `*` for all"),
+                .help("Trust what these proxies report about clients: addresses, networks such as `10.0.0.0/8`, or `*` for all"),
         )
         .arg(
             Arg::new("legacy-sse")

@@ -1,6 +1,7 @@
-//! A server in this process, and the client that commands use to talk to it.
+//! A server in this process, and the client that commands use to communicate with it.
 
 use std::io::{self, IsTerminal as _};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -41,7 +42,7 @@ const MAX_SETTLING: Duration = Duration::from_secs(1);
 /// The option that selects definitions by their tags, for commands and for serving.
 pub(super) const TAGS: &str = "tags";
 
-/// Returns `true` if any connection options are given. These apply to a whole session.
+/// Returns `true` if any connection options are given. Connection options apply to a whole session.
 pub(super) fn has_connection_options(matches: &ArgMatches) -> bool {
     ["protocol-version", "as", "scope"]
         .into_iter()
@@ -87,7 +88,7 @@ pub(super) fn with_common_options(command: Command) -> Command {
         )
 }
 
-/// Adds the options for commands that let the server ask questions.
+/// Adds the options for commands that allow the server to ask questions.
 pub(super) fn with_answer_options(command: Command) -> Command {
     with_common_options(command)
         .arg(
@@ -95,7 +96,7 @@ pub(super) fn with_answer_options(command: Command) -> Command {
                 .long("answer")
                 .value_name("FIELD=VALUE")
                 .action(ArgAction::Append)
-                .help("Fill in this field of the server's forms instead of asking at the terminal"),
+                .help("Fill in this field of the server's forms instead of asking on the terminal"),
         )
         .arg(
             Arg::new("agree")
@@ -120,8 +121,8 @@ pub(super) fn with_answer_options(command: Command) -> Command {
         )
 }
 
-/// Returns a server with the names of the variables that it declares as secret. Takes the server by value because a
-/// future that only borrows it is larger by the size of a server.
+/// Returns a server together with the names of the variables that it declares as secret. Takes the server by value
+/// because a future that borrows the server would have to contain it as well.
 fn with_secret_variables(server: Server) -> (Server, Vec<String>) {
     let variables = server.environment.variables.iter();
     let secret = variables.filter(|variable| variable.is_secret);
@@ -130,8 +131,17 @@ fn with_secret_variables(server: Server) -> (Server, Vec<String>) {
 }
 
 impl CommandSession {
-    /// Starts the server and connects to it. Options may come before or after the command.
-    pub(super) async fn start(
+    /// Starts the server and connects to it. Options may come before or after the command. The future is boxed so that its
+    /// code is compiled once for all commands.
+    pub(super) fn start<'m>(
+        server: Server,
+        before: &'m ArgMatches,
+        after: &'m ArgMatches,
+    ) -> Pin<Box<dyn Future<Output = Result<Self, CommandError>> + Send + 'm>> {
+        Box::pin(Self::start_and_connect(server, before, after))
+    }
+
+    async fn start_and_connect(
         server: Server,
         before: &ArgMatches,
         after: &ArgMatches,
@@ -173,7 +183,7 @@ impl CommandSession {
     /// Starts a command by setting its answers to questions and its output format.
     pub(super) fn begin_command(&self, matches: &ArgMatches) -> Result<(), String> {
         let texts = |name: &str| {
-            // Commands that do not let the server ask questions lack these options.
+            // Commands that do not allow the server to ask questions do not have these options.
             let values = matches.try_get_many::<String>(name).ok().flatten();
             values.into_iter().flatten().cloned()
         };
@@ -213,11 +223,11 @@ impl CommandSession {
         }
         input::give_up();
         if io::stderr().is_terminal() {
-            // The terminal has printed `^C` on the current line.
+            // At this point, the terminal has printed `^C` on the current line.
             input::say("\n");
         }
-        // The program may exit as soon as the server has been notified. It does not wait for a server that does not
-        // answer.
+        // The program may exit as soon as the server has been notified. The program does not wait for a server that
+        // does not answer.
         drop(tokio::time::timeout(MAX_SETTLING, self.client.settle()).await);
         Err(CommandError::Interrupted)
     }
@@ -227,7 +237,7 @@ impl CommandSession {
         self.terminal.report_unused_answers();
     }
 
-    /// Returns all items of a list, even tools that clients have to search for.
+    /// Returns all items in a list, including tools for which clients must search.
     pub(super) async fn list(&self, list: ListRequest) -> Result<Vec<Value>, Failure> {
         match list {
             ListRequest::Tools => self.client.all_tools(),
@@ -254,7 +264,7 @@ impl CommandSession {
     }
 }
 
-/// Returns the message for an unknown name. It suggests a similar name or lists the known names.
+/// Returns the message for an unknown name, which suggests a similar name or lists the known names.
 pub(super) fn unknown_name_message<'n>(
     what: &str,
     name: &str,

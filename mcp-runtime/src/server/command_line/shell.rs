@@ -67,7 +67,7 @@ async fn perform_line(session: &CommandSession, words: Vec<String>) -> CommandRe
             if let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) {
                 return Err(unknown_command(session, name).await.into());
             }
-            // Help that the user requested is not an error. Printing fails only if standard output is closed.
+            // Requested help is not an error. Printing fails only if standard output is closed.
             let _ = error.print();
             return Ok(!error.use_stderr());
         }
@@ -82,7 +82,7 @@ async fn perform_line(session: &CommandSession, words: Vec<String>) -> CommandRe
     perform_in(session, name, matches).await
 }
 
-/// Prints the reason if a line failed. Returns `true` if it succeeded.
+/// Prints the reason if a command failed. Returns `true` if it succeeded.
 fn report(outcome: CommandResult) -> bool {
     let reason = match outcome {
         Ok(good) => return good,
@@ -94,7 +94,7 @@ fn report(outcome: CommandResult) -> bool {
     false
 }
 
-/// Returns the message for an unknown command. It may suggest a command, or a call to the tool with that name.
+/// Returns the message for an unknown command. The message may suggest a command, or a call to the tool with that name.
 async fn unknown_command(session: &CommandSession, name: &str) -> String {
     let tools = session.list(ListRequest::Tools).await;
     let is_tool = tools.is_ok_and(|tools| tools.iter().any(|tool| tool["name"] == name));
@@ -107,7 +107,7 @@ async fn unknown_command(session: &CommandSession, name: &str) -> String {
     }
 }
 
-/// Returns the grammar for commands in the shell, where no program name precedes them.
+/// Returns the grammar for commands in the shell, which are not preceded by the program's name.
 fn grammar() -> Command {
     let exit = Command::new("exit").about("End the shell");
     with_commands(Command::new("shell"))
@@ -118,7 +118,7 @@ fn grammar() -> Command {
         .subcommand(exit)
 }
 
-/// Reads the next line. Returns `None` at the end of the input. Ctrl-C starts a new line, or ends a script.
+/// Reads the next line. Returns `None` at the end of the input. Ctrl-C starts a new line or ends a script.
 async fn next_line(is_script: bool) -> Result<Option<String>, CommandError> {
     const PROMPT: &str = "> ";
     if !is_script {

@@ -20,7 +20,7 @@ use crate::server::command_line::print;
 use crate::server::command_line::progress_bar::{bar, terminal_width};
 use crate::types::LoggingLevel;
 
-/// Answers given on the command line for one command.
+/// Answers given on the command line for a single command.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
     /// Form fields and their values.
@@ -29,7 +29,7 @@ pub(super) struct Answers {
     pub(super) decline: bool,
     /// Answers to sampling requests, in order.
     pub(super) say: VecDeque<String>,
-    /// Fields that have been asked for or have already been reported.
+    /// Fields that have been requested or already reported.
     pub(super) asked: Vec<String>,
     /// `true` once a handler that may ask questions has been called.
     pub(super) called: bool,
@@ -74,13 +74,13 @@ impl ClientHost for Terminal {
 }
 
 impl Answers {
-    /// Returns the fields that the server has not asked for.
+    /// Returns the fields for which the server has not asked.
     fn unused(&self) -> impl Iterator<Item = &str> {
         let names = self.fields.iter().map(|(name, _)| name.as_str());
         names.filter(|name| !self.asked.iter().any(|asked| asked == name))
     }
 
-    /// Records a form's fields. Fails if an answer's name is evidently a misspelling of one of them.
+    /// Records a form's fields. Fails if an answer's name is evidently a misspelled field name.
     fn match_with(&mut self, fields: &Map<String, Value>) -> Result<(), String> {
         self.asked.extend(fields.keys().cloned());
         let open = fields.keys().map(String::as_str);
@@ -156,7 +156,7 @@ impl Terminal {
         }
         if !missing.is_empty() {
             return Err(format!(
-                "the server asks: {}\nThere is no terminal to ask at; answer with {}, or decline with --decline",
+                "the server asks: {}\nThere is no terminal to ask on; answer with {}, or decline with --decline",
                 question.message(),
                 missing.join(" ")
             ));
@@ -174,7 +174,7 @@ impl Terminal {
         }
         if !io::stdin().is_terminal() {
             return Err(format!(
-                "the server asks to open a URL: {text}There is no terminal to ask at; agree with --agree, or decline with \
+                "the server asks to open a URL: {text}There is no terminal to ask on; agree with --agree, or decline with \
                  --decline"
             ));
         }
@@ -206,7 +206,7 @@ impl Terminal {
             }
             None => {
                 return Err(format!(
-                    "the server asks the model:\n{asked}There is no terminal to ask at; answer with --say <text>"
+                    "the server asks the model:\n{asked}There is no terminal to ask on; answer with --say <text>"
                 ));
             }
         };

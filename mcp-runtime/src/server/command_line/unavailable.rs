@@ -1,4 +1,4 @@
-//! Explains how to enable the commands that require feature `ship` in programs built without it.
+//! Explains how to enable the commands that require the `ship` feature in programs built without it.
 
 use clap::{Arg, Command};
 
@@ -6,23 +6,23 @@ use crate::server::command_line::outcome::{CommandError, CommandResult};
 
 /// Instructions for the author, as the continuation of a sentence.
 pub(super) const HOW: &str =
-    "build it with feature `ship` of mcp-runtime: `cargo run --features mcp-runtime/ship -- …`";
+    "build it with the `ship` feature of mcp-runtime: `cargo run --features mcp-runtime/ship -- …`";
 
-/// The commands, which `publish` defines with feature `ship`.
+/// The commands that `publish` defines with the `ship` feature.
 const COMMANDS: &[(&str, &str)] = &[
     (
         "manifest",
-        "Print `server.json` for the MCP registry (needs feature `ship`)",
+        "Print `server.json` for the MCP registry (requires the `ship` feature)",
     ),
     (
         "bundle",
-        "Pack the server into an MCP bundle (needs feature `ship`)",
+        "Pack the server into an MCP bundle (requires the `ship` feature)",
     ),
     // This command writes files for servers over HTTP.
     #[cfg(feature = "http")]
     (
         "recipe",
-        "Print files for Docker, Kubernetes or systemd (needs feature `ship`)",
+        "Print files for Docker, Kubernetes or systemd (requires the `ship` feature)",
     ),
 ];
 

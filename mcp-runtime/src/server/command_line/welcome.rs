@@ -1,4 +1,4 @@
-//! Explains to a person who starts the server at a terminal what it is and what to type next.
+//! Explains the server to users who start it at a terminal, and suggests what to type next.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::{env, fmt};
@@ -6,10 +6,10 @@ use std::{env, fmt};
 use crate::context::ServerHandle;
 use crate::types::Implementation;
 
-/// Maximum number of tools that are named.
+/// Maximum number of tools to name.
 const MAX_NAMES: usize = 8;
 
-/// The text shown to the person. Clients never see it, because they start servers with pipes.
+/// The text shown to the user. Clients never see it, because they start servers with pipes.
 pub(in crate::server) struct Welcome {
     identity: Implementation,
     handle: ServerHandle,
@@ -18,8 +18,8 @@ pub(in crate::server) struct Welcome {
 }
 
 impl Welcome {
-    /// Returns a welcome if standard error is a terminal and, without a URL, standard input is one too. Call this
-    /// before the transport takes over both streams.
+    /// Returns the welcome text if standard error is a terminal and, unless there is a URL, standard input is a
+    /// terminal too. Call this before the transport takes over both streams.
     pub(in crate::server) fn at_terminal(
         identity: &Implementation,
         handle: ServerHandle,
@@ -35,7 +35,7 @@ impl Welcome {
 
     /// Prints the welcome once the server has started.
     pub(in crate::server) fn print(&self) {
-        // An error is ignored because it means that there is no reader.
+        // Errors are ignored because they mean that the output is not being read.
         let _ = writeln!(io::stderr().lock(), "{self}");
     }
 }
@@ -111,9 +111,9 @@ impl fmt::Display for Welcome {
     }
 }
 
-/// Returns the command that the person typed to start the server.
+/// Returns the command that the user typed to start the server.
 fn program() -> String {
-    // Set by `cargo run`.
+    // This variable is set by `cargo run`.
     if env::var_os("CARGO_MANIFEST_DIR").is_some() {
         return "cargo run --".to_owned();
     }

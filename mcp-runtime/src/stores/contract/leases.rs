@@ -26,20 +26,20 @@ pub(super) async fn leases(store: &dyn TaskStore) {
     assert!(second.attempt > task.attempt && second.version > task.version);
     assert!(
         claim(&task.id).await.is_none(),
-        "of two claims, one succeeds"
+        "only one of two claims succeeds"
     );
     assert!(
         !renew(&task.id, task.attempt).await,
-        "an older attempt renews nothing"
+        "an older attempt cannot renew the lease"
     );
     assert!(renew(&task.id, second.attempt).await);
     let stale = change(store, &task, TaskChange::to(TaskStatus::Failed)).await;
-    assert!(stale.is_none(), "an older attempt writes nothing");
+    assert!(stale.is_none(), "an older attempt cannot change the task");
     let release = async |attempt| release(store, &task.id, attempt, Duration::ZERO).await;
     release(task.attempt).await;
     assert!(
         claim(&task.id).await.is_none(),
-        "an older attempt releases nothing"
+        "an older attempt cannot release the task"
     );
     release(second.attempt).await;
     let third = claim(&task.id)
@@ -49,7 +49,7 @@ pub(super) async fn leases(store: &dyn TaskStore) {
     let parked = parked.expect("the version is current");
     assert!(
         claim(&task.id).await.is_none(),
-        "a task that asks cannot be claimed"
+        "a task that is waiting for an answer cannot be claimed"
     );
     assert!(!renew(&task.id, third.attempt).await);
     let resumed = change(store, &parked, TaskChange::to(TaskStatus::Working)).await;
@@ -59,11 +59,11 @@ pub(super) async fn leases(store: &dyn TaskStore) {
         .expect("an answered task can be claimed");
     assert!(
         fourth.attempt > third.attempt,
-        "attempts are never used again"
+        "attempt numbers are never reused"
     );
 }
 
-/// Claims all due tasks. Returns the tasks and the time until the next one.
+/// Claims all due tasks. Returns the tasks and the time until the next task is due.
 async fn claim_all(store: &dyn TaskStore) -> (Vec<StoredTask>, Option<Duration>) {
     let mut claimed = Vec::new();
     loop {
@@ -75,7 +75,7 @@ async fn claim_all(store: &dyn TaskStore) -> (Vec<StoredTask>, Option<Duration>)
 }
 
 pub(super) async fn due(store: &dyn TaskStore) {
-    // Claims the tasks that earlier parts have left.
+    // Claims the tasks that earlier parts of the test have left.
     claim_all(store).await;
     let mut brief = new("one");
     brief.lease = SHORT;
@@ -100,29 +100,29 @@ pub(super) async fn due(store: &dyn TaskStore) {
     assert_eq!((&*lapsed.call, &*lapsed.state), ("the call", "{}"));
     assert!(
         lapsed.version > brief.version,
-        "a claim makes the version greater"
+        "a claim increases the version"
     );
     release(store, &held.id, held.attempt, SHORT).await;
     let early = store.claim(&held.id, LONG).await.expect("the store works");
-    assert!(early.is_none(), "a task given back is due after the time");
+    assert!(
+        early.is_none(),
+        "a released task is due after the specified time"
+    );
     assert!(claim_all(store).await.0.is_empty());
     let renewed = store.renew(&lapsed.id, lapsed.attempt, LONG).await;
     assert!(renewed.expect("the store works"));
     sleep(LATER).await;
     let (claimed, _) = claim_all(store).await;
     let [given_back] = &claimed[..] else {
-        panic!("a task given back is due: {claimed:?}")
+        panic!("a released task is due: {claimed:?}")
     };
     assert_eq!((&given_back.id, given_back.attempt), (&held.id, 2));
-    assert_eq!(
-        given_back.tries, 1,
-        "an attempt that was given back does not count"
-    );
+    assert_eq!(given_back.tries, 1, "a released attempt does not count");
     let parked = change(store, given_back, TaskChange::to(TaskStatus::InputRequired)).await;
     let parked = parked.expect("the version is current");
     assert!(
         claim_all(store).await.0.is_empty(),
-        "a task that asks is not due"
+        "a task that is waiting for an answer is not due"
     );
     let answered = change(store, &parked, TaskChange::to(TaskStatus::Working)).await;
     assert!(answered.is_some());

@@ -1,4 +1,4 @@
-//! The tasks in memory, and their size in bytes.
+//! The tasks kept in memory, and their size in bytes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -7,7 +7,8 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::limits::TaskLimits;
-use crate::stores::task::{StoredTask, TaskId};
+use crate::stores::task::StoredTask;
+use crate::stores::task_id::TaskId;
 
 /// The tasks, indexed by several keys, and their size in bytes.
 #[derive(Debug, Default)]
@@ -22,10 +23,10 @@ pub(super) struct TaskTable {
     pub(super) bytes: usize,
 }
 
-/// The tasks of one caller.
+/// A single caller's tasks.
 #[derive(Debug, Default)]
 pub(super) struct CallerTasks {
-    /// The ids in the order of their creation.
+    /// The ids in order of creation.
     pub(super) ids: BTreeMap<u64, TaskId>,
     pub(super) bytes: usize,
 }
@@ -36,7 +37,8 @@ pub(super) struct TaskEntry {
     pub(super) task: StoredTask,
     pub(super) number: u64,
     pub(super) expires: Instant,
-    /// The time from which a process can claim the task: the end of its lease. `None` unless it is working.
+    /// The time from which a process can claim the task, which is the end of its lease. `None` unless the task is
+    /// working.
     pub(super) due: Option<Instant>,
     pub(super) steps: HashMap<Box<str>, Option<Box<str>>>,
     /// Size of the steps in bytes.
@@ -54,7 +56,7 @@ impl TaskTable {
             && self.bytes_of(owner).saturating_add(more) <= limits.max_bytes_per_caller
     }
 
-    /// Replaces `before` bytes in a caller's count with `after` bytes.
+    /// Replaces `before` bytes with `after` bytes in a caller's count.
     pub(super) fn count(&mut self, owner: &str, before: usize, after: usize) {
         let counted = |bytes: usize| bytes.saturating_sub(before).saturating_add(after);
         self.bytes = counted(self.bytes);

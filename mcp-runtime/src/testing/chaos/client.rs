@@ -12,14 +12,14 @@ use super::history::{Accident, CallHistory};
 use crate::client::Question;
 use crate::protocol::ProtocolVersion;
 
-/// Time that a user takes to answer.
+/// Time that a user takes to answer a question.
 const ANSWERING: Duration = Duration::from_secs(2);
 /// Time that a late answer takes. Three late answers are still within the default limit.
 const ANSWERING_LATE: Duration = Duration::from_secs(90);
-/// The extension that clients declare to get tasks.
+/// The extension that clients declare to use tasks.
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
-/// Returns the result that answers a question, if there is one.
+/// Returns the result that answers a question, if any.
 pub(super) type AnswerSource<'a> = &'a (dyn Fn(&Question) -> Option<Value> + Send + Sync);
 
 /// An answer, and how often it is sent.
@@ -29,7 +29,7 @@ pub(super) enum SentAnswer {
     Never,
 }
 
-/// A client with one connection to one process.
+/// A client with a single connection to a single process.
 pub(super) struct UnreliableClient<'a> {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     writer: WriteHalf<DuplexStream>,
@@ -73,7 +73,7 @@ impl<'a> UnreliableClient<'a> {
                 "capabilities": client.capabilities,
                 "clientInfo": {"name": "chaos", "version": "1"},
             });
-            // A failure shows up when the tool is called.
+            // If this fails, the failure is detected when the tool is called.
             let _ = client.request("initialize", params).await;
             let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
             client.send(&initialized).await;
@@ -82,14 +82,14 @@ impl<'a> UnreliableClient<'a> {
     }
 
     async fn send(&mut self, message: &Value) {
-        // If the server has ended, this is noticed when its answer is read.
+        // If the server has ended, this is detected when the answer is read.
         let _ = self
             .writer
             .write_all(format!("{message}\n").as_bytes())
             .await;
     }
 
-    /// Sends a request and waits for its result or error. Answers the questions that the server sends meanwhile.
+    /// Sends a request and waits for its result or error. Answers the questions that the server sends in the meantime.
     pub(super) async fn request(&mut self, method: &str, params: Value) -> Result<Value, Value> {
         let id = self.next_id;
         self.next_id += 1;
@@ -131,7 +131,7 @@ impl<'a> UnreliableClient<'a> {
         }
     }
 
-    /// Answers a question, in time or late.
+    /// Answers a question, either in time or late.
     pub(super) async fn answer(&self, question: &Question) -> SentAnswer {
         let text = match question.message() {
             "" => &*question.method,

@@ -8,7 +8,7 @@ use crate::context::watching::{CallSite, current_step};
 
 /// Records a tool's effects under [`Chaos`](super::Chaos), such as an inserted row, a payment or a message.
 ///
-/// Use it in the fake that replaces the outside world, so that the tool itself need not change:
+/// Use it in the fake that replaces the outside world, so that the tool itself does not have to change:
 ///
 /// ```
 /// # use mcp_runtime::testing::chaos::Effects;
@@ -32,7 +32,7 @@ impl Effects {
     /// Records an effect. `name` identifies the effect that must not happen twice, so effects that may happen several
     /// times in one run need different names.
     ///
-    /// Call it on the thread that runs the handler: an effect recorded in another thread or task counts as being
+    /// Call this on the thread that runs the handler: an effect recorded in another thread or task is treated as being
     /// outside any `once`.
     #[track_caller]
     pub fn record(&self, name: impl AsRef<str>) {

@@ -1,9 +1,8 @@
-//! A fault in a tool, with the history that shows it.
+//! A fault in a tool, with a history that demonstrates it.
 
 use std::fmt;
 
-/// Maximum number of lines in a history's description, and the number of lines kept from its beginning if there are
-/// more.
+/// Maximum number of lines in a history's description, and the number of lines kept from the beginning of a longer one.
 const MAX_LINES: usize = 24;
 const FIRST_LINES: usize = 18;
 
@@ -11,17 +10,17 @@ const FIRST_LINES: usize = 18;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// The name of a step differs between two runs, so its work is done again.
+    /// A step's name differs between two runs, so the step's work is repeated.
     ChangedStep,
-    /// A question differs between two runs, so its answer does not match.
+    /// A question differs between two runs, so the answer does not match.
     ChangedQuestion,
     /// An effect was recorded in more than one run.
     RepeatedEffect,
-    /// The call completed without an effect that it normally has.
+    /// The call completed without one of its normal effects.
     LostEffect,
     /// The call failed or did not end.
     LostCall,
-    /// After the call, the test observes a different state than after a call without accidents.
+    /// After the call, the test observes a state that differs from the state after a call without accidents.
     DifferentState,
 }
 
@@ -32,10 +31,10 @@ pub struct ChaosFault {
     /// Distinguishes faults of the same kind.
     key: String,
     text: String,
-    /// The ways of serving the call that show it.
+    /// The ways of serving the call in which the fault occurs.
     pub(super) ways: Vec<String>,
     pub(super) lines: Vec<String>,
-    /// Number of histories that show it.
+    /// Number of histories in which the fault occurs.
     pub(super) times: usize,
 }
 
@@ -61,19 +60,19 @@ impl ChaosFault {
         self.kind
     }
 
-    /// Returns a sentence about the fault, with the line in the source code if it has one.
+    /// Returns a sentence about the fault, with a line in the source code if the fault has one.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.text
     }
 
-    /// Returns the ways of serving the call that show the fault, such as `a task of 2025-11-25`.
+    /// Returns the ways of serving the call in which the fault occurs, such as `a task of 2025-11-25`.
     #[must_use]
     pub fn served_as(&self) -> &[String] {
         &self.ways
     }
 
-    /// Returns the shortest history that shows the fault, in words, with one line for each event.
+    /// Returns a description of the shortest history in which the fault occurs, with one line for each event.
     #[must_use]
     pub fn history(&self) -> &[String] {
         &self.lines

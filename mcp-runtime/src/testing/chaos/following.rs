@@ -1,4 +1,4 @@
-//! Follows a call to its end: its questions, and the task that it may have become.
+//! Follows a call to its end, including its questions and any task that it becomes.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,19 +10,19 @@ use super::client::{SentAnswer, UnreliableClient};
 use crate::client::Question;
 use crate::extension::tasks::NOT_STARTED_AGAIN;
 
-/// Number of questions after which a call is considered to ask forever.
+/// Number of questions after which a call is considered endless.
 const MAX_QUESTIONS: usize = 100;
-/// First and longest time between two polls of a task.
+/// The initial and the maximum time between two polls of a task.
 const POLL: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(16));
 
-/// The end of a call, as its client sees it.
+/// The end of a call as seen by its client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CallEnd {
     /// The text of the result.
     Completed(String),
     /// The text of the failure.
     Failed(String),
-    /// The tool is not served in this way.
+    /// The tool cannot be served in this way.
     NotServed(String),
     /// The process died, and a call of this kind cannot continue.
     Lost,
@@ -33,7 +33,7 @@ pub(super) enum CallEnd {
 }
 
 impl CallEnd {
-    /// Returns `true` if the failure belongs to a task that may not be started again.
+    /// Returns `true` if a task failed because it may not be started again.
     pub(super) fn is_not_started_again(&self) -> bool {
         matches!(self, Self::Failed(text) if text.contains(NOT_STARTED_AGAIN))
     }
@@ -156,7 +156,7 @@ pub(super) fn error_text(value: &Value) -> String {
     message.unwrap_or("no reason is given").to_owned()
 }
 
-/// Returns `true` for the errors from tools that run only as tasks or never as tasks.
+/// Returns `true` for errors from tools that run only as tasks or never run as tasks.
 pub(super) fn is_unserved(error: &Value) -> bool {
     !error["data"]["taskSupport"].is_null() || !error["data"]["requiredCapabilities"].is_null()
 }

@@ -1,4 +1,4 @@
-//! One history of a call: the accidents that befall it, and everything that happens meanwhile.
+//! A single history of a call: the accidents that happen to it, and all other events in the meantime.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -11,10 +11,10 @@ use crate::context::watching::{
 };
 use crate::lock::lock;
 
-/// Maximum number of lines about one history.
+/// Maximum number of lines in the description of a history.
 const MAX_LINES: usize = 1_000;
 
-/// Something that happens to a call at one of its points.
+/// An event that can happen to a call at one of its points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Accident {
     /// The process dies.
@@ -39,10 +39,10 @@ impl Accident {
     ];
 }
 
-/// Accidents by the number of the point at which they happen. The same plan produces the same history.
+/// Accidents, each with the number of the point at which it happens. The same plan always produces the same history.
 pub(super) type AccidentPlan = Vec<(usize, Accident)>;
 
-/// One run of the handler.
+/// A single run of the handler.
 #[derive(Default)]
 pub(super) struct WatchedRun {
     /// The steps in the order in which the run reached them.
@@ -59,7 +59,7 @@ pub(super) struct RecordedEffect {
     pub(super) step: Option<WatchedStep>,
 }
 
-/// A record of everything that happens to one call, shared by all processes that run it.
+/// A record of everything that happens to a call, shared by all processes that run it.
 pub(super) struct CallHistory {
     state: Mutex<HistoryState>,
     died: Notify,
@@ -167,12 +167,12 @@ impl CallHistory {
         self.died.notified().await;
     }
 
-    /// Ends a process. Anything that its remains still do is not counted.
+    /// Ends a process. Any remaining activity of the process is not recorded.
     pub(super) fn end_process(&self) {
         self.state().is_dead = true;
     }
 
-    /// Starts another process on the same stores.
+    /// Starts another process with the same stores.
     pub(super) fn restart(&self) {
         let mut state = self.state();
         state.is_dead = false;
@@ -218,7 +218,7 @@ impl CallHistory {
         f(&self.state().runs)
     }
 
-    /// Returns how often each effect was recorded, outside steps that may be repeated.
+    /// Returns how often each effect was recorded outside of steps that may be repeated.
     pub(super) fn effects(&self) -> BTreeMap<Arc<str>, usize> {
         let mut counts = BTreeMap::new();
         for effect in self.state().runs.iter().flat_map(|run| &run.effects) {
@@ -228,13 +228,13 @@ impl CallHistory {
     }
 }
 
-/// The watcher for a thread that runs one history.
+/// The watcher for a thread that runs a history.
 pub(super) struct HistoryWatcher(pub(super) Arc<CallHistory>);
 
 impl RunWatcher for HistoryWatcher {
     fn begin_run(&self) {
         let mut state = self.0.state();
-        // A request that becomes a task has run nothing so far.
+        // The handler of a request that becomes a task has not run yet.
         if let Some(run) = state.runs.last()
             && run.steps.is_empty()
             && run.questions.is_empty()

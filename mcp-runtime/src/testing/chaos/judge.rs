@@ -14,13 +14,13 @@ pub(super) struct EndedHistory {
     pub(super) plan: AccidentPlan,
     pub(super) history: Arc<CallHistory>,
     pub(super) end: CallEnd,
-    /// The state that the author observes after the end.
+    /// The state that the author's function observes after the end.
     pub(super) observed: Option<String>,
 }
 
 impl EndedHistory {
     /// Returns `true` if the call failed because a process died in a step that must not be repeated, and if the failure
-    /// says so.
+    /// message states this.
     pub(super) fn tells_its_step(&self) -> bool {
         match &self.end {
             CallEnd::Failed(text) => text.contains(UNKNOWN_OUTCOME) && self.history.has_cut_off(),
@@ -44,7 +44,7 @@ impl EndedHistory {
         faults
     }
 
-    /// Compares the end with the end of the history without accidents.
+    /// Compares the end of this history with the end of the history without accidents.
     fn differences(&self, undisturbed: &Self) -> Vec<ChaosFault> {
         let mut faults = Vec::new();
         match &self.end {
@@ -60,7 +60,7 @@ impl EndedHistory {
                     && expected != found
                 {
                     let text = format!(
-                        "after the call, the test observes {found}, but without accidents {expected}"
+                        "after the call, the test observes {found}; without accidents, it observes {expected}"
                     );
                     faults.push(ChaosFault::new(
                         FaultKind::DifferentState,
@@ -94,13 +94,13 @@ fn changed_names(runs: &[WatchedRun]) -> Vec<ChaosFault> {
     for (one, other) in named.iter().zip(named.iter().skip(1)) {
         for (site, before) in one {
             let after = other.get(site).map_or(&[][..], |names| &names[..]);
-            // A step that another run has elsewhere is the same step in another order.
+            // If another run contains the step elsewhere, it is the same step in a different order.
             let changed = before.iter().zip(after).find(|(before_name, after_name)| {
                 !after.contains(before_name) && !before.contains(after_name)
             });
             if let Some((before, after)) = changed {
                 let text = format!(
-                    "the name of the step at {site} changes: it is `{before}` in one run and `{after}` in the next, so that its \
+                    "the name of the step at {site} changes: it is `{before}` in one run and `{after}` in the next, so its \
                      work is done again"
                 );
                 faults.push(ChaosFault::new(
@@ -134,7 +134,7 @@ fn changed_questions(runs: &[WatchedRun]) -> Vec<ChaosFault> {
                 .find(|(before, after)| before.0 != after.0);
             if let Some((before, after)) = changed {
                 let change = if before.1 == after.1 {
-                    format!("the form of `{}` is not the same in two runs", before.1)
+                    format!("the form of `{}` differs between two runs", before.1)
                 } else {
                     format!(
                         "it is `{}` in one run and `{}` in the next",
@@ -142,7 +142,7 @@ fn changed_questions(runs: &[WatchedRun]) -> Vec<ChaosFault> {
                     )
                 };
                 let text = format!(
-                    "the question at {site} changes: {change}, so that its answer does not fit and it is asked again"
+                    "the question at {site} changes: {change}, so its answer does not match and it is asked again"
                 );
                 let key = site.to_string();
                 faults.push(ChaosFault::new(FaultKind::ChangedQuestion, key, text));
@@ -161,7 +161,7 @@ fn by_site<V: Clone>(all: &[(CallSite, V)], value: fn(&V) -> &V) -> BTreeMap<Cal
     by_site
 }
 
-/// Finds effects that more than one run had, except in steps that may be repeated.
+/// Finds effects that occurred in more than one run, except in steps that may be repeated.
 fn repeated_effects(runs: &[WatchedRun]) -> Vec<ChaosFault> {
     let may_repeat =
         |effect: &RecordedEffect| effect.step.as_ref().is_some_and(|step| step.may_repeat);
@@ -173,7 +173,7 @@ fn repeated_effects(runs: &[WatchedRun]) -> Vec<ChaosFault> {
     }
     let repeated = by_name.into_iter().filter_map(|(name, effects)| {
         let (first, _) = effects.first()?;
-        // Several times in one run may be intended.
+        // Several occurrences in a single run may be intended.
         let again = effects.iter().find(|(run, _)| run != first)?;
         let of_runs: Vec<_> = effects
             .iter()
@@ -196,7 +196,7 @@ fn repeated_effects(runs: &[WatchedRun]) -> Vec<ChaosFault> {
     repeated.collect()
 }
 
-/// Returns `true` if an accident makes a call end early, so that its end shows nothing.
+/// Returns `true` if an accident makes a call end early, in which case its end is not meaningful.
 fn ends_early(plan: &[(usize, Accident)]) -> bool {
     plan.iter()
         .any(|(_, accident)| matches!(accident, Accident::NoAnswer | Accident::LateAnswer))

@@ -1,4 +1,4 @@
-//! Runs one history: processes on the same stores, one after the other, until the call has ended.
+//! Runs a history: a sequence of processes with the same stores, until the call has ended.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -53,12 +53,12 @@ impl ServedAs {
     }
 }
 
-/// A call to try: the same in every history.
+/// The call to try, which is the same in every history.
 pub(super) struct CallUnderTest<'a> {
     pub(super) tool: &'a str,
     pub(super) arguments: &'a Value,
     pub(super) answers: AnswerSource<'a>,
-    /// `true` if the client calls again after a call was lost.
+    /// `true` if the client repeats a call that was lost.
     pub(super) repeats: bool,
 }
 
@@ -72,21 +72,21 @@ struct CallProgress {
     has_state: bool,
     /// `true` once a process has died.
     is_restarted: bool,
-    /// Parameters of requests that are sent again after the result.
+    /// Parameters of requests that are sent again after the result has been received.
     repeated: Vec<Value>,
     questions: usize,
 }
 
 impl CallProgress {
-    /// Returns `true` if a process has died, and nothing is left from which the call could continue.
+    /// Returns `true` if a process has died and no state is left from which the call could continue.
     fn is_lost(&self) -> bool {
-        // Without sealing, the state of a round is lost with its process.
+        // Without sealing, a round's state is lost when its process dies.
         let has_round = cfg!(feature = "sealing") && (self.asked.is_some() || self.has_state);
         self.is_restarted && self.task.is_none() && !has_round
     }
 }
 
-/// Returns the id of the task in a store.
+/// Returns the id of the only task in a store.
 async fn only_task(store: &dyn TaskStore) -> Option<Value> {
     let page = store.list(Caller::trusted().key(), None, 1).await;
     let page = page.ok().flatten()?;
@@ -94,7 +94,7 @@ async fn only_task(store: &dyn TaskStore) -> Option<Value> {
 }
 
 impl CallUnderTest<'_> {
-    /// Runs one history on this thread.
+    /// Runs a history on this thread.
     pub(super) fn run(
         &self,
         way: ServedAs,
@@ -102,12 +102,12 @@ impl CallUnderTest<'_> {
         server: &dyn Fn() -> Server,
     ) -> CallEnd {
         watching::watch(Some(Rc::new(HistoryWatcher(Arc::clone(history)))));
-        let end = self.run_watched(way, history, server);
+        let end = self.run_until_ended(way, history, server);
         watching::watch(None);
         end
     }
 
-    fn run_watched(
+    fn run_until_ended(
         &self,
         way: ServedAs,
         history: &Arc<CallHistory>,
@@ -137,7 +137,7 @@ impl CallUnderTest<'_> {
                     advance(behind + RESTART).await;
                 }
                 if way.is_task && progress.task.is_none() {
-                    // The task exists even if the client does not know of it.
+                    // The task exists even if the client does not know about it.
                     progress.task = only_task(&*stores.tasks).await;
                 }
                 if progress.is_lost() {
@@ -184,7 +184,7 @@ impl CallUnderTest<'_> {
         }
     }
 
-    /// Runs one process until the call has ended or the process dies.
+    /// Runs a process until the call ends or the process dies.
     async fn live(
         &self,
         way: ServedAs,
@@ -219,7 +219,7 @@ impl CallUnderTest<'_> {
         }
     }
 
-    /// Makes the call, in rounds if it has any. Returns the task that the call becomes, or its end.
+    /// Makes the call, in rounds if necessary. Returns the task that the call becomes, or the end of the call.
     async fn call(
         &self,
         way: ServedAs,
@@ -262,14 +262,16 @@ impl CallUnderTest<'_> {
             match task {
                 Some(task) => return Ok(task),
                 None if way.is_task => {
-                    return Err(CallEnd::NotServed("the tool has no option `task`".into()));
+                    return Err(CallEnd::NotServed(
+                        "the tool does not have the `task` option".into(),
+                    ));
                 }
                 None => {}
             }
             for repeated in std::mem::take(&mut progress.repeated) {
                 history.tell("the client sends an earlier round of the call again");
                 HistoryWatcher(Arc::clone(history)).begin_run();
-                // Only the call's first result counts, which the client already has.
+                // Only the call's first result counts, and the client already has it.
                 let _ = client.request("tools/call", repeated).await;
             }
             return Err(end_of(&result));

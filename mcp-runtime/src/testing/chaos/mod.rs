@@ -1,4 +1,4 @@
-//! Runs an author's tool again and again while its process dies, and reports everything that was done twice or lost.
+//! Runs an author's tool repeatedly while its process dies, and reports all effects that were repeated or lost.
 //!
 //! A tool that continues after its process has died, or after the client has answered, runs again from its start, so
 //! work that must not happen twice belongs in [`Context::once`](crate::Context::once). [`Chaos`] finds the places where
@@ -73,22 +73,23 @@ type ServerFactory<W> = Box<dyn Fn(&W) -> Server + Send + Sync>;
 type Observer<W> = Box<dyn Fn(&W) -> String + Send + Sync>;
 type Answerer = Box<dyn Fn(&Question) -> Option<Response> + Send + Sync>;
 
-/// A plan for trying a tool's histories, in which its process dies and its questions are answered late, twice or never.
+/// A plan for trying histories of a tool in which its process dies and its questions are answered late, twice or never.
 ///
-/// Each history makes one call in its own world: the fakes that replace the outside world and survive all deaths. A
-/// death drops the runtime with all its tasks, whatever they are doing, and starts the server again. Only the world and
-/// the stores for tasks and steps are kept, in memory, whatever stores the server has. Time is tokio's paused time,
-/// which advances automatically when all tasks are waiting, and in the same way in each run. The handler must not wait
-/// for anything outside this thread, such as the network.
+/// Each history makes one call in its own world, which consists of the fakes that replace the outside world and survive
+/// all deaths. When a process dies, the runtime is dropped together with all its tasks, whatever they are doing, and
+/// the server is started again. Only the world and the stores for tasks and steps are kept, always in memory,
+/// regardless of the server's stores. Time is tokio's paused time, which advances automatically when all tasks are
+/// waiting, in the same way in each run. The handler must not wait for anything outside this thread, such as the
+/// network.
 ///
-/// The tool is served in all ways in which clients can call it: as a plain call and, with the option `task`, as a task,
-/// in both eras. A process can die before and after each step, in each step before and after its work, before and after
-/// each question and while it is open, and before and after each operation that changes a task in the store. All
-/// histories with one accident are tried first, then those with two, and then some with three, in an order determined
-/// by the [`seed`](Self::seed).
+/// The tool is served in all ways in which clients can call it: as a plain call and, with the `task` option, as a task,
+/// in both eras. A process can die before and after each step, within each step before and after its work, before and
+/// after each question and while it is open, and before and after each operation that changes a task in the store. All
+/// histories with one accident are tried first, then those with two accidents, and then some with three, in an order
+/// determined by the [`seed`](Self::seed).
 ///
 /// A plain call ends with its process, unless the client holds a question in 2026-07-28 and answers the next process.
-#[must_use = "nothing is tried unless `call` is called"]
+#[must_use = "nothing is tested unless `call` is called"]
 pub struct Chaos<W> {
     world: WorldFactory<W>,
     server: ServerFactory<W>,
@@ -102,7 +103,7 @@ pub struct Chaos<W> {
 
 impl<W> Chaos<W> {
     /// Creates the plan. `world` is called for each history and returns the data that survives the processes; it passes
-    /// the [`Effects`] to everything that has effects. `server` is called for each process.
+    /// the [`Effects`] to all code that has effects. `server` is called for each process.
     pub fn new(
         world: impl Fn(Effects) -> W + Send + Sync + 'static,
         server: impl Fn(&W) -> Server + Send + Sync + 'static,
@@ -120,7 +121,7 @@ impl<W> Chaos<W> {
     }
 
     /// Sets the seed for the order in which histories with several accidents are tried. The default is 0. The same seed
-    /// gives the same histories and the same report.
+    /// always results in the same histories and the same report.
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
@@ -133,8 +134,8 @@ impl<W> Chaos<W> {
     }
 
     /// Sets a function that observes the world after a call has completed, for example by returning the rows of a
-    /// table. In all histories, it must return the same value as for a call without accidents. It finds effects that
-    /// are not recorded with [`Effects`].
+    /// table. In all histories, the function must return the same value as for a call without accidents. This detects
+    /// effects that are not recorded with [`Effects`].
     pub fn observe<O: fmt::Debug>(
         mut self,
         observer: impl Fn(&W) -> O + Send + Sync + 'static,
@@ -143,13 +144,13 @@ impl<W> Chaos<W> {
         self
     }
 
-    /// Adds an answer for every question that it can answer. The first suitable answer is used.
+    /// Adds an answer to be used for every question that it can answer. The first suitable answer is used.
     pub fn answer(mut self, answer: impl Into<Response>) -> Self {
         self.answers.push(answer.into());
         self
     }
 
-    /// Sets a function that answers questions for which there is no [`answer`](Self::answer).
+    /// Sets a function that answers questions without a suitable [`answer`](Self::answer).
     pub fn answer_with(
         mut self,
         answerer: impl Fn(&Question) -> Option<Response> + Send + Sync + 'static,
@@ -158,8 +159,8 @@ impl<W> Chaos<W> {
         self
     }
 
-    /// Makes the client call again after the process of a plain call has died. By default, it does not. To the server,
-    /// this is another call, so only a tool with idempotent effects has no faults.
+    /// Makes the client repeat a plain call whose process has died. By default, the client does not repeat it. For the
+    /// server, this is a different call, so only a tool with idempotent effects is free of faults.
     pub const fn repeat_lost_calls(mut self) -> Self {
         self.repeats = true;
         self
@@ -167,7 +168,8 @@ impl<W> Chaos<W> {
 
     /// Tries the histories of a call to this tool. `arguments` is an object.
     ///
-    /// It runs on a separate thread and blocks the current one, so it can be used in an asynchronous test.
+    /// The histories run on a separate thread while the current thread is blocked, so this can be used in an
+    /// asynchronous test.
     ///
     /// # Panics
     ///

@@ -1,12 +1,12 @@
-//! The report about all histories of a call.
+//! The report on all histories of a call.
 
 use std::fmt;
 
 use super::fault::ChaosFault;
 
-/// The findings of [`Chaos`](super::Chaos). `Display` writes them as a report in words.
+/// The findings of [`Chaos`](super::Chaos). `Display` formats them as a readable report.
 #[derive(Clone, Debug)]
-#[must_use = "a report tells nobody about its faults unless it is checked"]
+#[must_use = "the faults in a report go unnoticed unless it is checked"]
 pub struct ChaosReport {
     pub(super) tool: String,
     pub(super) seed: u64,
@@ -16,15 +16,15 @@ pub struct ChaosReport {
     pub(super) faults: Vec<ChaosFault>,
 }
 
-/// Numbers of histories.
+/// Numbers of histories of various kinds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ChaosCounts {
     pub(super) histories: usize,
     pub(super) deaths: usize,
     pub(super) completed: usize,
-    /// Number of histories whose failure named the step in which a process died.
+    /// Number of histories in which the failure named the step in which a process died.
     pub(super) told: usize,
-    /// Number of histories with one accident, and number of those for which there was no room.
+    /// Number of histories with one accident, and the number of those that were skipped because of the limit.
     pub(super) singles: usize,
     pub(super) skipped_singles: usize,
     pub(super) pairs: usize,
@@ -46,17 +46,17 @@ impl ChaosReport {
         self.counts.histories
     }
 
-    /// Returns the number of times that a process died.
+    /// Returns the number of times a process died.
     #[must_use]
     pub const fn deaths(&self) -> usize {
         self.counts.deaths
     }
 
-    /// Checks that there are no faults.
+    /// Checks that no faults were found.
     ///
     /// # Panics
     ///
-    /// Panics with the report if there are any faults.
+    /// Panics if any faults were found. The panic message is the report.
     #[track_caller]
     pub fn assert_no_faults(&self) {
         assert!(self.faults.is_empty(), "{self}");
@@ -82,7 +82,7 @@ impl fmt::Display for ChaosReport {
         };
         writeln!(
             f,
-            "tried: {} single accidents{skipped}, {} of {} pairs, {} times three at random",
+            "tried: {} single accidents{skipped}, {} of {} pairs, {} random triples",
             counts.singles, counts.pairs, counts.all_pairs, counts.triples,
         )?;
         for (number, fault) in (1..).zip(&self.faults) {

@@ -7,10 +7,10 @@ use super::judge::EndedHistory;
 use super::life::ServedAs;
 use super::report::ChaosCounts;
 
-/// Runs the history of a plan, with the tool served in one way.
+/// Runs the history of a plan, with the tool served in a given way.
 pub(super) type HistoryRunner<'r> = dyn Fn(ServedAs, &[(usize, Accident)]) -> EndedHistory + 'r;
 
-/// The search through one call's histories.
+/// The search through a call's histories.
 pub(super) struct HistorySearch<'r> {
     /// Runs the history of a plan.
     pub(super) run: &'r HistoryRunner<'r>,
@@ -18,7 +18,7 @@ pub(super) struct HistorySearch<'r> {
     pub(super) random: SeededRandom,
     pub(super) counts: ChaosCounts,
     pub(super) faults: Vec<ChaosFault>,
-    /// A history without accidents, with which all others are compared.
+    /// A history without accidents, with which all other histories are compared.
     pub(super) reference: Option<EndedHistory>,
 }
 
@@ -52,7 +52,7 @@ impl HistorySearch<'_> {
         ended
     }
 
-    /// Tries histories until there is no room for more. Once there are faults, longer histories are not tried.
+    /// Tries histories until the limit is reached. Once faults have been found, longer histories are not tried.
     pub(super) fn search(&mut self, undisturbed: &[(ServedAs, EndedHistory)]) {
         let mut longer = Vec::new();
         for (way, ended) in undisturbed {
@@ -81,7 +81,7 @@ impl HistorySearch<'_> {
         self.search_at_random(&longest);
     }
 
-    /// Tries histories with three accidents, chosen at random among the histories that extend one with two.
+    /// Tries histories with three accidents, chosen at random from those that extend a history with two accidents.
     fn search_at_random(&mut self, starts: &[(ServedAs, Vec<AccidentPlan>)]) {
         while !self.is_over() && self.faults.is_empty() {
             let Some((way, plans)) = self.random.one_of(starts) else {

@@ -6,12 +6,12 @@ use std::time::Duration;
 use super::history::CallHistory;
 use crate::context::{OnceClaim, StoreFuture};
 use crate::stores::{
-    MemoryTaskStore, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskId,
-    TaskPage, TaskStore,
+    MemoryTaskStore, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
+    TaskDetails, TaskId, TaskPage, TaskStore,
 };
 
-/// A store whose operations are points at which processes can die. Points in steps belong to the handler, and reading
-/// changes nothing.
+/// A store whose operations are points at which processes can die. Operations inside steps are not points, because the
+/// handler's own points cover steps. Reads are not points either, because they do not change anything.
 pub(super) struct SurvivingTaskStore {
     store: MemoryTaskStore,
     history: Arc<CallHistory>,
@@ -48,7 +48,7 @@ impl TaskStore for SurvivingTaskStore {
         true
     }
     fn create(&self, task: NewTask) -> StoreFuture<'_, TaskCreation> {
-        // The memory store acts when it is called, not when its future is polled.
+        // The in-memory store acts when it is called, not when its future is polled.
         let work = Box::pin(async move { self.store.create(task).await });
         self.between("creates the task", work)
     }
@@ -91,7 +91,7 @@ impl TaskStore for SurvivingTaskStore {
     }
     fn release<'a>(&'a self, id: &'a TaskId, attempt: u64, after: Duration) -> StoreFuture<'a, ()> {
         let work = Box::pin(async move { self.store.release(id, attempt, after).await });
-        self.between("takes back the lease of the task", work)
+        self.between("releases the task's lease", work)
     }
     fn changed<'a>(&'a self, id: &'a TaskId, version: u64) -> StoreFuture<'a, ()> {
         self.store.changed(id, version)
@@ -123,5 +123,23 @@ impl TaskStore for SurvivingTaskStore {
     }
     fn delete_all<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, usize> {
         self.store.delete_all(owner)
+    }
+    fn list_all<'a>(
+        &'a self,
+        cursor: Option<&'a str>,
+        max: usize,
+    ) -> StoreFuture<'a, Option<TaskPage>> {
+        self.store.list_all(cursor, max)
+    }
+    fn inspect<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, Option<TaskDetails>> {
+        self.store.inspect(id)
+    }
+    fn retry<'a>(
+        &'a self,
+        id: &'a TaskId,
+        version: u64,
+        not_done: Option<&'a str>,
+    ) -> StoreFuture<'a, TaskChanged> {
+        self.store.retry(id, version, not_done)
     }
 }

@@ -1,4 +1,4 @@
-//! Handles incoming lines: interprets messages and batches, queues calls, and cancels them.
+//! Handles incoming lines: interprets messages and batches, and queues and cancels calls.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::transport::duplex::{Channel, ChannelState, ClosingPhase, shutting_dow
 
 /// Maximum number of unanswered batches.
 const MOST_BATCHES: usize = 64;
-/// Number of maximum-size results that are kept, in addition to [`limits.streams.max_outgoing_bytes`](crate::Limits),
-/// for calls that finish while the client is not reading.
+/// Number of results of maximum size that are kept, in addition to
+/// [`limits.streams.max_outgoing_bytes`](crate::Limits), for calls that finish while the client is not reading.
 const UNREAD_RESULTS: usize = 4;
 
 impl Channel {
@@ -25,7 +25,7 @@ impl Channel {
         scratch: &mut Vec<u8>,
     ) {
         let limits = self.limits().message.parse_limits();
-        // Matched by reference because a message is large.
+        // Messages are matched by reference because they are large.
         match &jsonrpc::parse_next(text, &limits, known) {
             Err((id, error)) => {
                 self.origin.record_refusal(RefusalKind::Malformed);
@@ -52,7 +52,7 @@ impl Channel {
         self.lock().queue_answer_bytes(batch, &message);
     }
 
-    /// Handles a batch. Its answers are sent as one line.
+    /// Handles a batch, whose answers are sent as a single line.
     fn handle_batch(self: &Arc<Self>, leader: u64, elements: &[&str], scratch: &mut Vec<u8>) {
         let version = self.lock().memory.version();
         let limits = self.limits().message.parse_limits();
@@ -171,8 +171,8 @@ impl Channel {
         state.queue_answer_bytes(batch, &message);
     }
 
-    /// Queues the answer to a call and may take over its buffer. If too much output is unread, an error replaces the
-    /// answer.
+    /// Queues the answer to a call and may take ownership of its buffer. If too much output is unread, an error
+    /// replaces the answer.
     pub(super) fn queue_answer_or_error(
         &self,
         state: &mut ChannelState,

@@ -20,7 +20,7 @@ pub(super) struct BatchId(u64);
 /// The answers collected for a batch.
 #[derive(Debug)]
 struct OpenBatch {
-    /// Number of requests without an answer, plus one while requests are still being added.
+    /// Number of unanswered requests, plus one while requests are still being added.
     open: usize,
     answers: Vec<u8>,
 }
@@ -28,7 +28,7 @@ struct OpenBatch {
 /// A channel's work.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
-    /// The running and queued calls, each with the batch that it belongs to, if any.
+    /// The running and queued calls, each with the batch to which it belongs, if any.
     pub(super) calls: CallTable<Option<BatchId>>,
     queue: VecDeque<Job>,
     queued_bytes: usize,
@@ -86,7 +86,7 @@ impl InFlight {
         }
     }
 
-    /// Returns the size, in bytes, of the answers that are waiting for the rest of their batch.
+    /// Returns the size in bytes of the answers that are waiting for the rest of their batch.
     pub(super) fn held_answer_bytes(&self) -> usize {
         self.held
     }
@@ -111,7 +111,7 @@ impl InFlight {
         }
     }
 
-    /// Completes one request in the batch with its response, which may be empty. For the last request, returns the line
+    /// Completes a request in the batch with its response, which may be empty. For the last request, returns the line
     /// to send, if any.
     pub(super) fn complete_batch_call(&mut self, id: BatchId, answer: &[u8]) -> Option<Vec<u8>> {
         let batch = self.batches.get_mut(&id)?;

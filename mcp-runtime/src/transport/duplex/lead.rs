@@ -25,11 +25,11 @@ enum LeaderStep {
     Job(Job),
     /// Wait for work.
     Wait,
-    /// Stop: another task leads, or the channel is closed.
+    /// Stop because another task is the leader or the channel is closed.
     Over,
 }
 
-/// Leads the channel until it is closed or another task leads.
+/// Leads the channel until it is closed or another task becomes the leader.
 pub(super) async fn run_leader(channel: &Arc<Channel>, leader: u64) {
     let mut line = Vec::new();
     let mut known = KnownMeta::default();
@@ -131,7 +131,7 @@ impl Channel {
         }
     }
 
-    /// Reads once. Returns `Ready` if the input must be examined again.
+    /// Performs a single read. Returns `Ready` if the input must be examined again.
     fn poll_input(state: &mut ChannelState, cx: &mut Context<'_>) -> Poll<()> {
         let Some((reader, _)) = &mut state.streams else {
             return Poll::Pending;
@@ -152,15 +152,15 @@ impl Channel {
         }
     }
 
-    /// Returns `true` if another call may run now.
+    /// Returns `true` if another call may be run now.
     pub(super) fn may_run(&self, state: &ChannelState) -> bool {
         let limits = self.limits();
         state.in_flight.running < limits.calls.max_running
             && state.out.len() < limits.streams.max_outgoing_bytes / 2
     }
 
-    /// Returns `true` if another line may be handled. Slow calls never pause reading; only a client that is not reading
-    /// its output does.
+    /// Returns `true` if another line may be handled. Reading is never paused because of slow calls, but only if the
+    /// client does not read its output.
     fn may_read(&self, state: &ChannelState) -> bool {
         let limits = self.limits();
         let (waiting, max) = (state.out.len(), limits.streams.max_outgoing_bytes);
@@ -177,7 +177,7 @@ impl Channel {
             && state.out.len() < self.limits().streams.max_outgoing_bytes / 2
     }
 
-    /// Queues as many notifications as there is room for.
+    /// Queues as many notifications as will fit.
     fn queue_notifications(&self, state: &mut ChannelState) {
         if self.may_notify(state) && self.notifications.swap(false, SeqCst) {
             let room = self.limits().streams.max_outgoing_bytes / 2;
@@ -189,7 +189,7 @@ impl Channel {
         }
     }
 
-    /// Returns `true` if nothing is left to do.
+    /// Returns `true` if there is no work left.
     fn is_connection_over(state: &ChannelState) -> bool {
         match state.phase {
             ClosingPhase::Open => false,

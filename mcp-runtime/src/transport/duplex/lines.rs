@@ -1,4 +1,4 @@
-//! Splits a stream of bytes into lines of bounded length. Accepts `\r\n` and skips blank lines.
+//! Splits a stream of bytes into lines of bounded length. Accepts `\r\n` line endings and skips blank lines.
 //!
 //! The buffer starts small, grows to fit the longest line, and shrinks again. The caller interprets the lines.
 
@@ -30,12 +30,12 @@ pub(super) struct LineReader {
     buffer: Vec<u8>,
     /// Position of the next line in the buffer.
     start: usize,
-    /// Position up to which no line end has been found.
+    /// Position up to which the buffer does not contain the end of a line.
     searched: usize,
     limit: usize,
     /// `true` once input that may be a message has been read.
     begun: bool,
-    /// `true` inside a line that exceeds the limit.
+    /// `true` while reading a line that exceeds the limit.
     discarding: bool,
     ended: bool,
 }
@@ -53,8 +53,8 @@ impl LineReader {
         }
     }
 
-    /// Puts the next line into `line` if a whole line has been read. At the end of input, the remaining bytes count as
-    /// a line.
+    /// Puts the next line into `line` if a whole line has been read. At the end of input, the remaining bytes are
+    /// treated as a line.
     pub(super) fn next(&mut self, line: &mut Vec<u8>) -> Option<NextLine> {
         loop {
             let unsearched = self.buffer.get(self.searched..).unwrap_or_default();
@@ -93,8 +93,7 @@ impl LineReader {
         Some(NextLine::Text)
     }
 
-    /// Takes a large line together with its buffer, so that the line is not copied. Returns `false` if the line is
-    /// blank.
+    /// Takes a large line together with its buffer to avoid copying the line. Returns `false` if the line is blank.
     fn take_large_line(&mut self, end: usize, line: &mut Vec<u8>) -> bool {
         let after = self.buffer.split_off(end.saturating_add(1));
         *line = std::mem::replace(&mut self.buffer, after);
@@ -104,11 +103,12 @@ impl LineReader {
         !line.trim_ascii().is_empty()
     }
 
-    /// Makes room when the buffer contains no more complete lines. At the end of input, takes the remaining bytes.
+    /// Makes room when the buffer does not contain any more complete lines. At the end of input, takes the remaining
+    /// bytes.
     fn make_room_or_take_rest(&mut self, line: &mut Vec<u8>) -> Option<NextLine> {
         self.buffer.drain(..self.start.min(self.buffer.len()));
         self.start = 0;
-        // Allows one extra byte for a `\r` that belongs to the line end.
+        // This allows one extra byte for a `\r` that belongs to the line ending.
         if self.buffer.len() > self.limit.saturating_add(1) {
             self.discarding = true;
         }
@@ -127,7 +127,7 @@ impl LineReader {
         found
     }
 
-    /// Reads once. Call it when [`next`](Self::next) returns `None`.
+    /// Performs a single read. Call it when [`next`](Self::next) returns `None`.
     pub(super) fn poll_read<R: AsyncRead + Unpin>(
         &mut self,
         reader: &mut R,
@@ -146,7 +146,7 @@ impl LineReader {
         })
     }
 
-    /// Returns `true` if the input so far is empty or starts like a message.
+    /// Returns `true` if the input so far is empty or could be the start of a message.
     pub(super) fn may_be_messages(&mut self) -> bool {
         if !self.begun {
             let first = self.buffer.trim_ascii_start().first();
@@ -156,7 +156,7 @@ impl LineReader {
         true
     }
 
-    /// Ends the input and discards everything that has been read.
+    /// Ends the input and discards all bytes that have been read.
     pub(super) fn abandon_line(&mut self) {
         self.buffer = Vec::new();
         self.start = 0;
@@ -165,7 +165,7 @@ impl LineReader {
         self.ended = true;
     }
 
-    /// Ends the input, because no more will arrive or be accepted.
+    /// Ends the input, because no more input will arrive or be accepted.
     pub(super) fn end(&mut self) {
         self.ended = true;
     }

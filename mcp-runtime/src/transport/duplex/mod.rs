@@ -1,10 +1,10 @@
-//! One multiplexed channel, with newline-delimited messages in both directions and any number of concurrent calls.
+//! A multiplexed channel, with newline-delimited messages in both directions and any number of concurrent calls.
 //!
 //! A channel is a state machine behind one lock, which is never held while user code runs. A *leader* task advances it
 //! (`lead`): it takes a line, decides what to do, polls a call once in place, writes, and reads. A call that has not
-//! finished after its first poll is moved to a separate task, which the table of calls owns (`in_flight`). All output
-//! is appended to a single queue (`outgoing`) under the lock. This file opens a channel, watches its deadlines, and
-//! ends it.
+//! finished after its first poll is moved to a separate task, which is owned by the call table (`in_flight`). All
+//! output is appended to a single queue (`outgoing`) under the lock. This file opens a channel, monitors its deadlines,
+//! and ends it.
 
 mod calls;
 #[cfg(fuzzing)]
@@ -43,7 +43,7 @@ use crate::panics;
 use crate::protocol::encode;
 use crate::telemetry::{Origin, current_span};
 use crate::transport::Connection;
-use crate::transport::watchdog::{HandlerBeat, WatchdogWaker, Watched};
+use crate::transport::watchdog::{HandlerBeat, SupervisedChannel, WatchdogWaker};
 use in_flight::{BatchId, InFlight};
 use lines::LineReader;
 use outgoing::OutgoingBytes;
@@ -97,12 +97,12 @@ enum ClosingPhase {
     Open,
     /// Further requests are refused. Work may continue until this time, or indefinitely if it is `None`.
     Draining(Option<Instant>),
-    /// All work is done or dropped. Bytes may be written until this time.
+    /// All work has been finished or dropped. Bytes may be written until this time.
     Flushing(Instant),
     Closed,
 }
 
-/// Serves one channel until its input ends, the client stops reading, or `shutdown` is cancelled, and then finishes the
+/// Serves a channel until its input ends, the client stops reading, or `shutdown` is cancelled, and then finishes the
 /// work in progress. Meanwhile, the client's cancellations and responses are still read, but its requests are refused.
 ///
 /// Dropping the future drops all of the channel's calls.
@@ -234,7 +234,7 @@ impl Channel {
 
     fn spawn_leader(self: &Arc<Self>, leader: u64) {
         let channel = Arc::clone(self);
-        // The lock is held until the task is recorded, so that code that ends the channel either finds the task or has
+        // The lock is held until the task is recorded, so code that ends the channel either finds the task or has
         // already run.
         let mut state = self.lock();
         if state.phase == ClosingPhase::Closed {
@@ -257,7 +257,7 @@ impl Channel {
         state.leaders.push(task.abort_handle());
     }
 
-    /// Checks the deadlines and acts on any that have passed.
+    /// Checks the deadlines and handles those that have passed.
     fn check_deadlines(&self) -> DeadlineCheck {
         let now = Instant::now();
         let stalled = self.limits().streams.stall_timeout;
@@ -272,7 +272,7 @@ impl Channel {
                 self.leader.wake();
             }
             let blocked = state.out.blocked_since();
-            // An unlimited timeout sets no deadline.
+            // An unlimited timeout does not set a deadline.
             let blocked = blocked.and_then(|since| since.checked_add(stalled));
             if blocked.is_some_and(|deadline| deadline <= now) {
                 let text = "the client is not reading the data sent to it";
@@ -330,7 +330,7 @@ impl ChannelState {
         calls
     }
 
-    /// Queues an answer, either alone or as part of its batch. An empty answer means that the call has no answer.
+    /// Queues an answer, either on its own or as part of its batch. An empty answer means that the call has no answer.
     fn queue_answer_bytes(&mut self, batch: Option<BatchId>, answer: &[u8]) {
         match batch {
             None if answer.is_empty() => {}
@@ -343,14 +343,14 @@ impl ChannelState {
         }
     }
 
-    /// Stops reading from a client that does not speak the protocol.
+    /// Stops reading from a client that does not follow the protocol.
     fn stop_reading(&mut self) {
         let text = "the client sent input that is not JSON";
         self.failure = Some(io::Error::new(io::ErrorKind::InvalidData, text));
         self.lines.abandon_line();
     }
 
-    /// Ends the channel. A disconnect by the client does not count as a failure.
+    /// Ends the channel. A disconnected client does not count as a failure.
     fn fail(&mut self, error: io::Error) {
         use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, WriteZero};
         let gone = [BrokenPipe, ConnectionAborted, ConnectionReset, WriteZero];
@@ -392,7 +392,7 @@ impl ChannelState {
     }
 }
 
-impl Watched for Channel {
+impl SupervisedChannel for Channel {
     fn beat(&self) -> &HandlerBeat {
         &self.beat
     }

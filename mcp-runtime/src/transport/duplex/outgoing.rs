@@ -1,4 +1,4 @@
-//! The single queue of bytes for the client. The task that holds it is the only writer.
+//! The single queue of bytes to be sent to the client. The task that holds the queue is the only writer.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -21,13 +21,13 @@ const PIECES: usize = 8;
 /// Bytes waiting to be sent.
 #[derive(Debug, Default)]
 pub(super) struct OutgoingBytes {
-    /// The pieces that are sent before `bytes`: shared text and the bytes that were queued before it. No piece is
-    /// empty.
+    /// The pieces that are sent before `bytes`: shared text and the bytes that were queued before it. None of the
+    /// pieces is empty.
     pieces: VecDeque<Bytes>,
     /// Number of bytes in `pieces`.
     piece_bytes: usize,
     bytes: Vec<u8>,
-    /// Number of `bytes` already written. Zero while there are pieces.
+    /// Number of `bytes` already written. This is zero while there are pieces.
     written: usize,
     /// `true` if bytes have been written but not flushed yet.
     unflushed: bool,
@@ -54,7 +54,7 @@ impl OutgoingBytes {
         self.bytes.push(b'\n');
     }
 
-    /// Like [`push`](Self::push), but takes over the buffer of a large message if no other bytes are waiting.
+    /// Like [`push`](Self::push), but takes ownership of a large message's buffer if no other bytes are waiting.
     pub(super) fn push_whole(&mut self, message: &mut Vec<u8>) {
         if self.len() > 0 || message.len() <= LARGE {
             return self.push(message);
@@ -106,8 +106,8 @@ impl OutgoingBytes {
         (&mut self.bytes, self.piece_bytes)
     }
 
-    /// Removes bytes that have been written if there are more of them than waiting bytes. A byte is therefore moved at
-    /// most once for every byte that is written, no matter how slowly the client reads.
+    /// Removes bytes that have been written if they outnumber the waiting bytes. On average, therefore, at most one
+    /// byte is moved for each byte that is written, no matter how slowly the client reads.
     #[inline]
     fn compact(&mut self) {
         if self.written > self.bytes.len().saturating_sub(self.written) {
@@ -206,8 +206,8 @@ impl OutgoingBytes {
         Poll::Ready(Ok(()))
     }
 
-    /// Removes `count` written bytes from the front of the pieces. Returns how many of these bytes came after the last
-    /// piece.
+    /// Removes `count` written bytes from the front of the pieces. Returns the number of these bytes that came after
+    /// the last piece.
     fn advance_pieces(&mut self, mut count: usize) -> usize {
         while let Some(piece) = self.pieces.front_mut() {
             let part = count.min(piece.len());

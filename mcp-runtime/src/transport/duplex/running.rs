@@ -14,7 +14,7 @@ use crate::registry::FirstPollPace;
 use crate::transport::duplex::in_flight::Job;
 use crate::transport::duplex::{Channel, ChannelState, ClosingPhase};
 
-/// Initial capacity of the response buffer, large enough for most responses.
+/// Initial capacity of the response buffer, which is large enough for most responses.
 const ANSWER: usize = 256;
 
 impl Channel {
@@ -52,14 +52,14 @@ impl Channel {
                 return self.spawn_running(running, id, serial, permit);
             }
             progress => {
-                // A call that is no longer needed is dropped without holding the lock, because dropping it runs user
+                // The lock is not held while a call that is no longer needed is dropped, because dropping it runs user
                 // code.
                 drop(state);
                 drop(progress);
                 state = self.lock();
             }
         }
-        // After a takeover, the new leader may be waiting.
+        // If another task has become the leader, it may be waiting.
         if state.leader != leader {
             self.after_answer(&mut state);
         }
@@ -144,7 +144,7 @@ impl Channel {
         self.spawn_job(job);
     }
 
-    /// Runs a whole call in a task, including its start.
+    /// Runs an entire call in a task, including its start.
     pub(super) fn spawn_job(self: &Arc<Self>, job: Job) {
         let permit = self.new_run_permit(&mut self.lock());
         let (channel, id, serial) = (Arc::clone(self), job.id.clone(), job.serial);
@@ -172,7 +172,7 @@ impl Channel {
         calls.set_task_or_abort(&id, serial, task.abort_handle());
     }
 
-    /// Reads the message of a queued call again. It was valid when it was queued.
+    /// Parses a queued call's message again. The message was valid when it was queued.
     fn parse_job<'j>(&self, job: &'j Job) -> Option<Message<'j>> {
         let limits = self.limits().message.parse_limits();
         match jsonrpc::parse_next(&job.text, &limits, &mut KnownMeta::default()) {
@@ -198,7 +198,8 @@ impl Channel {
                 reply.complete(answer);
                 return Some(CallProgress::Answered(WrittenResponse::default()));
             }
-            // The message was a request when it was queued, so this does not happen. Its id must still be released.
+            // This cannot happen, because the message was a request when it was queued. Even so, its id must be
+            // released.
             Some(Decision::Silent | Decision::Cancel(_)) | None => {
                 let error = ErrorObject::internal("internal error");
                 encode::error(answer, Some(&job.id), &error);
@@ -250,7 +251,7 @@ fn record_first_poll(pace: Option<&FirstPollPace>, began: Instant) {
     }
 }
 
-/// A permit for a running call. It is returned when dropped, which happens when the call's task ends.
+/// A permit for a running call, which is returned when dropped at the end of the call's task.
 struct RunPermit(Arc<Channel>);
 
 impl Drop for RunPermit {

@@ -1,8 +1,8 @@
 //! Standard input and output, which connect the server to a single client: the program that started the process.
 //!
-//! Both streams become unavailable to the rest of the process: a stray `println!` goes to standard error, and child
-//! processes see neither stream. The kind of stream determines how bytes are transferred (`unix`, `threads`).
-//! Specification: basic/transports, "stdio".
+//! Both streams become unavailable to the rest of the process: output from a stray `println!` goes to standard error,
+//! and child processes cannot access either stream. The kind of stream determines how bytes are transferred (`unix`,
+//! `threads`). Specification: basic/transports, "stdio".
 
 mod parent;
 mod threads;
@@ -18,11 +18,11 @@ pub(crate) use parent::ParentProcess;
 
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// The process's standard input and output, as a transport for one client.
+/// The process's standard input and output, as a transport for a single client.
 ///
-/// The server ends when its input ends. Standard error is unchanged and can be used for logs, but a client is not
-/// required to read it, so a handler that writes a lot to it may block. On Windows, nothing is redirected, so do not
-/// print to standard output.
+/// The server ends when its input ends. Standard error is unchanged and can be used for logs, but clients are not
+/// required to read it, so a handler that writes a lot to standard error may block. On Windows, the streams are not
+/// redirected, so do not print to standard output.
 pub struct Stdio(Option<Streams>);
 
 #[cfg(unix)]

@@ -1,15 +1,15 @@
-//! The process that started this one. A server over stdio has no purpose once that process has ended.
+//! The process that started this process. A server over stdio has no purpose once that process has ended.
 //!
-//! Usually, the end of input indicates this, but the pipe stays open as long as any process, such as another child of the
-//! same client, holds its other end.
+//! Usually, the end of input indicates this, but the pipe remains open as long as any process, such as another child of
+//! the same client, holds its other end.
 
 use std::time::Duration;
 
-/// Interval between checks. Polling is necessary because the system notifies a process when its children end, but not
+/// Interval between checks. Polling is necessary because the system notifies a process when its children end but not
 /// when its parent ends.
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// The process that started this one, identified when this value was created.
+/// The process that started this process, as determined when this value was created.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ParentProcess {
     #[cfg(unix)]
@@ -25,7 +25,7 @@ impl ParentProcess {
     }
 
     /// Returns `true` if the process has ended, in which case its children have another parent. Always returns `false`
-    /// on Windows, where they keep the old parent's id.
+    /// on Windows, where children keep the old parent's id.
     #[cfg_attr(
         not(unix),
         expect(clippy::unused_self, reason = "only Unix gives orphans another parent")

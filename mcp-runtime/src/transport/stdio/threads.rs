@@ -1,7 +1,7 @@
 //! Streams that support only blocking calls, with a thread for each direction.
 //!
-//! A thread that is waiting for input cannot be interrupted, so it ends with its stream or with the process. The data
-//! that the threads share with their users is limited to four chunks of input and [`ROOM`] bytes of output.
+//! A thread that is waiting for input cannot be interrupted, so it ends with its stream or with the process. The amount
+//! of buffered data is limited to four chunks of input and [`ROOM`] bytes of output.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -27,7 +27,7 @@ const ROOM: usize = 256 << 10;
 pub(super) struct StdinReader {
     chunks: mpsc::Receiver<io::Result<Vec<u8>>>,
     chunk: Vec<u8>,
-    /// Number of bytes of `chunk` that have been consumed.
+    /// Number of bytes in `chunk` that have been consumed.
     taken: usize,
 }
 

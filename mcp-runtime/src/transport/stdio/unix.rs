@@ -1,4 +1,5 @@
-//! Standard input and output as descriptors owned by this transport. Their treatment depends on their kind.
+//! Standard input and output as descriptors owned by this transport. The descriptors are treated differently depending
+//! on their kind.
 //!
 //! | kind | treatment |
 //! |---|---|
@@ -25,9 +26,9 @@ use crate::telemetry::Origin;
 use crate::transport::Connection;
 use crate::transport::stdio::threads;
 
-/// Takes both streams. Afterwards, standard input is empty and standard output goes to standard error.
+/// Takes both streams. Afterwards, standard input is empty and standard output is redirected to standard error.
 pub(super) fn take_streams() -> io::Result<(File, File)> {
-    // The copies are numbered above the three standard descriptors and closed in child processes.
+    // The copies have numbers above the three standard descriptors and are closed in child processes.
     let input = fcntl_dupfd_cloexec(stdin(), 3)?;
     let output = fcntl_dupfd_cloexec(stdout(), 3)?;
     let null = File::options().read(true).write(true).open("/dev/null")?;
@@ -37,7 +38,7 @@ pub(super) fn take_streams() -> io::Result<(File, File)> {
     Ok((input.into(), output.into()))
 }
 
-/// Returns `true` if the other end of a pipe or socket is closed. Files and terminals have no other end.
+/// Returns `true` if the other end of a pipe or socket is closed. Files and terminals do not have another end.
 pub(super) fn hung_up(input: &File) -> bool {
     let mut streams = [PollFd::new(input, PollFlags::empty())];
     let at_once = Timespec::default();
@@ -68,7 +69,7 @@ fn async_reader(
     {
         return Ok(Box::new(pipe));
     }
-    if is_own_socket(&input, error)? {
+    if is_unshared_socket(&input, error)? {
         return Ok(Box::new(into_unix_socket(input)?));
     }
     Ok(Box::new(threads::StdinReader::start(input)?))
@@ -84,14 +85,14 @@ fn async_writer(
     {
         return Ok(Box::new(pipe));
     }
-    if is_own_socket(&output, error)? {
+    if is_unshared_socket(&output, error)? {
         return Ok(Box::new(into_unix_socket(output)?));
     }
     Ok(Box::new(threads::StdoutWriter::start(output)?))
 }
 
 /// Returns `true` if the stream is a socket that is not shared with standard error, so that its flags may be changed.
-fn is_own_socket(stream: &File, error: BorrowedFd<'_>) -> io::Result<bool> {
+fn is_unshared_socket(stream: &File, error: BorrowedFd<'_>) -> io::Result<bool> {
     let stream = stream.metadata()?;
     let error = error.try_clone_to_owned();
     let error = error.and_then(|error| File::from(error).metadata());

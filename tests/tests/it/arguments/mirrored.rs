@@ -1,4 +1,4 @@
-//! Arguments that headers mirror, in objects, strings and lists.
+//! Arguments that are mirrored in headers, in objects, strings and lists.
 
 use mcp_runtime::prelude::*;
 use serde_json::Value;
@@ -116,7 +116,7 @@ async fn numbers_in_headers_are_compared_digit_by_digit() {
     for (n, header, same) in [
         ("42", "42.0", true),
         ("42.0", "4.2e1", true),
-        // The ends of the range that every JSON reader represents exactly.
+        // The limits of the range that every JSON reader represents exactly.
         ("9007199254740991", "9007199254740991", true),
         ("9007199254740991", "9007199254740990", false),
         ("9007199254740991", "9007199254740992", false),

@@ -1,4 +1,4 @@
-//! Arguments: a handler gets the value that was sent, with the type of its schema, or the call is refused.
+//! Arguments: a handler receives the value as sent, with the type in its schema; otherwise, the call is refused.
 
 mod mirrored;
 mod numbers;
@@ -31,7 +31,7 @@ async fn send(
     client.response(&json!("text")).await
 }
 
-/// Calls a tool with arguments as raw JSON text; returns its result, or the reason why it was refused.
+/// Calls a tool with arguments as raw JSON text; returns its result, or the reason for the refusal.
 async fn call(client: &mut Client, name: &str, arguments: &str) -> Result<String, String> {
     let params = json!({"name": name});
     let result = send(client, "tools/call", params, "arguments", arguments).await;

@@ -1,4 +1,4 @@
-//! Whole numbers keep their value, however they are written.
+//! Whole numbers keep their value, regardless of how they are written.
 
 use mcp_runtime::prelude::*;
 use serde_json::Value;

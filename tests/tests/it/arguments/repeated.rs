@@ -1,4 +1,4 @@
-//! Members that are given twice, and members that are `null`.
+//! Members that occur twice, and members that are `null`.
 
 use mcp_runtime::prelude::*;
 use tests::Version;

@@ -1,11 +1,11 @@
-//! The capabilities of a client are checked before it is asked, wherever a handler asks.
+//! A client's capabilities are checked before it is asked, wherever a handler asks.
 
 use serde_json::{Value, json};
 use tests::{Answer, Version};
 
 use super::{able, client, client_of, server, text};
 
-/// The same question from each place that may ask.
+/// Returns the same question from each place that may ask.
 fn places(kind: &str) -> [(&'static str, Value); 3] {
     let arguments = json!({ "kind": kind });
     [
@@ -23,7 +23,7 @@ fn places(kind: &str) -> [(&'static str, Value); 3] {
 
 const KINDS: [&str; 5] = ["form", "url", "sampling", "tools", "roots"];
 
-/// Returns the capability that a client with these lacks for a kind of question, in the protocol versions that know all kinds.
+/// Returns the capability that a client that declares these lacks for a kind of question, in versions with all kinds.
 fn lacks(declared: &Value, kind: &str) -> Option<Value> {
     let has = |path: &str| declared.pointer(path).is_some();
     let forms = has("/elicitation") && (has("/elicitation/form") || !has("/elicitation/url"));
@@ -102,7 +102,7 @@ async fn requests_unknown_to_a_version_are_not_sent_whatever_is_declared() {
     for (version, asked) in [
         (V2024_11_05, &["sampling", "roots"][..]),
         (V2025_03_26, &["sampling", "roots"]),
-        // It knew no modes: a client that declares elicitation has forms.
+        // This version had no modes: a client that declares elicitation supports forms.
         (V2025_06_18, &["form", "sampling", "roots"]),
     ] {
         let mut client = client_of(server(), version, able()).await;
@@ -218,7 +218,7 @@ async fn a_sampling_request_is_sent_whole_and_may_be_answered_in_many_ways() {
                 let messages = asked["messages"].as_array().unwrap();
                 let roles: Vec<_> = messages.iter().map(|message| &message["role"]).collect();
                 assert_eq!(roles, ["user", "assistant", "user"]);
-                // A single block, never a list of one, is what every protocol version understands.
+                // A single block, never a list of one, is the form that every protocol version understands.
                 assert!(
                     messages
                         .iter()
@@ -244,7 +244,7 @@ async fn a_model_may_use_tools_turn_by_turn() {
             let messages = &question.params["messages"];
             assert_eq!(messages[1]["role"], "assistant");
             assert!(messages[1].to_string().contains("\"tool_use\""), "{messages}");
-            // Nothing else stands in the message that holds the result.
+            // The message that contains the result contains nothing else.
             let result = &messages[2];
             assert_eq!((&result["role"], &result["content"]["type"]), (&json!("user"), &json!("tool_result")));
             assert_eq!(result["content"]["toolUseId"], "u1");

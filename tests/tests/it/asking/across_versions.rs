@@ -1,4 +1,4 @@
-//! A client with prepared answers that makes one call in several protocol versions and records the questions it was asked.
+//! A client with prepared answers that makes a call in several protocol versions and records the questions asked.
 
 use std::collections::VecDeque;
 
@@ -15,18 +15,18 @@ use super::tamper::spoilt;
 pub(super) struct AcrossVersions {
     clients: Vec<Client>,
     answers: VecDeque<Answer>,
-    /// The tool that a hostile client calls to get a state of another call.
+    /// The tool that a hostile client calls to get the state of another call.
     decoy: Option<String>,
 }
 
 impl AcrossVersions {
-    /// Creates a client in memory, with the newest protocol version of each era. It supports all questions.
+    /// Creates in-memory clients with the newest protocol version of each era. They support all questions.
     pub(super) fn both(server: Server) -> Self {
         let hub = Hub::serve(server);
         Self::of(Version::ERAS.map(|version| hub.client(version)))
     }
 
-    /// Uses these clients, which have sent nothing yet. Each supports all questions.
+    /// Uses these clients, which have not sent anything yet. Each supports all questions.
     pub(super) fn of(clients: impl IntoIterator<Item = Client>) -> Self {
         Self {
             clients: clients.into_iter().collect(),
@@ -35,7 +35,7 @@ impl AcrossVersions {
         }
     }
 
-    /// Answers the next question with a form filled in like this; null members are left out.
+    /// Answers the next question with a form that has these contents; null members are omitted.
     pub(super) fn answer(self, content: impl Serialize) -> Self {
         let mut content = serde_json::to_value(content).expect("a form is JSON");
         if let Some(members) = content.as_object_mut() {
@@ -44,7 +44,7 @@ impl AcrossVersions {
         self.reply(Answer::accept(content))
     }
 
-    /// Answers the next question like this.
+    /// Answers the next question with this answer.
     pub(super) fn reply(mut self, answer: Answer) -> Self {
         self.answers.push_back(answer);
         self
@@ -166,7 +166,7 @@ impl Outcomes {
         self.each(|outcome| assert_eq!(outcome.text(), (expected.to_owned(), false), "{outcome:?}"))
     }
 
-    /// Asserts that the call failed with a text that begins like this.
+    /// Asserts that the call failed with a text that starts with this.
     pub(super) fn refuses(self, expected: &str) -> Self {
         self.each(|outcome| {
             let (text, is_error) = outcome.text();

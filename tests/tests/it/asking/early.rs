@@ -1,4 +1,4 @@
-//! Questions before the client has said that it is initialized: legacy era only.
+//! Questions before the client has reported that it is initialized: legacy era only.
 
 use serde_json::{Value, json};
 use tests::asking::{Ledger, Setup, able};
@@ -6,7 +6,7 @@ use tests::{Answer, Client, Link, Served, Version};
 
 use super::usual;
 
-/// A client that was answered `initialize`, and has not said yet that it is initialized.
+/// Creates a client that has received the answer to `initialize` but has not yet reported that it is initialized.
 async fn shaking(served: &mut Served, version: Version) -> Client {
     let mut client = served.client(version);
     client.answer(usual);

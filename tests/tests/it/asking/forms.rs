@@ -1,4 +1,4 @@
-//! Every kind of field of a form, in every protocol version that has forms.
+//! Every kind of form field, in every protocol version that has forms.
 
 use serde_json::json;
 use tests::{Answer, Version};
@@ -14,7 +14,7 @@ async fn a_form_holds_every_kind_of_field() {
         Version::V2026_07_28,
     ] {
         let (mut client, _) = client(version).await;
-        // The schema of the protocol version has judged the question already.
+        // The question has already been checked against the schema of the protocol version.
         client.answer(move |_| {
             let hues = match version {
                 Version::V2025_06_18 => json!("Red, Blue"),

@@ -1,10 +1,10 @@
-//! Clients that take too long, or go away, over every link.
+//! Clients that take too long or go away, over every link.
 
 use serde_json::{Value, json};
 use tests::asking::{Setup, able};
 use tests::{Answer, Client, Link, Served, Version};
 
-/// A client that can be asked everything, and answers nothing.
+/// Creates a client that supports every kind of question and answers none.
 async fn silent(served: &mut Served, version: Version) -> Client {
     let mut client = served.client(version);
     client.capabilities = able();
@@ -30,7 +30,7 @@ async fn an_unanswered_elicitation_is_given_up_and_cancelled() {
         assert_eq!(result["content"][0]["text"], "no answer within 100ms");
         let told = client.notification("notifications/cancelled").await;
         assert_eq!(told["requestId"].to_string(), client.asked[0].key);
-        // An answer that comes too late is ignored.
+        // An answer that arrives too late is ignored.
         let Answer::Result(said) = Answer::said("Paris") else {
             unreachable!()
         };
@@ -58,7 +58,7 @@ async fn a_client_that_comes_back_too_late_is_refused() {
         let next = client.retry(&params("one"), &asked);
         late.push((served, client, next));
     }
-    // A state expires on the clock of the system, in whole seconds. To try it earlier would continue the call.
+    // A state expires by the system clock, in whole seconds. Trying it earlier would continue the call.
     tests::wait::for_seconds_of_the_system(2).await;
     for (_served, client, next) in &mut late {
         let failure = client.fails("tools/call", next.clone(), -32602).await;
@@ -79,7 +79,7 @@ async fn a_client_that_goes_while_it_is_asked_ends_the_call() {
         client.start("tools/call", params("in_a_hurry")).await;
         client.until_asked(1).await;
         assert_eq!(setup.ledger.count("dropped"), 0);
-        // The end of the stream, of the input of a process, of a session, of the one stream of 2024.
+        // The end of the stream, of a process's input, of a session, or of the single stream of 2024.
         drop(client);
         setup.ledger.until("dropped", 1).await;
         served.ended().await;

@@ -1,4 +1,4 @@
-//! Questions as requests of the server's own, in the legacy era.
+//! Questions as requests sent by the server, in the legacy era.
 
 use std::time::Duration;
 
@@ -90,7 +90,7 @@ async fn a_client_that_never_answers_is_given_up_and_notified() {
     let mut client = client_of(server, Version::V2025_11_25, able()).await;
     client.answer(|_| Answer::Silence);
     let started = tokio::time::Instant::now();
-    // Longer than the tool may take: the client's time is not the tool's.
+    // This is longer than the tool is allowed to take: the time spent by the client does not count.
     assert_eq!(
         refusal(&mut client, "in_a_hurry").await,
         "no answer within 10s"

@@ -1,4 +1,4 @@
-//! The limits of questions, each below, at and above its value.
+//! The limits on questions, each below, at and above its value.
 
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ async fn the_length_of_a_state() {
         result["requestState"].as_str().map(str::len)
     };
     let length = state_of(Limits::default()).await.expect("it asks");
-    // Numbers in it that are random are not all as long.
+    // Random numbers in the state vary in length.
     for (request_state, fits) in [(length - 10, false), (length + 10, true)] {
         let limits =
             Limits::default().with(|limits| limits.elicitation.max_state_bytes = request_state);
@@ -88,7 +88,7 @@ async fn the_time_from_one_round_to_the_next() {
     let asked = client.request("tools/call", params.clone()).await.unwrap();
     let next = client.retry(&params, &asked);
     client.ok("tools/call", next.clone()).await;
-    // The state holds the time of the system in whole seconds, so it is good for up to one more.
+    // The state contains the system time in whole seconds, so it may remain valid for up to one second more.
     tests::wait::until(async || client.request("tools/call", next.clone()).await.is_err()).await;
     client.fails("tools/call", next, -32602).await;
 }

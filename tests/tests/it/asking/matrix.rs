@@ -1,5 +1,5 @@
-//! One source of handlers, over every link, in every protocol version: what was asked, what it came to, and that whatever is done
-//! once was done once.
+//! The same handlers over every link and in every protocol version: the questions asked, the outcome of each call, and
+//! proof that anything in a `once` block ran only once.
 
 use serde_json::{Value, json};
 use tests::asking::{Ledger, Name, Setup};
@@ -18,9 +18,9 @@ struct Flow {
     /// The number of questions asked, and the number of rounds.
     asked: usize,
     rounds: usize,
-    /// The number of times that each `once` runs: before it asks, between, in every turn of a loop, at last.
+    /// The number of runs of each `once` block: before the question, between questions, in each turn, and at the end.
     done: [usize; 4],
-    /// The first protocol version, and the last, in which the client can be asked this.
+    /// The first and the last protocol version in which the client can be asked this.
     versions: (Version, Version),
 }
 
@@ -34,7 +34,7 @@ enum Comes {
 use Comes::{Refuses, Says};
 
 impl Flow {
-    /// A call of a tool that asks people: once, and goes well.
+    /// A call of a tool that asks people one question and succeeds.
     fn tool(name: &'static str, tool: &str, answers: impl Into<Vec<Answer>>) -> Self {
         let params = json!({"name": tool, "arguments": {}});
         Self::of(name, "tools/call", params, answers)
@@ -114,7 +114,7 @@ fn flows() -> Vec<Flow> {
     let read =
         |name, uri, answer| Flow::of(name, "resources/read", json!({ "uri": uri }), [answer]);
     let declined = "the user declined";
-    let dismissed = "the user dismissed the question without an answer";
+    let dismissed = "the user dismissed the question without answering";
     let url = json!({"name": "somewhere", "arguments": {"url": "https://pay.example/1"}});
     vec![
         Flow::tool("one question", "one", [ada()]).says("Hello, Ada!"),
@@ -191,7 +191,7 @@ fn flows() -> Vec<Flow> {
             )],
         )
         .says("Hello, Ada!"),
-        // The modern era knows no errors here: no answer is one that is missing, and asked for again.
+        // The modern era has no errors here: a missing answer is asked for again.
         Flow::tool("an error", "one", [Answer::Error(-32603, "no".into())])
             .refuses("the client could not answer: no (-32603)")
             .only(V2025_06_18, V2025_11_25),
@@ -245,7 +245,7 @@ async fn play_all(versions: &[Version], hostile: bool) {
             println!("{} over {link:?} in {}", flow.name, version.date());
             let (outcomes, ledger) = play(&flow, link, version, hostile).await;
             if version < first {
-                // Said plainly, before anything is asked.
+                // The reason is stated plainly before anything is asked.
                 let expected = "the client does not declare required capabilities: elicitation";
                 outcomes.refuses(expected).asked(0);
                 assert_eq!((ledger.count("before"), ledger.count("after")), (1, 0));

@@ -1,4 +1,4 @@
-//! Mistakes of authors, and the rules for all questions of one call.
+//! Authors' mistakes, and the rules that apply to all questions of a call.
 
 use mcp_runtime::Limits;
 use serde_json::json;

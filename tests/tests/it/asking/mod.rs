@@ -1,7 +1,7 @@
 //! Questions to the client.
 //!
-//! Behaviour that is the same over every link and in every protocol version is a row of the table in `matrix`; that of one era
-//! is in `legacy` and `rounds`.
+//! Behaviour that is the same over every link and in every protocol version is a row of the table in `matrix`; that
+//! of a single era is in `legacy` and `rounds`.
 
 mod able;
 mod across_versions;
@@ -43,7 +43,7 @@ async fn client_of(server: Server, version: Version, capabilities: Value) -> Cli
     client
 }
 
-/// The answers of most tests.
+/// Returns the answers that most tests use.
 fn usual(question: &Question) -> Answer {
     match question.method.as_str() {
         "sampling/createMessage" => Answer::said("Paris"),

@@ -1,4 +1,4 @@
-//! Steps in `once` when rounds are cut off, or arrive together, over every link of the modern era.
+//! Steps in `once` blocks if rounds are cut off or arrive together, over every link of the modern era.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,7 +25,7 @@ fn setup(store: bool) -> Setup {
     }
 }
 
-/// The second round of a call of this tool.
+/// Returns the second round of a call to this tool.
 async fn second_round(client: &mut Client, tool: &str) -> Value {
     let params = json!({"name": tool, "arguments": {}});
     let asked = client.ok("tools/call", params.clone()).await;
@@ -44,7 +44,7 @@ async fn what_was_cut_off_in_the_middle_is_not_done_again_if_there_is_a_store() 
             let id = client.start("tools/call", round.clone()).await;
             setup.ledger.until("after", 1).await;
             client.cancel(&id).await;
-            // One run for each round so far.
+            // There has been one run for each round so far.
             setup.ledger.until("dropped", 2).await;
             let result = client.ok("tools/call", round).await;
             let text = result["content"][0]["text"].as_str().unwrap();
@@ -96,7 +96,7 @@ async fn a_client_that_goes_in_the_middle_of_a_round_ends_it() {
         setup.ledger.until("dropped", 2).await;
         served.ended().await;
         if link != Link::Stdio {
-            // Another connection to the same server goes no further.
+            // Another connection to the same server gets no further.
             let mut client = ada(&mut served).await;
             let result = client.ok("tools/call", round).await;
             assert_eq!(result["isError"], true, "{result}");
@@ -134,7 +134,7 @@ async fn rounds_that_arrive_together_do_it_once_if_there_is_a_store() {
     }
 }
 
-/// Stands for a database that several instances share.
+/// Stands in for a database that several instances share.
 #[derive(Clone, Default)]
 struct Shared(Arc<MemoryOnceStore>);
 
@@ -166,7 +166,7 @@ async fn instances_that_share_keys_and_a_store_do_it_once_between_them() {
     };
     let mut instances = [instance().await, instance().await];
     let mut round = second_round(&mut instances[0], "two_in_sequence").await;
-    // Each round is sent to both; either may be the one to go on from.
+    // Each round is sent to both instances; the call may continue from either answer.
     for turn in 0..2 {
         let mut results = Vec::new();
         for client in &mut instances {
@@ -185,7 +185,7 @@ async fn instances_that_share_keys_and_a_store_do_it_once_between_them() {
     assert_eq!(done, [1, 1, 1]);
 }
 
-/// A store in which another run has always begun the work.
+/// A store in which another run has always already started the work.
 #[derive(Clone, Default)]
 struct Elsewhere(Arc<AtomicUsize>);
 

@@ -1,4 +1,4 @@
-//! Unusable answers: a user may correct a form, but a malformed answer of a program is final.
+//! Unusable answers: a user may correct a form, but a malformed answer from a program is final.
 
 use serde_json::{Value, json};
 use tests::{Answer, Client, Version};

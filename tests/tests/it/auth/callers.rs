@@ -1,5 +1,5 @@
-//! Other ways to know who calls: tokens that never change, questions to the authorization server, a closure, and programs that
-//! found out themselves.
+//! Other ways to identify callers: tokens that never change, queries to the authorization server, a closure, and
+//! programs that identify callers themselves.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -34,7 +34,7 @@ async fn a_few_tokens_can_be_known_beforehand() {
     assert_eq!(called_by(&server, &a).await, "alice  x");
     assert_eq!(called_by(&server, &b).await, "bob script ");
     assert_eq!(status(&server, &"c".repeat(40)).await, 401);
-    // There is nowhere to get one.
+    // There is nowhere to get a token.
     let response = server.send(&who()).await;
     assert_eq!((response.status, challenge(&response)), (401, "Bearer"));
     let metadata =
@@ -121,7 +121,7 @@ async fn the_authorization_server_can_be_asked_about_each_token() {
     let server = serve(protect(introspection())).await;
     let good = json!({"active": true, "aud": RESOURCE, "sub": "alice", "client_id": "app", "scope": "a b"});
     asked.lock().unwrap().answer = good.clone();
-    // It is asked once, and its answer is kept for a while.
+    // The server is queried once, and its answer is kept for a while.
     for _ in 0..3 {
         assert_eq!(called_by(&server, "opaque+1").await, "alice app a b");
     }
@@ -182,7 +182,7 @@ async fn the_authorization_server_can_be_asked_about_each_token() {
     assert_eq!(status(&server, "opaque+2").await, 503);
 }
 
-/// Takes a header for who calls: authentication as a program has it.
+/// Identifies the caller by a header, as authentication in the surrounding program might do.
 async fn authenticated(mut request: Incoming, next: Next) -> Response {
     if let Some(name) = request.headers().get("x-user") {
         let name = name.to_str().unwrap().to_owned();

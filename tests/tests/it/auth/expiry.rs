@@ -21,7 +21,7 @@ use crate::http::support::{Served, call, text};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Lets time pass in the whole process without waiting.
+/// Advances time in the whole process without waiting.
 async fn pass(time: Duration) {
     time::pause();
     let mut left = time;
@@ -67,14 +67,14 @@ fn ping(session: &str, version: Version) -> Request {
     Request::legacy(session, &ping, version)
 }
 
-/// Checks that the stream is open: it reports a change.
+/// Checks that the stream is open and reports a change.
 async fn hears(server: &Served, stream: &mut Response) {
     server.handle.notify().tools_changed();
     let told = stream.next().await.expect("it is open");
     assert_eq!(told["method"], "notifications/tools/list_changed");
 }
 
-/// Checks that a listen request ends as it does when the server stops: with its result.
+/// Checks that a listen request ends with its result, as it does when the server stops.
 async fn completed(stream: &mut Response) {
     let rest = time::timeout(PATIENCE, stream.all()).await;
     let rest = rest.expect("it ends");
@@ -85,7 +85,7 @@ async fn completed(stream: &mut Response) {
     );
 }
 
-/// Checks that a stream ends without a further message.
+/// Checks that a stream ends without any further messages.
 async fn ended(stream: &mut Response) {
     let next = time::timeout(PATIENCE, stream.next()).await;
     assert_eq!(next.expect("it ends"), None);
@@ -109,7 +109,7 @@ async fn a_listener_ends_with_its_token() {
     let mut stream = listening(&server, "300").await;
     pass(290 * SECOND).await;
     hears(&server, &mut stream).await;
-    // A change before the end is still reported.
+    // A change before the expiry is still reported.
     server.handle.notify().tools_changed();
     assert!(stream.next().await.unwrap()["method"].is_string());
     pass(20 * SECOND).await;
@@ -131,22 +131,22 @@ async fn the_stream_of_a_session_ends_with_the_last_token_of_its_client() {
     ] {
         let id = session(&server, "300", version).await;
         let mut stream = server.send(&with(get(&id, version), "300")).await;
-        // A token that expires sooner does not shorten the time.
+        // A token that expires sooner does not shorten the lifetime.
         server.send(&with(ping(&id, version), "10")).await;
         pass(200 * SECOND).await;
         hears(&server, &mut stream).await;
-        // The client has a new token, and need not open its stream again for that.
+        // The client has a new token and does not need to reopen its stream for it.
         server.send(&with(ping(&id, version), "300")).await;
         pass(290 * SECOND).await;
         hears(&server, &mut stream).await;
         pass(20 * SECOND).await;
         ended(&mut stream).await;
-        // Nothing is lost in between.
+        // No change in the meantime is lost.
         server.handle.notify().prompts_changed();
         let mut again = server.send(&with(get(&id, version), "300")).await;
         let told = again.next().await.unwrap();
         assert_eq!(told["method"], "notifications/prompts/list_changed");
-        // A token that never expires keeps it open.
+        // A token that never expires keeps the stream open.
         server.send(&with(ping(&id, version), "always")).await;
         for _ in 0..3 {
             pass(280 * SECOND).await;
@@ -249,7 +249,7 @@ async fn tokens_say_themselves_or_by_their_issuer_when_they_expire() {
         pass(15 * SECOND).await;
         completed(&mut stream).await;
     }
-    // A token without a known expiry is validated again at intervals, for which its client has to reconnect.
+    // A token without a known expiry is revalidated at intervals, so its client has to reconnect.
     let unsaid = json!({"active": true, "aud": RESOURCE, "sub": "alice"});
     *answer.lock().unwrap() = unsaid.to_string();
     let mut stream = listening(&by_issuer, "other").await;

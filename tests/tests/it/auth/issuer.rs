@@ -1,4 +1,4 @@
-//! An in-process issuer of tokens, with its metadata, its keys and the tokens that it signs.
+//! An in-process token issuer, with its metadata, its keys and the tokens that it signs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 
 use super::RESOURCE;
 
-/// An issuer. It ends when this is dropped.
+/// An issuer. It stops when this is dropped.
 pub(super) struct Issuer {
     url: String,
     shared: Arc<Mutex<Shared>>,
@@ -32,18 +32,18 @@ impl Drop for Issuer {
     }
 }
 
-/// The response that it serves.
+/// The responses that it serves.
 pub(super) struct Shared {
     pub(super) metadata: Value,
     pub(super) keys: Vec<Key>,
-    /// In place of the keys.
+    /// A body to serve instead of the keys.
     pub(super) instead: Option<Vec<u8>>,
     pub(super) is_down: bool,
     /// The number of requests for its keys.
     pub(super) asked: u32,
 }
 
-/// A key it signs with.
+/// A key that the issuer signs with.
 #[derive(Clone)]
 pub(super) struct Key {
     pub(super) id: String,
@@ -119,12 +119,12 @@ fn message(header: &Value, claims: &Value) -> String {
     format!("{header}.{claims}")
 }
 
-/// A token without a signature.
+/// Returns a token without a signature.
 pub(super) fn unsigned(claims: &Value) -> String {
     format!("{}.", message(&json!({"alg": "none"}), claims))
 }
 
-/// A token signed with a public key, as if that were a secret.
+/// Returns a token signed with a public key as if it were a secret.
 pub(super) fn confused(claims: &Value, key: &Key) -> String {
     let point = match &*key.pair {
         Pair::Ecdsa(pair) => pair.public_key().as_ref(),
@@ -136,7 +136,7 @@ pub(super) fn confused(claims: &Value, key: &Key) -> String {
     format!("{message}.{}", encode(signature.as_ref()))
 }
 
-/// An object with others of its members; null takes one away.
+/// Returns the object with these members added or replaced; `null` removes a member.
 pub(super) fn merged(mut object: Value, changes: &Value) -> Value {
     for (name, value) in changes.as_object().unwrap() {
         object[name] = value.clone();
@@ -146,7 +146,7 @@ pub(super) fn merged(mut object: Value, changes: &Value) -> Value {
     object
 }
 
-/// Seconds since 1970, and so many more.
+/// Returns the number of seconds since 1970, plus `more`.
 pub(super) fn seconds(more: i64) -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     i64::try_from(since.as_secs()).unwrap() + more
@@ -179,12 +179,12 @@ impl Issuer {
         self.shared.lock().unwrap()
     }
 
-    /// The key it signs with: the last one.
+    /// Returns the key that it signs with: the last one.
     pub(super) fn key(&self) -> Key {
         self.shared().keys.last().unwrap().clone()
     }
 
-    /// Claims that are let in, of alice; with other ones, or without those that are null.
+    /// Returns valid claims for alice with these changes; `null` removes a claim.
     pub(super) fn claims(&self, changes: &Value) -> Value {
         let usual = json!({
             "iss": self.url, "aud": RESOURCE, "sub": "alice", "client_id": "app", "exp": seconds(600), "scope": "a b",
@@ -192,12 +192,12 @@ impl Issuer {
         merged(usual, changes)
     }
 
-    /// A token of those.
+    /// Returns a token with these claims.
     pub(super) fn token(&self, changes: &Value) -> String {
         self.key().sign(&self.claims(changes), &json!({}))
     }
 
-    /// A token of this person.
+    /// Returns a token for this person.
     pub(super) fn token_of(&self, subject: &str) -> String {
         self.token(&json!({"sub": subject}))
     }

@@ -1,4 +1,4 @@
-//! Keys of an issuer: found, renewed, and gone.
+//! Keys of an issuer: found, renewed, and removed.
 
 use std::time::Duration;
 
@@ -126,7 +126,7 @@ async fn keys_are_fetched_from_the_issuer_and_from_nowhere_else() {
         assert_eq!((issuer.shared().asked, other.shared().asked), (0, 0));
         issuer.shared().metadata = good;
     }
-    // Another host has to be named by the operator.
+    // Another host must be named by the operator.
     other.shared().keys = vec![issuer.key()];
     let named = jwt(&issuer).key_set_url(format!("{}/keys", other.url()));
     assert_eq!(status(&serve_with(named).await, &token).await, 200);

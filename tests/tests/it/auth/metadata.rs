@@ -1,4 +1,4 @@
-//! The metadata from which clients learn how to get credentials.
+//! The metadata that tells clients how to get credentials.
 
 use axum::Router;
 use mcp_runtime::auth::{Jwt, ProtectedResource, StaticTokens};
@@ -87,7 +87,7 @@ async fn a_listed_web_page_may_read_the_metadata_and_the_challenge() {
         let exposed = response.header("access-control-expose-headers");
         assert!(exposed.unwrap().contains("www-authenticate"));
     }
-    // Browsers ask without a token.
+    // Browsers send this request without a token.
     let asks = Request::new("OPTIONS", Version::V2026_07_28).with("Origin", page);
     assert_eq!(server.send(&asks).await.status, 204);
 }
@@ -213,7 +213,7 @@ async fn what_cannot_protect_a_server_is_an_error_at_its_start() {
         assert_eq!(error.kind(), ErrorKind::Configuration);
         assert!(error.to_string().contains(fault), "{error}");
     }
-    // Other machines may reach a server that knows who calls.
+    // A server that identifies its callers may be reachable from other machines.
     let server = |options| fixture::server().http(options);
     let every = ("0.0.0.0", 0);
     let error = server(HttpOptions::new())

@@ -23,7 +23,7 @@ use self::issuer::Issuer;
 use crate::fixture;
 use crate::http::support::{Served, initialize, serve_server, text};
 
-/// The URL by which the servers here are known, wherever they really are.
+/// The URL by which the servers here are known, regardless of their actual address.
 const RESOURCE: &str = "https://mcp.example.com/mcp";
 const METADATA: &str = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp";
 
@@ -46,7 +46,7 @@ fn write_note() -> &'static str {
     "written"
 }
 
-/// Checks tokens of this issuer, and looks for new keys as often as it has to.
+/// Checks tokens of this issuer, and fetches new keys as often as necessary.
 fn jwt(issuer: &Issuer) -> Jwt {
     Jwt::issuer(issuer.url()).refetch_after(Duration::ZERO)
 }
@@ -59,7 +59,7 @@ async fn serve(options: HttpOptions) -> Served {
     serve_server(fixture::server().tags(["auth"]).http(options)).await
 }
 
-/// The request with a token.
+/// Adds a token to the request.
 fn with(request: Request, token: &str) -> Request {
     request.with("Authorization", &format!("Bearer {token}"))
 }
@@ -75,12 +75,12 @@ async fn called_by(server: &Served, token: &str) -> String {
     text(&message).to_owned()
 }
 
-/// The status of a request with a token.
+/// Returns the status of a request with this token.
 async fn status(server: &Served, token: &str) -> u16 {
     server.send(&with(who(), token)).await.status
 }
 
-/// Shakes hands with a token; gives the id of the session.
+/// Completes the handshake with a token and returns the id of the session.
 async fn session(server: &Served, token: &str, version: Version) -> String {
     let response = server.send(&with(initialize(version), token)).await;
     assert_eq!(response.status, 200);

@@ -1,4 +1,4 @@
-//! Handlers whose caller has to authorize again: a challenge with the response, or with the next one.
+//! Handlers whose caller has to authorize again: the challenge comes with the response, or with the next one.
 
 use mcp_runtime::prelude::*;
 use serde_json::json;
@@ -166,7 +166,7 @@ async fn in_a_program_that_authenticates_the_challenge_is_for_the_same_user_and_
             let failing = request("upstream", json!({"says": true}), "alice").await;
             let mut response = send(&of(failing, "alice", "a")).await;
             assert_eq!(response.all().await.last().unwrap()["error"]["code"], 401);
-            // Another user of the same gateway, and the same user with another token.
+            // Another user of the same gateway, and the same user with another token, are not affected.
             assert_eq!(send(&of_bob).await.status, 200, "{layered} {version:?}");
             let status = send(&of(works.clone(), "alice", "b")).await.status;
             assert_eq!(status, 200, "{layered} {version:?}");

@@ -1,4 +1,4 @@
-//! Scopes over HTTP: callers without them get a status and a challenge that names them.
+//! Scopes over HTTP: callers who lack them get a status and a challenge that names them.
 
 use axum::Router;
 use mcp_runtime::http::HttpOptions;
@@ -24,7 +24,7 @@ fn write() -> Request {
     Request::tool("write_note", json!({}))
 }
 
-/// The names of the tools in an answer.
+/// Returns the names of the tools in an answer.
 fn names(message: &Value) -> Vec<&str> {
     let tools = message["result"]["tools"].as_array().unwrap();
     tools
@@ -56,7 +56,7 @@ async fn a_call_without_its_scopes_is_forbidden_and_says_all_it_needs() {
         let (_, message) = server.message(&list).await;
         assert_eq!(names(&message).contains(&"write_note"), shown);
     }
-    // Through a search, too.
+    // The same applies through a search.
     let search = fixture::server().tags(["auth"]).tags(["auth-scopes"]);
     let search = search.tool_search(ToolSearch::above(0));
     let search = serve_server(search.http(options(&issuer))).await;
@@ -65,7 +65,7 @@ async fn a_call_without_its_scopes_is_forbidden_and_says_all_it_needs() {
     assert_eq!((response.status, challenge(&response)), (403, &*said));
     let (status, message) = search.message(&with(write, &broad)).await;
     assert_eq!((status, text(&message)), (200, "written"));
-    // The same session, with the one token and with the other.
+    // The same session, with either token.
     for version in [
         Version::V2025_03_26,
         Version::V2025_06_18,

@@ -1,4 +1,4 @@
-//! Sessions, streams, events and sealed states of one principal are unknown to any other.
+//! Sessions, streams, events and sealed states of one principal are unknown to all others.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use crate::fixture;
 use crate::http::stores::Database;
 use crate::http::support::{Served, call, initialize, serve_server, text};
 
-/// The response to an unknown session, with the status.
+/// Returns `true` if the response is the one for an unknown session.
 async fn unknown(mut response: Response) -> bool {
     let status = response.status;
     let body = response.text().await;
     status == 404 && body.contains("the session is unknown or has ended")
 }
 
-/// All that can be asked of a session of 2025.
+/// Returns every kind of request that can be made in a session of 2025.
 fn requests(session: &str, version: Version) -> Vec<Request> {
     let message = |message: Value| Request::legacy(session, &message, version);
     let get = || {
@@ -53,8 +53,8 @@ fn requests(session: &str, version: Version) -> Vec<Request> {
     requests
 }
 
-/// Tokens of callers other than alice, with the same and with other rights. The same name with another client or issuer is
-/// another caller.
+/// Tokens of callers other than alice, with the same and with other rights. The same name with another client or issuer
+/// is another caller.
 fn others(issuer: &Issuer) -> [String; 3] {
     [
         issuer.token_of("bob"),
@@ -84,7 +84,7 @@ async fn a_session_is_unknown_to_everybody_but_its_principal() {
             let id = session(&server, &alice, version).await;
             for other in others(&issuer) {
                 for request in requests(&id, version) {
-                    // Without lasting sessions there is no stream to read, and nothing to delete.
+                    // Without stored sessions there is no stream to read and nothing to delete.
                     if !lasts && matches!(request.verb, "GET" | "DELETE") {
                         continue;
                     }
@@ -92,7 +92,7 @@ async fn a_session_is_unknown_to_everybody_but_its_principal() {
                     assert!(unknown(response).await, "{request:?}");
                 }
             }
-            // It is still there, also for a later token of the same principal with other scopes.
+            // The session still exists, even for a later token of the same principal with other scopes.
             let later = issuer.token(&json!({"scope": "c"}));
             for (token, scopes) in [(&alice, "a b"), (&later, "c"), (&alice, "a b")] {
                 let request = call(&id, 1, "whoami", json!({}), version);
@@ -158,7 +158,7 @@ async fn events_are_read_by_the_principal_they_are_for_at_any_instance() {
     };
     for server in [&one, &two] {
         assert!(unknown(server.send(&get(&id, &bob)).await).await);
-        // With a session of his own he comes to nothing of hers.
+        // His own session gives him no access to anything of hers.
         assert_eq!(server.send(&get(&bobs, &bob)).await.status, 400);
     }
     let mut elsewhere = two.send(&get(&id, &alice)).await;

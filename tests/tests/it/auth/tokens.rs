@@ -1,4 +1,4 @@
-//! Tokens that are accepted, and the refusal of all others.
+//! Tests that valid tokens are accepted and that all others are rejected.
 
 use mcp_runtime::Limits;
 use mcp_runtime::http::HttpOptions;
@@ -42,7 +42,7 @@ async fn a_token_for_this_server_says_who_calls() {
     ] {
         assert_eq!(called_by(&server, &token).await, who);
     }
-    // The name of the scheme is in letters of any size, and the server has the name it is known by.
+    // The scheme name is case-insensitive, and the server can be addressed by its public name.
     let token = issuer.token(&json!({}));
     let request = who()
         .with("Authorization", &format!("bearer {token}"))
@@ -138,7 +138,7 @@ async fn every_request_of_every_era_needs_a_token() {
         Request::new("GET", Version::V2024_11_05),
         Request::new("GET", Version::V2024_11_05).to("/sse"),
         Request::bare(&json!({}), Version::V2024_11_05).to("/mcp?connection=x"),
-        // Mistakes in the rest of the request are found later.
+        // Mistakes in the rest of the request are detected later.
         Request::new("POST", Version::V2026_07_28),
     ];
     for request in requests {
@@ -154,7 +154,7 @@ async fn every_request_of_every_era_needs_a_token() {
             assert!(response.text().await.contains("unauthorized"));
         }
     }
-    // Callers from hosts that are not served learn nothing of tokens.
+    // Callers that use a host that is not served learn nothing about tokens.
     let foreign = who().with("Host", "evil.example.com");
     assert_eq!(server.send(&foreign).await.status, 403);
     let page = who().with("Origin", "https://evil.example.com");

@@ -1,5 +1,6 @@
-//! All stores of a server in one value: in a file, and as an author would write them.
+//! All stores of a server in a single value: in a file, and as an author would write them.
 
+mod instances;
 mod own;
 mod relay;
 

@@ -18,9 +18,9 @@ use crate::http::support::{Served, next_in_time, serve_server};
 
 const URI: &str = "test://static";
 
-/// A log in this process.
+/// An in-process log.
 struct Log {
-    /// The number of logs before this one, and its texts.
+    /// The number of logs before this one, and the texts in this one.
     texts: Mutex<(usize, Vec<String>)>,
     changed: watch::Sender<()>,
     fails: AtomicBool,
@@ -89,7 +89,7 @@ impl NotificationRelay for Log {
     }
 }
 
-/// Starts an instance, and waits until it knows the position in the log.
+/// Starts an instance and waits until it knows its position in the log.
 async fn serve(log: &Arc<Log>) -> Served {
     let before = log.changed.receiver_count();
     let backend = Backend::new().notifications(Arc::<Log>::clone(log));
@@ -99,7 +99,7 @@ async fn serve(log: &Arc<Log>) -> Served {
     served
 }
 
-/// Opens a stream of an older client that follows the resource.
+/// Opens a stream for an older client that subscribes to the resource.
 async fn legacy_stream(served: &Served) -> Response {
     let version = Version::V2025_11_25;
     let session = served.session(version).await;
@@ -112,7 +112,7 @@ async fn legacy_stream(served: &Served) -> Response {
     served.send(&on_session("GET", &session)).await
 }
 
-/// Opens a stream of a modern client that follows the resource, and the list of tools.
+/// Opens a stream for a modern client that subscribes to the resource and to the list of tools.
 async fn modern_stream(served: &Served) -> Response {
     let filter =
         json!({"notifications": {"toolsListChanged": true, "resourceSubscriptions": [URI]}});
@@ -149,7 +149,7 @@ async fn a_change_that_one_instance_announces_reaches_the_clients_of_all_in_both
         let told = next_in_time(stream).await;
         assert_eq!(told["method"], "notifications/tools/list_changed");
     }
-    // An instance is not told of its own changes again: the next change is the other's.
+    // An instance is not notified of its own changes again: the next change is the other instance's.
     other.handle.notify().resource_updated(URI);
     let told = next_in_time(&mut own).await;
     assert!(is_about_resource(&told), "{told}");

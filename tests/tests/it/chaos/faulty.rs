@@ -1,4 +1,4 @@
-//! Tools with planted faults, each found in plain calls and in tasks.
+//! Tools with planted faults, each of which is found in plain calls and in tasks.
 
 use super::*;
 
@@ -54,7 +54,7 @@ async fn inserts_before(ctx: &Context, world: State<World>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the end of a place in this file: the line that contains the code, with its number.
+/// Returns the end of a location in this file: the line that contains the code, with its number.
 fn place_of(code: &str) -> String {
     let source = include_str!("faulty.rs");
     let line = source.lines().position(|line| line.contains(code));
@@ -65,8 +65,8 @@ const OLD: &str = "a plain call of 2025-11-25";
 const PLAIN: &str = "a plain call of 2026-07-28";
 const TASKS: [&str; 2] = ["a task of 2025-11-25", "a task of 2026-07-28"];
 
-/// Checks in which ways of serving the tool its fault is found. A plain call runs again from its start when a question has been
-/// answered.
+/// Checks that the fault is found in exactly these ways of serving the tool. A plain call runs again from its start
+/// once a question has been answered.
 fn assert_found_as(report: &ChaosReport, kind: FaultKind, ways: &[&str]) {
     let fault = report.faults().iter().find(|fault| fault.kind() == kind);
     assert_eq!(fault.unwrap().served_as(), ways, "{report}");

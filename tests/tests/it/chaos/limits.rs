@@ -1,4 +1,4 @@
-//! Bounds, and tests that cannot work.
+//! Limits, and tests that cannot work.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -44,7 +44,7 @@ fn the_number_of_histories_is_bounded() {
     assert!(report.to_string().contains("were not tried"), "{report}");
 }
 
-// A client that calls again after its call was lost makes another call.
+// A client that repeats a lost call makes a second call.
 #[test]
 fn a_lost_call_is_repeated_on_demand() {
     let report = chaos().repeat_lost_calls().call("charges", json!({}));

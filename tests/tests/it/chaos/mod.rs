@@ -1,4 +1,4 @@
-//! Chaos for tools of authors: it finds planted faults, and passes tools without any.
+//! Chaos tests for authors' tools: they find planted faults and pass tools without any.
 
 mod correct;
 mod faulty;
@@ -15,7 +15,7 @@ use tokio::time::Instant;
 #[derive(Clone)]
 struct World {
     effects: Effects,
-    /// Survives all deaths.
+    /// Survives every crash.
     rows: Arc<Mutex<Vec<String>>>,
     started: Arc<Mutex<Option<Instant>>>,
 }
@@ -36,13 +36,13 @@ impl World {
         Ok(format!("receipt of {order}"))
     }
 
-    /// An effect that only the world shows.
+    /// An effect that is visible only in the outside world.
     async fn insert(&self, row: &str) {
         tokio::task::yield_now().await;
         self.rows.lock().unwrap().push(row.to_owned());
     }
 
-    /// The number of seconds since this was called first.
+    /// Returns the number of seconds since the first call of this function.
     fn seconds(&self) -> u64 {
         let now = Instant::now();
         let started = *self.started.lock().unwrap().get_or_insert(now);
@@ -50,7 +50,7 @@ impl World {
     }
 }
 
-/// Whether to go on.
+/// The user's decision to go on.
 #[derive(Elicit)]
 struct Sure {
     /// Really?
@@ -71,7 +71,7 @@ fn kinds(report: &ChaosReport) -> Vec<FaultKind> {
     kinds
 }
 
-/// Tries a tool twice, and checks that both reports are the same.
+/// Tests a tool twice, and checks that both reports are the same.
 fn tried(chaos: &Chaos<World>, tool: &str) -> ChaosReport {
     let report = chaos.call(tool, json!({}));
     assert_eq!(report.to_string(), chaos.call(tool, json!({})).to_string());

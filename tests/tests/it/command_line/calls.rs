@@ -54,7 +54,11 @@ fn a_tool_is_called_with_typed_arguments_in_every_version() {
         "everything",
         &["call", "measure", "bytes=@bytes.txt"],
     );
-    assert!(refused.bad().contains("bytes.txt has more than 1002 bytes"));
+    assert!(
+        refused
+            .bad()
+            .contains("bytes.txt is larger than 1002 bytes")
+    );
     let json = run("everything", &["call", "weather", "city=Rome", "--json"]).good();
     let result: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(result["structuredContent"]["sky"], "clear");
@@ -93,7 +97,7 @@ fn what_a_server_has_is_listed() {
     in_every_version("everything", &["tools"], |date, ran| {
         let out = ran.good();
         assert!(out.contains("add(a: integer, b: integer)"), "{date}: {out}");
-        // More than a page of them.
+        // There is more than one page of them.
         assert!(out.contains("extra()"), "{date}: {out}");
     });
     assert!(

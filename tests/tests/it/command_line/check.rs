@@ -103,7 +103,7 @@ fn check_compares_with_what_was_saved() {
     check(&["--save"]).good();
     assert!(check(&[]).good().contains("no problems found"));
     let saved = scratch.read("surface.json");
-    // A test of the server saves the same.
+    // A test of the server saves the same surface.
     let tested = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../examples/surface/garden.json"

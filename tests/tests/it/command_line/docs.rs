@@ -1,6 +1,6 @@
-//! The terminal walks of docs/first-server.md and docs/http.md and the test module of docs/testing.md are what really happens.
+//! The terminal sessions in docs/first-server.md and docs/http.md and the test module in docs/testing.md are accurate.
 //!
-//! `UPDATE_DOCS=1 cargo test -p tests --test it command_line::docs` writes code and output anew.
+//! `UPDATE_DOCS=1 cargo test -p tests --test it command_line::docs` regenerates code and output.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,14 +13,14 @@ use crate::command_line::{Scratch, run_at};
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/src/bin/garden.rs");
 
-/// The page as it should be: blocks of the example's code, and of terminals, made anew.
+/// Returns the page as it should be, with the blocks of example code and of terminal sessions regenerated.
 ///
-/// A block stands for the server or the tests if the line before it says so in a comment, and for a terminal if its
-/// language is `console`. Each line there that starts with `$ ` is a command, and what follows is what it prints.
+/// A block represents the server or the tests if a comment on the line before it says so, and a terminal if its
+/// language is `console`. Each line there that starts with `$ ` is a command, followed by its output.
 fn renewed(page: &str) -> String {
     let example = fs::read_to_string(EXAMPLE).unwrap();
     let (server, tests) = example.split_once("#[cfg(test)]\n").unwrap();
-    // The comment at the top is for readers of the example.
+    // The comment at the top is meant for readers of the example.
     let (_, server) = server.split_once("\n\n").unwrap();
     let tests = format!("#[cfg(test)]\n{tests}");
     let scratch = Scratch::new("walk");
@@ -50,12 +50,12 @@ fn renewed(page: &str) -> String {
     renewed
 }
 
-/// Returns the output of a command, with the paths of the reader of the page.
+/// Returns the output of a command, with paths as the reader of the page would see them.
 fn printed(scratch: &Scratch, command: &str) -> String {
     let arguments = command
         .strip_prefix("cargo run -q -- ")
         .unwrap_or_else(|| panic!("{command}"));
-    // Words in quotes are one; nothing else of a shell is used there.
+    // Quoted words are one argument; no other shell syntax is used there.
     let arguments: Vec<_> = arguments
         .split('"')
         .enumerate()
@@ -75,8 +75,8 @@ fn printed(scratch: &Scratch, command: &str) -> String {
         .replace(std::env::consts::EXE_SUFFIX, "")
 }
 
-/// The page as it should be, with what `curl` gets from the example over HTTP. A command goes on after a line that ends in `\`
-/// or inside of quotes, and all of a page are run by one shell, one after another.
+/// Returns the page as it should be, with what `curl` gets from the example over HTTP. A command continues after a line
+/// that ends in `\` or inside quotes, and all commands of a page are run in sequence by a single shell.
 #[cfg(unix)]
 fn renewed_over_http(page: &str) -> String {
     const END: &str = "the-end-of-a-command";
@@ -86,7 +86,7 @@ fn renewed_over_http(page: &str) -> String {
     let mut rest = page;
     while let Some((before, block)) = rest.split_once("```console\n") {
         let (block, after) = block.split_once("```\n").unwrap();
-        // The lines of a command are indented, those of its output are not.
+        // The lines of a command are indented; those of its output are not.
         let mut found: Vec<String> = Vec::new();
         for line in block.lines() {
             if line.starts_with("$ ") {
@@ -183,7 +183,7 @@ fn the_page_on_testing_shows_tests_that_run() {
     check("testing.md", renewed);
 }
 
-/// Needs `curl`, and passes without where there is none.
+/// Needs `curl`; passes if it is not installed.
 #[cfg(unix)]
 #[test]
 fn what_curl_is_answered_is_what_happens() {

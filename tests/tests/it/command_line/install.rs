@@ -29,18 +29,18 @@ fn a_server_is_installed_beside_what_is_there() {
         entry(&after),
         json!({"command": command, "args": ["--verbose"], "env": {"A": "b"}})
     );
-    // Again: nothing to do, no other backup.
+    // Installing again changes nothing and makes no further backup.
     let again = install(&["cursor", "--env", "A=b", "--arg=--verbose"]).good();
     assert!(again.contains("Already installed"), "{again}");
     assert_eq!(scratch.read(config), after);
     assert!(!scratch.path().join(".cursor/mcp.json.backup-2").exists());
-    // Otherwise: additions to the entry stay.
+    // Installing with other options keeps additions to the entry.
     scratch.write(
         config,
         &after.replace("\"env\"", "\"disabled\": true, \"env\""),
     );
     let said = install(&["cursor", "--env", "C=d"]).good();
-    let kept = "Kept from the entry that was there: args [\"--verbose\"], disabled true, env A\n";
+    let kept = "Kept from the existing entry: args [\"--verbose\"], disabled true, env A\n";
     assert!(said.contains(kept), "{said}");
     let entry = entry(&scratch.read(config));
     assert_eq!(
@@ -50,7 +50,7 @@ fn a_server_is_installed_beside_what_is_there() {
     assert!(scratch.path().join(".cursor/mcp.json.backup-2").exists());
 }
 
-/// Projects bring files of others along, whose text should not reach the terminal as it is.
+/// Projects contain files written by others, whose text must not reach the terminal unchanged.
 #[test]
 fn entries_of_others_are_shown_without_control_characters() {
     let scratch = Scratch::new("installed");
@@ -61,7 +61,10 @@ fn entries_of_others_are_shown_without_control_characters() {
     assert!(listed.contains(r"/bin/\u{1b}[2J\u{7}"), "{listed}");
     assert!(!listed.contains('\u{1b}'), "{listed}");
     let said = run_in(scratch.path(), "garden", &["install", "claude-code"]).good();
-    assert!(said.contains("was there: env LD_PRELOAD\n"), "{said}");
+    assert!(
+        said.contains("Kept from the existing entry: env LD_PRELOAD\n"),
+        "{said}"
+    );
     assert!(!said.contains("secret.so"), "{said}");
 }
 
@@ -77,7 +80,7 @@ fn a_file_that_cannot_be_read_is_named() {
     assert_eq!(listed.good(), all);
 }
 
-/// Names of files would be wrong.
+/// Suggesting file names would be wrong.
 #[test]
 fn completion_of_what_is_not_there_finds_nothing() {
     let scratch = Scratch::new("completion");
@@ -111,7 +114,7 @@ fn every_client_has_its_configuration_file() {
         places.push(("claude-desktop", file, "mcpServers"));
     }
     for (client, file, servers) in places {
-        // Nothing is written before it is asked for.
+        // Nothing is written until it is asked for.
         assert!(install(&[client, "--print"]).good().contains(servers));
         assert!(install(&[client, "--dry-run"]).good().contains(servers));
         assert!(!scratch.path().join(file).exists(), "{client}");
@@ -133,7 +136,7 @@ fn every_client_has_its_configuration_file() {
         written["mcp"]["garden"],
         json!({"type": "local", "command": [command, "-v"], "environment": {"A": "b"}})
     );
-    // Another program, such as a release build; its path becomes absolute.
+    // The program is a different one, such as a release build; its path becomes absolute.
     scratch.write("release/garden", "");
     install(&["cursor", "--executable", "release/garden"]).good();
     let written: Value = serde_json::from_str(&scratch.read(".cursor/mcp.json")).unwrap();
@@ -289,7 +292,10 @@ fn clients_can_be_told_a_url() {
     let expected = "[mcp_servers.garden]\nurl = \"https://example.com/mcp\"\nhttp_headers = { X-Key = \"1\" }\n";
     assert_eq!(written, expected);
     let complaint = install(&["junie"]).bad();
-    assert!(complaint.contains("no entries with URLs"), "{complaint}");
+    assert!(
+        complaint.contains("does not support entries with URLs"),
+        "{complaint}"
+    );
     let wrong = run_in(
         scratch.path(),
         "garden",
@@ -336,7 +342,7 @@ fn links_and_permissions_stay_and_read_only_files_too() {
         .permissions()
         .mode();
     assert_eq!(mode & 0o777, 0o600);
-    // Only these two: nothing half written is left.
+    // There are only these two: no partially written file remains.
     assert_eq!(fs::read_dir(path("dotfiles")).unwrap().count(), 2);
 
     scratch.write("dotfiles/mcp.json", "{}\n");

@@ -1,4 +1,4 @@
-//! `--legacy-sse`: the HTTP+SSE transport of 2024-11-05, on request only.
+//! `--legacy-sse`: the HTTP+SSE transport of 2024-11-05, only on request.
 
 use std::process::Stdio;
 
@@ -8,8 +8,8 @@ use tests::process::binary;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 
-/// Starts the example with these options, and returns the status of a request that opens the stream of 2024-11-05, and
-/// whether its response is an event stream.
+/// Starts the example with these options; returns the status of a request that opens the stream of 2024-11-05, and
+/// `true` if its response is an event stream.
 async fn open_stream(options: &[&str]) -> (u16, bool) {
     let mut child = Command::new(binary("guide"))
         .args(options)

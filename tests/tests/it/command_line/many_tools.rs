@@ -1,4 +1,4 @@
-//! Commands for servers with many tools: all tools are there, listed or not, and tags select some.
+//! Commands for servers with many tools: all tools are available, whether listed or not, and tags select some of them.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ fn tags_select_what_commands_use() {
             .collect();
         assert_eq!(
             names,
-            // There are too few for a search.
+            // There are too few tools for a search.
             ["merge_pull_request"],
             "{arguments:?}"
         );
@@ -56,7 +56,7 @@ fn check_counts_tokens_by_tool_and_knows_the_search() {
         .collect();
     assert!(tokens.is_sorted_by(|one, other| one >= other), "{tokens:?}");
     assert_eq!(report["tokens"], tokens.iter().sum::<u64>());
-    // A client lists these three of the six.
+    // A client sees these three of the six in the list.
     assert_eq!((costs.len(), &report["tools"]), (3, &json!(6)));
     let text = run("many_tools", &["check"]).good();
     assert!(

@@ -1,4 +1,4 @@
-//! Every server is a command line: the examples, driven as a person or a pipeline would.
+//! Every server is a command line: runs the examples as a person or a pipeline would.
 
 mod calls;
 mod check;
@@ -11,6 +11,7 @@ mod publish;
 mod recipes;
 mod reference;
 mod shell;
+mod tasks;
 #[cfg(unix)]
 mod terminal;
 mod trusted_proxies;
@@ -26,25 +27,25 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// Returns the output of a command that went well.
+    /// Returns the output of a command that succeeded.
     fn good(self) -> String {
         assert_eq!(self.code, Some(0), "{}{}", self.out, self.err);
         self.out
     }
 
-    /// Returns the complaints of a command that failed.
+    /// Returns the error output of a command that failed.
     fn bad(self) -> String {
         assert_eq!(self.code, Some(1), "{}{}", self.out, self.err);
         self.err
     }
 }
 
-/// Runs an example without a terminal, in this directory and with it as the home.
+/// Runs an example without a terminal, in this directory, which is also its home directory.
 fn run_in(directory: &Path, example: &str, arguments: &[&str]) -> Ran {
     run_at(directory, directory, example, arguments)
 }
 
-/// Runs an example without a terminal, in this directory and with that home.
+/// Runs an example without a terminal, in this directory and with this home directory.
 pub(crate) fn run_at(directory: &Path, home: &Path, example: &str, arguments: &[&str]) -> Ran {
     let output = Command::new(tests::binary(example))
         .args(arguments)
@@ -65,7 +66,7 @@ pub(crate) fn run(example: &str, arguments: &[&str]) -> Ran {
     run_in(&std::env::temp_dir(), example, arguments)
 }
 
-/// Runs a command in every protocol version it can be told to speak.
+/// Runs a command in every protocol version that it supports.
 fn in_every_version(example: &str, arguments: &[&str], check: impl Fn(&str, Ran)) {
     for version in tests::Version::ALL {
         let date = version.date();
@@ -74,7 +75,7 @@ fn in_every_version(example: &str, arguments: &[&str], check: impl Fn(&str, Ran)
     }
 }
 
-/// A directory of its own for a test, gone with it.
+/// A directory for a single test, which is deleted when this is dropped.
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {

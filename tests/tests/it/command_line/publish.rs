@@ -1,4 +1,4 @@
-//! `manifest` and `bundle`: what the registry and hosts get to know about a server.
+//! `manifest` and `bundle`: the information that the registry and hosts get about a server.
 
 use std::fs;
 
@@ -34,7 +34,7 @@ fn the_manifest_says_what_the_program_knows() {
          "description": "Key for the weather service, for paying customers"},
     ]);
     let transport = json!({"type": "stdio"});
-    // The digest is that of `abc` in FIPS 180-4.
+    // The digest is that of `abc` from FIPS 180-4.
     let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     assert_eq!(
         serde_json::from_str::<Value>(&said).unwrap(),
@@ -68,7 +68,7 @@ fn the_manifest_says_what_the_program_knows() {
     assert_eq!(file["packages"][0]["identifier"], "my-weather");
     let complaint = manifest(&written).bad();
     assert!(
-        complaint.contains("server.json exists; replace it with `--force`"),
+        complaint.contains("server.json already exists; use `--force` to replace it"),
         "{complaint}"
     );
     manifest(&[&written[..], &["--force"]].concat()).good();
@@ -97,7 +97,7 @@ fn a_manifest_that_the_registry_would_refuse_is_not_printed() {
         ),
         (
             &["--name", "a/b", "--description", "W"],
-            "say how to get the server",
+            "specify how to get the server",
         ),
         (
             &[
@@ -130,7 +130,7 @@ fn a_manifest_that_the_registry_would_refuse_is_not_printed() {
                 "--mcpb",
                 "https://x.com/x.mcpb=x",
             ],
-            "not the URL of a release",
+            "must be the URL of a GitHub or GitLab release",
         ),
         (
             &[
@@ -164,7 +164,7 @@ fn a_manifest_that_the_registry_would_refuse_is_not_printed() {
                 "--repository",
                 "ssh://x",
             ],
-            "not a URL on GitHub",
+            "not a GitHub or GitLab URL",
         ),
     ] {
         let ran = run_in(
@@ -200,7 +200,7 @@ fn the_same_files_make_the_same_bundle() {
     assert!(said.starts_with(&format!("Wrote {name}, ")), "{said}");
     assert!(!said.contains("debug build"), "{said}");
     let bytes = |name: &str| fs::read(scratch.path().join(name)).unwrap();
-    // The order of options and the time of files make no difference.
+    // The order of the options and the modification times of the files make no difference.
     scratch.write("garden", "\x7fELF…");
     let reversed = [
         "--binary=macos=garden-mac",
@@ -209,17 +209,17 @@ fn the_same_files_make_the_same_bundle() {
     ];
     bundle(&[&reversed[..], &["--output", "again.mcpb"]].concat()).good();
     assert_eq!(bytes(&name), bytes("again.mcpb"));
-    // What is there stays, unless it is to be replaced.
+    // An existing file is kept unless replacing it is requested.
     scratch.write("again.mcpb", "mine");
     let complaint = bundle(&["--output", "again.mcpb"]).bad();
     assert!(
-        complaint.contains("again.mcpb exists; replace it with `--force`"),
+        complaint.contains("again.mcpb already exists; use `--force` to replace it"),
         "{complaint}"
     );
     assert_eq!(scratch.read("again.mcpb"), "mine");
     bundle(&[&programs[..], &["--output", "again.mcpb", "--force"]].concat()).good();
     assert_eq!(bytes(&name), bytes("again.mcpb"));
-    // Nothing half written is left.
+    // No partially written file remains.
     assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 5);
     for (arguments, problem) in [
         (&["--binary", "linux"][..], "PLATFORM=FILE"),
@@ -257,5 +257,5 @@ fn a_bundle_of_this_program_says_that_it_is_a_debug_build() {
         "a.mcpb",
     ];
     let said = run_in(scratch.path(), "garden", &arguments).good();
-    assert!(said.contains("It holds a debug build."), "{said}");
+    assert!(said.contains("It contains a debug build."), "{said}");
 }

@@ -1,4 +1,4 @@
-//! `recipe`: files for containers, Kubernetes and systemd, read by parsers of their formats.
+//! `recipe`: files for containers, Kubernetes and systemd, which the tests read with parsers for these formats.
 
 use std::process::Command;
 #[cfg(unix)]
@@ -81,7 +81,7 @@ fn kubernetes_takes_the_file() {
     assert_eq!(container["readinessProbe"]["httpGet"]["path"], "/readyz");
 }
 
-/// Needs `systemd-analyze`, and passes without where there is none.
+/// Needs `systemd-analyze`; passes if it is not installed.
 #[test]
 fn systemd_takes_the_file() {
     let unit = recipe("systemd");
@@ -111,7 +111,7 @@ fn systemd_takes_the_file() {
     }
 }
 
-/// Runs the health check of a container without one.
+/// Runs a container's health check without a container.
 #[cfg(unix)]
 #[test]
 fn the_health_check_tells_a_server_from_none() {
@@ -161,7 +161,7 @@ fn a_file_is_written_where_it_is_told() {
         text.contains("ENTRYPOINT [\"hello\",\"--http\",\"--allow-host\",\"mcp.example.com\"]"),
         "{text}"
     );
-    assert!(write(&[]).bad().contains("replace it with `--force`"));
+    assert!(write(&[]).bad().contains("use `--force` to replace it"));
     write(&["--force", "--port", "80"]).good();
     assert!(scratch.read("Dockerfile").contains("EXPOSE 80\n"));
 }

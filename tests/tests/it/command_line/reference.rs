@@ -1,11 +1,11 @@
-//! docs/command-line.md has every command and option of `--help`, and no others.
+//! docs/command-line.md describes every command and option of `--help`, and no others.
 
 use std::collections::BTreeSet;
 use std::fs;
 
 use crate::command_line::run;
 
-/// An option of a command. Those for serving have no command.
+/// A command and its option. Options for serving have an empty command.
 type CommandOption = (String, String);
 
 /// Returns the commands in a help text.
@@ -72,6 +72,20 @@ fn the_page_has_the_commands_and_options_of_the_help() {
         );
         if command != "help" {
             expected.extend(options(&command, &run("garden", &[&command, "--help"]).out));
+        }
+    }
+    // Only servers with tasks have commands for them.
+    let tasks = run("ledger", &["tasks", "--help"]).out;
+    expected.extend(options("tasks", &tasks));
+    for command in commands(&tasks) {
+        if command != "help" {
+            let help = run("ledger", &["tasks", &command, "--help"]).out;
+            let command = format!("tasks {command}");
+            assert!(
+                page.contains(&format!("| `{command} ")),
+                "the page lacks `{command}`"
+            );
+            expected.extend(options(&command, &help));
         }
     }
     assert!(

@@ -1,4 +1,4 @@
-//! `shell`: one command after another to one server; and what holds for every command.
+//! `shell`: runs one command after another on the same server; also covers rules that apply to every command.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::command_line::{Ran, run};
 
-/// Runs the shell of an example with these lines.
+/// Runs the shell of an example with these input lines.
 fn shell(example: &str, arguments: &[&str], lines: &str) -> Ran {
     let mut child = Command::new(tests::binary(example))
         .args(arguments)
@@ -100,7 +100,7 @@ fn an_answer_to_a_field_that_no_form_has_is_named() {
     );
     assert_eq!(ran.out, "Rose is gone\n");
     assert!(ran.err.contains("unused `--answer colour`"), "{}", ran.err);
-    // The cause of the failure comes first.
+    // The cause of the failure is reported first.
     let ran = run(
         "garden",
         &["call", "dig_out", "plant=rose", "--answer", "colour=red"],
@@ -112,7 +112,7 @@ fn an_answer_to_a_field_that_no_form_has_is_named() {
         "{}",
         ran.err
     );
-    // Nothing was called, so nothing could ask.
+    // Nothing was called, so nothing could ask a question.
     let ran = run("garden", &["call", "dig_up", "--answer", "colour=red"]);
     assert!(!ran.err.contains("never asked"), "{}", ran.err);
 }

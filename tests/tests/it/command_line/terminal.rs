@@ -1,4 +1,4 @@
-//! Questions that a person answers at a terminal: the command line on a pseudoterminal.
+//! Questions that a person answers at a terminal: the command line in a pseudoterminal.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -10,15 +10,15 @@ use std::time::Duration;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-/// The end of the input, as it is typed.
+/// The end of the input, as typed by a person.
 const END: &str = "\x04";
 
-/// A command at a terminal. Results go to a pipe, as in `garden call … | less`.
+/// A command in a terminal. Results go to a pipe, as in `garden call … | less`.
 struct Screen {
     keyboard: File,
     child: Child,
     shown: Receiver<String>,
-    /// Output that no test has expected yet.
+    /// Output that no test has waited for yet.
     text: String,
 }
 
@@ -46,7 +46,7 @@ impl Screen {
         let (show, shown) = channel();
         thread::spawn(move || {
             let mut bytes = [0; 1024];
-            // Ends with an error when no process has the terminal any more.
+            // Reading ends with an error when no process has the terminal open any more.
             while let Ok(length @ 1..) = screen.read(&mut bytes) {
                 if show
                     .send(String::from_utf8_lossy(&bytes[..length]).into_owned())
@@ -64,7 +64,7 @@ impl Screen {
         }
     }
 
-    /// Waits until this is shown.
+    /// Waits until this text is shown.
     fn expect(&mut self, text: &str) {
         loop {
             if let Some(at) = self.text.find(text) {
@@ -82,7 +82,7 @@ impl Screen {
         self.keyboard.write_all(text.as_bytes()).unwrap();
     }
 
-    /// The results, and whether all went well.
+    /// Returns the results, and `true` if the command succeeded.
     fn end(mut self) -> (String, bool) {
         let mut out = String::new();
         let stdout = self.child.stdout.as_mut().unwrap();
@@ -93,7 +93,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // A test that fails leaves nothing behind.
+        // A failing test leaves no process behind.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -138,7 +138,7 @@ fn the_shell_asks_between_its_commands() {
     screen.type_in("call water plant=rose\n");
     screen.expect("> ");
     screen.type_in(END);
-    // A person has seen what failed.
+    // The person has already seen the failure.
     assert_eq!(screen.end(), ("Rose has had 1 litres\n".to_owned(), true));
 }
 
@@ -150,9 +150,9 @@ fn a_server_at_a_terminal_says_what_to_type() {
     screen.expect("call water …");
     screen.expect("--help");
     screen.type_in(END);
-    // Standard output is for the protocol.
+    // Standard output is reserved for the protocol.
     assert_eq!(screen.end(), (String::new(), true));
-    // Clients start servers with pipes, and their logs stay empty.
+    // Clients start servers with pipes, and their logs remain empty.
     let piped = super::run("garden", &[]);
     assert_eq!((piped.code, piped.err), (Some(0), String::new()));
 }

@@ -1,4 +1,4 @@
-//! `--trusted-proxies`: proxies that are trusted in addition to those of the program.
+//! `--trusted-proxies`: proxies that are trusted in addition to those that the program trusts.
 
 use std::process::Stdio;
 

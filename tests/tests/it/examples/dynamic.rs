@@ -1,4 +1,4 @@
-//! Tools that stand in a file.
+//! Tools that are defined in a file.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use tests::{Client, Version};
 
 use super::{Directory, follow, start};
 
-/// By name, as lists give what was inserted at run time.
+/// Returns the names in the order of the list, which sorts tools inserted at run time by name.
 async fn names(client: &mut Client) -> Vec<Value> {
     let (tools, _) = client.list("tools/list", "tools").await;
     tools.iter().map(|tool| tool["name"].clone()).collect()
@@ -18,7 +18,7 @@ async fn tools_come_and_go_with_the_file() {
     for version in Version::ERAS {
         let directory = Directory::new("dynamic", version);
         let file = directory.join("tools.json");
-        // As editors do it: a reader sees the old file or the new one.
+        // Writes as editors do: a reader sees either the old file or the new one.
         let write = |definitions: &Value| {
             fs::write(directory.join("new"), definitions.to_string()).unwrap();
             fs::rename(directory.join("new"), &file).unwrap();
@@ -53,7 +53,7 @@ async fn tools_come_and_go_with_the_file() {
         }
         assert_eq!(client.text("bye", json!({})).await, "Bye.");
 
-        // A file that cannot be read, or used, changes nothing.
+        // A file that cannot be read or used changes nothing.
         write(&json!("not a list"));
         write(&json!([greet, greet]));
         write(&json!([bye, greet]));

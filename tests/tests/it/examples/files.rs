@@ -1,4 +1,4 @@
-//! A directory, served.
+//! Serving a directory.
 
 use std::fs;
 

@@ -1,11 +1,11 @@
-//! The server of the guide.
+//! The server from the guide.
 
 use serde_json::json;
 use tests::{Process, Version};
 
 use super::{completed, source};
 
-/// Counts the lines that an author has to write: all but blank ones and comments.
+/// Counts the lines that an author has to write: all lines except blank ones and comments.
 #[test]
 fn it_takes_25_lines() {
     let source = source("guide");
@@ -16,7 +16,7 @@ fn it_takes_25_lines() {
     assert_eq!(code.count(), 25);
 }
 
-/// The pages for people who come from elsewhere show this server, and nothing else.
+/// The pages for people who come from other libraries show this server and no other.
 #[test]
 fn it_is_the_server_of_the_pages_that_compare() {
     let source = source("guide");

@@ -1,14 +1,16 @@
-//! Every example, driven.
+//! Runs every example.
 
 mod dynamic;
 mod files;
 mod guide;
+mod large_results;
 mod ledger;
 mod many_tools;
 #[cfg(unix)]
 mod mounted;
 mod notes;
 mod observed;
+mod orders;
 mod skills;
 mod tls;
 mod weather;
@@ -103,7 +105,7 @@ async fn guarded_knows_what_it_did_and_says_nothing_it_should_not() {
         }
         let refused = client.refused("price", tea.clone()).await;
         assert!(
-            refused.starts_with("too many calls of `price`"),
+            refused.starts_with("too many calls to `price`"),
             "{refused}"
         );
         let order = json!({"name": "order", "arguments": tea});
@@ -112,7 +114,7 @@ async fn guarded_knows_what_it_did_and_says_nothing_it_should_not() {
     }
 }
 
-/// A person who approves, and a model that says one thing.
+/// Answers like a person who approves and a model that always says the same thing.
 fn approve(question: &Question) -> Answer {
     if question.method == "sampling/createMessage" {
         return Answer::said("It is done.");
@@ -306,7 +308,7 @@ async fn an_axum_program_has_its_own_routes_and_middleware_beside_the_server() {
     }
 }
 
-/// Retries until the example listens.
+/// Retries until the example is listening.
 async fn retry<T>(connect: impl AsyncFn() -> std::io::Result<T>) -> T {
     let mut connected = None;
     tests::wait::until(async || {
@@ -317,14 +319,14 @@ async fn retry<T>(connect: impl AsyncFn() -> std::io::Result<T>) -> T {
     connected.unwrap()
 }
 
-/// Starts an example with these variables in its environment, and shakes hands.
+/// Starts an example with these variables in its environment and completes the handshake.
 pub(crate) async fn start(name: &str, variables: &[(&str, &str)], version: Version) -> Process {
     let mut process = Process::with_environment(name, &[], variables, version);
     process.client = process.client.connect().await;
     process
 }
 
-/// Asks to be told when this resource changes, or any list.
+/// Subscribes to changes to this resource and to all lists.
 async fn follow(client: &mut Client, uri: &str) {
     if !client.version().is_modern() {
         client.ok("resources/subscribe", json!({"uri": uri})).await;
@@ -334,13 +336,13 @@ async fn follow(client: &mut Client, uri: &str) {
     client.listen("follow", filter).await;
 }
 
-/// The values an argument of a prompt or template completes to.
+/// Returns the suggested values for an argument of a prompt or template.
 async fn completed(client: &mut Client, reference: Value, name: &str, value: &str) -> Value {
     let params = json!({"ref": reference, "argument": {"name": name, "value": value}});
     client.ok("completion/complete", params).await["completion"]["values"].take()
 }
 
-/// A directory of a test's own. It is deleted when this is dropped.
+/// A directory for a single test. It is deleted when this is dropped.
 pub(crate) struct Directory(PathBuf);
 
 impl Directory {
@@ -362,7 +364,7 @@ impl Drop for Directory {
     }
 }
 
-/// The program of an example.
+/// Returns the path to the program of an example.
 fn source(example: &str) -> String {
     let path = format!(
         "{}/../examples/src/bin/{example}.rs",

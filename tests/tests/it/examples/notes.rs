@@ -11,7 +11,7 @@ async fn start(directory: &Directory, version: Version) -> Process {
     super::start("notes", &variables, version).await
 }
 
-/// A structured result; older protocol versions have it as text only.
+/// Returns the structured result; older protocol versions have it only as text.
 fn structured(result: &Value) -> Value {
     let text = result["content"][0]["text"].as_str().unwrap();
     serde_json::from_str(text).unwrap_or_else(|_| panic!("{result}"))
@@ -73,7 +73,7 @@ async fn notes_are_kept_and_found_and_subscribed() {
         let prompt = client.ok("prompts/get", arguments).await;
         assert_eq!(prompt["messages"].as_array().unwrap().len(), 3);
 
-        // Another process finds them again, and none gets the number of one that is gone.
+        // Another process finds the notes again, and no new note gets the number of a deleted one.
         client.close().await;
         assert!(process.child.wait().await.unwrap().success());
         let mut process = start(&directory, version).await;

@@ -1,4 +1,4 @@
-//! The examples that show what an operator sees: metrics for Prometheus, traces with OpenTelemetry.
+//! The examples that show operators' tools: metrics for Prometheus, and traces with OpenTelemetry.
 
 use std::process::Stdio;
 

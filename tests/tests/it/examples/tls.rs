@@ -1,4 +1,4 @@
-//! TLS, and certificates that change while the server runs.
+//! TLS, with certificates that change while the server is running.
 
 use std::net::SocketAddr;
 use std::process::Stdio;
@@ -40,7 +40,7 @@ impl Server {
         }
     }
 
-    /// Waits until the log has these texts, in this order.
+    /// Waits until the log contains these texts, in this order.
     async fn logs(&mut self, texts: &[&str]) {
         for text in texts {
             let reading =
@@ -85,7 +85,7 @@ async fn a_new_certificate_is_served_when_it_is_complete() {
     for (certificate, problem) in [
         (half, "the certificate file is not complete"),
         ("", "the certificate file has no certificate"),
-        // Complete, but the key is still the old one.
+        // The certificate is complete, but the key is still the old one.
         (&new, "the certificate and the key cannot be used"),
     ] {
         put(&files, "certificate.pem", certificate);

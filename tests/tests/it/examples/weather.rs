@@ -1,4 +1,4 @@
-//! The weather, from a stand-in for the service.
+//! The weather, from a stand-in for the real service.
 
 use serde_json::json;
 use tests::Version;
@@ -10,7 +10,7 @@ use super::start;
 const ANSWER: &str = r#"{"latitude": 52.5, "current": {"time": "2026-07-28T12:00", "interval": 900,
     "temperature_2m": 21.5, "wind_speed_10m": 7, "relative_humidity_2m": 40}}"#;
 
-/// Answers every request by its latitude; returns its URL.
+/// Starts a service that answers every request based on its latitude; returns its URL.
 async fn service() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -79,7 +79,7 @@ async fn the_weather_is_typed_and_failures_say_what_to_do() {
 
 #[tokio::test]
 async fn a_service_that_does_not_answer_is_not_waited_for() {
-    // Connections are taken, and nothing is said.
+    // Connections are accepted but never answered.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let variables = [("WEATHER_URL", url.as_str()), ("NO_PROXY", "127.0.0.1")];
@@ -101,13 +101,13 @@ async fn a_key_from_the_environment_reaches_the_service() {
         ];
         let mut process = start("weather", &variables, version).await;
         let place = json!({"latitude": 52.5, "longitude": 13.4});
-        // The service answers this key, and no other, with 429.
+        // The service answers only this key with 429.
         let text = process.client.refused("current_weather", place).await;
         assert!(text.contains("in a minute"), "{text}");
     }
 }
 
-/// Runs the example without a client, and returns its exit code, its output and its log.
+/// Runs the example without a client; returns its exit code, its output and its log.
 fn run(arguments: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String, String) {
     let output = std::process::Command::new(tests::binary("weather"))
         .args(arguments)

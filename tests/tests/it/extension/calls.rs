@@ -1,4 +1,4 @@
-//! Calls of an extension's methods, and its results for core methods.
+//! Calls to an extension's methods, and its results for core methods.
 
 use mcp_runtime::Limits;
 use mcp_runtime::prelude::*;
@@ -42,7 +42,7 @@ async fn a_method_has_typed_parameters_and_results() {
     }
 }
 
-/// The results of `garden/plan`, small ones and ones that are not copied, with the parameters that lead to them.
+/// Returns results of `garden/plan`, some small and some too large to be copied, with the parameters that produce them.
 pub(super) fn plans() -> impl Iterator<Item = (Value, usize)> {
     let sizes = [0, 1, 700, 5_000];
     sizes.into_iter().flat_map(|beds| {
@@ -122,13 +122,13 @@ async fn nothing_is_looked_up_for_a_client_that_does_not_declare_the_extension()
             }
         }
         assert_eq!(ran.count(), 0);
-        // An extension that clients need not declare, and that older versions do not have.
+        // This extension need not be declared by clients, and older versions do not have it.
         if version.is_modern() {
             client.ok("garden/new", json!({})).await;
         } else {
             client.fails("garden/new", json!({}), -32601).await;
         }
-        // Declaring it once says nothing about the next request.
+        // A declaration does not carry over to the next request.
         client.capabilities = json!({"extensions": {GARDEN: {}}});
         if version.is_modern() {
             client.ok("garden/water", json!({"bed": "roses"})).await;
@@ -171,7 +171,7 @@ async fn limits_access_and_middleware_apply_to_methods() {
         assert!(
             failure
                 .message
-                .starts_with("too many calls of `garden/rare`"),
+                .starts_with("too many calls to `garden/rare`"),
             "{failure:?}"
         );
     }
@@ -231,14 +231,14 @@ async fn only_a_client_that_declares_the_extension_gets_its_results_from_core_me
         (&json!("estimate"), &json!(3))
     );
     assert_eq!(estimate.get("content"), None);
-    // A type that the extension does not declare.
+    // The extension does not declare this type.
     for answer in ["task", "complete", "partial"] {
         let wishes = json!({GARDEN: {"answer": answer}});
         let mut client = declaring(server(), Version::V2026_07_28, wishes).await;
         let text = client.refused("harvest", json!({})).await;
         assert!(text.starts_with("internal error (reference "), "{text}");
     }
-    // Middleware that belongs to no extension cannot send such a result at all.
+    // Middleware that does not belong to an extension cannot send such a result at all.
     let server = new_server!()
         .tags(["extension"])
         .middleware(async |call, next| {

@@ -8,7 +8,7 @@ use super::calls::{check_plan, plans};
 use super::{GARDEN, server};
 use crate::http::support::{Served, serve_server};
 
-/// Creates a request of a client that declares the garden. `name` is the header `Mcp-Name`.
+/// Creates a request from a client that declares the garden. `name` is the header `Mcp-Name`.
 fn request(method: &str, mut params: Value, name: Option<&str>) -> Request {
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
         json!({"extensions": {GARDEN: {}}});
@@ -53,7 +53,7 @@ async fn headers_and_status_codes_are_those_of_any_other_method() {
         (request("garden/water", roses(), None), (400, json!(-32020))),
         (
             request("garden/water", json!({}), None),
-            // As for any call whose handler has been started.
+            // As for any call whose handler has started.
             (200, json!(-32602)),
         ),
         (
@@ -69,7 +69,7 @@ async fn headers_and_status_codes_are_those_of_any_other_method() {
             request("garden/odd", json!({}), Some("anything")),
             (200, Value::Null),
         ),
-        // Nothing tells a hidden method from a missing one, or that it mirrors a name.
+        // A hidden method cannot be distinguished from a missing one, nor is it visible that it mirrors a name.
         (
             request("garden/secret", roses(), None),
             (404, json!(-32601)),

@@ -1,4 +1,4 @@
-//! Notifications of an extension, and the members of the listen filter with which clients ask for them.
+//! Notifications of an extension, and the members of the listen filter with which clients request them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -65,7 +65,7 @@ struct Plan {
     waits: bool,
 }
 
-/// Returns as many beds as are wanted.
+/// Returns as many beds as requested.
 async fn plan(wanted: Plan, ctx: Context) -> Result<ExtensionResult> {
     if wanted.notifies {
         ctx.notify("notifications/garden/valve", json!({"open": true}));
@@ -175,7 +175,7 @@ fn garden() -> Extension {
         })
 }
 
-/// An extension that exists since the first protocol version without sessions, and that clients need not declare.
+/// Creates an extension that exists since the first protocol version without sessions and need not be declared.
 fn new() -> Extension {
     let version = ProtocolVersion::V2026_07_28;
     Extension::new(NEW)

@@ -1,4 +1,4 @@
-//! Mistakes in extensions, which a server reports when it starts.
+//! Mistakes in extensions, which a server reports at start-up.
 
 use mcp_runtime::extension::{Extension, ExtensionMethod, FilterMember};
 use mcp_runtime::prelude::*;
@@ -45,7 +45,7 @@ async fn each_mistake_in_an_extension_is_one_line() {
             .notification("notifications/two", flag())
     };
     for (extension, expected) in [
-        (Extension::new("one"), "has a prefix and a name"),
+        (Extension::new("one"), "consists of a prefix and a name"),
         (Extension::new("com.example/"), "has no name after"),
         (
             Extension::new("com..example/one"),
@@ -96,11 +96,11 @@ async fn each_mistake_in_an_extension_is_one_line() {
         ),
         (
             one().result_type("tools/list", "x"),
-            "answers only its own methods",
+            "only for its own methods",
         ),
         (
             one().result_type("garden/two", "x"),
-            "answers only its own methods",
+            "only for its own methods",
         ),
         (
             one().result_type("tools/call", "input_required"),
@@ -108,7 +108,7 @@ async fn each_mistake_in_an_extension_is_one_line() {
         ),
         (
             one().result_type("tools/call", "estimate"),
-            "the extension `com.example/two` already has it",
+            "the extension `com.example/two` already declares it",
         ),
         (
             one().call_notification("one/changed"),
@@ -157,7 +157,7 @@ async fn each_mistake_in_an_extension_is_one_line() {
         ),
         (
             one().meta_key("io.modelcontextprotocol/x"),
-            "is not one of its own",
+            "does not belong to the extension",
         ),
         (
             one().meta_key("com.example/key"),
@@ -166,7 +166,7 @@ async fn each_mistake_in_an_extension_is_one_line() {
         (
             Extension::new("io.modelcontextprotocol/one")
                 .meta_key("io.modelcontextprotocol/serverInfo"),
-            "is not one of its own",
+            "does not belong to the extension",
         ),
     ] {
         let problem = problem([two(), extension]).await;

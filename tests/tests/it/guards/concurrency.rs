@@ -1,4 +1,4 @@
-//! Calls at the same time, and those that wait for a permit.
+//! Concurrent calls, and calls that wait for a permit.
 
 use mcp_runtime::Limits;
 use serde_json::json;
@@ -24,15 +24,15 @@ async fn calls_above_the_concurrency_wait_their_turn_and_cancelled_ones_give_up_
             ids.push(client.start("tools/call", params.clone()).await);
         }
         shared.started(2).await;
-        // Two run, two wait, and a fifth is too many.
+        // Two are running, two are waiting, and a fifth is too many.
         let refused = client.refused("two_at_once", json!({})).await;
         assert_eq!(refused, "too many of these calls at once; try again in 1 s");
-        // One that waits makes room for another that waits.
+        // If one of the waiting calls ends, another can wait.
         client.cancel(&ids[3]).await;
         client.pass().await;
         ids[3] = client.start("tools/call", params.clone()).await;
         client.pass().await;
-        // One that runs makes room for one that waits.
+        // If one of the running calls ends, a waiting one can run.
         client.cancel(&ids[0]).await;
         shared.dropped(1).await;
         shared.started(3).await;

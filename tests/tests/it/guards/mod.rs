@@ -53,7 +53,7 @@ async fn two_at_once(shared: State<Shared>) -> &'static str {
     crate::fixture::waiting::wait(shared).await
 }
 
-/// The gate that a blocking thread waits for.
+/// The gate at which a blocking thread waits.
 #[derive(Clone)]
 struct Gate {
     entered: Arc<Semaphore>,

@@ -1,4 +1,4 @@
-//! The rate of calls, of a handler and of the server.
+//! The call rate of a handler and of the server.
 
 use std::io;
 
@@ -27,10 +27,10 @@ async fn a_rate_refuses_calls_above_it_and_says_when_to_try_again() {
             assert_eq!(client.text("rare", json!({})).await, "called");
         }
         let refused = client.refused("rare", json!({})).await;
-        assert_eq!(refused, "too many calls of `rare`; try again in 30 s");
+        assert_eq!(refused, "too many calls to `rare`; try again in 30 s");
         advance((30 * SECOND).saturating_sub(MILLISECOND)).await;
         let refused = client.refused("rare", json!({})).await;
-        assert_eq!(refused, "too many calls of `rare`; try again in 1 ms");
+        assert_eq!(refused, "too many calls to `rare`; try again in 1 ms");
         advance(MILLISECOND).await;
         client.text("rare", json!({})).await;
         client.refused("rare", json!({})).await;
@@ -68,7 +68,7 @@ async fn prompts_resources_templates_and_completers_have_rates_as_well() {
     }
 }
 
-/// Connections of principals, and of anonymous callers.
+/// Connections of principals and of anonymous callers.
 struct People(UnboundedReceiver<(DuplexStream, Option<Principal>)>);
 
 impl Transport for People {
@@ -112,7 +112,7 @@ async fn each_caller_has_a_bucket_and_a_principal_has_one_wherever_it_calls_from
             client.text("each", json!({})).await;
             client.refused("each", json!({})).await;
         }
-        // Without `per caller` there is one bucket.
+        // Without `per caller`, there is only one bucket.
         for client in &mut clients[..2] {
             client.text("rare", json!({})).await;
         }
@@ -252,9 +252,9 @@ async fn over_http_a_refusal_has_a_status_and_a_header() {
     let milliseconds = message["error"]["data"]["retryAfterMs"].as_u64().unwrap();
     assert_eq!(seconds, milliseconds.div_ceil(1_000), "{message}");
     assert!((50..=60).contains(&seconds), "{seconds}");
-    // A model reads why a tool was not called: that is an answer.
+    // The model is told why a tool was not called, so this counts as an answer.
     let tool = Request::tool("each", json!({}));
-    for expected in ["called", "called", "too many calls of `each`"] {
+    for expected in ["called", "called", "too many calls to `each`"] {
         let (status, message) = server.message(&tool).await;
         assert_eq!(status, 200);
         assert!(text(&message).starts_with(expected), "{message}");
@@ -262,7 +262,7 @@ async fn over_http_a_refusal_has_a_status_and_a_header() {
     // Each session is a separate caller and remains the same caller even while none of its requests is in progress.
     for _ in 0..2 {
         let session = server.session(Version::V2025_11_25).await;
-        for expected in ["called", "called", "too many calls of `each`"] {
+        for expected in ["called", "called", "too many calls to `each`"] {
             let request = call(&session, 1, "each", json!({}), Version::V2025_11_25);
             let (status, message) = server.message(&request).await;
             assert_eq!(status, 200);

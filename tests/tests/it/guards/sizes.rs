@@ -1,4 +1,4 @@
-//! The size of a result, the time of a prompt, and the length of a log message.
+//! The size of a result, the duration of a prompt, and the length of a log message.
 
 use mcp_runtime::Limits;
 use serde_json::json;
@@ -24,7 +24,7 @@ async fn an_answer_has_at_most_the_size_its_handler_allows() {
         };
         assert!((50..300).contains(&overhead), "{overhead}");
         let text = client.refused("short", json!({"bytes": 1_000})).await;
-        let expected = "the result is larger than 1000 bytes, so ask for less";
+        let expected = "the result is larger than 1000 bytes; ask for less";
         assert_eq!(text, expected);
         client
             .ok("resources/read", json!({"uri": "guards://short/500"}))
@@ -37,7 +37,7 @@ async fn an_answer_has_at_most_the_size_its_handler_allows() {
             )
             .await;
     }
-    // An option of a handler does not lift the limit of the server.
+    // An option of a handler does not raise the server's limit.
     let limits = Limits::default().with(|limits| limits.calls.max_result_bytes = 500);
     let mut client = connect(server().limits(limits), Version::V2026_07_28).await;
     client.refused("short", json!({"bytes": 600})).await;
@@ -68,7 +68,7 @@ async fn the_size_of_a_log_message() {
             let level = "io.modelcontextprotocol/logLevel";
             client.meta.insert(level.into(), json!("debug"));
         }
-        // The quotes count.
+        // The quotes count towards the length.
         for (characters, is_whole) in [(97, true), (98, true), (99, false), (5_000, false)] {
             client.tool("log", json!({"characters": characters})).await;
             let seen = client.drain().await;

@@ -1,4 +1,4 @@
-//! Questions over HTTP: on the stream of the call in a session, with the end of a round without one.
+//! Questions over HTTP: on the stream of the call in a session, and at the end of a round without a session.
 
 use std::net::SocketAddr;
 
@@ -124,7 +124,7 @@ async fn a_round_ends_the_response_and_the_next_is_another_request() {
     let mut response = send(address, &modern(&params, &able())).await;
     let answer = response.message().await;
     assert_eq!(answer["result"]["content"][0]["text"], "Hello, Ada!");
-    // AuthError before anything was sent: the status can say so.
+    // An error before anything is sent: the status can indicate it.
     let params = json!({"name": "one", "arguments": {}});
     let mut response = send(address, &modern(&params, &json!({}))).await;
     assert_eq!(response.status, 400);

@@ -115,7 +115,7 @@ async fn methods_of_the_modern_era_do_not_exist_in_sessions() {
                 let request = if has_ids {
                     let hello = server.send(&initialize(version)).await;
                     let session = hello.header("mcp-session-id").unwrap();
-                    // Without a session it is refused, but not as by a modern server.
+                    // Without a session, it is refused, but not in the way a modern server would.
                     let (status, message) = server.message(&bare).await;
                     assert_eq!(status, 400, "{message}");
                     assert!(!is_modern_error(status, &message), "{message}");

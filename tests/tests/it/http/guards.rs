@@ -1,4 +1,4 @@
-//! Access to the server: hosts, web pages, media types, headers that could be read in two ways.
+//! Access to the server: hosts, web pages, media types, and headers that could be read in two ways.
 
 use std::io::ErrorKind;
 
@@ -58,7 +58,7 @@ async fn a_foreign_host_or_web_page_is_refused_in_every_era_and_method() {
         let request = discover().with(name, value);
         assert_eq!(server.message(&request).await.0, 200, "{name}: {value}");
     }
-    // The target of a request may name a host too.
+    // The target of a request may also name a host.
     let target = discover().to("http://evil.example.com/mcp");
     server.refused(&target, 403, -32600).await;
 }
@@ -184,7 +184,7 @@ async fn a_header_that_could_be_read_in_two_ways_is_refused() {
         let request = discover().with(name, value).header(name, value);
         assert_eq!(server.send(&request).await.status, 400, "{name}");
     }
-    // Refused by hyper itself: nothing of it reaches a handler.
+    // These are refused by hyper itself: nothing reaches a handler.
     for head in [
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nMcp-Method: a\rb\r\n\r\n",

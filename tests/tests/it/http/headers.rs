@@ -1,4 +1,4 @@
-//! Headers that repeat what the body says: compared with it, in the order of the specification.
+//! Headers that repeat parts of the body: compared with it, in the order given by the specification.
 
 use mcp_runtime::Context;
 use mcp_runtime::dynamic::{Arguments, DynamicTool};
@@ -23,7 +23,7 @@ async fn header_and_body_are_compared_in_the_order_of_the_specification() {
         request
     };
     for (request, status, code) in [
-        // The claim can be read, then header and claim agree, then it is served.
+        // First the version is checked: that it can be read, that header and body agree, and that it is supported.
         (
             Request::bare(&without_meta, Version::V2026_07_28).header(version, "2026-07-28"),
             400,
@@ -41,7 +41,7 @@ async fn header_and_body_are_compared_in_the_order_of_the_specification() {
             400,
             -32022,
         ),
-        // Then method and name.
+        // Then the method and the name.
         (ok.clone().without("Mcp-Method"), 400, -32020),
         (ok.clone().with("Mcp-Method", "TOOLS/CALL"), 400, -32020),
         (ok.clone().without("Mcp-Name"), 400, -32020),
@@ -51,7 +51,7 @@ async fn header_and_body_are_compared_in_the_order_of_the_specification() {
             400,
             -32020,
         ),
-        // Then whether there is such a method, and whether its parameters fit.
+        // Then whether the method exists and whether its parameters are valid.
         (Request::modern(1, "no/such", json!({})), 404, -32601),
         (Request::modern(1, "ping", json!({})), 404, -32601),
         (Request::modern(1, "initialize", json!({})), 404, -32601),
@@ -60,7 +60,7 @@ async fn header_and_body_are_compared_in_the_order_of_the_specification() {
             200,
             -32602,
         ),
-        // Then what the client can do.
+        // Then the capabilities of the client.
         (Request::tool("needs_sampling", json!({})), 400, -32021),
     ] {
         server.refused(&request, status, code).await;
@@ -93,7 +93,7 @@ async fn headers_that_mirror_arguments_have_the_values_of_the_arguments() {
         fields("Hello", "42", "true"),
         fields("=?base64?SGVsbG8=?=", "42.0", "true"),
         Request::tool("mirror", json!({"region": null})),
-        // A wrong type is for the model to mend.
+        // A wrong type is for the model to correct.
         Request::tool("mirror", json!({"count": "many"})).header("Mcp-Param-Count", "many"),
     ] {
         let (status, message) = server.message(&request).await;
@@ -152,7 +152,7 @@ async fn headers_mirror_arguments_of_tools_made_at_run_time_too() {
     let wrong = Request::tool("dynamic", json!({"region": 1}));
     check(&wrong, 400).await;
     check(&wrong.header("Mcp-Param-Region", "1"), 200).await;
-    // Another definition mirrors something else, or nothing.
+    // Another definition mirrors a different header, or none.
     tools
         .replace(tool(region(json!({"x-mcp-header": "Place"}))))
         .unwrap();
@@ -160,7 +160,7 @@ async fn headers_mirror_arguments_of_tools_made_at_run_time_too() {
     check(&with("us").header("Mcp-Param-Place", "eu"), 200).await;
     tools.replace(tool(region(json!({})))).unwrap();
     check(&with("us"), 200).await;
-    // A header that cannot mirror is the author's mistake, said when the tool is registered.
+    // A header that cannot be mirrored is the author's mistake, reported when the tool is registered.
     for faulty in [
         json!({"x-mcp-header": "no token"}),
         json!({"x-mcp-header": "Region", "type": "number"}),

@@ -75,7 +75,7 @@ async fn probes_are_answered_whoever_asks() {
 async fn odd_http_to_a_probe_harms_nobody() {
     let served = serve().await;
     for (bytes, expected) in [
-        // A body that is announced and never sent.
+        // A body that is announced but never sent.
         (&b"POST /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\nx"[..], "405"),
         (b"GET /livez HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n", "200"),
         (b"GET /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "400"),
@@ -124,7 +124,7 @@ async fn paths_can_be_chosen_and_turned_off() {
     assert_eq!(text(&served.message(&call).await.1), "an endpoint");
 }
 
-/// A server that depends on a database, which is `up` or not.
+/// Returns a server that depends on a database, which is up or down.
 fn depends_on(up: &Arc<AtomicBool>) -> Server {
     let up = Arc::clone(up);
     fixture::server().ready_check("database", move || {
@@ -143,7 +143,7 @@ async fn a_check_that_fails_makes_a_server_unready_and_not_deaf() {
     assert_eq!(text(&served.message(&call).await.1), "still here");
     served.session(Version::V2025_11_25).await;
     up.store(true, SeqCst);
-    // The outcome of a check is used again for a second.
+    // The outcome of a check is reused for one second.
     tests::wait::until(async || status(&served, &get("/readyz")).await == 200).await;
 }
 
@@ -221,7 +221,7 @@ async fn a_router_has_probes_if_it_is_told_to() {
 async fn a_server_that_is_shut_down_is_not_ready() {
     let served = serve().await;
     let mut stream = tests::http::connect(served.address).await;
-    // The connection is open, with half of a request, when the server is told to stop.
+    // The connection is open, with half a request, when the server is told to stop.
     stream.write_all(b"GET /readyz HTTP/1.1\r\n").await.unwrap();
     write(
         &mut tests::http::connect(served.address).await,

@@ -1,4 +1,4 @@
-//! The transport of 2024-11-05, and all transports together on one socket address.
+//! The transport of 2024-11-05, and all transports together at one socket address.
 
 use std::time::Duration;
 
@@ -100,11 +100,11 @@ async fn everything_the_server_says_comes_on_one_stream() {
             client.next().await["method"],
             "notifications/tools/list_changed"
         );
-        // Garbage is refused where it came in.
+        // Garbage is refused in the response to the POST.
         let mut garbage = Request::bare(&json!({}), Version::V2024_11_05).to(&client.endpoint);
         garbage.body = b"{".to_vec();
         assert_eq!(server.send(&garbage).await.status, 400);
-        // There is no modern era here.
+        // The modern era does not exist here.
         let claim = json!({"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}});
         let modern = json!({"jsonrpc": "2.0", "id": 3, "method": "tools/list", "params": claim});
         assert_eq!(client.post(&modern).await, 202);
@@ -115,7 +115,7 @@ async fn everything_the_server_says_comes_on_one_stream() {
                 .to_string()
                 .contains("2026")
         );
-        // Without its stream, the session is gone, and its calls with it.
+        // Without its stream, the session ends, and so do its calls.
         assert_eq!(client.call(4, "wait", json!({})).await, 202);
         server.shared.started(1).await;
         let Old {
@@ -169,7 +169,7 @@ async fn batches_are_served_where_their_version_was_agreed_on() {
         let status = client.post(&json!([ping(1), ping(2)])).await;
         if version == Version::V2025_03_26 {
             assert_eq!(status, 202);
-            // Answered one by one, which the protocol leaves open.
+            // They are answered one by one, which the protocol allows.
             let (first, second) = (client.next().await, client.next().await);
             assert_eq!((&first["id"], &second["id"]), (&json!(1), &json!(2)));
         } else {
@@ -203,7 +203,7 @@ async fn it_is_there_only_where_it_was_switched_on_and_keeps_to_itself() {
     let client = Old::open(&server, "/sse").await;
     let id = client.endpoint.split_once('=').unwrap().1;
     let ping = json!({"jsonrpc": "2.0", "id": 5, "method": "ping"});
-    // The id of a stream is none of a session, and the other way round.
+    // The id of a stream is not the id of a session, or vice versa.
     server
         .refused(
             &Request::legacy(id, &ping, Version::V2025_11_25),
@@ -235,7 +235,7 @@ async fn three_transports_are_served_at_the_same_time_on_one_socket_address() {
     let get = Request::new("GET", Version::V2025_11_25).header("Mcp-Session-Id", &session);
     let mut following = server.send(&get).await;
     for round in 0..10 {
-        // All use the same ids, and hear of nothing but their own.
+        // All use the same ids, and each receives only its own messages.
         let modern = Request::tool("echo", json!({"text": format!("modern {round}")}));
         let legacy = call(
             &session,

@@ -20,13 +20,13 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 use crate::fixture::{self, Shared};
 use crate::http::support::{call, initialize, text, until_reset};
 
-/// A certificate for `localhost`, and its key, in PEM.
+/// Returns a certificate for `localhost` and its key, in PEM.
 pub(crate) fn certificate() -> (String, String) {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     (made.cert.pem(), made.signing_key.serialize_pem())
 }
 
-/// Speaks TLS with the server behind this stream, which must have this certificate.
+/// Performs a TLS handshake with the server behind this stream, which must have this certificate.
 pub(crate) async fn shake(stream: TcpStream, certificate: &str) -> TlsStream<TcpStream> {
     let mut roots = RootCertStore::empty();
     let certificate = CertificateDer::from_pem_slice(certificate.as_bytes());
@@ -90,7 +90,7 @@ impl Served {
 async fn closed(stream: &mut (impl AsyncReadExt + Unpin)) -> Vec<u8> {
     let mut rest = Vec::new();
     let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut rest)).await;
-    // A reset is an end too.
+    // A reset also counts as an end.
     let _ = read.expect("the connection ends in time");
     rest
 }
@@ -132,14 +132,14 @@ async fn both_eras_and_their_streams_work_over_tls_and_end_in_order() {
 async fn a_handshake_that_does_not_come_is_given_up_and_holds_up_no_other_client() {
     let limits = Limits::default().with(|limits| {
         limits.http.handshake_timeout = Duration::from_secs(1);
-        // Only the handshake can be what ends these connections.
+        // With these limits, only the handshake timeout can end these connections.
         limits.http.header_timeout = Duration::from_mins(5);
     });
     let server = Served::new(limits).await;
     let mut silent = connect(server.address).await;
     let mut slow = connect(server.address).await;
     slow.write_all(&[22, 3, 1]).await.unwrap();
-    // Plain HTTP on a port for TLS is no handshake.
+    // Plain HTTP on a TLS port is not a handshake.
     let mut plain = connect(server.address).await;
     plain
         .write_all(b"GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -161,18 +161,18 @@ async fn what_protects_our_listener_protects_it_over_tls_too() {
         limits.http.max_connections = 4;
     });
     let server = Served::new(limits).await;
-    // A head that trickles in.
+    // A request head that trickles in.
     let mut slow = server.connect().await;
     slow.write_all(b"POST /mcp HTTP/1.1\r\n").await.unwrap();
     assert!(closed(&mut slow).await.is_empty());
-    // An answer that is not read: more than the buffers of the system hold.
+    // An answer that is not read and is larger than the system's buffers.
     let mut stalled = server.connect().await;
     write(
         &mut stalled,
         &Request::tool("fill", json!({"bytes": 7_000_000})),
     )
     .await;
-    // Meanwhile others fill the server: the oldest idle one makes room, the busy one does not.
+    // Meanwhile, others fill up the server: the oldest idle connection makes room, the busy one does not.
     let mut others = Vec::new();
     for _ in 0..4 {
         others.push(connect(server.address).await);

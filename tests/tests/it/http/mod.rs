@@ -1,4 +1,4 @@
-//! Over HTTP: servers on free ports, and clients that send bytes.
+//! Tests over HTTP: servers on free ports, and clients that send bytes.
 
 mod elicitation;
 mod eras;

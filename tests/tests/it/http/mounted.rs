@@ -1,4 +1,4 @@
-//! The service inside of another program.
+//! The service inside another program.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -22,10 +22,10 @@ use tokio::task::JoinHandle;
 use crate::fixture::{self, Shared};
 use crate::http::support::{call, initialize, text};
 
-/// A program that serves with axum.
+/// A program that uses axum.
 struct Program {
     address: SocketAddr,
-    /// Asks it to stop.
+    /// Asks the program to stop.
     stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
@@ -49,7 +49,7 @@ impl Program {
         }
     }
 
-    /// Asks it to stop, and waits until it has.
+    /// Asks the program to stop and waits until it has.
     async fn stopped(self) {
         let _ = self.stop.send(());
         let ended = tokio::time::timeout(PATIENCE, self.task).await;
@@ -128,7 +128,7 @@ async fn an_axum_program_merges_the_server_with_its_own_routes_and_state() {
     assert_eq!(text(&answer.message().await), "mounted");
     let response = send(program.address, &initialize(Version::V2025_11_25)).await;
     assert!(response.header("mcp-session-id").is_some());
-    // The guards of the server hold here too.
+    // The server's guards apply here, too.
     let evil = request.with("Origin", "http://evil.example.com");
     assert_eq!(send(program.address, &evil).await.status, 403);
 }

@@ -1,4 +1,4 @@
-//! Requests that two readers could read differently, as an attacker would send them through a proxy.
+//! Requests that two readers could interpret differently, as an attacker would send them through a proxy.
 //!
 //! Most cases are one request that tries to be two. The second is a call that would be answered, so a server that is
 //! fooled gives two answers.
@@ -13,7 +13,7 @@ use crate::http::support::{Served, serve};
 
 const MESSAGE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nothing","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
 
-/// A call with these fields besides those that every call has, and this body.
+/// Returns a call with this body and with these fields in addition to those that every call has.
 fn post(fields: &str, body: &str) -> String {
     format!(
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
@@ -21,7 +21,7 @@ fn post(fields: &str, body: &str) -> String {
     )
 }
 
-/// A call that is in order, and that has these fields, too.
+/// Returns a valid call that also has these fields.
 fn call(fields: &str) -> String {
     post(
         &format!("{fields}Content-Length: {}\r\n", MESSAGE.len()),
@@ -29,21 +29,21 @@ fn call(fields: &str) -> String {
     )
 }
 
-/// A call whose body comes as one chunk.
+/// Returns a call whose body is a single chunk.
 fn chunked(fields: &str) -> String {
     let body = format!("{:x}\r\n{MESSAGE}\r\n0\r\n\r\n", MESSAGE.len());
     post(&format!("{fields}Transfer-Encoding: chunked\r\n"), &body)
 }
 
-/// Sends these bytes and nothing more; gives the statuses of all answers.
+/// Sends exactly these bytes; returns the statuses of all answers.
 async fn statuses(server: &Served, bytes: &str) -> Vec<u16> {
     let mut stream = connect(server.address).await;
-    // A server that refuses the head may close before the rest came.
+    // A server that refuses the head may close the connection before the rest has arrived.
     let _ = stream.write_all(bytes.as_bytes()).await;
     let _ = stream.shutdown().await;
     let mut answers = Vec::new();
     let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut answers)).await;
-    // A reset is an end too.
+    // A reset also counts as an end.
     let _ = read.expect("the connection ends in time");
     let text = String::from_utf8(answers).unwrap();
     text.split("HTTP/1.1 ")
@@ -52,7 +52,7 @@ async fn statuses(server: &Served, bytes: &str) -> Vec<u16> {
         .collect()
 }
 
-/// Sends each followed by a call that is in order, and compares the statuses of all answers.
+/// Sends each request followed by a valid call, and compares the statuses of all answers.
 async fn check(cases: impl IntoIterator<Item = (String, &[u16])>) {
     let server = serve().await;
     for (request, expected) in cases {
@@ -66,10 +66,10 @@ async fn check(cases: impl IntoIterator<Item = (String, &[u16])>) {
 async fn a_body_has_one_length_or_there_is_no_request() {
     let (one, two) = (MESSAGE.len(), MESSAGE.len() + call("").len());
     check([
-        // Nothing wrong: two requests are two.
+        // Nothing is wrong here: two requests are two requests.
         (call(""), &[200, 200][..]),
         (chunked(""), &[200, 200]),
-        // Both kinds of length: chunks count, and nothing is read after them.
+        // If both kinds of length are given, the chunks count, and nothing after them is read.
         (chunked(&format!("Content-Length: {two}\r\n")), &[200]),
         (
             chunked("").replace(
@@ -79,7 +79,7 @@ async fn a_body_has_one_length_or_there_is_no_request() {
             &[200],
         ),
         (call("Transfer-Encoding: chunked\r\n"), &[400]),
-        // Two lengths, and lengths that only some would read.
+        // Two lengths, and lengths that only some readers would accept.
         (call(&format!("Content-Length: {two}\r\n")), &[400]),
         (
             post(&format!("Content-Length: {one}, {one}\r\n"), MESSAGE),
@@ -96,7 +96,7 @@ async fn a_body_has_one_length_or_there_is_no_request() {
             post("Content-Length: 99999999999999999999\r\n", MESSAGE),
             &[400],
         ),
-        // Codings that only some would take for chunks.
+        // Codings that only some readers would take for chunked.
         (call("Transfer-Encoding: identity\r\n"), &[400]),
         (call("Transfer-Encoding: xchunked\r\n"), &[400]),
         (call("Transfer-Encoding: \x0bchunked\r\n"), &[400]),
@@ -133,7 +133,7 @@ async fn a_chunk_is_as_long_as_it_says_or_the_body_is_refused() {
     let line = format!("\r\n{size}\r\n");
     let end = "\r\n0\r\n\r\n";
     check([
-        // An extension is skipped, and what comes after the last chunk is no field of the head.
+        // An extension is skipped, and nothing after the last chunk is treated as a header field.
         (
             with(&line, &format!("\r\n{size};a=\"b\"\r\n")),
             &[200, 200][..],
@@ -177,10 +177,10 @@ async fn headers_are_read_one_way_or_refused() {
         (call("").replacen("\r\n", "\r\n ", 1), &[400]),
         (call("").replacen(' ', "  ", 1), &[400]),
         (call("").replacen("HTTP/1.1", "HTTP/1.2", 1), &[400]),
-        // A line feed alone ends a line everywhere, so what is behind it is another field: here one that is there twice.
+        // A line feed alone ends a line everywhere, so the rest is another field: here, one that occurs twice.
         (call("Mcp-Param-X: a\nMcp-Name: other\r\n"), &[400, 200]),
         (call("X: a\nY: b\r\n"), &[200, 200]),
-        // Nothing is switched to that others could read otherwise.
+        // The server never switches to a protocol that others could read differently.
         (
             call("Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"),
             &[200, 200],
@@ -227,7 +227,7 @@ async fn what_a_refused_request_brings_along_is_not_the_next_one() {
     ];
     let server = serve().await;
     for (request, status) in cases {
-        // The call stands where the body of the refused request is.
+        // The call is in the place of the refused request's body.
         let got = statuses(&server, &(request.clone() + &inner)).await;
         assert_eq!(got, [status], "{request:?}");
     }
@@ -252,7 +252,7 @@ async fn an_encoded_header_value_is_compared_and_never_echoed() {
         assert_eq!((status, &message["error"]["code"]), (400, &json!(-32020)));
         assert!(!message.to_string().contains("evil"), "{message}");
     }
-    // The same in the body is a name like any other, which no tool has.
+    // In the body, the same text is a name like any other, and no tool has it.
     let same = Request::tool("nothing\r\nHost: evil\0", json!({})).with("Mcp-Name", evil);
     server.refused(&same, 200, -32602).await;
 }

@@ -1,4 +1,4 @@
-//! Stores as users would write them: everything as text, everything later, and sometimes not at all.
+//! Stores as users would write them: everything is text, everything takes time, and sometimes nothing works.
 
 use std::collections::HashMap;
 use std::future::pending;
@@ -120,7 +120,7 @@ impl SessionStore for Database {
     }
 }
 
-/// Events, each after a while.
+/// Events that each take a while.
 pub(crate) struct SlowEvents {
     events: MemoryEvents,
     health: Health,
@@ -178,7 +178,7 @@ impl EventStore for SlowEvents {
     }
 }
 
-/// Two instances of a server that share where they keep sessions, and events if there are any.
+/// Returns two instances of a server that share the session store, and the event store if there is one.
 pub(crate) async fn instances(
     sessions: Arc<dyn SessionStore>,
     events: Option<Arc<dyn EventStore>>,

@@ -92,7 +92,7 @@ async fn ask_name(ctx: &Context) -> Result<String> {
     Ok(format!("Hello, {name}!"))
 }
 
-/// A server on a free port. It ends when this is dropped.
+/// A server on a free port. It stops when this is dropped.
 pub(crate) struct Served {
     pub(crate) address: SocketAddr,
     pub(crate) shared: Shared,
@@ -106,17 +106,17 @@ impl Drop for Served {
     }
 }
 
-/// Serves the fixture.
+/// Serves the fixture server.
 pub(crate) async fn serve() -> Served {
     serve_with(HttpOptions::new(), Limits::default()).await
 }
 
-/// Serves the fixture with these options and limits.
+/// Serves the fixture server with these options and limits.
 pub(crate) async fn serve_with(options: HttpOptions, limits: Limits) -> Served {
     serve_server(fixture::server().limits(limits).http(options)).await
 }
 
-/// Serves this server, with the tools of the fixture that need HTTP.
+/// Serves this server, with the fixture tools that need HTTP.
 pub(crate) async fn serve_server(server: Server) -> Served {
     let shared = Shared::default();
     let server = server.tags(["http"]).state(shared.clone());
@@ -143,7 +143,7 @@ impl Served {
         (response.status, response.message().await)
     }
 
-    /// Sends a request that must fail with this status and code.
+    /// Sends a request that must be refused with this status and code.
     pub(crate) async fn refused(&self, request: &Request, status: u16, code: i64) {
         let (got, message) = self.message(request).await;
         assert_eq!(
@@ -179,7 +179,7 @@ pub(crate) fn initialize(version: Version) -> Request {
     )
 }
 
-/// Creates a handshake with a client name, and a client capability, of these lengths.
+/// Creates a handshake with a client name and a client capability of these lengths.
 pub(crate) fn initialize_at_length(name: usize, capability: usize) -> Request {
     let params = json!({
         "protocolVersion": "2025-11-25",
@@ -190,7 +190,7 @@ pub(crate) fn initialize_at_length(name: usize, capability: usize) -> Request {
     Request::bare(&message, Version::V2025_11_25)
 }
 
-/// Creates a call of a tool in a session.
+/// Creates a tool call in a session.
 pub(crate) fn call(
     session: &str,
     id: i64,
@@ -203,7 +203,7 @@ pub(crate) fn call(
     Request::legacy(session, &message, version)
 }
 
-/// Returns the next message of a stream. Needs a timeout, because comments keep a silent stream open for ever.
+/// Returns the next message of a stream. Needs a timeout, because comments keep a silent stream open forever.
 pub(crate) async fn next_in_time(stream: &mut Response) -> Value {
     let next = tokio::time::timeout(tests::client::PATIENCE, stream.next()).await;
     next.expect("it is told").expect("the stream is open")

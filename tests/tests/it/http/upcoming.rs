@@ -1,4 +1,4 @@
-//! Scenarios that the official conformance suite is about to have, as requests of our own.
+//! Scenarios that are about to be added to the official conformance suite, as our own requests.
 //!
 //! | Scenario | Covered here | Source |
 //! |---|---|---|
@@ -14,7 +14,7 @@ use tests::http::Request;
 
 use crate::http::support::{Served, call, serve, serve_server, text};
 
-/// Sends a batch, which has to be answered with a status from 400 to 499 and one error.
+/// Sends a batch, which must be answered with a status from 400 to 499 and a single error.
 async fn rejected(served: &Served, request: &Request) {
     let (status, message) = served.message(request).await;
     assert!((400..500).contains(&status), "{status}: {message}");
@@ -124,7 +124,7 @@ mod scope_challenge {
         "ask"
     }
 
-    /// Knows the tokens of the scenario.
+    /// Validates the tokens of the scenario.
     struct Tokens;
 
     impl Authenticator for Tokens {

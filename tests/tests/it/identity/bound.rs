@@ -1,4 +1,4 @@
-//! Cursors, states and the like of one caller are of no use to another.
+//! A caller's cursors, states and the like are of no use to other callers.
 
 use mcp_runtime::{SealingKey, once::MemoryOnceStore};
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ async fn scopes_are_looked_at_in_every_round() {
 
 #[tokio::test]
 async fn callers_with_the_same_call_at_once_do_not_meet() {
-    // One store and one key for both: the id of a call is sealed into its state.
+    // Both servers share a store and a key: the id of a call is sealed into its state.
     let keys = [SealingKey::from_bytes([7; 32])];
     let hub = Hub::serve(
         server()

@@ -1,4 +1,4 @@
-//! Access of callers to calls, prompts and completions, and the refusals they get.
+//! Callers' access to calls, prompts and completions, and the errors they get when access is denied.
 
 use mcp_runtime::Principal;
 use mcp_runtime::testing::TestClient;

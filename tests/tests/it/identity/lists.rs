@@ -1,4 +1,4 @@
-//! Lists depend on their caller.
+//! Lists that depend on the caller.
 
 use mcp_runtime::types::CacheScope;
 use mcp_runtime::{Cacheable, dynamic::DynamicTool};
@@ -20,7 +20,7 @@ const LISTS: [(&str, &str, &str); 4] = [
     ),
 ];
 
-/// The items that all callers see, and the additional ones of each caller, list by list.
+/// The items that all callers see, followed by the additional ones of each caller, list by list.
 const OPEN: [&[&str]; 4] = [&["look", "sign", "touch"], &[], &["identity:open"], &[]];
 const FOR_READERS: [&[&str]; 4] = [
     &[],
@@ -89,7 +89,7 @@ async fn a_list_that_depends_on_who_asks_is_private_whatever_the_server_says() {
         let mut client = Identity::Owner.connect(&hub, Version::V2026_07_28).await;
         for (method, ..) in LISTS {
             let mut params = json!({});
-            // The same on every page.
+            // The result is the same on every page.
             while params["cursor"] != Value::Null || params == json!({}) {
                 let list = client.ok(method, params).await;
                 assert_eq!(list["cacheScope"], scope, "{method}");
@@ -120,7 +120,7 @@ async fn a_cursor_is_of_no_use_to_another_caller() {
         ] {
             others.push(who.connect(&hub, version).await);
         }
-        // The same caller, with a token that may do less.
+        // The same caller, with a token that grants less.
         let mut again = Identity::Known("admin", &["staff"])
             .connect(&hub, version)
             .await;

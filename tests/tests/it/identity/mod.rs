@@ -1,4 +1,4 @@
-//! Callers: the definitions that each sees and may use, and that nothing of one caller is of use to another.
+//! Callers: the definitions that each may see and use, and proof that nothing of one caller is of use to another.
 
 mod bound;
 mod calls;
@@ -128,7 +128,7 @@ pub(crate) fn server() -> Server {
         .scope_implies("notes:write", ["notes:read"])
 }
 
-/// A caller of the tests.
+/// A caller in the tests.
 #[derive(Clone, Copy, Debug)]
 enum Identity {
     /// An anonymous caller.

@@ -1,4 +1,4 @@
-//! A changed list is reported to the callers for whom it changed.
+//! A changed list is reported to the callers whose view of it changed.
 
 use mcp_runtime::{
     Context, Principal,
@@ -29,7 +29,7 @@ async fn listening(who: Identity, hub: &Hub, version: Version) -> Client {
     client
 }
 
-/// Makes a change; returns which clients are notified.
+/// Makes a change and returns which clients are notified.
 async fn told<const N: usize>(clients: &mut [Client; N], change: impl FnOnce()) -> [bool; N] {
     change();
     let mut told = [false; N];
@@ -62,7 +62,7 @@ async fn callers_who_cannot_see_what_changed_are_not_notified() {
         let all = [true; 5];
         let insert = || tools.insert(tool().scopes(["notes:read"])).unwrap();
         assert_eq!(told(&mut clients, insert).await, readers);
-        // Some callers saw it before, others see it now.
+        // Some callers saw it before; others see it now.
         let replace = || {
             let hidden = tool().visible_if(|caller| caller.has_scope("staff"));
             tools.replace(hidden).unwrap();
@@ -73,7 +73,7 @@ async fn callers_who_cannot_see_what_changed_are_not_notified() {
         assert_eq!(told(&mut clients, disable).await, staff);
         let remove = || assert!(tools.remove("dynamic"));
         assert_eq!(told(&mut clients, remove).await, [false; 5]);
-        // Several changes are one notification, to each caller who sees at least one of them.
+        // Several changes cause a single notification to each caller who sees at least one of them.
         let batch = || {
             let edit = tools.edit(|batch| {
                 let hidden = tool().visible_if(|caller| caller.has_scope("staff"));

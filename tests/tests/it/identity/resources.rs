@@ -1,4 +1,4 @@
-//! Callers subscribe to what they may read.
+//! Callers can subscribe to whatever they may read.
 
 use serde_json::{Value, json};
 use tests::link::Hub;
@@ -32,7 +32,7 @@ async fn a_session_subscribes_to_what_its_caller_may_read() {
                     .await;
                 let failed = followed.err().map_or(0, |failure| failure.code);
                 assert_eq!(failed, code, "{uri} for {who:?}");
-                // Letting go is never refused.
+                // Unsubscribing is never refused.
                 client
                     .ok("resources/unsubscribe", json!({"uri": uri}))
                     .await;
@@ -68,7 +68,7 @@ async fn a_listener_is_notified_of_what_its_caller_may_read() {
     }
 }
 
-/// Returns the resources it is notified of when all of them change.
+/// Returns the resources that the client is notified of when all of them change.
 async fn heard_of(client: &mut Client) -> Vec<Value> {
     for uri in URIS {
         client.tool("touch", json!({"uri": uri})).await;

@@ -26,7 +26,7 @@ async fn anonymous_callers_may_be_trusted() {
         .connect(&hub, Version::V2026_07_28)
         .await;
     assert_eq!(anonymous.text("write_note", json!({})).await, "written");
-    // A known caller is held to what was granted.
+    // A known caller is limited to what was granted.
     let mut reader = READER.connect(&hub, Version::V2026_07_28).await;
     let params = json!({"name": "write_note", "arguments": {}});
     reader.fails("tools/call", params, 403).await;

@@ -1,4 +1,4 @@
-//! Calls: their number, their time, their threads and results.
+//! Calls: their number, duration, threads and results.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -48,10 +48,10 @@ async fn the_size_of_a_result() {
         )
         .await;
         let text = client.refused("fill", json!({"bytes": 11_000})).await;
-        // In these words in every protocol version.
-        let expected = "the result is larger than 10000 bytes, so ask for less";
+        // The wording is the same in every protocol version.
+        let expected = "the result is larger than 10000 bytes; ask for less";
         assert_eq!(text, expected);
-        // The rest of the message counts too, so the last length that fits is looked for.
+        // The rest of the message counts too, so the test searches for the largest length that fits.
         let (mut fits, mut exceeds) = (9_000, 10_000);
         while exceeds - fits > 1 {
             let bytes = usize::midpoint(fits, exceeds);
@@ -63,7 +63,7 @@ async fn the_size_of_a_result() {
             } else {
                 fits = bytes;
                 let length = around.to_string().len();
-                // An id has one digit, or two.
+                // An id has one or two digits.
                 assert!(length <= 10_000, "{length}");
             }
         }
@@ -141,7 +141,7 @@ async fn the_log_messages_of_a_session() {
         let limits = Limits::default().with(|limits| limits.log.max_per_second = 5);
         let (mut client, _) = tight(Version::V2025_11_25, limits).await;
         client.tool("chatter", json!({"messages": messages})).await;
-        // One more may have been let through while the messages were made.
+        // One more message may have been let through while the messages were being generated.
         let seen = client.drain().await.len();
         assert!((arrive..=arrive + 1).contains(&seen), "{messages}: {seen}");
     }
@@ -180,7 +180,7 @@ async fn waiting_for_a_thread_is_bounded_and_no_time_of_the_tool() {
         limits.calls.timeout = Duration::from_millis(360);
     });
     let (mut client, _) = tight(Version::V2026_07_28, limits).await;
-    // Each takes 150 ms, one after another: the third waits for longer than a tool may take.
+    // Each takes 150 ms, and they run one after another: the third waits longer than a tool is allowed to take.
     let mut ids = Vec::new();
     for _ in 0..3 {
         ids.push(client.start("tools/call", json!({"name": "hold"})).await);

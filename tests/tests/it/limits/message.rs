@@ -48,7 +48,7 @@ async fn the_depth_of_a_message() {
         Limits::default().with(|limits| limits.message.max_depth = 10),
     )
     .await;
-    // The message and its parameters are two levels.
+    // The message and its parameters account for two levels.
     for (depth, fits) in [(9, true), (10, true), (11, false)] {
         let nested = format!("{}{}", "[".repeat(depth - 2), "]".repeat(depth - 2));
         let line =
@@ -108,7 +108,7 @@ async fn the_length_of_a_name() {
                 assert_eq!(refused, !fits, "{method}: {}", failure.message);
             }
         }
-        // Nine letters, ten, and eleven, of tools that are there.
+        // Names of nine, ten and eleven letters, all of existing tools.
         client.refused("arguments", json!({})).await;
         client.tool("structured", json!({})).await;
         client

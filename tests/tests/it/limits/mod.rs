@@ -1,4 +1,4 @@
-//! Each field of `Limits`: below, at, and above it.
+//! Each field of `Limits`: below, at, and above its value.
 
 mod calls;
 mod message;
@@ -15,7 +15,7 @@ use tests::{Client, Version};
 
 use crate::support::connect;
 
-/// The number of calls of `hold` that run, and the largest number so far.
+/// The number of calls to `hold` that are running, and the largest number so far.
 #[derive(Default)]
 struct Held {
     now: AtomicUsize,

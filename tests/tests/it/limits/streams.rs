@@ -1,4 +1,4 @@
-//! Subscriptions, and output that the client has not read yet.
+//! Subscriptions, and output that the client has not yet read.
 
 use std::time::Duration;
 
@@ -79,7 +79,7 @@ async fn the_time_output_may_stay_unread() {
     assert!(error.to_string().contains("is not reading"), "{error}");
 }
 
-/// Counts the pings that are read from a client that reads none of the answers.
+/// Counts the pings that the server reads from a client that reads none of the answers.
 async fn taken_unread(outgoing: usize) -> usize {
     let (transport, mut stream) = memory();
     let limits = Limits::default().with(|limits| limits.streams.max_outgoing_bytes = outgoing);
@@ -87,7 +87,7 @@ async fn taken_unread(outgoing: usize) -> usize {
     let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}
 "#;
     let mut taken = 0;
-    // The clock moves on only when nothing else does.
+    // The paused clock advances only when there is nothing else to do.
     while tokio::time::timeout(Duration::from_millis(10), stream.write_all(ping))
         .await
         .is_ok()
@@ -103,7 +103,7 @@ async fn taken_unread(outgoing: usize) -> usize {
 #[tokio::test(start_paused = true)]
 async fn the_bytes_that_wait_to_be_written() {
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#.len() + 1;
-    // Everything else that both sides hold is the same each time.
+    // Everything else that both sides hold is the same in both runs.
     let less = taken_unread(10_000).await;
     let more = taken_unread(100_000).await;
     let expected = 90_000 / answer;
@@ -129,7 +129,7 @@ async fn the_time_work_may_go_on_after_the_end_of_input() {
         client.close().await;
         let mut results = 0;
         while let Some(message) = client.read().await {
-            // Work that is cut short is refused, so that every request has its one answer.
+            // Work that is cut short gets an error, so that every request has exactly one answer.
             results += i32::from(
                 message
                     .get("result")

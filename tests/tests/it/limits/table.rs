@@ -1,7 +1,7 @@
-//! `docs/limits.md`: its table is what `Limits` says of itself, the defaults are true, and every limit has tests.
+//! `docs/limits.md`: the table matches the docs of `Limits`, the defaults are correct, and every limit has tests.
 //!
-//! A test says `// Limits: message.max_depth` above it if it tries that limit below, at and above its value.
-//! `UPDATE_DOCS=1 cargo test -p tests --test it limits::table` writes the table anew.
+//! A test has the comment `// Limits: message.max_depth` if it tries that limit below, at and above its value.
+//! `UPDATE_DOCS=1 cargo test -p tests --test it limits::table` rewrites the table.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../mcp-runtime/src/l
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/limits.md");
 const START: &str = "| Field |";
 
-/// A field, as its documentation has it.
+/// A field, as described by its documentation.
 struct Field {
     name: String,
     what: String,
@@ -22,7 +22,7 @@ struct Field {
 }
 
 /// The groups of `Limits`, in order.
-const GROUPS: [&str; 8] = [
+const GROUPS: [&str; 10] = [
     "message",
     "calls",
     "elicitation",
@@ -31,9 +31,11 @@ const GROUPS: [&str; 8] = [
     "sessions",
     "http",
     "tasks",
+    "idempotency",
+    "results",
 ];
 
-/// The public fields of all groups, in order, such as `message.max_depth`.
+/// Returns the public fields of all groups, in order, such as `message.max_depth`.
 fn fields() -> Vec<Field> {
     GROUPS.into_iter().flat_map(fields_of).collect()
 }
@@ -55,7 +57,7 @@ fn fields_of(group: &str) -> Vec<Field> {
     fields
 }
 
-/// Splits `What. Default D. Beyond.`; what follows in further paragraphs is for the reference.
+/// Splits `What. Default D. Beyond.`; any further paragraphs are only for the reference.
 fn field(name: &str, text: &[String]) -> Field {
     let first: Vec<_> = text.iter().take_while(|line| !line.is_empty()).collect();
     let first = plain(
@@ -79,7 +81,7 @@ fn field(name: &str, text: &[String]) -> Field {
     }
 }
 
-/// Links of the reference lead nowhere in the guide: ``[`line`](Self::line)`` is `line` there.
+/// Removes links, which work only in the reference: ``[`line`](Self::line)`` becomes `line`.
 fn plain(text: &str) -> String {
     let mut parts = text.split("](");
     let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -91,7 +93,7 @@ fn plain(text: &str) -> String {
     plain
 }
 
-/// The values of `Limits::default()`, as `Debug` prints them.
+/// Returns the values of `Limits::default()`, as `Debug` prints them.
 fn values() -> BTreeMap<String, String> {
     let all = format!("{:#?}", Limits::default());
     let mut values = BTreeMap::new();
@@ -108,7 +110,7 @@ fn values() -> BTreeMap<String, String> {
     values
 }
 
-/// A value as people write it: `5 minutes`, `16 MiB`, `10,000`.
+/// Returns a value as people write it: `5 minutes`, `16 MiB`, `10,000`.
 fn spoken(value: &str) -> Vec<String> {
     if let Some(seconds) = value.strip_suffix('s') {
         let seconds: u64 = seconds.parse().unwrap();

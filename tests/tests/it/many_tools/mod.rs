@@ -70,7 +70,7 @@ pub(crate) fn server() -> Server {
     Server::new("many", "1").tags(["many"])
 }
 
-/// A client over HTTP, whose requests all go to one URL with the same headers, as hosts are configured.
+/// A client over HTTP, whose requests all go to the same URL with the same headers, as configured in a host.
 struct HttpHost<'s> {
     served: &'s Served,
     version: Version,

@@ -128,7 +128,7 @@ async fn many_tools_are_replaced_by_a_search_and_few_are_not() {
         );
         let mut client = anonymous(&few, version).await;
         assert_eq!(names(&mut client).await.len(), 4);
-        // The number of tools that a client may use decides.
+        // The decisive number is that of the tools that a client may use.
         let mut client = known(&few, version, &["parcels:delete", "inspect"]).await;
         assert_eq!(names(&mut client).await.len(), 6);
         let hub = Hub::serve(server().tool_search(ToolSearch::above(5)));
@@ -355,7 +355,7 @@ fn mistakes_keep_a_server_from_starting() {
     for (server, expected) in [
         (
             server().tool_search(ToolSearch::above(3).pin(["open_hour"])),
-            "no tool `open_hour` to pin",
+            "the tool `open_hour` cannot be pinned",
         ),
         (taken, "`Server::tool_search` adds"),
     ] {

@@ -1,4 +1,4 @@
-//! Calls through the search: they ask questions and are limited as direct calls are.
+//! Calls through the search: they ask questions and are subject to limits, just like direct calls.
 
 use mcp_runtime::Limits;
 use mcp_runtime::prelude::*;
@@ -53,14 +53,14 @@ async fn both(client: &mut Client, name: &str, arguments: Value) -> [Result<Valu
 #[tokio::test]
 async fn limits_apply_through_the_search() {
     for version in Version::ALL {
-        // Each of the two may be called once an hour.
+        // Each of the two may be called once per hour.
         let (direct, searching) = (Hub::serve(searching()), Hub::serve(searching()));
         let mut direct = anonymous(&direct, version).await;
         let mut searching = anonymous(&searching, version).await;
         let outcome = async |client: &mut Client, params: Value| {
             let outcome = client.request("tools/call", params).await;
             let text = format!("{outcome:?}");
-            // The time that is left may differ.
+            // The remaining time may differ.
             text.replace(|char: char| char.is_ascii_digit(), "")
         };
         let long = json!({"long": true});
@@ -93,7 +93,7 @@ fn pack() -> &'static str {
     "packed"
 }
 
-/// Loads a van, as a task only.
+/// Loads a van. Can only be run as a task.
 #[tool(tags("through"), task = required)]
 fn load() -> &'static str {
     "loaded"
@@ -193,7 +193,7 @@ async fn tools_whose_definitions_clients_need_stay_in_the_list() {
         let text = called["content"][0]["text"].as_str().unwrap();
         assert_eq!(called["isError"], true);
         assert!(
-            text.starts_with("call the tool `deliver` by its own name"),
+            text.starts_with("call the tool `deliver` directly, by its own name"),
             "{text}"
         );
         let [direct, called] = both(&mut client, "wait", json!({})).await;

@@ -1,4 +1,4 @@
-//! Searches for tools beside apps, whose tools hosts have to find in the list; and pages of selected tools.
+//! Tool searches alongside apps, whose tools hosts have to find in the list; and pages of selected tools.
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::tool_search::ToolSearch;
@@ -53,7 +53,7 @@ async fn tools_of_pages_stay_in_the_list_and_those_only_for_pages_are_not_for_mo
             .await;
         assert_eq!(refused["isError"], true);
         let text = refused["content"][0]["text"].as_str().unwrap();
-        assert!(text.contains("is for pages"), "{text}");
+        assert!(text.contains("is meant for pages"), "{text}");
         let read = if version.is_modern() {
             client.ok("server/discover", json!({})).await
         } else {

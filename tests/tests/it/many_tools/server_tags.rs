@@ -36,7 +36,7 @@ async fn a_server_selects_for_every_client_and_requests_narrow_it_further() {
                 .unwrap();
             assert_eq!(host.list(TOOLS).await, expected, "{path}");
         }
-        // A tag that the server does not serve is answered like one that does not exist.
+        // A tag that the server does not serve is treated like one that does not exist.
         let refused = HttpHost::connect(&served, version, "/mcp?tags=docs", &[]).await;
         let refused = refused.err().expect("`docs` is not served");
         let message = refused["error"]["message"].as_str().unwrap();
@@ -57,7 +57,7 @@ async fn a_server_selects_for_every_client_and_requests_narrow_it_further() {
 #[tokio::test]
 async fn lists_of_a_server_that_selects_are_the_same_for_everyone() {
     let day = Duration::from_hours(24);
-    // The definitions that are left have no access rules.
+    // The remaining definitions have no access rules.
     let public = server().select_tags("issues").page_size(1);
     let hub = Hub::serve(public.cache(Cacheable::Everything, day, CacheScope::Public));
     let mut client = hub.client(Version::V2026_07_28).connect().await;

@@ -1,4 +1,4 @@
-//! Requests that select definitions by their tags, and what their senders read about tags.
+//! Requests that select definitions by their tags, and what clients are told about tags.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ async fn the_url_and_a_header_narrow_every_list() {
                 Some("docs, admin"),
                 [&["close_issue", "search_docs"], none, none, none],
             ),
-            // Each narrows the other.
+            // Each selection narrows the other.
             ("/mcp?tags=admin", Some("-issues"), [none, none, none, none]),
             (
                 "/mcp?tags=issues,docs",

@@ -63,7 +63,7 @@ async fn calls_of_every_kind_pass_through_in_order() {
             ];
             assert_eq!(seen.take(), expected);
         }
-        // Arguments that do not fit are a failure like others, and are still said one by one.
+        // Invalid arguments are a failure like any other, and are still reported one by one.
         let text = client.refused("greet", json!({"nam": "Ada"})).await;
         assert!(text.contains("did you mean `name`"), "{text}");
         assert_eq!(seen.take()[2], "inner: false");
@@ -122,7 +122,7 @@ async fn a_function_changes_arguments_and_answers_or_answers_by_itself() {
             client.text("greet", json!({"name": "cached"})).await,
             "from a cache"
         );
-        // Changed arguments are checked like those that were sent.
+        // Changed arguments are checked just like those that were sent.
         let text = client.refused("greet", json!({"name": 5})).await;
         assert!(text.contains("name"), "{text}");
     }

@@ -31,7 +31,7 @@ async fn tower_layers_stand_around_calls() {
             .layer_tool("wait", ConcurrencyLimitLayer::new(1));
         let mut client = connect(server, version).await;
         client.text("greet", json!({"name": "Ada"})).await;
-        // Failures of handlers are answers to a layer, and arrive as they were.
+        // A layer sees failures of handlers as answers, and they arrive unchanged.
         assert_eq!(
             client.refused("fails", json!({})).await,
             "the secret is out"
@@ -45,7 +45,7 @@ async fn tower_layers_stand_around_calls() {
         client.response(&first).await.unwrap();
         shared.started(2).await;
         advance(Duration::from_secs(3)).await;
-        // An error of a layer is for the log only.
+        // A layer's error appears only in the log.
         let result = client.response(&second).await.unwrap();
         let text = result["content"][0]["text"].as_str().unwrap();
         assert!(text.starts_with("internal error"), "{result}");
@@ -53,7 +53,7 @@ async fn tower_layers_stand_around_calls() {
     }
 }
 
-/// A service of our own: counts, and calls a second time if the first call fails.
+/// A custom service that counts calls and repeats a call if it fails.
 #[derive(Clone)]
 struct Again<S>(S, Arc<AtomicUsize>);
 

@@ -1,4 +1,4 @@
-//! Middleware around calls: functions, tower layers, and sanitizers of text.
+//! Middleware around calls: functions, tower layers, and text sanitizers.
 
 mod functions;
 mod layers;
@@ -84,7 +84,7 @@ fn server() -> Server {
         .state(Seen::default())
 }
 
-/// The calls that middleware saw.
+/// The calls that the middleware saw.
 #[derive(Clone, Default)]
 struct Seen(Arc<Mutex<Vec<String>>>);
 
@@ -99,7 +99,7 @@ impl Seen {
     }
 }
 
-/// Records calls on their way in and out, under a given name.
+/// Records each call on its way in and out, under a given name.
 fn noting(seen: &Seen, name: &'static str) -> impl Fn(Call, Next) -> Noting + Send + Sync + use<> {
     let seen = seen.clone();
     move |call, next| {

@@ -15,7 +15,7 @@ use tests::Version;
 
 use crate::support::connect;
 
-/// Counts the calls of handlers.
+/// Counts the calls that reach handlers.
 #[derive(Clone, Default)]
 pub(super) struct Calls(Arc<AtomicU32>);
 
@@ -219,7 +219,7 @@ async fn a_cache_does_not_mix_the_candidates_of_two_arguments() {
             let params = json!({
                 "ref": {"type": "ref/prompt", "name": "route"},
                 "argument": {"name": argument, "value": "R"},
-                // Some clients send the argument with the others, so that both calls have the same text.
+                // Some clients include the argument itself, so that both requests have the same text.
                 "context": {"arguments": {"from": "R", "to": "R"}},
             });
             let mut completed = client.ok("completion/complete", params).await;
@@ -289,7 +289,7 @@ async fn long_text_is_trimmed_between_characters_and_says_so() {
         assert_eq!(result["content"][0]["text"], "ééé");
         assert_eq!(result["content"][1]["text"], "end");
         let result = client.tool("long", json!({"bytes": 20})).await;
-        let note = |missing| format!("\n[{missing} more bytes were left out; ask for less]");
+        let note = |missing| format!("\n[{missing} more bytes were omitted; ask for less]");
         assert_eq!(
             result["content"],
             json!([{"type": "text", "text": format!("éééé{}", note(15))}])
@@ -326,7 +326,7 @@ async fn text_that_only_old_clients_get_is_trimmed_for_them() {
             assert_eq!(result["content"], json!([]));
         } else {
             let text = result["content"][0]["text"].as_str().unwrap();
-            let note = "\n[52 more bytes were left out; ask for less]";
+            let note = "\n[52 more bytes were omitted; ask for less]";
             assert_eq!(text, format!("{{\"text\":\"{note}"));
         }
     }

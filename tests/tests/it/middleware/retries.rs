@@ -1,4 +1,4 @@
-//! Calls whose handlers run again.
+//! Calls whose handlers are run again.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn temporary_failures_are_retried_with_growing_pauses() {
         let waited = begun.elapsed();
         let bounds = Duration::from_millis(150)..=Duration::from_millis(310);
         assert!(bounds.contains(&waited), "{waited:?}");
-        // At most four attempts.
+        // There are at most four attempts.
         let failed = client.refused("unreliable", json!({"until": 100})).await;
         assert!(failed.starts_with("internal error"), "{failed}");
         assert_eq!(calls.so_far(), 7);
@@ -80,7 +80,7 @@ async fn a_retry_neither_asks_nor_charges_again() {
     }
 }
 
-/// Uses the same name twice, which no retry makes right.
+/// Uses the same name twice, which retrying cannot fix.
 #[tool(tags("ready-made"))]
 async fn pays_twice(ctx: Context) -> Result<u32> {
     let one: u32 = ctx.once("charge", async || Ok(1)).await?;

@@ -1,4 +1,4 @@
-//! Sanitizers change every text that a model reads.
+//! Sanitizers change all text that a model reads.
 
 use std::borrow::Cow;
 

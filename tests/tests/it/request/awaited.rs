@@ -92,7 +92,7 @@ fn listed(database: &State<Database>) -> Vec<Resource> {
     vec![Resource::new(format!("awaited:///{queries}"), "listed")]
 }
 
-/// Counts how often its state was made, and fails to make it as long as it is told to.
+/// Counts how often its state was created, and fails to create it for as long as it is told to.
 #[derive(Clone, Default)]
 pub(super) struct Maker(Arc<(AtomicU32, AtomicBool)>);
 

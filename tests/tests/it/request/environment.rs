@@ -1,4 +1,4 @@
-//! Transports without headers, where environment variables can stand in for them.
+//! Transports without headers, for which environment variables can stand in.
 
 use mcp_runtime::testing::TestClient;
 use mcp_runtime::{Principal, Server};
@@ -11,7 +11,7 @@ use super::server;
 use crate::http::support::{serve_server, text};
 use crate::support::connect;
 
-/// Set by cargo for every test.
+/// A variable that cargo sets for every test.
 const VARIABLE: &str = "CARGO_PKG_NAME";
 
 fn with_variable() -> Server {
@@ -28,6 +28,33 @@ async fn without_http_there_are_no_headers_addresses_or_sessions() {
         for tool in ["header", "trusted_header"] {
             assert_eq!(client.text(tool, json!({"name": "x-tenant"})).await, "-");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_test_sets_a_header_for_any_caller() {
+    let arguments = json!({"name": "X-Tenant"});
+    let connect = || TestClient::each(with_variable).header("x-tenant", "acme");
+    for connect in [
+        connect(),
+        connect().as_anonymous(),
+        connect().as_principal(Principal::new("alice")),
+    ] {
+        let client = connect.await;
+        for tool in ["header", "trusted_header"] {
+            let result = client.call(tool, arguments.clone()).await.unwrap();
+            assert_eq!(result.text(), "acme");
+        }
+    }
+    // The process's own variables still stand in for headers of the user who started it, and for nobody else's.
+    let other = || TestClient::each(with_variable).header("x-other", "1");
+    for (client, expected) in [(other(), "tests"), (other().as_anonymous(), "-")] {
+        let result = client
+            .await
+            .call("header", arguments.clone())
+            .await
+            .unwrap();
+        assert_eq!(result.text(), expected);
     }
 }
 
@@ -51,7 +78,7 @@ async fn a_variable_stands_in_for_a_header_of_the_user_who_started_the_process()
             .text(),
         "-"
     );
-    // Other connections of the same process are not the user's.
+    // Other connections of the same process do not belong to the user.
     let hub = Hub::serve(with_variable());
     let mut stranger = hub.client(Version::V2026_07_28).connect().await;
     assert_eq!(stranger.text("header", arguments).await, "-");

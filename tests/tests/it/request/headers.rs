@@ -1,4 +1,4 @@
-//! Headers and the URL, in both eras, and headers that are ambiguous or malformed.
+//! Headers and the URL, in both eras, including headers that are ambiguous or malformed.
 
 use mcp_runtime::Limits;
 use mcp_runtime::http::{HttpOptions, HttpSessions};
@@ -11,7 +11,7 @@ use super::server;
 use crate::http::legacy_sse::Old;
 use crate::http::support::{Served, call, serve_server, text};
 
-/// Calls a tool in every way that HTTP has.
+/// Returns requests that call a tool in every way that HTTP offers.
 async fn everywhere(server: &Served, name: &str, arguments: Value) -> Vec<Request> {
     let session = server.session(Version::V2025_11_25).await;
     let older = server.session(Version::V2025_03_26).await;

@@ -1,4 +1,4 @@
-//! State that is made when it is first needed.
+//! State that is created when it is first needed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -106,7 +106,7 @@ async fn a_client_that_cancels_its_call_does_not_keep_state_from_others() {
             request = call(&session, 1, "queries", json!({}), version);
         }
         {
-            // The client goes while the value is made.
+            // The client disconnects while the value is being created.
             let mut first = Box::pin(tests::http::send(address, &request));
             tokio::select! {
                 _ = &mut first => panic!("there is no value yet"),
@@ -123,7 +123,7 @@ async fn a_client_that_cancels_its_call_does_not_keep_state_from_others() {
         let mut response = tests::http::send(address, &request).await;
         assert_eq!(text(&response.message().await), "0");
         assert_eq!(made.load(Ordering::Relaxed), 1);
-        // It was not begun a second time.
+        // Its creation was not started a second time.
         assert_eq!(begun.available_permits(), 0, "{version:?}");
     }
 }
@@ -144,7 +144,7 @@ async fn a_server_that_runs_makes_state_first_or_does_not_start() {
     let (transport, _client) = mcp_runtime::transport::memory();
     let error = maker.server().serve(transport).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::State);
-    let expected = "cannot make the state of type `Database`: the database is down";
+    let expected = "cannot create the state of type `Database`: the database is down";
     assert_eq!(error.to_string(), expected);
     let error = maker.server().serve_http("127.0.0.1:0").await.unwrap_err();
     assert_eq!(error.to_string(), expected);
@@ -185,7 +185,7 @@ async fn a_later_value_of_the_same_type_replaces_the_first() {
 #[tokio::test]
 async fn definitions_made_at_run_time_find_state() {
     for version in Version::ERAS {
-        // Nothing else here takes the state.
+        // Nothing else here needs the state.
         let maker = Maker::default();
         let server = maker.server_with(["undeclared"]);
         let queries = |ctx: Context| {
@@ -224,7 +224,7 @@ async fn definitions_made_at_run_time_find_state() {
     }
 }
 
-/// A value that nothing but itself needs.
+/// A value that nothing else needs.
 struct Other;
 
 #[resource_template("other:///{name}", tags("other"), list = others)]
@@ -269,7 +269,7 @@ async fn a_listing_function_without_its_state_is_an_error_at_the_start() {
     assert!(error.contains(expected), "{error}");
 }
 
-/// Does not say in `check` that it needs the database.
+/// Does not tell `check` that it needs the database.
 struct Undeclared;
 
 impl FromContext for Undeclared {
@@ -289,7 +289,7 @@ async fn state_that_is_not_made_yet_is_not_called_missing() {
     let failed = client.call("undeclared", json!({})).await.unwrap();
     let text = failed.error_text();
     assert!(
-        text.contains("the state of type `Database` has not been made yet"),
+        text.contains("the state of type `Database` has not been created yet"),
         "{text}"
     );
 }

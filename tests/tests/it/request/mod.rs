@@ -1,4 +1,4 @@
-//! The request behind a call: headers, addresses, sessions and extensions, and the values that handlers take from them.
+//! The request behind a call: headers, addresses, sessions and extensions, and the values that handlers read from them.
 
 mod awaited;
 mod environment;

@@ -1,4 +1,4 @@
-//! The server inside of an axum program: extensions, the peer's address, and the path that the client requested.
+//! The server inside an axum program: extensions, the peer's address, and the path that the client requested.
 
 use std::net::SocketAddr;
 
@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 use super::server;
 use crate::http::support::{call, initialize, text};
 
-/// Attached to requests that name a user.
+/// An extension attached to requests that name a user.
 #[derive(Clone)]
 struct User(String);
 
@@ -64,7 +64,7 @@ async fn layers_attach_values_that_handlers_take() {
     let in_session = |name| call(&session, 1, name, json!({}), Version::V2025_11_25);
     for tool in ["user", "user_or_nobody"] {
         for request in [Request::tool(tool, json!({})), in_session(tool)] {
-            // Requests of one session may be for different users.
+            // Requests in one session may belong to different users.
             for user in ["alice", "bob"] {
                 let request = request.clone().to("/tools/mcp").header("X-User", user);
                 let message = send(address, &request).await.message().await;

@@ -42,7 +42,7 @@ async fn a_trusted_proxy_names_the_client() {
     ] {
         assert_eq!(client(&server, header, value).await, expected);
     }
-    // The proxy was not said to send this one.
+    // The proxy was not declared to send this header.
     let other = client(&server, "Forwarded", "for=203.0.113.7").await;
     assert_eq!(other, "- trusted=true");
     let server = behind(TrustedProxies::new(["127.0.0.1"]).forwarded()).await;

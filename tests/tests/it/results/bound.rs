@@ -1,4 +1,4 @@
-//! An answer to a question counts only for the arguments with which the question was asked.
+//! An answer to a question is valid only for the arguments with which the question was asked.
 
 use mcp_runtime::prelude::*;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Handlers cannot answer with an error code that the protocol version forbids, or that would be untrue.
+//! Handlers cannot answer with an error code that the protocol version forbids or that would be false.
 
 use mcp_runtime::ErrorObject;
 use mcp_runtime::prelude::*;

@@ -1,4 +1,4 @@
-//! Errors whose message the model may read: by variant, inside of other errors, and of a whole server.
+//! Errors whose message the model may read: for single variants, inside other errors, and for a whole server.
 
 use std::error::Error;
 use std::fmt;
@@ -55,7 +55,7 @@ impl Error for StoreError {
     }
 }
 
-/// Has no mark; its cause has one.
+/// Is not marked, but its cause is.
 #[derive(Debug)]
 struct Unmarked(StoreError);
 

@@ -1,4 +1,4 @@
-//! Raw JSON of handlers is sent on one line, however it was formatted.
+//! Raw JSON from handlers is sent on one line, regardless of its formatting.
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::types::{CallToolResult, ContentBlock, LoggingLevel};
@@ -56,7 +56,7 @@ fn params() -> Value {
 async fn json_of_several_lines_leaves_as_one_line() {
     for version in Version::ALL {
         let mut client = connect(server(), version).await;
-        // The client reads line by line, and fails at a line that is not a message.
+        // The client reads line by line and fails if a line is not a message.
         let result = client.ok("tools/call", params()).await;
         assert_eq!(result["content"][0]["text"], PRETTY);
         let data = json!({"a": 1, "b": "x\ny"});

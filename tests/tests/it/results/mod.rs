@@ -1,5 +1,5 @@
-//! Results and errors as they are sent: on one line, within their schema and size, with codes of the protocol version, and
-//! for the arguments of the question.
+//! Results and errors as they are sent: on one line, within their schema and size, with codes of the protocol version,
+//! and for the arguments of the question.
 
 mod bound;
 mod codes;

@@ -1,4 +1,4 @@
-//! A panic is answered, even if its payload panics when dropped.
+//! A call that panics is answered, even if the panic's payload panics when dropped.
 
 use std::panic::panic_any;
 
@@ -12,7 +12,7 @@ use super::server;
 use crate::http::support::{call, serve_server};
 use crate::support::connect;
 
-/// A payload that panics when dropped, with another payload.
+/// A payload that panics with another payload when dropped.
 struct Bomb;
 
 impl Drop for Bomb {
@@ -113,7 +113,7 @@ async fn what_explodes_twice_leaves_nothing_behind_over_http() {
     ] {
         let session = server.session(version).await;
         for name in EXPLODING {
-            // The id and the only permit are free again.
+            // The id and the only permit are available again.
             for name in [name, name, "unharmed"] {
                 let request = call(&session, 1, name, json!({}), version);
                 let mut response = server.send(&request).await;

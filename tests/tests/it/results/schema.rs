@@ -156,7 +156,7 @@ fn serving() -> Server {
     server
 }
 
-/// Checks that the client gets only a reference, and that the log contains the details with that reference.
+/// Checks that the client gets only a reference and that the log contains the details with that reference.
 fn is_internal(failure: &Failure, log: &Log, said: &[&str]) {
     assert_eq!(failure.message, "internal error");
     let reference = failure.data["reference"].as_str().unwrap();
@@ -298,7 +298,7 @@ async fn outputs_need_not_be_compared_with_their_schemas() {
     for version in Version::ERAS {
         let server = serving().check_outputs(false);
         let mut client = connect(server, version).await;
-        // Read without the checks of the test client, which compares results with their schemas.
+        // The results are read without the checks of the test client, which compares results with their schemas.
         for (name, arguments, expected) in [
             ("bare_number", json!({"of": "NaN"}), "null"),
             ("told", json!({"structured": {"city": 5}}), "told"),

@@ -46,7 +46,7 @@ async fn questions_are_not_counted_as_output() {
         let result = client.ask("tools/call", call(200)).await.unwrap();
         assert_eq!(
             result["content"][0]["text"],
-            "the result is larger than 300 bytes, so ask for less"
+            "the result is larger than 300 bytes; ask for less"
         );
     }
 }

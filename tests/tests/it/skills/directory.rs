@@ -1,4 +1,4 @@
-//! Skills in a directory that changes.
+//! Skills in a directory whose contents change.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +25,7 @@ fn named(name: &str, body: &str) -> String {
     format!("---\nname: {name}\ndescription: About {name}\n---\n{body}")
 }
 
-/// Writes a skill, so that readers never see half of it.
+/// Writes a skill in such a way that readers never see half of it.
 fn write(root: &Path, name: &str, body: &str) {
     let new = root.join(format!(".{name}"));
     fs::write(&new, named(name, body)).unwrap();
@@ -59,7 +59,7 @@ async fn digest_and_contents_change_together_and_clients_are_notified() {
     client.listen("skills", filter).await;
     let before =
         client.ok("skills/get", uri.clone()).await["skill"]["resources"][0]["digest"].clone();
-    // As editors do it: a reader sees the old file or the new one.
+    // Writes as editors do: a reader sees either the old file or the new one.
     let write = |body: &str| {
         fs::write(directory.join("new"), text(body)).unwrap();
         fs::rename(directory.join("new"), &file).unwrap();
@@ -70,7 +70,7 @@ async fn digest_and_contents_change_together_and_clients_are_notified() {
     assert_ne!(entry["skill"]["resources"][0]["digest"], before);
     let read = client.ok("resources/read", uri.clone()).await;
     assert_eq!(read["contents"][0]["text"], text("two"));
-    // A skill that becomes invalid stays as it was; another one that is added with it is served.
+    // A skill that becomes invalid remains as it was; another one that is added at the same time is served.
     let more = folder.parent().unwrap().join("more");
     fs::create_dir_all(&more).unwrap();
     fs::write(&file, "broken").unwrap();
@@ -218,7 +218,7 @@ async fn nothing_is_left_of_the_skills_of_a_server_that_has_stopped() {
         text_of(&mut client, "notes").await;
         drop(client);
         serving.await.unwrap().unwrap();
-        // The thread that reads the directories may be the last to let go.
+        // The thread that reads the directories may be the last to drop it.
         let left =
             tokio::task::spawn_blocking(move || dropped.recv_timeout(Duration::from_secs(30)));
         assert_eq!(left.await.unwrap(), Ok(()), "{version:?}");

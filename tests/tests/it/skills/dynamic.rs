@@ -11,7 +11,7 @@ use tests::Version;
 use super::{MODERN, modern, server, skill, uris};
 use crate::support::connect;
 
-/// A fixed skill, and further ones that a function returns.
+/// A fixed skill, and others that a function returns.
 fn mixed() -> Skills {
     Skills::new()
         .skill(skill("fixed", "Fixed."))

@@ -1,4 +1,4 @@
-//! The extension for skills.
+//! The skills extension.
 
 mod compiled;
 mod directory;
@@ -245,7 +245,7 @@ async fn long_lists_have_pages() {
     assert_eq!((files.len(), pages), (205, 3));
 }
 
-/// Hides one skill from all callers but one.
+/// Hides one skill from all callers except one.
 fn is_visible(caller: &Caller, path: &str) -> bool {
     let is_owner = |who: &Principal| who.subject() == "owner";
     path != "pdf-tools" || caller.principal().is_some_and(is_owner)

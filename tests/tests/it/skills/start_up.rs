@@ -1,4 +1,4 @@
-//! Mistakes in skills, which a server reports when it starts.
+//! Mistakes in skills, which a server reports at start-up.
 
 use std::fs;
 
@@ -56,7 +56,7 @@ async fn a_server_does_not_start_with_an_invalid_skill() {
     let inside = Skills::new().skill(good()).skill(skill("good/x/inner", ""));
     assert_eq!(
         problem(inside).await,
-        "skill `good/x/inner` is inside of skill `good`"
+        "skill `good/x/inner` is inside skill `good`"
     );
 }
 

@@ -1,4 +1,4 @@
-//! Which calls become tasks.
+//! The rules that determine which calls become tasks.
 
 use serde_json::{Value, json};
 use tests::Version;

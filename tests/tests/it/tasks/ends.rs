@@ -1,4 +1,4 @@
-//! How tasks end: with results, errors, by cancellation, and when their time to live ends.
+//! The ends of tasks: with results, with errors, by cancellation, and when their time to live has passed.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -109,7 +109,7 @@ async fn cancelling_stops_a_running_task_for_good() {
             (&task["status"], &task["result"]),
             (&json!("cancelled"), &Value::Null)
         );
-        // A second time is an error in one protocol and none in the other.
+        // A second cancellation is an error in one protocol but not in the other.
         if version.is_modern() {
             client.ok("tasks/cancel", params).await;
         } else {
@@ -198,6 +198,6 @@ async fn the_rounds_before_and_after_a_call_becomes_a_task_have_different_number
     );
     answer(&mut client, &task, json!({"sure": accepted(true)})).await;
     assert_eq!(settled(&mut client, &task).await["status"], "completed");
-    // Once in the call itself, and twice in the task.
+    // It ran once in the call itself and twice in the task.
     assert_eq!(*rounds.lock().unwrap(), [1, 2, 3]);
 }

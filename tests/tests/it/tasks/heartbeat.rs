@@ -1,4 +1,4 @@
-//! Signs of life in plain calls to tools that could have been tasks.
+//! Signs of life during plain calls to tools that could have been tasks.
 
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ async fn a_client_that_wants_progress_hears_something_every_15_seconds() {
 #[tokio::test(start_paused = true)]
 async fn a_report_after_a_sign_of_life_is_sent_even_if_it_starts_at_zero() {
     for version in Version::ERAS {
-        // Also clients that know tasks hear from a call that is not a task yet.
+        // Clients that support tasks also hear from a call that is not yet a task.
         for knows_tasks in [false, true] {
             let mut client = raw(new_server!().tags(["heartbeat"]), version);
             if knows_tasks {

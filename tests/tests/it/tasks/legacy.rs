@@ -20,7 +20,7 @@ async fn the_result_is_waited_for() {
     assert_eq!(text(&result), "done late");
     let related = &result["_meta"]["io.modelcontextprotocol/related-task"];
     assert_eq!(related["taskId"], task["taskId"]);
-    // It can be had again.
+    // The result can be fetched again.
     assert_eq!(text(&client.ok("tasks/result", params).await), "done late");
 }
 

@@ -18,14 +18,14 @@ async fn limited(version: Version, change: impl FnOnce(&mut TaskLimits)) -> (Cli
     (client, bench)
 }
 
-/// Calls a tool that could be a task, and returns why it is not.
+/// Calls a tool that could be a task; returns the reason why it is not.
 async fn refusal(client: &mut Client, name: &str, arguments: Value) -> String {
     let mut params = json!({"name": name, "arguments": arguments});
     if client.version() == super::LEGACY {
         params["task"] = json!({});
     }
     if client.version() == super::LEGACY {
-        // The result of a tool would be no answer to a request for a task.
+        // The result of a tool would not be a valid answer to a request for a task.
         return client.fails("tools/call", params, -32603).await.message;
     }
     let result = client.ok("tools/call", params).await;
@@ -66,7 +66,7 @@ async fn the_tasks_that_run() {
         client.pass().await;
         assert_eq!(get(&mut client, &tasks[2]).await["status"], "working");
         assert_eq!(count(&bench.started), 2);
-        // A task that waits for its turn can be cancelled.
+        // A task that is waiting for its turn can be cancelled.
         client
             .ok("tasks/cancel", json!({"taskId": tasks[2]["taskId"]}))
             .await;
@@ -95,7 +95,7 @@ async fn the_bytes_of_tasks() {
             assert_eq!(ended["status"], "failed");
             let message = ended["statusMessage"].as_str().unwrap();
             assert!(message.contains("too large to keep"), "{message}");
-            // The process keeps the arguments of a task until it has ended.
+            // The process keeps a task's arguments until it has ended.
             let arguments = json!({"label": "x".repeat(5_000)});
             let text = refusal(&mut client, "job", arguments).await;
             assert!(text.contains(expected), "{text}");
@@ -138,7 +138,7 @@ async fn plain_calls_do_not_wait_for_tasks_that_are_not_running() {
             waiting.push(create(&mut client, "narrow_job", json!({})).await);
         }
         client.pass().await;
-        // The tool is free, though five tasks wait to use it.
+        // The tool is available, even though five tasks are waiting to use it.
         if version.is_modern() {
             client.capabilities = json!({});
         }

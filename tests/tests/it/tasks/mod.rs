@@ -1,4 +1,4 @@
-//! Calls that go on after their request, for clients of both protocols that know tasks.
+//! Calls that continue after their request, for clients of both protocols that support tasks.
 
 mod creation;
 mod ends;
@@ -6,6 +6,7 @@ mod heartbeat;
 mod http;
 mod legacy;
 mod limits;
+mod metrics;
 mod modern;
 mod other_process;
 mod patience;
@@ -29,16 +30,16 @@ const TASKS: &str = "io.modelcontextprotocol/tasks";
 const LEGACY: Version = Version::V2025_11_25;
 const MODERN: Version = Version::V2026_07_28;
 
-/// What the handlers under test share with the test.
+/// State that the handlers under test share with the test.
 #[derive(Clone)]
 struct Bench {
-    /// One permit for each job that may finish.
+    /// One permit for each job that is allowed to finish.
     go_on: Arc<Semaphore>,
     started: Arc<AtomicUsize>,
     dropped: Arc<AtomicUsize>,
     /// Number of times that the work inside `once` ran.
     once: Arc<AtomicUsize>,
-    /// Number of runs of the handler that asks.
+    /// Number of runs of the handler that asks questions.
     runs: Arc<AtomicUsize>,
 }
 
@@ -58,7 +59,7 @@ fn count(counter: &AtomicUsize) -> usize {
     counter.load(Ordering::SeqCst)
 }
 
-/// Counts a run whose future was dropped before it ended.
+/// Counts a run whose future was dropped before it finished.
 struct Dropped(Option<Arc<AtomicUsize>>);
 
 impl Drop for Dropped {
@@ -98,7 +99,7 @@ async fn end(how: String) -> Result<String> {
     }
 }
 
-/// Whether to go on.
+/// The user's decision to go on.
 #[derive(Elicit)]
 struct Sure {
     /// Really?
@@ -229,7 +230,7 @@ fn server(bench: &Bench) -> Server {
     new_server!().tags(["tasks"]).state(bench.clone())
 }
 
-/// Connects a client that knows tasks and can answer questions.
+/// Connects a client that supports tasks and can answer questions.
 async fn client_of(server: Server, version: Version) -> Client {
     let mut client = raw(server, version);
     client.capabilities = json!({"elicitation": {}, "extensions": {TASKS: {}}});
@@ -261,7 +262,7 @@ async fn get(client: &mut Client, task: &Value) -> Value {
         .await
 }
 
-/// Waits until a task is no longer working, and returns it.
+/// Waits until a task is no longer working and returns it.
 async fn settled(client: &mut Client, task: &Value) -> Value {
     loop {
         let task = get(client, task).await;
@@ -283,7 +284,7 @@ fn accepted(sure: bool) -> Value {
     json!({"action": "accept", "content": {"sure": sure}})
 }
 
-/// The text of a result.
+/// Returns the text of a result.
 fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap_or_default()
 }

@@ -16,6 +16,7 @@ use super::test_store::TestStore;
 use super::{
     Bench, LEGACY, MODERN, TASKS, accepted, answer, count, create, get, server, settled, text,
 };
+use crate::telemetry::capture::Counted;
 
 /// A server with a client.
 struct Process {
@@ -70,6 +71,7 @@ async fn load(store: &TestStore) -> StoredTask {
 #[tokio::test(start_paused = true)]
 async fn a_running_task_goes_on_in_another_process_when_its_own_dies() {
     for version in Version::ERAS {
+        let (mut counted, _guard) = Counted::begin();
         let store = shared_store();
         let mut one = Process::start(&store, version).await;
         let created = tokio::time::Instant::now();
@@ -83,6 +85,8 @@ async fn a_running_task_goes_on_in_another_process_when_its_own_dies() {
         let waited = created.elapsed();
         assert!((30..40).contains(&waited.as_secs()), "{waited:?}");
         assert_eq!(load(&store).await.attempt, 2);
+        let lapses = counted.all("mcp.server.task_lapses");
+        assert_eq!(lapses, [("gen_ai.tool.name=job".to_owned(), 1)].into());
         other.bench.go_on.add_permits(1);
         let ended = settled(&mut other.client, &task).await;
         assert_eq!(ended["status"], "completed", "{ended}");
@@ -110,7 +114,7 @@ async fn a_step_that_was_cut_off_is_repeated_only_if_it_may_be() {
                 assert_eq!(ended["status"], "input_required", "{ended}");
             } else {
                 let outcome = format!("{:?}", load(&store).await.outcome);
-                assert!(outcome.contains("`fetch` of this call"), "{outcome}");
+                assert!(outcome.contains("`fetch` in this call"), "{outcome}");
                 continue;
             }
             // The result of the step is kept: the next run does not need it again.

@@ -1,4 +1,4 @@
-//! Tasks that ask their clients.
+//! Tasks that ask their clients questions.
 
 use serde_json::{Value, json};
 use tests::wait::until;
@@ -15,7 +15,7 @@ fn keys(task: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Answers every question of a task until it has ended.
+/// Answers all questions of a task until it has ended.
 async fn answered(client: &mut Client, task: &Value, seen: &mut Vec<String>) -> Value {
     loop {
         let task = settled(client, task).await;
@@ -43,7 +43,7 @@ async fn a_task_asks_under_keys_that_it_never_uses_again() {
     // Answers to questions that nobody asked are ignored.
     answer(&mut client, &task, json!({"other": accepted(true)})).await;
     assert_eq!(get(&mut client, &task).await["status"], "input_required");
-    // An answer that does not fit the form makes the task ask again.
+    // An answer that does not match the form makes the task ask again.
     answer(
         &mut client,
         &task,
@@ -59,7 +59,7 @@ async fn a_task_asks_under_keys_that_it_never_uses_again() {
     );
     assert_eq!(seen.len(), 3, "{seen:?}");
     assert_eq!((count(&bench.once), count(&bench.runs)), (1, 4));
-    // An update of a task that has ended is acknowledged.
+    // An update to a task that has ended is acknowledged.
     answer(&mut client, &task, json!({"sure": accepted(true)})).await;
 }
 
@@ -122,7 +122,7 @@ async fn a_handler_may_ask_before_it_becomes_a_task() {
     let ended = settled(&mut client, &task).await;
     assert_eq!(text(&ended["result"]), "true 0", "{ended}");
     assert_eq!(count(&bench.once), 1);
-    // A call that never becomes a task is a plain call.
+    // A call that never becomes a task remains a plain call.
     let result = client.tool("ask_first", json!({"at_once": true})).await;
     assert_eq!(text(&result), "at once");
 }
@@ -150,7 +150,7 @@ async fn a_call_becomes_a_task_only_after_the_work_that_must_run_once() {
     let ended = settled(&mut client, &task).await;
     assert_eq!(text(&ended["result"]), "0", "{ended}");
     assert_eq!((count(&bench.started), count(&bench.once)), (1, 1));
-    // Inside such work, the call cannot become a task at all.
+    // Inside a `once` block, the call cannot become a task at all.
     assert_eq!(client.text("start_inside", json!({})).await, "once");
 }
 

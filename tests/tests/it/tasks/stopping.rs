@@ -1,4 +1,4 @@
-//! Tasks of a server that stops.
+//! Tasks on a server that is stopped.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -5,37 +5,37 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_runtime::backend::{
-    MemoryTaskStore, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskId,
-    TaskPage, TaskStore,
+    MemoryTaskStore, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
+    TaskDetails, TaskId, TaskPage, TaskStore,
 };
 use mcp_runtime::once::{OnceClaim, StoreFuture};
 
-/// A store in memory that servers can share, and of which some changes can fail.
+/// An in-memory store that servers can share, and for which some changes can be made to fail.
 #[derive(Clone, Default)]
 pub(super) struct TestStore {
     pub(super) store: Arc<MemoryTaskStore>,
-    /// Number of changes that fail from now on.
+    /// Number of upcoming changes that will fail.
     pub(super) failing: Arc<AtomicUsize>,
     /// `true` while leases can be neither claimed nor renewed.
     pub(super) without_leases: Arc<AtomicBool>,
-    /// `true` if it claims to outlive the process.
+    /// `true` if the store claims to outlive the process.
     pub(super) outlives: bool,
-    /// Where the process dies, if it does.
+    /// The operation with which the process dies, if it does.
     pub(super) death: Arc<Death>,
 }
 
-/// The operation with which a process dies: none of its futures that wait for the operation ever goes on.
+/// The operation with which a process dies: none of its futures that wait for the operation ever continues.
 #[derive(Default)]
 pub(super) struct Death {
-    /// Number of writing operations until then, this one included; zero for never.
+    /// Number of writing operations until then, including this one; zero for never.
     pub(super) at: AtomicUsize,
-    /// `true` if the store has done the operation.
+    /// `true` if the process dies only after the store has performed the operation.
     pub(super) is_after: AtomicBool,
     pub(super) has_died: AtomicBool,
 }
 
 impl TestStore {
-    /// Does a writing operation, unless the process dies with it.
+    /// Performs a writing operation, unless the process dies with it.
     fn mortal<'a, T: Send + 'a>(
         &'a self,
         operation: impl FnOnce() -> StoreFuture<'a, T> + Send + 'a,
@@ -139,5 +139,23 @@ impl TaskStore for TestStore {
     }
     fn delete_all<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, usize> {
         self.store.delete_all(owner)
+    }
+    fn list_all<'a>(
+        &'a self,
+        cursor: Option<&'a str>,
+        max: usize,
+    ) -> StoreFuture<'a, Option<TaskPage>> {
+        self.store.list_all(cursor, max)
+    }
+    fn inspect<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, Option<TaskDetails>> {
+        self.store.inspect(id)
+    }
+    fn retry<'a>(
+        &'a self,
+        id: &'a TaskId,
+        version: u64,
+        not_done: Option<&'a str>,
+    ) -> StoreFuture<'a, TaskChanged> {
+        self.store.retry(id, version, not_done)
     }
 }

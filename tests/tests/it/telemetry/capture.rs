@@ -1,4 +1,4 @@
-//! Keeps everything that is said to `tracing`, and everything that is counted.
+//! Captures everything that is sent to `tracing`, and all metrics.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -16,7 +16,7 @@ use tracing_subscriber::registry::LookupSpan;
 /// The fields of a span or an event.
 pub(super) type Fields = BTreeMap<String, String>;
 
-/// A span that was seen.
+/// A span that was captured.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Span {
     pub(super) name: &'static str,
@@ -25,7 +25,7 @@ pub(super) struct Span {
     pub(super) is_closed: bool,
 }
 
-/// Everything that was said on this thread since.
+/// Everything captured on this thread so far.
 #[derive(Clone, Default)]
 pub(super) struct Seen(Arc<Mutex<All>>);
 
@@ -36,21 +36,21 @@ struct All {
 }
 
 impl Seen {
-    /// Listens on this thread, at every level.
+    /// Starts capturing on this thread, at every level.
     pub(super) fn begin() -> (Self, DefaultGuard) {
         let seen = Self::default();
         let subscriber = tracing_subscriber::registry().with(seen.clone());
         (seen, tracing::subscriber::set_default(subscriber))
     }
 
-    /// The spans of requests, as far as they came.
+    /// Returns the spans of the requests so far.
     pub(super) fn requests(&self) -> Vec<Span> {
         let mut spans = self.0.lock().unwrap().spans.clone();
         spans.retain(|span| span.name == "mcp.request");
         spans
     }
 
-    /// The one span of a request that was seen since.
+    /// Returns the fields of the only request's span.
     pub(super) fn request(&self) -> Fields {
         let mut requests = self.requests();
         assert_eq!(requests.len(), 1, "{requests:#?}");
@@ -59,13 +59,13 @@ impl Seen {
         request.fields
     }
 
-    /// Forgets what was seen.
+    /// Forgets what was captured.
     pub(super) fn clear(&self) {
         self.0.lock().unwrap().spans.clear();
         self.0.lock().unwrap().events.clear();
     }
 
-    /// The names of the spans that an event is in, the innermost first.
+    /// Returns the names of the spans that an event is in, innermost first.
     pub(super) fn around(&self, message: &str) -> Vec<String> {
         let all = self.0.lock().unwrap();
         let event = all.events.iter();
@@ -81,7 +81,7 @@ impl Seen {
         names.into_iter().map(str::to_owned).collect()
     }
 
-    /// The events with this message.
+    /// Returns the events with this message.
     pub(super) fn events(&self, message: &str) -> Vec<Fields> {
         let all = self.0.lock().unwrap();
         let events = all.events.iter().map(|(_, fields)| fields.clone());
@@ -90,13 +90,13 @@ impl Seen {
             .collect()
     }
 
-    /// All of it, as text.
+    /// Returns everything that was captured, as text.
     pub(super) fn text(&self) -> String {
         format!("{:#?}", self.0.lock().unwrap())
     }
 }
 
-/// The place of a span in the list.
+/// The index of a span in the list.
 struct Place(usize);
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Seen {
@@ -152,16 +152,16 @@ impl Visit for Visitor<'_> {
     }
 }
 
-/// Everything that was counted on this thread since, by name and labels.
-pub(super) struct Counted {
+/// All metrics recorded on this thread so far, by name and labels.
+pub(crate) struct Counted {
     snapshotter: Snapshotter,
     sums: BTreeMap<String, i64>,
 }
 
 impl Counted {
-    /// Counts on this thread, for the rest of the test.
-    pub(super) fn begin() -> (Self, impl Drop) {
-        // The recorder must outlive the guard, and tests end.
+    /// Starts recording metrics on this thread, for the rest of the test.
+    pub(crate) fn begin() -> (Self, impl Drop) {
+        // The recorder must outlive the guard; leaking it is harmless in a test.
         let recorder: &'static DebuggingRecorder = Box::leak(Box::default());
         let counted = Self {
             snapshotter: recorder.snapshotter(),
@@ -170,9 +170,9 @@ impl Counted {
         (counted, metrics::set_default_local_recorder(recorder))
     }
 
-    /// Returns the counts under a name, for each of its labels. A histogram counts its records.
-    pub(super) fn all(&mut self, name: &str) -> BTreeMap<String, i64> {
-        // A snapshot holds what changed since the one before.
+    /// Returns the counts for a name, by labels. A histogram is represented by the number of its values.
+    pub(crate) fn all(&mut self, name: &str) -> BTreeMap<String, i64> {
+        // A snapshot contains what has changed since the previous one.
         for (key, _, _, value) in self.snapshotter.snapshot().into_vec() {
             let key = key.key();
             let mut labels: Vec<_> = key
@@ -201,7 +201,7 @@ impl Counted {
     }
 
     /// Returns the value of a metric without labels.
-    pub(super) fn one(&mut self, name: &str) -> i64 {
+    pub(crate) fn one(&mut self, name: &str) -> i64 {
         self.all(name).remove("").unwrap_or_default()
     }
 }

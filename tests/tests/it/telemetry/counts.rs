@@ -1,4 +1,4 @@
-//! Metrics after known traffic; gauges that come back to zero.
+//! Metrics after known traffic, and gauges that return to zero.
 
 use std::collections::BTreeMap;
 
@@ -163,7 +163,7 @@ async fn a_server_that_ends_leaves_nothing_counted_as_open() {
 async fn over_http_a_client_that_goes_away_is_not_counted_any_more() {
     let (mut counted, _guard) = Counted::begin();
     let served = serve_server(server()).await;
-    // A modern client: its connection owns the call.
+    // For a modern client, the connection owns the call.
     let mut stream = dial(served.address).await;
     write(&mut stream, &Request::tool("wait", json!({}))).await;
     served.shared.started(1).await;
@@ -171,7 +171,7 @@ async fn over_http_a_client_that_goes_away_is_not_counted_any_more() {
     drop(stream);
     served.shared.dropped(1).await;
     assert_eq!(counted.one(ACTIVE), 0);
-    // A legacy one: its session does, and ends with it.
+    // For a legacy client, the session owns the call and ends with it.
     let session = served.session(Version::V2025_11_25).await;
     let mut stream = dial(served.address).await;
     write(
@@ -193,7 +193,7 @@ async fn over_http_a_client_that_goes_away_is_not_counted_any_more() {
     assert_eq!(counted.one(ACTIVE), 0);
     let cancelled = "gen_ai.tool.name=wait mcp.method.name=tools/call outcome=cancelled";
     assert_eq!(counted.all("mcp.server.requests")[cancelled], 2);
-    // Everything that still holds the live part of the session lets it go.
+    // Everything that still holds the live part of the session releases it.
     drop(stream);
     while counted.one("mcp.server.active_sessions") > 0 {
         tokio::task::yield_now().await;

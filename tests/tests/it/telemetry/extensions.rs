@@ -1,4 +1,4 @@
-//! Requests for the methods of extensions, as operators see them.
+//! Requests for the methods of extensions, from an operator's point of view.
 
 use mcp_runtime::extension::{Extension, ExtensionMethod, FilterMember};
 use mcp_runtime::prelude::*;
@@ -40,7 +40,7 @@ async fn a_request_for_a_method_is_one_span_with_its_name() {
     }
 }
 
-/// Sends each of three notifications in the right way, and in every wrong way.
+/// Sends three notifications, each in the right way and in every wrong way.
 async fn send(_: Value, ctx: Context) {
     const OF_CALL: &str = "notifications/garden/call";
     const OF_FLAG: &str = "notifications/garden/flag";
@@ -87,9 +87,9 @@ async fn a_notification_that_is_sent_the_wrong_way_reaches_no_client_and_is_an_e
         let count = |message| seen.events(message).len();
         assert_eq!(
             [
-                count("no extension of this server has this notification"),
+                count("no extension of this server declares this notification"),
                 count(
-                    "no extension of this server has this notification with a member of the filter"
+                    "no extension of this server declares this notification with a filter member"
                 ),
                 count(
                     "clients ask for this notification in `subscriptions/listen`, so a call cannot send it; use `Notifier`"

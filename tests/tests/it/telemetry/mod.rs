@@ -1,6 +1,6 @@
-//! Output for operators: spans, metrics, refusals; and the data that is never shown.
+//! Output for operators: spans, metrics and refusals, and the data that is never shown.
 
-mod capture;
+pub(crate) mod capture;
 mod counts;
 mod extensions;
 mod refusals;
@@ -51,7 +51,7 @@ fn broken() -> Result<String> {
     )))
 }
 
-/// The fixture, with what talks.
+/// Returns the fixture with the handlers that log.
 fn server() -> Server {
     crate::fixture::server().tags(["telemetry"])
 }

@@ -1,4 +1,4 @@
-//! Refusals are counted by their kind, and logged now and then, without the data that was sent.
+//! Refusals are counted by kind and occasionally logged, without the data that was sent.
 
 use mcp_runtime::Limits;
 use mcp_runtime::http::HttpOptions;
@@ -90,7 +90,7 @@ async fn refusals_are_logged_now_and_then_with_the_peer_and_without_the_payload(
         assert_eq!(served.send(&request).await.status, 403);
     }
     let logged = seen.events("refused");
-    // The window is of the whole process; other tests have refusals of their own, of other kinds mostly.
+    // The window is shared by the whole process; other tests cause refusals too, but mostly of other kinds.
     assert!((1..40).contains(&logged.len()), "{}", logged.len());
     for fields in &logged {
         assert_eq!(fields["kind"], "origin");

@@ -1,4 +1,4 @@
-//! Data to and from clients is in no log and in no span, at any level.
+//! Data sent to and by clients appears in no log and in no span, at any level.
 
 use mcp_runtime::prelude::*;
 use serde_json::json;
@@ -43,7 +43,7 @@ async fn nothing_that_is_sent_either_way_is_logged() {
             .meta
             .insert("com.example/token".into(), json!(SECRET));
         let mut client = client.connect().await;
-        // The first answers do not fit.
+        // The first answers are invalid.
         let mut answers = vec![
             json!({"pin": SECRET}),
             json!({"pin": {"of": SECRET}}),
@@ -58,7 +58,7 @@ async fn nothing_that_is_sent_either_way_is_logged() {
                 .unwrap()
                 .contains(SECRET)
         );
-        // Invalid arguments, unknown names, unusable answers, unusable states.
+        // Invalid arguments, unknown names, unusable answers and unusable states.
         client.refused("number", json!({"pin": SECRET})).await;
         client.refused("number", json!({SECRET: 1, "pin": 1})).await;
         client

@@ -1,4 +1,4 @@
-//! One span per request, with the names of OpenTelemetry; what handlers say is inside of it.
+//! One span per request, with OpenTelemetry names; everything that handlers log is inside it.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,7 +16,7 @@ use crate::telemetry::server;
 const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 const OTHER: &str = "00-11111111111111111111111111111111-2222222222222222-00";
 
-/// The fields that are there are those, and no others.
+/// Checks that exactly these fields are present.
 fn check(fields: &Fields, expected: &[(&str, &str)]) {
     let fields: Vec<_> = fields.iter().map(|(k, v)| (&**k, &**v)).collect();
     let mut expected = expected.to_vec();
@@ -177,7 +177,7 @@ async fn what_handlers_say_is_inside_of_the_span() {
         }
         assert_eq!(seen.around("inside"), ["inner", "tools/call talk"]);
         assert_eq!(seen.around("at once"), ["tools/call talk_now"]);
-        // And so is what we say of them.
+        // The server's own log messages are inside the span, too.
         client.tool("fail_opaque", json!({})).await;
         assert_eq!(seen.around("a handler failed"), ["tools/call fail_opaque"]);
         seen.clear();

@@ -1,4 +1,4 @@
-//! Types that authors have: each as an argument, as a field and as a result, in both eras; and the text of results.
+//! Types that authors use: each as an argument, as a field and as a result, in both eras; and the text of results.
 
 mod refused;
 mod results;

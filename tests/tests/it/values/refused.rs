@@ -1,4 +1,4 @@
-//! Values that are not of the type of an argument.
+//! Values that do not have the type of an argument.
 
 use serde_json::json;
 use tests::Version;
@@ -88,7 +88,7 @@ async fn values_that_are_not_of_the_type_are_refused_with_a_message_for_the_mode
         (
             "base64",
             json!("a b"),
-            ": ' ' at byte 1 is not a character of Base64; received",
+            ": ' ' at byte 1 is not a Base64 character; received",
         ),
         ("base64", json!("A".repeat(136)), "more than 100 bytes"),
         ("base64", json!("A".repeat(137)), "at most 136"),

@@ -139,7 +139,7 @@ async fn the_text_of_structured_results_is_as_chosen_in_every_version() {
             assert_eq!(nothing["content"], json!([]));
             assert_eq!(none["content"], json!([]));
         } else {
-            // These clients read nothing but the text.
+            // These clients read only the text.
             assert_eq!(text(&nothing), text(&json));
             assert_eq!(text(&none), "null");
         }
@@ -174,7 +174,7 @@ async fn types_of_other_crates_are_results() {
     }
 }
 
-/// docs/results.md says how many tokens a table saves, estimated as `check` does: one for four bytes.
+/// docs/results.md says how many tokens a table saves, estimated as in `check`: one per four bytes.
 #[tokio::test]
 async fn a_table_costs_as_many_tokens_as_the_page_says() {
     let mut client = connect(server(), Version::V2026_07_28).await;

@@ -1,6 +1,6 @@
-//! Each type that can be an argument, with its schema and a value; docs/types.md shows the same as a table.
+//! Each type that can be an argument, with its schema and a value. docs/types.md presents the same as a table.
 //!
-//! `UPDATE_DOCS=1 cargo test -p tests --test it values::types` writes the table anew.
+//! `UPDATE_DOCS=1 cargo test -p tests --test it values::types` rewrites the table.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -39,7 +39,7 @@ enum Shape {
     Square { side: f64 },
 }
 
-/// Makes a tool for each type, which takes a value alone and in a field, and returns both.
+/// Creates a tool for each type, which takes a value both as an argument and in a field, and returns both.
 macro_rules! tools {
     ($($name:ident: $type:ty;)*) => {$(
         mod $name {
@@ -102,7 +102,7 @@ tools! {
     jiff_span: jiff::Span;
 }
 
-/// A row of the table: a tool, its type and feature as the page shows them, and a value.
+/// A row of the table: a tool, its type and feature as shown on the page, and a value.
 type Row = (&'static str, &'static str, &'static str, Value);
 
 fn rows() -> Vec<Row> {
@@ -224,7 +224,7 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// Calls a tool; returns its structured result, or the refusal.
+/// Calls a tool; returns its structured result, or the error if the call is refused.
 pub(super) async fn call(
     client: &mut Client,
     tool: &str,

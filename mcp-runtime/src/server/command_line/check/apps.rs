@@ -8,11 +8,11 @@ use crate::client::surface::Surface;
 use crate::client::{InProcessClient, ListRequest};
 use crate::extension::apps::MIME_TYPE;
 use crate::server::command_line::check::lint::Lint;
-use crate::server::command_line::check::page::{Load, OriginList, uses_of};
+use crate::server::command_line::check::page::{OriginList, PageLoad, uses_of};
 
 const SOURCE: &str = "MCP Apps";
 
-/// Reads every page that is listed or that a tool names, and returns the problems found.
+/// Reads every page that is listed or named by a tool, and returns the problems found.
 pub(super) async fn lint(client: &InProcessClient, surface: &Surface) -> Vec<Lint> {
     let tools = surface.items(ListRequest::Tools);
     let resources = surface.items(ListRequest::Resources).iter();
@@ -47,7 +47,7 @@ fn problems_of(contents: &Value, tools: &[Value]) -> Vec<String> {
     let mut problems = Vec::new();
     if contents["mimeType"] != MIME_TYPE {
         problems.push(format!(
-            "its media type is {}, and hosts show only `{MIME_TYPE}`",
+            "its media type is {}, but hosts show only `{MIME_TYPE}`",
             contents["mimeType"]
         ));
     }
@@ -85,8 +85,8 @@ fn problems_of(contents: &Value, tools: &[Value]) -> Vec<String> {
     problems
 }
 
-/// Returns the reason why a host does not load something, if there is one.
-fn load_problem(load: &Load, csp: &Value) -> Option<String> {
+/// Returns the reason why a host would not load a file, if any.
+fn load_problem(load: &PageLoad, csp: &Value) -> Option<String> {
     let url = load.url.as_str();
     let (member, option) = match load.list {
         OriginList::Connect => ("connectDomains", "connect_domains"),
@@ -94,27 +94,27 @@ fn load_problem(load: &Load, csp: &Value) -> Option<String> {
         OriginList::Frame => ("frameDomains", "frame_domains"),
         OriginList::BaseUri => ("baseUriDomains", "base_uri_domains"),
     };
-    let Some(origin) = Origin::of_url(url) else {
-        // Only attributes are certain: a script may compute a URL, and relative URLs in a script may be data.
+    let Some(origin) = PageOrigin::of_url(url) else {
+        // Only attributes are unambiguous: a script may compute a URL, and relative URLs in a script may be data.
         let is_file = load.list == OriginList::Resource && is_relative(url);
         return is_file.then(|| {
             format!(
-                "it loads `{url}`, but a host has only the page itself; put the file into the page"
+                "it loads `{url}`, but a host receives only the page itself; include the file in the page"
             )
         });
     };
     let allowed = csp[member].as_array().into_iter().flatten();
-    let mut allowed = allowed.filter_map(|source| Origin::of_url(source.as_str()?));
+    let mut allowed = allowed.filter_map(|source| PageOrigin::of_url(source.as_str()?));
     if allowed.any(|source| source.allows(&origin)) {
         return None;
     }
     Some(format!(
-        "it loads `{url}`, and its policy does not allow that; write `csp({option}(\"{origin}\"))`"
+        "it loads `{url}`, but its policy does not allow that; write `csp({option}(\"{origin}\"))`"
     ))
 }
 
-/// Returns `true` if a URL is a path rather than a fragment, a `data:` URL or the like, or a URL that a template
-/// assembles.
+/// Returns `true` if a URL is a path, as opposed to a fragment, a URL with a scheme such as `data:`, or a URL that a
+/// template assembles.
 fn is_relative(url: &str) -> bool {
     let before_path = url.split(['/', '?', '#']).next().unwrap_or_default();
     !url.starts_with('#') && !before_path.contains(':') && !url.contains("${")
@@ -122,15 +122,14 @@ fn is_relative(url: &str) -> bool {
 
 /// A scheme, a host and a port. In a policy's source, the host may begin with `*.` and the port may be `*`.
 #[derive(Debug, PartialEq)]
-struct Origin {
+struct PageOrigin {
     scheme: String,
     host: String,
     port: Option<String>,
 }
 
-impl Origin {
-    /// Returns the origin of an absolute URL, or `None` for any other URL and for one whose origin is assembled by a
-    /// template.
+impl PageOrigin {
+    /// Returns the origin of an absolute URL, or `None` for any other URL or if the origin is assembled by a template.
     fn of_url(url: &str) -> Option<Self> {
         let (scheme, rest) = match url.strip_prefix("//") {
             Some(rest) => ("https", rest),
@@ -179,7 +178,7 @@ impl Origin {
     }
 }
 
-impl std::fmt::Display for Origin {
+impl std::fmt::Display for PageOrigin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}://{}", self.scheme, self.host)?;
         match &self.port {
@@ -211,8 +210,8 @@ mod tests {
             ("https://a.com", "wss://a.com/live", false),
         ] {
             let origins = (
-                Origin::of_url(source).unwrap(),
-                Origin::of_url(url).unwrap(),
+                PageOrigin::of_url(source).unwrap(),
+                PageOrigin::of_url(url).unwrap(),
             );
             assert_eq!(origins.0.allows(&origins.1), allowed, "{source} {url}");
         }

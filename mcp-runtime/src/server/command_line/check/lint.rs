@@ -18,7 +18,7 @@ pub(super) struct Lint {
     /// The affected definition, such as `` tool `add` ``.
     pub(super) at: String,
     pub(super) text: String,
-    /// The source of the rule, or an empty string if the rule is common sense.
+    /// The source of the rule, or an empty string if the rule is simply common sense.
     pub(super) source: &'static str,
 }
 
@@ -32,18 +32,17 @@ impl fmt::Display for Lint {
     }
 }
 
-// Sources of the rules.
-// The Chat Completions API, `tools[].function.description`, until 2025, and services compatible with it.
+// Sources of the rules. The Chat Completions API, `tools[].function.description`, until 2025, and compatible services.
 const LONG: &str = "services compatible with OpenAI: at most 1024 characters";
 // Visual Studio Code, "Use tools in chat"; the Chat Completions API, `tools`.
 const MANY: &str = "OpenAI and VS Code: at most 128 tools in a request";
-/// Number of tokens above which a server's tools are reported as too large: one twentieth of a 200,000-token context.
+/// Number of tokens above which a server's tools are reported as too large: 5 % of a 200,000-token context.
 const MOST_TOKENS: usize = 10_000;
 const MOST_TOOLS: usize = 128;
 const LONGEST_DESCRIPTION: usize = 1_024;
 
-/// Returns all findings, in the order in which the surface lists the definitions. `costs` contains the tools that
-/// clients list and models read.
+/// Returns all findings, in the order of the definitions in the surface. `costs` contains the tools that clients list
+/// and models read.
 pub(super) fn lint(surface: &Surface, costs: &[TokenCost<'_>]) -> Vec<Lint> {
     let mut found = Findings::default();
     for tool in surface.items(ListRequest::Tools) {
@@ -65,13 +64,13 @@ pub(super) fn lint(surface: &Surface, costs: &[TokenCost<'_>]) -> Vec<Lint> {
     }
     if tokens > MOST_TOKENS {
         found.push_advice(format!(
-            "they use about {tokens} tokens of every conversation; shorten descriptions, let hosts select tags, or let models search (docs/many-tools.md)"
+            "they use about {tokens} tokens in every conversation; shorten descriptions, let hosts select tags, or let models search (docs/many-tools.md)"
         ));
     }
     found.all
 }
 
-/// Reports tools that models easily mistake for each other.
+/// Reports tools that models can easily confuse.
 fn lint_similar_tools(tools: &[Value], found: &mut Findings) {
     let pairs = similar_pairs(tools);
     for pair in pairs.iter().take(MAX_PAIRS) {
@@ -113,7 +112,7 @@ fn lint_prompt(prompt: &Value, found: &mut Findings) {
     }
 }
 
-/// Reports all resources in one finding, because a server may define thousands.
+/// Reports all resources in a single finding, because a server may define thousands of them.
 fn lint_resources(resources: &[Value], found: &mut Findings) {
     let mut bare = resources.iter().filter(|resource| !is_described(resource));
     if let Some(first) = bare.next() {

@@ -56,7 +56,7 @@ pub(super) fn command() -> Command {
 
 pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
     let surface = Surface::of(&session.client).await?;
-    // If the server has a tool search, clients list only some of the tools.
+    // With a tool search, the list contains only some of the tools; the server may also add tools of its own.
     let listed = session.client.fetch_list(ListRequest::Tools).await?;
     let costs = tokens::token_costs(&listed);
     let mut findings = lint::lint(&surface, &costs);
@@ -128,14 +128,15 @@ fn text_report(
     .collect();
     let total = tokens::total(costs);
     let counts = counts.join(", ");
-    let mut lines = vec![if costs.len() < surface.items(ListRequest::Tools).len() {
-        let listed = costs.len();
-        format!(
-            "{counts}; the {listed} tools that models read use about {total} tokens of a model's context"
-        )
+    let listed = costs.len();
+    let tools = if listed == surface.items(ListRequest::Tools).len() {
+        "the tools".to_owned()
     } else {
-        format!("{counts}; the tools use about {total} tokens of a model's context")
-    }];
+        format!("the {listed} tools that models read")
+    };
+    let mut lines = vec![format!(
+        "{counts}; {tools} use about {total} tokens of a model's context"
+    )];
     if !costs.is_empty() {
         let largest = costs.iter().take(MAX_COSTS);
         let largest: Vec<_> = largest

@@ -1,25 +1,25 @@
 //! Finds the files that a page loads and the tools that it calls by reading its source.
 //!
-//! It reads tags, attributes and the usual calls with literal arguments; it does not find URLs and names that a script
+//! This covers tags, attributes and the usual calls with literal arguments, but not URLs and names that a script
 //! assembles at run time. Findings are compared with the page's policy in `apps`.
 
 /// The files that a page loads and the tools that it calls.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct PageUses {
     /// The files, in order and without duplicates.
-    pub(super) loads: Vec<Load>,
-    /// The names of the tools that it calls through the bridge.
+    pub(super) loads: Vec<PageLoad>,
+    /// The names of the tools that the page calls through the bridge.
     pub(super) tools: Vec<String>,
 }
 
-/// Something that a page loads.
+/// A file that a page loads.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Load {
+pub(super) struct PageLoad {
     pub(super) list: OriginList,
     pub(super) url: String,
 }
 
-/// The list in a policy that contains the origins from which a kind of file may be loaded.
+/// The policy list that contains the origins from which a kind of file may be loaded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum OriginList {
     Connect,
@@ -69,7 +69,7 @@ impl Tag {
     }
 }
 
-/// Reads a tag after its `<`. Also returns the text after the tag.
+/// Reads a tag whose `<` has been read. Also returns the text after the tag.
 fn read_tag(text: &str) -> (Tag, &str) {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let end = text.find(|c| !is_name(c)).unwrap_or(text.len());
@@ -124,7 +124,7 @@ fn read_value(text: &str) -> (&str, &str) {
 impl PageUses {
     fn add(&mut self, list: OriginList, url: &str) {
         let url = url.trim().to_owned();
-        let load = Load { list, url };
+        let load = PageLoad { list, url };
         if !load.url.is_empty() && !self.loads.contains(&load) {
             self.loads.push(load);
         }
@@ -199,8 +199,7 @@ impl PageUses {
         }
         for start in ["import(", "import ", " from ", "importScripts(", "Worker("] {
             for (_, after) in occurrences(script, start) {
-                // Prose can contain ` from "…"` too, whereas a module's name is either a URL or begins with one of
-                // these.
+                // Prose can also contain ` from "…"`, whereas a module's name is a URL or begins with one of these.
                 if let Some((url, _)) = literal(after)
                     && (url.contains("://") || url.starts_with(['.', '/']))
                 {
@@ -225,7 +224,7 @@ fn occurrences<'t>(text: &'t str, what: &'t str) -> impl Iterator<Item = (&'t st
         .map(move |(at, _)| (&text[..at], &text[at + what.len()..]))
 }
 
-/// Returns the string literal with which a text begins, and the text after it.
+/// Returns the string literal with which the text begins, and the text after it.
 fn literal(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
     let quote = text

@@ -1,8 +1,8 @@
-//! Pairs of tools that models easily mistake for each other.
+//! Pairs of tools that models can easily confuse.
 //!
-//! Rule: two tools are similar if their names consist of the same words, in any order, or if their descriptions have at
-//! least four different words and share at least 80 % of them. Words are compared in the same way as in searches:
-//! ignoring case and plural endings. `docs/many-tools.md` explains this to authors.
+//! Rule: two tools are similar if their names consist of the same words, in any order, or if their descriptions contain
+//! at least four different words and share at least 80 % of them. Words are compared in the same way as in searches:
+//! ignoring case and plural endings. For authors, this is explained in `docs/many-tools.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::server::command_line::check::tokens::is_for_models;
 
 /// Minimum percentage of words that similar descriptions have in common.
 const SHARE: usize = 80;
-/// Minimum number of different words for descriptions to be compared.
+/// Minimum number of different words that descriptions must contain in order to be compared.
 const FEWEST_WORDS: usize = 4;
 /// Maximum number of pairs that are reported.
 pub(super) const MAX_PAIRS: usize = 20;
@@ -23,12 +23,12 @@ pub(super) const MAX_PAIRS: usize = 20;
 pub(super) struct SimilarPair<'t> {
     pub(super) one: &'t str,
     pub(super) other: &'t str,
-    pub(super) reason: Reason,
+    pub(super) reason: SimilarityReason,
 }
 
 /// The reason why two tools are similar.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Reason {
+pub(super) enum SimilarityReason {
     /// The names consist of the same words.
     Names,
     /// The descriptions have this percentage of their words in common.
@@ -40,25 +40,25 @@ impl SimilarPair<'_> {
     pub(super) fn text(&self) -> String {
         let (one, other) = (self.one, self.other);
         match self.reason {
-            Reason::Names => format!(
-                "`{one}` and `{other}` have the same words in their names; models mistake one for the other"
+            SimilarityReason::Names => format!(
+                "`{one}` and `{other}` have the same words in their names; models may mistake one for the other"
             ),
-            Reason::Descriptions(percent) => format!(
-                "`{one}` and `{other}` share {percent} % of the words of their descriptions; say in each when to use it and \
-                 not the other"
+            SimilarityReason::Descriptions(percent) => format!(
+                "`{one}` and `{other}` share {percent} % of the words in their descriptions; in each, say when to use it \
+                 instead of the other"
             ),
         }
     }
 }
 
-/// A tool's words, represented by numbers because these are faster to compare.
+/// A tool's words, represented by numbers, which are faster to compare.
 struct ToolWords<'t> {
     name: &'t str,
     in_name: BTreeSet<usize>,
     in_description: BTreeSet<usize>,
 }
 
-/// Returns the similar pairs of tools that models read, in the order of the tools.
+/// Returns pairs of similar tools, considering only tools that models read, in the order of the tools.
 pub(super) fn similar_pairs(tools: &[Value]) -> Vec<SimilarPair<'_>> {
     let mut numbers = BTreeMap::new();
     let mut numbered = |text: &str| -> BTreeSet<usize> {
@@ -97,13 +97,13 @@ pub(super) fn similar_pairs(tools: &[Value]) -> Vec<SimilarPair<'_>> {
     pairs
 }
 
-fn reason(one: &ToolWords<'_>, other: &ToolWords<'_>) -> Option<Reason> {
+fn reason(one: &ToolWords<'_>, other: &ToolWords<'_>) -> Option<SimilarityReason> {
     if !one.in_name.is_empty() && one.in_name == other.in_name {
-        return Some(Reason::Names);
+        return Some(SimilarityReason::Names);
     }
     let words = [one.in_description.len(), other.in_description.len()];
     let (fewer, more) = (words[0].min(words[1]), words[0].max(words[1]));
-    // Most pairs differ so much in length that there is no need to compare their words.
+    // Most pairs differ so much in length that their words do not need to be compared.
     if more < FEWEST_WORDS || fewer * 100 < more * SHARE {
         return None;
     }
@@ -113,7 +113,7 @@ fn reason(one: &ToolWords<'_>, other: &ToolWords<'_>) -> Option<Reason> {
         .count();
     let different = fewer + more - common;
     let share = common * 100 / different;
-    (share >= SHARE).then_some(Reason::Descriptions(share))
+    (share >= SHARE).then_some(SimilarityReason::Descriptions(share))
 }
 
 #[cfg(test)]

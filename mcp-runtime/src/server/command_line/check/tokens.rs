@@ -1,4 +1,5 @@
-//! The tokens that tools use in a model's context. `docs/many-tools.md` explains to authors how they are estimated.
+//! The tokens that tools use in a model's context. For authors, `docs/many-tools.md` explains how the tokens are
+//! estimated.
 
 use std::cmp::Reverse;
 
@@ -11,8 +12,8 @@ pub(super) struct TokenCost<'t> {
     pub(super) tokens: usize,
 }
 
-/// Estimates the number of tokens that each tool uses in a model's context, largest first: about one per four bytes of
-/// its name, description and input schema as JSON. Tools that models do not read are left out.
+/// Estimates the number of tokens that each tool uses in a model's context, largest first: about one for every four
+/// bytes of its name, description and input schema as JSON. Tools that models do not read are omitted.
 pub(super) fn token_costs<'t>(tools: &'t [Value]) -> Vec<TokenCost<'t>> {
     let cost = |tool: &'t Value| {
         let read: [&Value; 3] = ["name", "description", "inputSchema"].map(|member| &tool[member]);
@@ -36,7 +37,7 @@ pub(super) fn total(costs: &[TokenCost<'_>]) -> usize {
     costs.iter().map(|cost| cost.tokens).sum()
 }
 
-/// Returns `true` unless only app pages call the tool. Hosts hide such a tool from models.
+/// Returns `true` unless only app pages call the tool, in which case hosts hide it from models.
 pub(super) fn is_for_models(tool: &Value) -> bool {
     let users = tool["_meta"]["ui"]["visibility"].as_array();
     users.is_none_or(|users| users.iter().any(|user| user == "model"))

@@ -1,4 +1,4 @@
-//! Finds the texts that can be inserted at the cursor.
+//! Finds the candidates that can be inserted at the cursor.
 
 use clap::{Arg, ArgMatches, Command};
 
@@ -10,7 +10,7 @@ use crate::server::command_line::completions::values;
 use crate::server::command_line::outcome::CommandError;
 use crate::server::command_line::session::CommandSession;
 
-/// A text that can be inserted at the cursor.
+/// A string that can be inserted at the cursor.
 #[derive(Debug, PartialEq)]
 pub(super) struct Candidate {
     /// The whole word.
@@ -105,7 +105,7 @@ pub(super) async fn candidates(
     }
 }
 
-/// Starts the server. It can list its definitions without values for its settings.
+/// Starts the server, which can list its definitions without values for its settings.
 async fn start(
     mut server: Server,
     program: &Command,
@@ -151,7 +151,8 @@ fn options(command: &Command) -> Vec<Candidate> {
     options.chain(std::iter::once(help)).collect()
 }
 
-/// Returns the values of an argument that are known in advance. `before` precedes them in the same word.
+/// Returns the values of an argument that are known in advance. `before` is the text that precedes them in the same
+/// word.
 fn of_values(argument: &Arg, before: &str) -> Found {
     let values = argument.get_possible_values();
     let names = argument.get_value_names().into_iter().flatten();

@@ -5,11 +5,11 @@ use clap::{Arg, Command};
 
 use crate::server::command_line::session::COMMON;
 
-/// The word at the cursor, up to the cursor.
+/// The part of the current word before the cursor.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct LastWord {
     pub(super) text: String,
-    /// The number of bytes that the shell keeps; it replaces the rest.
+    /// The number of bytes that the shell keeps; the rest is replaced.
     kept: usize,
     /// The quote that is open at the cursor.
     quote: Option<char>,
@@ -17,7 +17,7 @@ pub(super) struct LastWord {
 }
 
 impl LastWord {
-    /// Returns a word that the shell replaces as a whole.
+    /// Creates a word that the shell replaces as a whole.
     pub(super) fn whole(text: &str) -> Self {
         Self {
             text: text.to_owned(),
@@ -32,7 +32,7 @@ impl LastWord {
         let mut text = String::new();
         for character in rest.chars() {
             let escapes = match self.quote {
-                // Within single quotes, no character can be escaped.
+                // Characters cannot be escaped within single quotes.
                 Some('\'') if character == '\'' => return None,
                 Some('\'') => false,
                 Some(_) => "\"\\$`".contains(character),
@@ -72,7 +72,7 @@ pub(super) fn parse(line: &str, breaks: &str) -> (Vec<String>, LastWord) {
             }
             (other, _) => {
                 word.text.push(other);
-                // A word that begins with `@` could be a host name, so bash does not split it.
+                // A word that begins with `@` could be a host name, so bash does not split the word.
                 if quote.is_none() && other != '@' && breaks.contains(other) {
                     word.kept = word.text.len();
                 }
@@ -97,7 +97,7 @@ pub(super) struct CommandLine<'c> {
     pub(super) given: Vec<String>,
     /// The option whose value is at the cursor.
     pub(super) awaiting: Option<&'c Arg>,
-    /// Options that all commands share, with their values.
+    /// Options shared by all commands, with their values.
     pub(super) common: Vec<String>,
 }
 

@@ -1,7 +1,7 @@
 //! `completions`: a script that completes command lines in a shell, and the hidden command that the script calls back
 //! with the words typed so far.
 //!
-//! The scripts are short and know only how their shell passes words and accepts candidates, so they remain valid when
+//! The scripts are short and only handle how their shell passes words and accepts candidates, so they remain valid when
 //! the server changes. The words to complete are determined here (`line.rs`, `candidates.rs`), whereas names and values
 //! come from the server (`values.rs`, `uri.rs`).
 
@@ -24,7 +24,7 @@ use crate::server::command_line::print;
 use candidates::{Candidate, candidates};
 use line::{CommandLine, LastWord};
 
-/// The command that scripts call. It exits with 1 if the shell should complete a file name instead.
+/// The command that scripts call, which exits with status 1 if the shell should complete a file name instead.
 const CALLBACK: &str = "__complete";
 
 /// The shells and their scripts.
@@ -48,7 +48,7 @@ pub(super) fn with_commands(command: Command) -> Command {
                 .about("Print a script that lets a shell complete commands, names and values")
                 .long_about(
                     "Prints a script that lets a shell complete commands, options, names of tools, prompts and resources, and the \
-                     values of their arguments. The program has to be found by its name. Load the script in the \
+                     values of their arguments. The shell must be able to find the program by its name. Load the script in the \
                      shell's start-up file:\n\n  bash  source <(my-server completions bash)\n  zsh   source <(my-server completions zsh)\n  \
                      fish  my-server completions fish | source",
                 )
@@ -89,7 +89,7 @@ pub(super) async fn run(
     let mut found = match candidates(server, grammar, &line, &last.text).await {
         Ok(Some(found)) => found,
         Ok(None) => return Ok(false),
-        // A server that cannot start has no candidates, and completing file names would be wrong.
+        // A server that cannot start does not have candidates, and completing file names would be wrong.
         Err(_) => return Ok(true),
     };
     found.retain(|candidate| {
@@ -108,7 +108,7 @@ pub(super) async fn run(
     Ok(true)
 }
 
-/// Returns the script for a program of this name.
+/// Returns the script for a program with this name.
 fn script(shell: &str, program: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_alphanumeric() || "._+-".contains(c);
     if program.is_empty() || !program.chars().all(is_plain) {

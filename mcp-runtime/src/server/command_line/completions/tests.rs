@@ -11,7 +11,11 @@ use crate::types::Implementation;
 const BREAKS: &str = " \t\n\"'@><=;|&(:";
 
 fn grammar() -> Command {
-    super::super::command(&Implementation::new("server", "1"), "")
+    super::super::command(super::super::Grammar {
+        identity: &Implementation::new("server", "1"),
+        environment: "",
+        has_tasks: true,
+    })
 }
 
 #[test]

@@ -22,10 +22,10 @@ pub(super) async fn candidates(
         let about = template["description"].as_str().unwrap_or(text);
         match reached(text, typed) {
             None => {}
-            Some(Reached::Literal(value)) => found.push(Candidate::new(value, about)),
-            Some(Reached::Variable(place)) => {
+            Some(TypedPart::Literal(value)) => found.push(Candidate::new(value, about)),
+            Some(TypedPart::Variable(place)) => {
                 let reference = json!({"type": "ref/resource", "uri": text});
-                let Place {
+                let TypedVariable {
                     before,
                     name,
                     partial,
@@ -46,15 +46,15 @@ pub(super) async fn candidates(
 
 /// The part of a template at which a URI that is being typed ends.
 #[derive(Debug, PartialEq)]
-enum Reached<'t> {
+enum TypedPart<'t> {
     /// The text up to the next variable: the URI can be completed only this far.
     Literal(String),
-    Variable(Place<'t>),
+    Variable(TypedVariable<'t>),
 }
 
 /// A variable whose value is being typed.
 #[derive(Debug, PartialEq)]
-struct Place<'t> {
+struct TypedVariable<'t> {
     /// The URI before the value.
     before: &'t str,
     name: &'t str,
@@ -66,7 +66,7 @@ struct Place<'t> {
 }
 
 /// Finds the part of a template at which the URI ends. Only plain variables, such as `{id}`, can be completed.
-fn reached<'t>(template: &'t str, typed: &'t str) -> Option<Reached<'t>> {
+fn reached<'t>(template: &'t str, typed: &'t str) -> Option<TypedPart<'t>> {
     let mut earlier = Map::new();
     let (mut template, mut rest) = (template, typed);
     loop {
@@ -74,14 +74,14 @@ fn reached<'t>(template: &'t str, typed: &'t str) -> Option<Reached<'t>> {
         let before = &typed[..typed.len() - rest.len()];
         let Some(value) = rest.strip_prefix(literal) else {
             let is_begun = literal.starts_with(rest);
-            return is_begun.then(|| Reached::Literal(format!("{before}{literal}")));
+            return is_begun.then(|| TypedPart::Literal(format!("{before}{literal}")));
         };
         let before = &typed[..typed.len() - value.len()];
         let (name, behind) = variables.split_once('}')?;
         if name.contains(|c: char| !c.is_alphanumeric() && c != '_') {
             return value
                 .is_empty()
-                .then(|| Reached::Literal(before.to_owned()));
+                .then(|| TypedPart::Literal(before.to_owned()));
         }
         let after = behind.split('{').next().unwrap_or_default();
         match value.find(after).filter(|_| !after.is_empty()) {
@@ -91,7 +91,7 @@ fn reached<'t>(template: &'t str, typed: &'t str) -> Option<Reached<'t>> {
                 (template, rest) = (behind, more);
             }
             None => {
-                return Some(Reached::Variable(Place {
+                return Some(TypedPart::Variable(TypedVariable {
                     before,
                     name,
                     partial: value,
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn a_uri_ends_in_a_literal_or_in_a_variable() {
         let variable = |template: &str, typed: &str| match reached(template, typed) {
-            Some(Reached::Variable(place)) => format!(
+            Some(TypedPart::Variable(place)) => format!(
                 "{}|{}|{}|{}|{}",
                 place.before,
                 place.name,
@@ -118,7 +118,7 @@ mod tests {
                 place.after,
                 Value::Object(place.earlier)
             ),
-            Some(Reached::Literal(text)) => text,
+            Some(TypedPart::Literal(text)) => text,
             None => "-".to_owned(),
         };
         for (template, typed, expected) in [

@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use crate::server::command_line::install::change::Change;
 use crate::server::command_line::install::file::ConfigFile;
-use crate::server::command_line::install::options::{Place, flag, server_entry, with_place};
+use crate::server::command_line::install::options::{HostEntry, flag, server_entry, with_place};
 use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
 
@@ -17,10 +17,10 @@ pub(super) fn command() -> Command {
         argument.action(ArgAction::Append).help(help)
     };
     let command = Command::new("install")
-        .about("Add the server to the configuration of a client")
+        .about("Add the server to a client's configuration")
         .long_about(
-            "Adds this executable, or the URL of a server, to the configuration of a client. Everything else in the file \
-             stays as it is, and a backup of the old file is saved next to it.",
+            "Adds this executable, or a server's URL, to a client's configuration. Everything else in the file stays as it \
+             is, and a backup of the old file is saved next to it.",
         );
     with_place(command)
         .arg(repeated("env", "NAME=VALUE", "An environment variable for the server; may be repeated"))
@@ -44,15 +44,15 @@ pub(super) fn command() -> Command {
         .arg(flag("dry-run", "Print the new file and change nothing"))
 }
 
-pub(super) fn run(place: &Place<'_>, matches: &ArgMatches) -> CommandResult {
-    let Place { host, name, .. } = *place;
+pub(super) fn run(host_entry: &HostEntry<'_>, matches: &ArgMatches) -> CommandResult {
+    let HostEntry { host, name, .. } = *host_entry;
     let entry = server_entry(host, matches)?;
     let snippet = host.format.snippet(host.servers, name, &entry.members);
     if matches.get_flag("print") {
         print::line(&snippet);
         return Ok(true);
     }
-    let path = place.path()?;
+    let path = host_entry.path()?;
     let unchanged =
         |problem: String| format!("{problem}\nNothing was changed. Add this yourself:\n{snippet}");
     let cannot_edit = |problem| unchanged(format!("{} {problem}", path.display()));
@@ -65,7 +65,7 @@ pub(super) fn run(place: &Place<'_>, matches: &ArgMatches) -> CommandResult {
         String::new()
     } else {
         let kept = print::visible(&kept.join(", "));
-        format!("\nKept from the entry that was there: {kept}")
+        format!("\nKept from the existing entry: {kept}")
     };
     let after = host.format.edit(file.text(), &changes);
     let after = after.map_err(cannot_edit)?;

@@ -4,10 +4,10 @@ use serde_json::{Map, Value};
 
 use crate::server::command_line::install::entry::ServerEntry;
 
-/// Members of entries that belong to servers that the client starts.
+/// Members of entries for servers that the client starts.
 const OF_LOCAL_SERVERS: [&str; 5] = ["command", "args", "env", "environment", "cwd"];
 
-/// Members of entries that belong to servers that the client connects to.
+/// Members of entries for servers to which the client connects.
 const OF_REMOTE_SERVERS: [&str; 5] = ["url", "serverUrl", "httpUrl", "headers", "http_headers"];
 
 /// A member to set or remove. Missing objects along the path are created.
@@ -43,7 +43,7 @@ impl Change {
         for (member, value) in &entry.members {
             match (value, present.get(member)) {
                 (_, Some(old)) if old == value => {}
-                // The user may have allowed only some tools.
+                // The user may have allowed only some of the tools.
                 (_, Some(_)) if member == "tools" => {}
                 (_, Some(Value::Array(_))) if member == "args" && entry.keeps_arguments => {}
                 (Value::Array(new), Some(Value::Array(old)))
@@ -134,7 +134,7 @@ impl Change {
         Self::new(&[servers, name], None)
     }
 
-    /// Makes the change in a parsed document.
+    /// Applies the change to a parsed document.
     pub(super) fn apply(&self, document: &mut Value) -> Result<(), String> {
         let Some((last, parents)) = self.path.split_last() else {
             return Ok(());
@@ -162,4 +162,4 @@ fn object_in(value: &mut Value) -> Result<&mut Map<String, Value>, String> {
 }
 
 /// Continues a sentence that starts with the file name.
-pub(super) const NO_OBJECT: &str = "does not have an object where servers are configured";
+pub(super) const NO_OBJECT: &str = "does not have an object in which servers are configured";

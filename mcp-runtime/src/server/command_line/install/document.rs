@@ -1,4 +1,4 @@
-//! Edits a configuration file's text in its format, and ensures that nothing else changes.
+//! Edits a configuration file's text in its format, and ensures that the rest of the file does not change.
 
 use serde_json::Value;
 
@@ -14,21 +14,21 @@ use crate::server::command_line::install::toml::{edit_toml, parse_toml};
 /// The format of a configuration file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConfigFormat {
-    /// JSON. With feature `ship`, also with comments and trailing commas.
+    /// JSON. With the `ship` feature, comments and trailing commas are also supported.
     Json,
-    /// TOML. Edited only with feature `ship`.
+    /// TOML, which is edited only with the `ship` feature.
     Toml,
-    /// YAML. Never edited, because no library keeps its comments.
+    /// YAML, which is never edited, because no library preserves its comments.
     Yaml,
 }
 
 impl ConfigFormat {
-    /// Returns the reason why this program cannot read files in this format, if it cannot.
+    /// Returns the reason why this program cannot read files in this format, or `None` if it can.
     pub(super) fn unreadable(self) -> Option<&'static str> {
         match self {
             #[cfg(not(feature = "ship"))]
             Self::Toml => Some(
-                "this program reads TOML only if it is built with feature `ship` of mcp-runtime",
+                "this program reads TOML only if it is built with the `ship` feature of mcp-runtime",
             ),
             Self::Yaml => Some("this program cannot read YAML"),
             _ => None,
@@ -39,7 +39,7 @@ impl ConfigFormat {
     ///
     /// # Errors
     ///
-    /// The message continues a sentence that starts with the file name, here and in the other functions.
+    /// As in the other functions, the message continues a sentence that starts with the file name.
     pub(super) fn parse(self, text: &str) -> Result<Value, String> {
         let text = text.trim_start_matches(BYTE_ORDER_MARK);
         match self {
@@ -49,9 +49,9 @@ impl ConfigFormat {
             Self::Toml => parse_toml(text),
             #[cfg(not(feature = "ship"))]
             Self::Toml => Err(
-                "is TOML, which this program can edit only if it is built with feature `ship` of mcp-runtime".to_owned(),
+                "is TOML, which this program can edit only if it is built with the `ship` feature of mcp-runtime".to_owned(),
             ),
-            Self::Yaml => Err("is YAML, which cannot be edited without losing comments".to_owned()),
+            Self::Yaml => Err("is YAML, which this program cannot edit without losing comments".to_owned()),
         }
     }
 
@@ -119,7 +119,7 @@ impl ConfigFormat {
     }
 }
 
-/// Removes empty members, because a TOML table disappears along with the last table in it.
+/// Removes empty members, because a TOML table disappears when its last nested table is removed.
 fn without_empty(mut document: Value) -> Value {
     if let Value::Object(members) = &mut document {
         members.retain(|_, value| value.as_object().is_none_or(|inner| !inner.is_empty()));

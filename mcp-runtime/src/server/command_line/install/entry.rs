@@ -13,7 +13,7 @@ pub(super) struct LocalServer {
     pub(super) environment: EntryMembers,
 }
 
-/// A server that the client connects to.
+/// A server to which the client connects.
 pub(super) struct RemoteServer {
     pub(super) url: String,
     pub(super) headers: EntryMembers,
@@ -37,7 +37,7 @@ pub(super) fn command(server: &LocalServer) -> EntryMembers {
     members
 }
 
-/// Returns an entry with a URL and, if there are any, headers, in members of these names.
+/// Returns an entry with a URL and any headers, in members with these names.
 pub(super) fn remote(server: &RemoteServer, url: &str, headers: &str) -> EntryMembers {
     let mut members = EntryMembers::new();
     members.insert(url.into(), server.url.as_str().into());

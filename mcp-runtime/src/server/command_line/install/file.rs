@@ -1,4 +1,5 @@
-//! Reads and replaces a configuration file. It is replaced entirely or not at all, and a backup is saved next to it.
+//! Reads and replaces a configuration file. The file is replaced either entirely or not at all, and a backup is saved
+//! next to it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -34,7 +35,7 @@ impl ConfigFile {
             }
             Err(error) => return Err(describe(error)),
         };
-        // Reading a pipe or a device may never end.
+        // Reading from a pipe or a device may never end.
         if !fs::metadata(&target).map_err(describe)?.is_file() {
             return Err(format!("{} is not a file", path.display()));
         }
@@ -44,7 +45,7 @@ impl ConfigFile {
         start.read_to_string(&mut text).map_err(describe)?;
         if text.len() as u64 > MAX_BYTES {
             return Err(format!(
-                "{} has more than {MAX_BYTES} bytes",
+                "{} is larger than {MAX_BYTES} bytes",
                 path.display()
             ));
         }
@@ -94,11 +95,11 @@ impl ConfigFile {
             }
             None => None,
         };
-        // This is checked last, to detect a client that is saving its settings right now.
+        // This is checked last, to detect a client that is currently saving its settings.
         let present = Self::read(&self.path)?;
         let changed = || {
             format!(
-                "{} was changed by another program in the meantime; try again",
+                "another program changed {} in the meantime; try again",
                 self.path.display()
             )
         };
@@ -134,7 +135,7 @@ struct NewFile {
 }
 
 impl NewFile {
-    /// Creates a file at a path that is not in use. Until it is filled, only its owner can read it.
+    /// Creates a file at an unused path. Until the file is filled, only its owner can read it.
     fn create(place: &Path, ending: &str) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -158,7 +159,7 @@ impl NewFile {
     }
 
     /// Writes the text and gives the file the owner and permissions of the file that it replaces. If there is no such
-    /// file, only the user can read the new one, because it may contain keys.
+    /// file, only the user can read the new file, because it may contain keys.
     fn fill(&self, text: &str, replaced: Option<&fs::Metadata>) -> io::Result<()> {
         if let Some(replaced) = replaced {
             give_owner(&self.file, replaced)?;
@@ -168,7 +169,7 @@ impl NewFile {
         self.file.sync_all()
     }
 
-    /// Moves the file to its final name. Unless `replaces` is `true`, this fails if a file with that name exists.
+    /// Renames the file to its final name. Unless `replaces` is `true`, this fails if a file with that name exists.
     fn put_at(self, place: &Path, replaces: bool) -> io::Result<()> {
         if !replaces {
             match fs::hard_link(&self.path, place) {
@@ -196,7 +197,7 @@ impl Drop for NewFile {
     }
 }
 
-/// Returns a path next to another: `….backup`, `….backup-2` and so on.
+/// Returns a path next to another path: `….backup`, `….backup-2` and so on.
 fn numbered(path: &Path, ending: &str, number: u32) -> PathBuf {
     let mut beside = path.as_os_str().to_owned();
     beside.push(ending);
@@ -206,7 +207,7 @@ fn numbered(path: &Path, ending: &str, number: u32) -> PathBuf {
     beside.into()
 }
 
-/// Gives the new file the owner and group of the replaced one, so far as the user is permitted to.
+/// Gives the new file the owner and group of the replaced file, as far as the user is permitted to do so.
 #[cfg(unix)]
 fn give_owner(new: &File, replaced: &fs::Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, fchown};
@@ -255,10 +256,7 @@ mod tests {
             );
             fs::write(&path, "by another program").unwrap();
             let error = file.replace("mine").unwrap_err();
-            assert!(
-                error.contains("was changed by another program in the meantime"),
-                "{error}"
-            );
+            assert!(error.contains("another program changed"), "{error}");
             assert_eq!(fs::read_to_string(&path).unwrap(), "by another program");
             assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
         }
@@ -316,7 +314,7 @@ mod tests {
         let file = File::create(&path).unwrap();
         file.set_len(MAX_BYTES + 1).unwrap();
         let error = ConfigFile::read(&path).err().unwrap();
-        assert!(error.contains("has more than"), "{error}");
+        assert!(error.contains("is larger than"), "{error}");
         fs::remove_dir_all(directory).unwrap();
     }
 

@@ -22,7 +22,7 @@ pub(super) struct HostApplication {
     pub(super) has_bare_names: bool,
     /// Returns the entry for a server that the client starts.
     pub(super) local: fn(&LocalServer) -> EntryMembers,
-    /// Returns the entry for a server that the client connects to, if the file can contain such entries.
+    /// Returns the entry for a server to which the client connects, if the file can contain such entries.
     pub(super) remote: Option<fn(&RemoteServer) -> EntryMembers>,
     /// Returns the path to the configuration file, or `None` if it is unknown on this system.
     pub(super) file: fn(&Directories) -> Option<PathBuf>,

@@ -16,8 +16,8 @@ pub(super) fn command() -> Command {
     Command::new("installed")
         .about("List the clients that have the server in their configuration")
         .long_about(
-            "Lists the entries that have the name of the server or start this executable, in the usual configuration files \
-             of all clients. Those of a project are looked for in the current directory.",
+            "Lists the entries that have the server's name or start this executable in the usual configuration files of all \
+             clients. The files of projects are looked for in the current directory.",
         )
         .arg(
             Arg::new("json")
@@ -32,7 +32,7 @@ struct FoundEntry {
     host: &'static HostApplication,
     path: PathBuf,
     name: String,
-    /// The executable that the client starts, or the URL that it connects to.
+    /// The executable that the client starts, or the URL to which it connects.
     target: Option<String>,
 }
 
@@ -115,7 +115,7 @@ pub(super) fn run(identity: &Implementation, as_json: bool) -> CommandResult {
     Ok(true)
 }
 
-/// Returns the executable that an entry starts, or the URL that it connects to.
+/// Returns the executable or the URL in an entry.
 fn target(entry: &Value) -> Option<&str> {
     let command = &entry["command"];
     let command = command.as_str().or_else(|| command[0].as_str());

@@ -25,7 +25,7 @@ use clap::{ArgMatches, Command};
 
 use crate::server::command_line::outcome::CommandResult;
 use crate::types::Implementation;
-use options::Place;
+use options::HostEntry;
 
 /// Adds the commands for client configurations.
 pub(super) fn with_commands(command: Command) -> Command {
@@ -47,8 +47,8 @@ pub(super) fn run(
             identity,
             before.get_flag("json") || matches.get_flag("json"),
         ),
-        "uninstall" => uninstall::run(&Place::read(identity, matches)?, matches),
-        _ => add::run(&Place::read(identity, matches)?, matches),
+        "uninstall" => uninstall::run(&HostEntry::read(identity, matches)?, matches),
+        _ => add::run(&HostEntry::read(identity, matches)?, matches),
     }
 }
 

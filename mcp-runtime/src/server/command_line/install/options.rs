@@ -29,13 +29,13 @@ pub(super) fn with_place(command: Command) -> Command {
             Arg::new("name")
                 .long("name")
                 .value_name("NAME")
-                .help("The name of the entry (default: the name of the server)"),
+                .help("The name of the entry (default: the server's name)"),
         )
         .arg(
             Arg::new("config")
                 .long("config")
                 .value_name("FILE")
-                .help("The configuration file (default: the usual one of the client)"),
+                .help("The configuration file (default: the client's usual one)"),
         )
 }
 
@@ -47,7 +47,7 @@ pub(super) fn flag(name: &'static str, help: &'static str) -> Arg {
 }
 
 /// An entry in a client's configuration.
-pub(super) struct Place<'a> {
+pub(super) struct HostEntry<'a> {
     pub(super) host: &'static HostApplication,
     /// The configuration file given on the command line, if any.
     config: Option<&'a str>,
@@ -55,7 +55,7 @@ pub(super) struct Place<'a> {
     pub(super) name: &'a str,
 }
 
-impl<'a> Place<'a> {
+impl<'a> HostEntry<'a> {
     pub(super) fn read(
         identity: &'a Implementation,
         matches: &'a ArgMatches,
@@ -107,7 +107,7 @@ pub(super) fn server_entry(
         Some(url) => {
             let Some(entry) = host.remote else {
                 return Err(format!(
-                    "the configuration file of {} has no entries with URLs; add `{url}` in its settings",
+                    "the configuration file of {} does not support entries with URLs; add `{url}` in its settings",
                     host.title
                 ));
             };
@@ -138,7 +138,7 @@ pub(super) fn server_entry(
 pub(super) fn executable() -> Result<String, String> {
     let path = env::current_exe().map_err(|error| format!("executable path: {error}"))?;
     if !path.exists() {
-        // A new build may have replaced it, for example.
+        // For example, a new build may have replaced the executable.
         return Err(format!(
             "{} no longer exists, perhaps because it was rebuilt; run the command again",
             path.display()
@@ -151,7 +151,7 @@ pub(super) fn executable() -> Result<String, String> {
 fn unicode(path: &Path) -> Result<String, String> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
         format!(
-            "{} cannot be written to a configuration file, because it is not Unicode",
+            "{} cannot be written to a configuration file, because it is not valid Unicode",
             path.display()
         )
     })
@@ -171,7 +171,7 @@ fn texts<'m>(matches: &'m ArgMatches, name: &str) -> impl Iterator<Item = &'m St
     matches.get_many::<String>(name).into_iter().flatten()
 }
 
-/// Returns the values of an option that has the form `NAME=VALUE`.
+/// Returns the values of an option of the form `NAME=VALUE`.
 fn pairs(matches: &ArgMatches, option: &str) -> Result<EntryMembers, String> {
     let pairs = texts(matches, option).map(|pair| match pair.split_once('=') {
         Some(("", _)) => Err(format!("`--{option} {pair}` has no name before `=`")),

@@ -1,4 +1,4 @@
-//! Edits JSON without comments, for programs that are built without feature `ship`. All text outside the path to a
+//! Edits JSON without comments, for programs that are built without the `ship` feature. All text outside the path to a
 //! change is preserved.
 
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::server::command_line::install::change::{Change, NO_OBJECT};
 pub(super) fn parse_json(text: &str) -> Result<Value, String> {
     serde_json::from_str(text).map_err(|error| {
         format!(
-            "is not plain JSON, perhaps because it has comments: {error}. This program can edit comments if it is built with feature `ship` of mcp-runtime"
+            "is not plain JSON, perhaps because it has comments: {error}. This program can edit files with comments if it is built with the `ship` feature of mcp-runtime"
         )
     })
 }
@@ -99,7 +99,7 @@ impl FileStyle {
         text
     }
 
-    /// Formats a new value in the style of the file.
+    /// Formats a new value in the file's style.
     fn format_value(&self, value: &Value, depth: usize) -> String {
         let mut bytes = Vec::new();
         let formatter = PrettyFormatter::with_indent(self.indent.as_bytes());

@@ -63,7 +63,7 @@ fn comments_above(document: &DocumentMut, path: &[String]) -> Option<(isize, Str
         .as_table()?;
     // Line endings are restored at the end.
     let comments = table.decor().prefix()?.as_str()?.replace("\r\n", "\n");
-    // The empty line above the table is removed with it.
+    // The empty line above the table is removed together with the table.
     let comments = match comments.strip_suffix("\n\n") {
         Some(lines) => format!("{lines}\n"),
         None => comments,
@@ -139,7 +139,7 @@ fn make(change: &Change, top: &mut dyn TableLike) -> Result<(), String> {
                 Item::Value(toml_value(new))
             };
             match table.get_mut(last) {
-                // The comment after the old value is part of its decoration.
+                // The comment after the old value is part of the value's decoration.
                 Some(Item::Value(old)) => {
                     let decor = old.decor().clone();
                     item.make_value();
@@ -211,7 +211,7 @@ fn table_of(value: &Value) -> Table {
 
 fn toml_value(value: &Value) -> toml_edit::Value {
     match value {
-        // TOML has no null, and no entry contains one.
+        // TOML does not support null, and entries do not contain it.
         Value::Null => "".into(),
         Value::Bool(value) => (*value).into(),
         Value::Number(number) => match number.as_i64() {

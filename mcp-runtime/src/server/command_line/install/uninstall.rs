@@ -8,23 +8,23 @@ use crate::server::command_line::install::change::Change;
 use crate::server::command_line::install::entry::ServerEntry;
 use crate::server::command_line::install::file::ConfigFile;
 use crate::server::command_line::install::hosts::HostApplication;
-use crate::server::command_line::install::options::{Place, flag, with_place};
+use crate::server::command_line::install::options::{HostEntry, flag, with_place};
 use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
 
 pub(super) fn command() -> Command {
     let command = Command::new("uninstall")
-        .about("Remove the server from the configuration of a client")
+        .about("Remove the server from a client's configuration")
         .long_about(
-            "Removes the entry of the server from the configuration of a client. Everything else in the file stays as it \
+            "Removes the server's entry from a client's configuration. Everything else in the file stays as it \
              is, and a backup of the old file is saved next to it.",
         );
     with_place(command).arg(flag("dry-run", "Print the new file and change nothing"))
 }
 
-pub(super) fn run(place: &Place<'_>, matches: &ArgMatches) -> CommandResult {
-    let Place { host, name, .. } = *place;
-    let path = place.path()?;
+pub(super) fn run(host_entry: &HostEntry<'_>, matches: &ArgMatches) -> CommandResult {
+    let HostEntry { host, name, .. } = *host_entry;
+    let path = host_entry.path()?;
     let unchanged = |problem: String| {
         format!(
             "{problem}\nNothing was changed. Remove `{name}` under `{}` yourself.",
@@ -64,7 +64,7 @@ pub(super) fn run(place: &Place<'_>, matches: &ArgMatches) -> CommandResult {
 }
 
 /// Returns a file's text without an entry. If `install` created the file's current text from a backup, the result is
-/// exactly that backup; otherwise, an object that had to be created for the entry remains and is empty.
+/// exactly that backup; otherwise, an object that had to be created for the entry remains as an empty object.
 pub(super) fn without_entry(
     host: &HostApplication,
     name: &str,

@@ -1,9 +1,9 @@
-//! Writes a ZIP archive whose bytes depend only on the files in it: it contains no times or owners, and files are
+//! Writes a ZIP archive whose bytes depend only on the files in it: it does not contain times or owners, and files are
 //! sorted by name.
 //!
-//! Files are read and compressed in pieces, so that memory use does not depend on a program's size.
+//! Files are read and compressed in pieces so that memory use does not depend on a program's size.
 //!
-//! Source: PKWARE, `APPNOTE.TXT` 6.3.10. Archives of 4 GiB and more are refused.
+//! Source: PKWARE, `APPNOTE.TXT` 6.3.10. Archives of 4 GiB or more are rejected.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -38,7 +38,7 @@ impl Contents {
 
 /// Version 2.0 of the format: directories and deflate.
 const VERSION: u16 = 20;
-/// Flag: names are in UTF-8.
+/// A flag that indicates that names are in UTF-8.
 const FLAGS: u16 = 1 << 11;
 const DEFLATED: u16 = 8;
 /// The earliest time that the format can represent, midnight on 1 January 1980.
@@ -51,7 +51,7 @@ const UNIX: u16 = 3 << 8;
 ///
 /// # Errors
 ///
-/// Fails if a file cannot be read, and if the archive or a file is too large for the format.
+/// Fails if a file cannot be read, or if the archive or a file is too large for the format.
 pub(super) fn zip(
     files: &BTreeMap<String, ArchivedFile>,
     archive: &mut (impl Write + Seek),
@@ -59,7 +59,7 @@ pub(super) fn zip(
     let mut directory = Vec::new();
     for (name, file) in files {
         let start = archive.stream_position()?;
-        // The header is written again when the sizes are known.
+        // The header is rewritten once the sizes are known.
         archive.write_all(&[0; LOCAL_HEADER])?;
         archive.write_all(name.as_bytes())?;
         let contents_start = archive.stream_position()?;

@@ -27,13 +27,13 @@ use crate::server::command_line::session::CommandSession;
 
 pub(super) fn command() -> Command {
     Command::new("bundle")
-        .about("Pack the server into an MCP bundle, which hosts install with a click")
+        .about("Pack the server into an MCP bundle, which hosts can install with one click")
         .long_about(
-            "Packs this executable, or those given, into an MCP bundle (`.mcpb`). Its manifest has the tools of the \
-             server, and settings for the environment variables that the server declares. The same files make the same \
+            "Packs this executable, or those given, into an MCP bundle (`.mcpb`). Its manifest lists the server's tools and \
+             has settings for the environment variables that the server declares. The same files always produce the same \
              bytes.",
         )
-        .arg(option("author", "NAME", "The author, whom hosts show").required(true))
+        .arg(option("author", "NAME", "The author, as shown by hosts").required(true))
         .arg(option("description", "TEXT", "A sentence for users (default: the server's description)"))
         .arg(repeated("binary", "PLATFORM=FILE", "The executable for `linux`, `macos` or `windows`; may be repeated (default: this one)"))
         .arg(repeated("arg", "ARGUMENT", "An argument for the server; may be repeated").allow_hyphen_values(true))
@@ -41,7 +41,7 @@ pub(super) fn command() -> Command {
         .arg(option("license", "NAME", "The licence, such as `MIT`"))
         .arg(option("repository", "URL", "The repository with the source"))
         .arg(option("output", "FILE", "The bundle (default: name, version and platform)").short('o'))
-        .arg(flag("force", "Replace a file that exists"))
+        .arg(flag("force", "Replace an existing file"))
 }
 
 pub(super) async fn run(
@@ -49,10 +49,10 @@ pub(super) async fn run(
     before: &ArgMatches,
     matches: &ArgMatches,
 ) -> CommandResult {
-    let programs = programs(&server, matches)?;
+    let programs = bundle_executables(&server, matches)?;
     let mut manifest = about(&server, matches)?;
     let variables = std::mem::take(&mut server.environment.variables);
-    // The server can be described without values for its settings.
+    // Describing the server does not require values for its settings.
     server.environment.faults.clear();
     if let Some(name) = shared_setting(&variables) {
         return Err(format!(
@@ -75,7 +75,7 @@ pub(super) async fn run(
         tools(&session.list(ListRequest::Tools).await?),
     );
     if !session.list(ListRequest::Prompts).await?.is_empty() {
-        // The format requires a text for each prompt, but only the server can generate it.
+        // The format requires the text of each prompt, but only the server can generate it.
         manifest.insert("prompts_generated".into(), true.into());
     }
     manifest.insert("compatibility".into(), bundled.compatibility());
@@ -131,7 +131,7 @@ pub(super) async fn run(
     ));
     if uses_debug_build {
         print::line(
-            "It holds a debug build. For users, run this in a release build, or pass one with `--binary`.",
+            "It contains a debug build. For users, run this command in a release build, or pass one with `--binary`.",
         );
     }
     Ok(true)
@@ -162,18 +162,18 @@ fn about(server: &Server, matches: &ArgMatches) -> Result<Map<String, Value>, St
     Ok(manifest)
 }
 
-/// An executable that goes into the bundle.
+/// An executable to include in the bundle.
 struct Program {
     /// The format's name for the platform.
     platform: &'static str,
-    /// The path in the bundle.
+    /// The path within the bundle.
     place: String,
     /// The file on this machine.
     path: PathBuf,
 }
 
 /// Finds the executables, at most one for each platform, sorted by platform.
-fn programs(server: &Server, matches: &ArgMatches) -> Result<Vec<Program>, String> {
+fn bundle_executables(server: &Server, matches: &ArgMatches) -> Result<Vec<Program>, String> {
     let mut paths = BTreeMap::new();
     for binary in texts(matches, "binary") {
         let Some((name, path)) = binary.split_once('=') else {
@@ -187,7 +187,7 @@ fn programs(server: &Server, matches: &ArgMatches) -> Result<Vec<Program>, Strin
             ));
         };
         if paths.insert(platform, PathBuf::from(path)).is_some() {
-            return Err(format!("two executables for {name} are given"));
+            return Err(format!("two executables were given for {name}"));
         }
     }
     if paths.is_empty() {
@@ -230,7 +230,7 @@ fn runs_on(platform: &str, start: &[u8]) -> bool {
     let starts: &[&[u8]] = match platform {
         "linux" => &[b"\x7fELF"],
         "win32" => &[b"MZ"],
-        // Executables for one processor, and for several.
+        // This matches executables for one or several processors.
         _ => &[
             b"\xcf\xfa\xed\xfe",
             b"\xca\xfe\xba\xbe",
@@ -249,8 +249,8 @@ fn default_output(server: &Server, programs: &[Program]) -> PathBuf {
     }
 }
 
-/// Returns the text with all characters replaced that a file name should not contain. To be a safe name for a file
-/// anywhere, it is not empty and does not begin with a dot, as `..` does.
+/// Replaces all characters that a file name should not contain. To be a safe file name everywhere, the result is never
+/// empty and does not begin with a dot, as `..` does.
 fn file_name(text: &str) -> String {
     let name = text.replace(
         |c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c),
@@ -262,7 +262,7 @@ fn file_name(text: &str) -> String {
     }
 }
 
-/// Returns the first four bytes of a file, padded with zeros if it is shorter.
+/// Returns the first four bytes of a file, padded with zeros if the file is shorter.
 fn start(path: &Path) -> Result<[u8; 4], String> {
     let mut bytes = Vec::new();
     let read = open(path)?.take(4).read_to_end(&mut bytes);

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::environment::DeclaredVariable;
 
-/// The programs in a bundle, by platform.
+/// The programs in a bundle, keyed by platform.
 pub(super) struct BundledPrograms {
     /// The format's name for each platform, and the program's path in the bundle.
     pub(super) paths: Vec<(&'static str, String)>,
@@ -17,7 +17,7 @@ pub(super) struct BundledPrograms {
 }
 
 impl BundledPrograms {
-    /// Returns the member `server`, which contains the first program, and the others as exceptions.
+    /// Returns the `server` member, which contains the first program, with the others as exceptions.
     pub(super) fn server(&self, variables: &[DeclaredVariable]) -> Value {
         let mut paths = self.paths.iter();
         let path = paths.next().map_or("", |(_, path)| path.as_str());
@@ -39,7 +39,7 @@ impl BundledPrograms {
         json!({"type": "binary", "entry_point": path, "mcp_config": config})
     }
 
-    /// Returns the member `compatibility`.
+    /// Returns the `compatibility` member.
     pub(super) fn compatibility(&self) -> Value {
         let platforms: Vec<_> = self.paths.iter().map(|(platform, _)| *platform).collect();
         json!({"platforms": platforms})
@@ -66,7 +66,7 @@ pub(super) fn user_config(variables: &[DeclaredVariable]) -> Value {
     settings.collect::<Map<_, _>>().into()
 }
 
-/// Returns the name of the first setting that two variables would share, if any.
+/// Returns the first setting name that two variables would share, if any.
 pub(super) fn shared_setting(variables: &[DeclaredVariable]) -> Option<String> {
     let mut names = BTreeSet::new();
     let mut keys = variables.iter().map(key);
@@ -75,7 +75,7 @@ pub(super) fn shared_setting(variables: &[DeclaredVariable]) -> Option<String> {
 
 fn setting(variable: &DeclaredVariable) -> Value {
     let kind = match variable.kind() {
-        // Only strings can be secret.
+        // Only strings can be marked as secret.
         _ if variable.is_secret => "string",
         "integer" | "number" => "number",
         "boolean" => "boolean",
@@ -96,7 +96,7 @@ fn setting(variable: &DeclaredVariable) -> Value {
         Some(default @ (Value::String(_) | Value::Number(_) | Value::Bool(_))) => {
             setting["default"] = default.clone();
         }
-        // Lists are separated by commas, and other values are JSON.
+        // List items are separated by commas, and other values are JSON.
         Some(Value::Array(items)) if items.iter().all(Value::is_string) => {
             let items: Vec<_> = items.iter().filter_map(Value::as_str).collect();
             setting["default"] = items.join(",").into();

@@ -24,24 +24,24 @@ pub(super) fn command() -> Command {
         .about("Print `server.json` for the MCP registry")
         .long_about(
             "Prints `server.json`, which describes the server to the MCP registry, and checks it against the registry's \
-             schema. It names the packages and URLs given here, and the environment variables that the server declares.\n\n\
-             The registry asks for a proof that a package is yours: the README of a crate shows the line that \
-             `--readme-line` prints, and an image has the label `io.modelcontextprotocol.server.name`.",
+             schema. It lists the packages and URLs given here, and the environment variables that the server declares.\n\n\
+             The registry requires proof that a package is yours: a crate's README contains the line that `--readme-line` \
+             prints, and an image has the label `io.modelcontextprotocol.server.name`.",
         )
         .arg(option("name", "NAME", "The name in the registry, such as `io.github.you/garden` (default: from a GitHub `--repository`)"))
         .arg(option("description", "TEXT", "At most 100 characters (default: the server's description)"))
         .arg(option("repository", "URL", "The repository with the source"))
         .arg(
-            option("cargo", "CRATE", "The package on crates.io (default: the name of the server)")
+            option("cargo", "CRATE", "The package on crates.io (default: the server's name)")
                 .num_args(0..=1)
                 .default_missing_value(""),
         )
         .arg(repeated("oci", "IMAGE:TAG", "A container image, such as `ghcr.io/you/garden:1.0.0`; may be repeated"))
-        .arg(repeated("mcpb", "URL=FILE", "A bundle in a release on GitHub or GitLab, and the same file here; may be repeated"))
+        .arg(repeated("mcpb", "URL=FILE", "A bundle in a GitHub or GitLab release, and the same file on this machine; may be repeated"))
         .arg(repeated("remote", "URL", "A server that is running at this URL; may be repeated"))
         .arg(option("output", "FILE", "Write this file instead of printing").short('o'))
-        .arg(flag("force", "Replace a file that exists"))
-        .arg(flag("readme-line", "Print only the line that proves, in the README of a crate, that it is yours"))
+        .arg(flag("force", "Replace an existing file"))
+        .arg(flag("readme-line", "Print only the line that proves, in a crate's README, that the crate is yours"))
 }
 
 pub(super) fn run(server: &Server, matches: &ArgMatches) -> CommandResult {
@@ -65,7 +65,7 @@ pub(super) fn run(server: &Server, matches: &ArgMatches) -> CommandResult {
     Ok(true)
 }
 
-/// Returns the server's name in the registry, where a GitHub user's namespace is `io.github.USER`.
+/// Returns the server's name in the registry, in which a GitHub user's namespace is `io.github.USER`.
 fn registry_name(server: &Server, matches: &ArgMatches) -> Result<String, String> {
     if let Some(name) = text(matches, "name") {
         return Ok(name.to_owned());
@@ -112,7 +112,7 @@ fn server_json(server: &Server, matches: &ArgMatches, name: &str) -> Result<Valu
         .collect();
     if packages.is_empty() && remotes.is_empty() {
         return Err(
-            "say how to get the server: `--cargo`, `--oci`, `--mcpb` or `--remote`".to_owned(),
+            "specify how to get the server: `--cargo`, `--oci`, `--mcpb` or `--remote`".to_owned(),
         );
     }
     if !packages.is_empty() {
@@ -131,7 +131,7 @@ fn repository(url: &str) -> Result<Value, String> {
         }
     }
     Err(format!(
-        "`--repository {url}` is not a URL on GitHub or GitLab, which the registry asks for"
+        "`--repository {url}` is not a GitHub or GitLab URL, which the registry requires"
     ))
 }
 
@@ -150,7 +150,7 @@ fn packages(server: &Server, matches: &ArgMatches) -> Result<Vec<Value>, String>
         let last = image.rsplit('/').next().unwrap_or_default();
         if !last.contains([':', '@']) {
             return Err(format!(
-                "`--oci {image}` has no tag; the registry asks for one, such as `{image}:{version}`"
+                "`--oci {image}` has no tag, which the registry requires; add one, such as `{image}:{version}`"
             ));
         }
         packages.push(json!({"registryType": "oci", "identifier": image}));
@@ -177,7 +177,7 @@ fn packages(server: &Server, matches: &ArgMatches) -> Result<Vec<Value>, String>
 fn bundle_package(bundle: &str, version: &str) -> Result<Value, String> {
     let Some((url, file)) = bundle.rsplit_once('=') else {
         return Err(format!(
-            "`--mcpb {bundle}` has no `=`: write `URL=FILE`, because the registry asks for the digest of the file"
+            "`--mcpb {bundle}` has no `=`: write `URL=FILE`, because the registry requires the file's digest"
         ));
     };
     let is_release = ["https://github.com/", "https://gitlab.com/"]
@@ -185,7 +185,7 @@ fn bundle_package(bundle: &str, version: &str) -> Result<Value, String> {
         .any(|host| url.starts_with(host));
     if !is_release || !url.contains("mcp") {
         return Err(format!(
-            "`{url}` is not the URL of a release on GitHub or GitLab with `mcp` in it, which the registry asks for"
+            "`{url}` must be the URL of a GitHub or GitLab release and contain `mcp`, as the registry requires"
         ));
     }
     let digest = open(Path::new(file)).and_then(|opened| {

@@ -1,7 +1,7 @@
 //! `manifest`, `bundle` and `recipe`: write files about the server for the MCP registry, hosts and operators. Requires
-//! feature `ship`.
+//! the `ship` feature.
 //!
-//! Nothing is sent anywhere; publishing is left to the registry's tools.
+//! These commands do not send any data; publishing is left to the registry's tools.
 
 mod archive;
 mod bundle;

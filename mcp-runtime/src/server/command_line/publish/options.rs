@@ -35,7 +35,7 @@ pub(in crate::server::command_line::publish) fn flag(
         .help(help)
 }
 
-/// Opens a file for reading. Pipes and devices are refused, because they may never end.
+/// Opens a file for reading. Pipes and devices are rejected, because they may never end.
 pub(in crate::server::command_line::publish) fn open(path: &Path) -> Result<File, String> {
     let describe = |error| format!("{}: {error}", path.display());
     let file = File::open(path).map_err(describe)?;
@@ -62,7 +62,7 @@ pub(in crate::server::command_line::publish) fn texts<'m>(
     values.into_iter().flatten().map(String::as_str)
 }
 
-/// Returns the server's description, taken from the option or else from the program.
+/// Returns the server's description, taken from the option or, failing that, from the program.
 pub(in crate::server::command_line::publish) fn description<'a>(
     server: &'a Server,
     matches: &'a ArgMatches,

@@ -4,11 +4,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Writes the file by passing an empty one to `fill`. The file gets its name only when it is complete.
+/// Writes the file by passing an empty file to `fill`. The file is given its name only when it is complete.
 ///
 /// # Errors
 ///
-/// Fails if the path exists and `replaces` is `false`, and if the file cannot be written.
+/// Fails if the path exists and `replaces` is `false`, or if the file cannot be written.
 pub(super) fn write<T>(
     path: &Path,
     replaces: bool,
@@ -16,7 +16,10 @@ pub(super) fn write<T>(
 ) -> Result<T, String> {
     let describe = |error: io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
-            format!("{} exists; replace it with `--force`", path.display())
+            format!(
+                "{} already exists; use `--force` to replace it",
+                path.display()
+            )
         }
         _ => format!("{}: {error}", path.display()),
     };
@@ -35,7 +38,7 @@ pub(super) fn write<T>(
     written.map_err(describe)
 }
 
-/// Creates a file next to the path, under a name that is not in use.
+/// Creates a file next to the path with an unused name.
 fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
     for number in 1..u32::MAX {
         let mut new = path.as_os_str().to_owned();

@@ -1,7 +1,7 @@
-//! The schemas for the files, and a check of files against them.
+//! The schemas for the files, and a function that checks files against them.
 //!
-//! These are the official schemas without the parts meant only for readers: descriptions, examples, defaults and
-//! formats.
+//! These are the official schemas without the parts intended only for human readers: descriptions, examples, defaults
+//! and formats.
 //!
 //! Sources: `server-2025-12-11.json`: repository modelcontextprotocol/registry,
 //! `internal/validators/schemas/2025-12-11.json`; `mcpb-manifest-0.3.json`: repository modelcontextprotocol/mcpb,
@@ -20,7 +20,7 @@ pub(super) const BUNDLE: &str = include_str!("schema/mcpb-manifest-0.3.json");
 ///
 /// # Errors
 ///
-/// Lists everything that is wrong.
+/// Returns an error that lists all problems.
 pub(super) fn check(file: &str, schema: &str, value: &Value) -> Result<(), String> {
     let schema = serde_json::from_str(schema).map_err(|error| error.to_string())?;
     let faults = Validator::new(schema)?.check(value);

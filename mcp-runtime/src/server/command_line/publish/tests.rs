@@ -153,7 +153,7 @@ async fn a_bundle_needs_no_values_of_settings() {
     let server = crate::Server::new("x", "1")
         .only([])
         .env::<Settings>("MCP_TEST_OF_BUNDLES_");
-    let command = crate::server::command_line::command(&server.identity, "");
+    let command = crate::server::command_line::command(server.grammar(""));
     let words = [
         "x",
         "bundle",

@@ -1,14 +1,15 @@
-//! Converts JSON Schemas to TypeScript types. A schema without an exact type becomes a wider type, in the worst case
-//! `unknown`.
+//! Converts JSON Schemas to TypeScript types. A schema without an exact equivalent becomes a wider type, in the worst
+//! case `unknown`.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-/// Depth at which nested types are replaced by `unknown`, because a schema may refer to itself.
+/// Depth at which nested types are replaced with `unknown`, because a schema may refer to itself.
 const DEEPEST: usize = 12;
 
-/// Returns the type for a whole schema. `indent` is the number of steps by which all lines but the first are indented.
+/// Returns the type for an entire schema. `indent` is the number of steps by which all lines except the first are
+/// indented.
 pub(super) fn type_of(schema: &Value, indent: usize) -> String {
     Converter { root: schema }.convert(schema, indent, 0)
 }
@@ -166,7 +167,7 @@ fn literal(value: &Value) -> String {
     }
 }
 
-/// Returns a property's name, in quotes unless it is an identifier.
+/// Returns a property's name, quoted unless it is an identifier.
 fn key(name: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
     if name.chars().all(is_word)

@@ -1,4 +1,4 @@
-//! A backend as an author would write it over a database of rows: one lock stands for its transactions.
+//! A backend as an author would write it for a database of rows: a single lock stands in for its transactions.
 
 mod tasks;
 
@@ -12,7 +12,7 @@ use mcp_runtime::once::{CallId, OnceClaim, OnceStore, StoreFuture};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// A row of tasks, with its steps.
+/// A row in the task table, with the task's steps.
 struct TaskRow {
     task: StoredTask,
     number: usize,
@@ -21,7 +21,7 @@ struct TaskRow {
     steps: BTreeMap<String, Option<String>>,
 }
 
-/// A row of streams.
+/// A row in the stream table.
 struct StreamRow {
     entries: Vec<StreamEntry>,
     expires: Instant,
@@ -36,7 +36,7 @@ struct Tables {
     streams: BTreeMap<(String, u64), StreamRow>,
 }
 
-/// All of it, with what tells those who wait that a task has changed.
+/// All rows, and a channel that tells waiting futures that a task has changed.
 struct Rows {
     tables: Mutex<Tables>,
     changes: watch::Sender<()>,
@@ -67,9 +67,10 @@ impl OnceStore for Rows {
     }
 
     fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
-        if let Some(kept @ None) = self.tables().once.get_mut(&(call, name.to_owned())) {
-            *kept = Some(result.to_owned());
-        }
+        let mut tables = self.tables();
+        let kept = tables.once.entry((call, name.to_owned())).or_default();
+        kept.get_or_insert_with(|| result.to_owned());
+        drop(tables);
         Box::pin(async { Ok(()) })
     }
 
@@ -82,9 +83,19 @@ impl OnceStore for Rows {
         drop(tables);
         Box::pin(async { Ok(()) })
     }
+
+    fn forget<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
+        let mut tables = self.tables();
+        let key = (call, name.to_owned());
+        if tables.once.get(&key).and_then(Option::as_deref) == Some(result) {
+            tables.once.remove(&key);
+        }
+        drop(tables);
+        Box::pin(async { Ok(()) })
+    }
 }
 
-/// Claims work that was never claimed, or returns what became of it.
+/// Claims work that has never been claimed, or returns its outcome.
 fn claim<K: Ord>(work: &mut BTreeMap<K, Option<String>>, key: K) -> OnceClaim {
     match work.get(&key) {
         Some(Some(result)) => OnceClaim::Done(result.clone()),

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use mcp_runtime::backend::{
-    NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskId, TaskPage,
-    TaskStatus, TaskStore,
+    NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskDetails, TaskId,
+    TaskPage, TaskStatus, TaskStep, TaskStore,
 };
 use mcp_runtime::once::{OnceClaim, StoreFuture};
 use tokio::time::{Instant, timeout_at};
 
 use super::{Rows, Tables, TaskRow, claim};
 
-/// The error for an attempt that another one has followed.
+/// The error for an attempt that has been superseded by another.
 const STALE: &str = "another attempt has the task";
 
 impl Tables {
@@ -106,6 +106,9 @@ impl TaskStore for Rows {
                     TaskStatus::Working => row.due.or(Some(Instant::now())),
                     _ => None,
                 };
+                if row.task.status.is_final() && !row.task.can_be_retried() {
+                    row.steps.clear();
+                }
                 TaskChanged::Changed(row.task.clone())
             }
         };
@@ -206,5 +209,59 @@ impl TaskStore for Rows {
         let deleted = before - tables.tasks.len();
         self.changes.send_replace(());
         Box::pin(async move { Ok(deleted) })
+    }
+
+    fn list_all<'a>(
+        &'a self,
+        cursor: Option<&'a str>,
+        max: usize,
+    ) -> StoreFuture<'a, Option<TaskPage>> {
+        let Ok(after) = cursor.unwrap_or("0").parse() else {
+            return Box::pin(async { Ok(None) });
+        };
+        let tables = self.tables();
+        let mut rows: Vec<_> = tables.tasks.values().collect();
+        rows.retain(|row| row.number > after);
+        rows.sort_by_key(|row| row.number);
+        let has_more = rows.len() > max;
+        rows.truncate(max);
+        let last = rows.last().map(|row| row.number.to_string());
+        let tasks = rows.into_iter().map(|row| row.task.clone()).collect();
+        let page = TaskPage::new(tasks, last.filter(|_| has_more));
+        Box::pin(async { Ok(Some(page)) })
+    }
+
+    fn inspect<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, Option<TaskDetails>> {
+        let tables = self.tables();
+        let details = tables.tasks.get(id.as_str()).map(|row| {
+            let due_in = row.due.map(|due| due - Instant::now());
+            let steps = row.steps.iter();
+            let steps = steps.map(|(name, result)| TaskStep::new(name, result.is_some()));
+            TaskDetails::new(row.task.clone(), due_in, steps.collect())
+        });
+        Box::pin(async { Ok(details) })
+    }
+
+    fn retry<'a>(
+        &'a self,
+        id: &'a TaskId,
+        version: u64,
+        not_done: Option<&'a str>,
+    ) -> StoreFuture<'a, TaskChanged> {
+        let mut tables = self.tables();
+        let row = tables.tasks.get_mut(id.as_str());
+        let row = row.filter(|row| row.task.version == version && row.task.can_be_retried());
+        let retried = match row {
+            None => TaskChanged::Unchanged,
+            Some(row) => {
+                row.task.retry(SystemTime::now());
+                row.due = Some(Instant::now());
+                row.steps
+                    .retain(|name, result| result.is_some() || Some(&**name) != not_done);
+                TaskChanged::Changed(row.task.clone())
+            }
+        };
+        self.changes.send_replace(());
+        Box::pin(async { Ok(retried) })
     }
 }

@@ -24,9 +24,9 @@ async fn a_body_may_be_as_long_as_the_limit_and_not_a_byte_longer() {
     };
     assert_eq!(server.message(&of_size(4_096)).await.0, 200);
     server.refused(&of_size(4_097), 413, -32600).await;
-    // The client gets to see the answer even if it insists on sending it all.
+    // The client sees the answer even if it insists on sending the whole body.
     server.refused(&of_size(3 << 20), 413, -32600).await;
-    // And if it does not say how long it will be.
+    // The same applies if the client does not announce the length.
     let mut stream = connect(server.address).await;
     let request = of_size(5_000)
         .header("Transfer-Encoding", "chunked")
@@ -67,7 +67,7 @@ async fn headers_have_a_maximum_size() {
     assert_eq!(server.send(&fitting).await.status, 200);
     for (fields, fits) in [(19, true), (20, true), (21, false), (50, false)] {
         let mut many = Request::tool("nothing", json!({}));
-        // The first line is no field, and the last is empty.
+        // The first line is not a field, and the last line is empty.
         let there = many.head().split(|byte| *byte == b'\n').count() - 3;
         for number in there..fields {
             many = many.header(&format!("X-{number}"), "x");
@@ -102,7 +102,7 @@ async fn a_client_that_stops_reading_is_given_up() {
     let limits =
         Limits::default().with(|limits| limits.streams.stall_timeout = Duration::from_millis(300));
     let server = serve(limits).await;
-    // More than the buffers of the system hold.
+    // This is more than the buffers of the system hold.
     let request = Request::tool("fill", json!({"bytes": 7_000_000}));
     let mut streams = Vec::new();
     for _ in 0..3 {
@@ -124,7 +124,7 @@ async fn a_client_that_stops_reading_is_given_up() {
     );
 }
 
-/// Opens a connection, and has one request answered on it.
+/// Opens a connection and completes one request on it.
 async fn used(server: &Served, request: &Request) -> TcpStream {
     let mut stream = connect(server.address).await;
     write(&mut stream, request).await;
@@ -142,7 +142,7 @@ async fn the_oldest_idle_connection_makes_room_for_a_new_one_and_a_busy_one_does
     let mut busy = connect(server.address).await;
     write(&mut busy, &Request::tool("wait", json!({}))).await;
     server.shared.started(1).await;
-    // The server has seen each of them before the next one comes.
+    // The server has seen each of them before the next one arrives.
     let mut idle = used(&server, &request).await;
     let newer = used(&server, &request).await;
     assert_eq!(server.message(&request).await.0, 200);

@@ -1,4 +1,4 @@
-//! Sizes and numbers over HTTP: limits on the input and the resources of a client. Limits that are times are tried in `timeout`.
+//! Sizes and numbers over HTTP: limits on the input and the resources of a client. Time limits are tested in `timeout`.
 
 mod connections;
 mod sessions;
@@ -26,12 +26,12 @@ fn ping(session: &str) -> Request {
     Request::legacy(session, &ping, Version::V2025_11_25)
 }
 
-/// Waits until the server closes the connection, and says how long that took.
+/// Waits until the server closes the connection; returns how long that took.
 async fn closed(stream: &mut TcpStream) -> Duration {
     let began = Instant::now();
     let mut rest = Vec::new();
     let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut rest)).await;
-    // A reset is an end too.
+    // A reset also counts as an end.
     let _ = read.expect("the connection ends in time");
     began.elapsed()
 }

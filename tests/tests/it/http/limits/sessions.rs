@@ -29,7 +29,7 @@ async fn sessions_are_bounded_and_the_longest_idle_one_ends_first() {
         std::mem::forget(stream);
     }
     server.shared.started(2).await;
-    // None of them is idle now.
+    // None of them is idle at this point.
     let response = server.send(&initialize(Version::V2025_11_25)).await;
     assert_eq!(response.status, 503);
     assert!(response.header("retry-after").is_some());
@@ -54,7 +54,7 @@ async fn streams_of_all_clients_together_are_bounded() {
         assert_eq!(response.status, 200);
         open.push(response);
     }
-    // Above the limit, no client gets another session, and everything else continues.
+    // Above the limit, no client gets another stream, and everything else continues.
     for request in [&listen, &get, &old] {
         let mut response = server.send(request).await;
         assert_eq!(response.status, 503);
@@ -65,7 +65,7 @@ async fn streams_of_all_clients_together_are_bounded() {
         json!({"name": "report", "arguments": {"values": [1]}, "_meta": {"progressToken": 1}});
     let mut called = server.send(&Request::modern(1, "tools/call", report)).await;
     assert_eq!(called.all().await.len(), 2);
-    // One that ends makes room.
+    // One that ends makes room for another.
     open.pop();
     tests::wait::until(async || server.send(&listen).await.status == 200).await;
 }

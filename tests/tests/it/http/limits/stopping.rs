@@ -1,4 +1,4 @@
-//! A server that is stopped, and a handler that blocks its thread.
+//! A server that is being stopped, and a handler that blocks its thread.
 
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ use tokio::net::TcpStream;
 
 use crate::http::process::subject::Subject;
 
-/// Has handlers block that many of the two workers.
+/// Makes handlers block this many of the two workers.
 async fn block(subject: &mut Subject, workers: usize) -> Vec<TcpStream> {
     let mut calls = Vec::new();
     for _ in 0..workers {
@@ -52,7 +52,7 @@ async fn a_second_signal_ends_the_process_at_once_though_workers_are_blocked() {
         let mut subject = Subject::start().await;
         let _calls = block(&mut subject, 2).await;
         subject.signal("TERM").await;
-        // One that comes too soon is the same signal still; long before the time to finish is over, it is another.
+        // A signal sent too soon counts as the same one; long before the time to finish is over, it counts as another.
         while subject.is_running() {
             subject.signal(second).await;
         }

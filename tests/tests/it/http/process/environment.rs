@@ -22,7 +22,7 @@ async fn host_and_port_are_those_of_the_environment() {
         let answer = send(subject.address, &Request::tool("fill", json!({"bytes": 1}))).await;
         assert_eq!(answer.status, 200);
     }
-    // An address on the command line comes first.
+    // An address on the command line takes precedence.
     let wrong = [("HOST", "a b"), ("PORT", "http")];
     Subject::start_with(&["--http", "127.0.0.1:0"], &wrong).await;
 }
@@ -43,7 +43,7 @@ fn an_environment_that_names_no_address_is_an_error() {
         both.contains("`HOST` is ignored") && both.contains("`PORT` is \"http\""),
         "{both}"
     );
-    // An address that others can reach needs host names, wherever it comes from.
+    // An address that others can reach requires host names, wherever it comes from.
     let reachable = run(&[("HOST", "0.0.0.0"), ("PORT", "0")]);
     assert!(reachable.contains("--allow-host"), "{reachable}");
 }

@@ -1,4 +1,4 @@
-//! The memory that clients cost a server in a separate process.
+//! The memory that clients use in a server in a separate process.
 use std::io::Write as _;
 use std::time::Duration;
 
@@ -14,12 +14,12 @@ use crate::http::support::{call, initialize};
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
-/// Says what was measured, also when the test passes.
+/// Prints what was measured, even if the test passes.
 fn report(what: &str, value: usize) {
     let _ = writeln!(std::io::stderr(), "{what}: {value}");
 }
 
-/// Opens so many sessions over one connection, and leaves them; gives the id of the last.
+/// Opens this many sessions over one connection and abandons them; returns the id of the last one.
 async fn open_sessions(subject: &Subject, count: usize) -> String {
     let request = initialize(Version::V2025_11_25);
     let mut stream = BufReader::new(connect(subject.address).await);
@@ -46,7 +46,7 @@ async fn an_idle_session_costs_little_and_sessions_that_are_abandoned_are_paid_o
     let each = thousand.saturating_sub(few) / 1_000;
     report("an idle session: bytes", each);
     assert!(each < 8 * KIB, "{each} bytes a session");
-    // As many as there may be, and then as many again.
+    // First the maximum number, then the same number again.
     open_sessions(&subject, 10_000).await;
     let first = subject.resident();
     open_sessions(&subject, 10_000).await;
@@ -90,7 +90,7 @@ async fn a_client_that_listens_costs_little() {
     }
 }
 
-/// The most that is in memory while no client reads.
+/// Returns the peak memory usage while no client reads.
 async fn most_resident(subject: &Subject) -> usize {
     let mut most = 0;
     for _ in 0..20 {
@@ -116,7 +116,7 @@ async fn send_and_stall(subject: &Subject, requests: &[Request]) -> Vec<TcpStrea
 async fn a_client_that_does_not_read_fills_no_more_than_a_queue() {
     const CLIENTS: usize = 8;
     let subject = Subject::start().await;
-    // 64 MiB each, if they were kept.
+    // These would amount to 64 MiB each if they were kept.
     let arguments = json!({"count": 65_536, "bytes": 1_024});
     let level = "io.modelcontextprotocol/logLevel";
     let params = json!({"name": "log", "arguments": arguments, "_meta": {level: "debug"}});
@@ -155,7 +155,7 @@ async fn a_client_that_does_not_read_fills_no_more_than_a_queue() {
     );
     drop(legacy);
 
-    // Answers are whole, and there may be one of each call.
+    // Answers are kept whole, and each call may have one.
     let fill = Request::tool("fill", json!({"bytes": 7 * MIB}));
     let before = subject.resident();
     let large = send_and_stall(&subject, &vec![fill; CLIENTS]).await;

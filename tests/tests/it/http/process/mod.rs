@@ -1,4 +1,4 @@
-//! Servers in processes of their own: the end of a process, its memory, and several processes of one server.
+//! Servers in separate processes: the end of a process, its memory, and several processes of one server.
 
 #[cfg(unix)]
 mod ending;

@@ -1,4 +1,4 @@
-//! A process under an orchestrator: probes while it stops, and the messages for systemd.
+//! A process under an orchestrator: probes while it stops, and messages to systemd.
 
 use serde_json::json;
 use tests::Version;
@@ -18,7 +18,7 @@ fn ready() -> Request {
 // Covers: LIFE-11
 #[tokio::test]
 async fn after_a_signal_requests_are_served_until_the_load_balancer_has_noticed() {
-    // The delay does not end during the test.
+    // The delay is longer than the test.
     let an_hour = [("SHUTDOWN_DELAY", "3600000")];
     for (second, code) in [("TERM", 143), ("INT", 130)] {
         let mut subject = Subject::start_with(&["--http", "127.0.0.1:0"], &an_hour).await;
@@ -46,7 +46,7 @@ async fn the_delay_ends() {
     assert!(subject.ended().await.success());
 }
 
-/// Returns the next message for the service manager.
+/// Returns the next message to the service manager.
 async fn told(socket: &UnixDatagram) -> String {
     let mut bytes = [0; 64];
     let length = timeout(PATIENCE, socket.recv(&mut bytes)).await;
@@ -76,7 +76,7 @@ async fn systemd_is_told_when_the_server_is_ready_and_when_it_stops() {
         assert_eq!(told(&socket).await, "STOPPING=1");
         assert!(subject.ended().await.success());
     }
-    // A socket that is not there does no harm.
+    // A missing socket does no harm.
     let gone = [("NOTIFY_SOCKET", "/nowhere/notify")];
     let mut subject = Subject::start_with(&["--http", "127.0.0.1:0"], &gone).await;
     assert_eq!(send(subject.address, &ready()).await.status, 200);

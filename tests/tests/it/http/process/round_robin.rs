@@ -1,4 +1,4 @@
-//! Several processes of one server behind a round-robin, over HTTP: each request goes to the next process.
+//! Several processes of one server behind a round-robin balancer, over HTTP: each request goes to the next process.
 
 use std::net::SocketAddr;
 use std::process::Stdio;
@@ -9,7 +9,7 @@ use tests::process::binary;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
-/// An instance of the example `deploy`, and where it listens. It is killed when this is dropped.
+/// An instance of the example `deploy` and its address. The process is killed when this is dropped.
 struct Instance(
     SocketAddr,
     #[expect(dead_code, reason = "owns the process")] Child,
@@ -28,7 +28,7 @@ impl Instance {
         let url = lines.next_line().await.unwrap().unwrap();
         let host = url.strip_prefix("http://").unwrap();
         let address = host.strip_suffix("/mcp").unwrap().parse().unwrap();
-        // Its later output must not find a closed pipe.
+        // The pipe must stay open for its later output.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         Self(address, child)
     }

@@ -16,12 +16,12 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// Starts it on a free port.
+    /// Starts the server on a free port.
     pub(crate) async fn start() -> Self {
         Self::start_with(&["--http", "127.0.0.1:0"], &[]).await
     }
 
-    /// Starts it with these arguments, and with these variables in its environment.
+    /// Starts the server with these arguments and with these variables in its environment.
     pub(crate) async fn start_with(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_subject"))
             .args(arguments)
@@ -47,12 +47,12 @@ impl Subject {
         }
     }
 
-    /// Waits until it says this on standard error.
+    /// Waits until the process writes this to standard error.
     pub(crate) async fn says(&mut self, text: &str) {
         while next(&mut self.lines).await != text {}
     }
 
-    /// Sends it a signal.
+    /// Sends a signal to the process.
     #[cfg(unix)]
     pub(crate) async fn signal(&self, name: &str) {
         let id = self.child.id().expect("it runs").to_string();
@@ -60,18 +60,18 @@ impl Subject {
         assert!(sent.unwrap().success());
     }
 
-    /// Returns `true` if it has not ended yet.
+    /// Returns `true` if the process has not exited yet.
     pub(crate) fn is_running(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }
 
-    /// Waits for its end.
+    /// Waits for the process to exit.
     pub(crate) async fn ended(&mut self) -> ExitStatus {
         let ended = timeout(PATIENCE, self.child.wait()).await;
         ended.expect("the process ends in time").unwrap()
     }
 
-    /// Returns the number of its bytes in memory.
+    /// Returns the number of bytes that the process has in memory.
     #[cfg(target_os = "linux")]
     pub(crate) fn resident(&self) -> usize {
         let path = format!("/proc/{}/status", self.child.id().expect("it runs"));

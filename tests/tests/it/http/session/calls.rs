@@ -25,7 +25,7 @@ async fn a_call_outlives_its_connection_but_not_its_session() {
         server.shared.started(number).await;
         drop(connection);
     }
-    // The session still knows both calls: their ids are taken.
+    // The session still knows both calls: their ids are in use.
     for id in [1, 2] {
         server
             .refused(
@@ -140,7 +140,7 @@ async fn arrays_of_messages_are_for_sessions_of_2025_03_26() {
         -32600
     );
 
-    // Something that comes before the answers makes them a stream.
+    // A message that precedes the answers turns the response into a stream.
     let report = json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "report", "arguments": {"values": [1]}, "_meta": {"progressToken": 5}}});
     let mut stream = server
         .send(&batch(&session, json!([report, ping(6)])))
@@ -173,7 +173,7 @@ async fn arrays_of_messages_are_for_sessions_of_2025_03_26() {
             .status,
         202
     );
-    // Nothing runs whose answer the client does not accept.
+    // Nothing is run if the client does not accept the answer.
     let mut unwelcome = batch(&session, json!([call(7)]));
     unwelcome = unwelcome.with("Accept", "text/html");
     server.refused(&unwelcome, 406, -32600).await;
@@ -234,7 +234,7 @@ async fn an_elicitation_goes_out_on_the_stream_of_its_call_and_is_answered_by_an
         assert_eq!(text(&stream.next().await.unwrap()), "Hello, Ada!");
         assert_eq!(stream.next().await, None);
 
-        // A client that takes no events cannot be asked; the call ends with that.
+        // A client that does not accept events cannot be asked; the call ends with that error.
         let mute =
             call(&session, 2, "ask_name", json!({}), version).with("Accept", "application/json");
         let (status, message) = server.message(&mute).await;

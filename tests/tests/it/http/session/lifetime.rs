@@ -1,4 +1,4 @@
-//! The beginning of a session, its end, and requests outside of one.
+//! The beginning of a session, its end, and requests outside a session.
 
 use serde_json::json;
 use tests::Version;
@@ -19,7 +19,7 @@ async fn every_legacy_version_shakes_hands_and_has_a_session() {
         assert_eq!(response.header("content-type"), Some("application/json"));
         assert_eq!(response.header("mcp-session-id"), None);
         assert_eq!(text(&response.message().await), "hello");
-        // An error of the message layer is none of HTTP.
+        // An error at the message level is not an HTTP error.
         let unknown = json!({"jsonrpc": "2.0", "id": 2, "method": "no/such"});
         server
             .refused(&Request::legacy(&session, &unknown, version), 200, -32601)
@@ -53,7 +53,7 @@ async fn only_a_session_that_is_open_is_served() {
             -32600,
         )
         .await;
-    // The session's protocol version counts, whatever supported one the header names.
+    // The session's protocol version applies, whichever supported version the header names.
     let odd = request(&session).with("MCP-Protocol-Version", "2025-03-26");
     assert_eq!(server.message(&odd).await.0, 200);
 

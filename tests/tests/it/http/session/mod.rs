@@ -1,4 +1,4 @@
-//! Sessions over HTTP: those of one server here, those of several instances in `shared`, those without a store in `stateless`.
+//! Sessions over HTTP: on one server here, on several instances in `shared`, and without a store in `stateless`.
 
 mod calls;
 mod lifetime;

@@ -1,4 +1,4 @@
-//! Streams of a session: the one of a GET, and the rest of a response after its connection broke.
+//! Streams of a session: that of a GET, and the rest of a response whose connection was lost.
 
 use serde_json::{Value, json};
 use tests::Version;
@@ -17,7 +17,7 @@ async fn unrequested_messages_go_to_the_stream_of_a_get_and_nowhere_else() {
         server
             .message(&Request::legacy(&session, &follow, version))
             .await;
-        // Notified before a client listens, and notified once.
+        // A notification is sent before a client listens, and it is delivered only once.
         server.handle.notify().tools_changed();
         let mut stream = server.send(&get(&session, None, version)).await;
         assert_eq!(
@@ -34,7 +34,7 @@ async fn unrequested_messages_go_to_the_stream_of_a_get_and_nowhere_else() {
             .message(&Request::legacy(&session, &ping(2), version))
             .await;
         assert_eq!(status, 200);
-        // A newer stream takes the place of the older one.
+        // A newer stream replaces the older one.
         let mut newer = server.send(&get(&session, None, version)).await;
         assert_eq!(stream.next().await, None);
         server.handle.notify().prompts_changed();
@@ -79,7 +79,7 @@ async fn a_client_whose_connection_was_let_go_comes_back_for_the_answer() {
     let place = before[0].id.clone().unwrap();
     server.shared.0.go_on.notify_waiters();
     for _ in 0..2 {
-        // Also a second time, should the connection break again.
+        // This works a second time, should the connection be lost again.
         let (_, event) =
             event_with_data(&server, &get(&session, Some(&place), Version::V2025_11_25)).await;
         let message: Value = serde_json::from_str(&event.unwrap().data).unwrap();
@@ -102,7 +102,7 @@ async fn older_clients_see_no_event_without_a_message() {
             .await;
         let first = stream.event().await.unwrap();
         assert!(!first.data.is_empty() && first.id.is_some());
-        // Their connection is kept, whatever the handler asks for.
+        // The connection is kept, even if the handler asks to close it.
         let request = call(&session, 2, "let_go", json!({}), version);
         let mut connection = tests::http::connect(server.address).await;
         tests::http::write(&mut connection, &request).await;

@@ -1,4 +1,4 @@
-//! Sessions that several instances share, and that outlive them.
+//! Sessions that several instances share and that outlive these instances.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -35,7 +35,7 @@ fn on_session(verb: &'static str, session: &str) -> Request {
     Request::new(verb, Version::V2025_11_25).header("Mcp-Session-Id", session)
 }
 
-/// Counts the log messages that arrive, of all levels.
+/// Counts the log messages that arrive, at all levels.
 async fn logged(server: &Served, session: &str, version: Version) -> usize {
     let request = call(session, 1, "log_all", json!({}), version);
     let mut response = server.send(&request).await;
@@ -71,7 +71,7 @@ async fn instances_that_share_a_store_serve_the_same_session() {
             let subscribe = request(&session, "resources/subscribe", uri.clone(), version);
             assert_eq!(one.message(&subscribe).await.0, 200);
             let mut stream = two.send(&on_session("GET", &session)).await;
-            // It is not known here which lists changed at the other instance.
+            // This instance does not know which lists changed on the other one.
             for _ in 0..3 {
                 let told = next_in_time(&mut stream).await;
                 let method = told["method"].as_str().unwrap();
@@ -113,7 +113,7 @@ async fn a_session_outlives_its_server() {
     before.refused_connection().await;
     let after = serve().await;
     assert_eq!(logged(&after, &session, Version::V2025_11_25).await, 1);
-    // The client is known too.
+    // The client's description is known, too.
     let again = initialize(Version::V2025_11_25).header("Mcp-Session-Id", &session);
     after.refused(&again, 400, -32600).await;
 }
@@ -145,7 +145,7 @@ async fn a_store_that_fails_or_hangs_is_not_the_end_of_a_session() {
             let message = response.message().await;
             assert!(!message.to_string().contains("database"), "{message}");
         }
-        // It is of no concern to those who need no session.
+        // Clients that do not need a session are not affected.
         let modern = Request::tool("echo", json!({"text": "hello"}));
         assert_eq!(server.message(&modern).await.0, 200);
         store.is(Mood::Well);

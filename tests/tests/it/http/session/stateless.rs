@@ -1,4 +1,4 @@
-//! Sessions without a store: sealed ones, which clients carry themselves, and none at all.
+//! Sessions without a store: sealed sessions, which clients carry themselves, and no sessions at all.
 
 use std::time::Duration;
 
@@ -33,13 +33,13 @@ fn ping(session: &str) -> Request {
     Request::legacy(session, &ping, Version::V2025_11_25)
 }
 
-/// A message without any session.
+/// Creates a message without a session.
 fn bare(method: &str, params: Value, version: Version) -> Request {
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
     Request::bare(&message, version).header("MCP-Protocol-Version", version.date())
 }
 
-/// The first request of a client that supports elicitation.
+/// Creates the first request of a client that supports elicitation.
 fn able(version: Version) -> Request {
     let mut shake = initialize(version);
     let body = String::from_utf8(shake.body).unwrap();
@@ -48,7 +48,7 @@ fn able(version: Version) -> Request {
     shake
 }
 
-/// Checks that features that cannot work are neither declared nor served as if they could.
+/// Checks that features that cannot work are neither declared nor served as if they could work.
 async fn refuses(server: &Served, request: impl Fn(&str, Value) -> Request, version: Version) {
     for (method, params) in [
         ("logging/setLevel", json!({"level": "debug"})),
@@ -62,12 +62,12 @@ async fn refuses(server: &Served, request: impl Fn(&str, Value) -> Request, vers
         let params = json!({"name": name, "arguments": {}, "_meta": meta});
         request("tools/call", params)
     };
-    // No log message comes before the answer, which is therefore no stream.
+    // No log message precedes the answer, so the answer is not a stream.
     assert_eq!(server.message(&call("log_all")).await.0, 200);
     let (status, message) = server.message(&call("ask_name")).await;
     assert_eq!((status, &message["result"]["isError"]), (200, &json!(true)));
     assert!(text(&message).contains("elicitation"), "{message}");
-    // Progress comes, and nothing that could be resumed.
+    // Progress is reported, but nothing can be resumed.
     let mut stream = server.send(&call("report_and_wait")).await;
     let event = stream.event().await.unwrap();
     assert_eq!((event.id, event.retry), (None, None));
@@ -143,7 +143,7 @@ async fn a_sealed_session_that_was_changed_or_belongs_to_another_server_is_unkno
     let other_name = sealing(Server::new("other", "1").tags(["fixture"]), 1);
     let other_name = serve_server(other_name.state(fixture::Shared::default())).await;
     other_name.refused(&ping(&session), 404, -32600).await;
-    // The state of a call is sealed with the same keys, and is no session.
+    // The state of a call is sealed with the same keys but is not a session.
     let capabilities = json!({"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}});
     let params = json!({"name": "ask_name", "arguments": {}, "_meta": capabilities});
     let asked = server
@@ -163,7 +163,7 @@ async fn a_sealed_session_expires() {
     let shaken = server.send(&initialize(Version::V2025_11_25)).await;
     let session = shaken.header("mcp-session-id").unwrap();
     assert_eq!(server.message(&ping(session)).await.0, 200);
-    // Its time is on the clock of the system, in whole seconds, so it is good for up to one more.
+    // Its expiry uses the system clock in whole seconds, so it may remain valid for up to one second more.
     tests::wait::until(async || server.message(&ping(session)).await.0 == 404).await;
     server.refused(&ping(session), 404, -32600).await;
 }
@@ -248,7 +248,7 @@ async fn without_sessions_each_request_stands_for_itself() {
     assert_eq!((status, text(&message)), (200, "hello"));
     let strange = echo(Version::V2025_06_18).with("MCP-Protocol-Version", "1999-01-01");
     server.refused(&strange, 400, -32600).await;
-    // There was never a session, so the client must start over.
+    // There was never a session, so the client has to start over.
     server.refused(&ping("x"), 404, -32600).await;
 }
 
@@ -277,7 +277,7 @@ async fn without_sessions_a_call_outlives_its_connection() {
     write(&mut lost, &request).await;
     server.shared.started(1).await;
     drop(lost);
-    // The same id at the same time belongs to another client.
+    // A request with the same id at the same time belongs to another client.
     let mut other = connect(server.address).await;
     write(&mut other, &request).await;
     server.shared.started(2).await;
@@ -319,7 +319,7 @@ async fn connections_of_2024_have_a_session_whatever_is_chosen() {
                 .data
                 .contains(r#""result":{}"#)
         );
-        // Its id is none of a session.
+        // The id of the stream is not the id of a session.
         let id = endpoint.split_once('=').unwrap().1;
         server.refused(&ping(id), 404, -32600).await;
         assert_eq!(server.send(&level).await.status, 202);

@@ -1,4 +1,4 @@
-//! Streams that go on at another instance.
+//! Streams that continue at another instance.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +33,7 @@ fn get(session: &str, after: Option<&str>) -> Request {
     }
 }
 
-/// The id of the next event that holds something.
+/// Returns the id of the next event that contains data.
 async fn next_id(stream: &mut Response) -> String {
     loop {
         let event = stream.event().await.unwrap();
@@ -66,7 +66,7 @@ async fn a_client_that_comes_back_elsewhere_gets_the_rest_while_the_call_goes_on
             let rest = elsewhere.all().await;
             assert_eq!(rest.len(), 1);
             assert_eq!((text(&rest[0]), &rest[0]["id"]), ("waited", &json!(1)));
-            // It can be read again, at both, and also from the beginning.
+            // It can be read again from either instance, even from the beginning.
             for server in [&one, &two] {
                 let mut again = server.send(&get(&session, Some(&seen))).await;
                 assert_eq!(again.all().await.len(), 1);
@@ -119,7 +119,7 @@ async fn events_of_another_session_are_replayed_nowhere() {
     }
     let mut elsewhere = two.send(&get(&mine, Some(&seen))).await;
     assert_eq!(elsewhere.all().await.len(), 2);
-    // Nothing is left of a session that was ended.
+    // Nothing remains of a session that was ended.
     let delete = Request::new("DELETE", Version::V2025_11_25).header("Mcp-Session-Id", &mine);
     assert_eq!(two.send(&delete).await.status, 204);
     two.refused(&get(&mine, Some(&seen)), 404, -32600).await;

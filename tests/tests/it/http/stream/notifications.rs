@@ -1,4 +1,4 @@
-//! Change notifications over HTTP: none is lost, whatever the client reads and at whichever instance its session continues.
+//! Change notifications over HTTP: none is lost, whatever the client reads and wherever its session continues.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::http::legacy_sse::Old;
 use crate::http::stores::instances;
 use crate::http::support::{Served, next_in_time, serve_with};
 
-/// Number of resources; more notifications than a stream has room for.
+/// Number of resources; their notifications exceed the capacity of a stream.
 const RESOURCES: usize = 60;
 
 fn uri(number: usize) -> String {
@@ -37,14 +37,14 @@ fn get(session: &str, version: Version) -> Request {
         .header("MCP-Protocol-Version", version.date())
 }
 
-/// Changes all resources, each twice.
+/// Changes all resources twice.
 fn change_all(server: &Served) {
     for number in (0..RESOURCES).chain(0..RESOURCES) {
         server.handle.notify().resource_updated(uri(number));
     }
 }
 
-/// Reads until each change was reported, and none twice; returns the id of the last event.
+/// Reads until each change has been reported exactly once; returns the id of the last event.
 async fn all_updates(stream: &mut Response) -> Option<String> {
     let mut left: BTreeSet<String> = (0..RESOURCES).map(uri).collect();
     let mut last = None;
@@ -83,7 +83,7 @@ async fn notifications_without_room_on_a_stream_are_sent_later() {
             change_all(&server);
             last = all_updates(&mut stream).await;
         }
-        // Changes while the connection is broken are reported, too, if the client resumes the stream.
+        // Changes that occur while the connection is down are reported, too, if the client resumes the stream.
         drop(stream);
         change_all(&server);
         let again = get(&session, version).header("Last-Event-ID", &last.unwrap());

@@ -1,4 +1,4 @@
-//! Calls that are silent for long: their response begins as an event stream, if the client accepts one.
+//! Calls that are silent for a long time: their response begins as an event stream if the client accepts one.
 
 use std::time::Duration;
 
@@ -90,7 +90,7 @@ async fn line(body: &mut BufReader<impl AsyncRead + Unpin>) -> String {
     }
 }
 
-/// Releases the calls that wait.
+/// Releases the waiting calls.
 fn go_on(server: &Served) {
     server.shared.0.go_on.notify_waiters();
 }
@@ -107,7 +107,7 @@ async fn a_silent_call_becomes_a_stream_of_comments_that_ends_with_its_answer() 
         );
         let server = way.serve(limits);
         let call = way.call(&server, "wait", json!({})).await;
-        // Just before the limit, the response is only the answer.
+        // Just before the limit, the response consists of the answer alone.
         let soon = async {
             sleep(just_below(stream_after)).await;
             go_on(&server);
@@ -216,7 +216,7 @@ async fn an_error_after_the_headers_is_the_last_event() {
 #[tokio::test(start_paused = true)]
 async fn what_a_call_may_send_opens_the_stream_at_once() {
     for way in Way::ALL {
-        // Without a lasting session there are no log messages.
+        // Without a stored session there are no log messages.
         let logs = !matches!(way, Way::Sealed | Way::Stateless);
         let server = way.serve(Limits::default());
         let mut call = way.call(&server, "log_after", json!({"seconds": 2})).await;

@@ -1,4 +1,4 @@
-//! Connections, and what comes over them.
+//! Connections, and the data that is sent over them.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ async fn headers_and_the_pause_before_them_have_their_times() {
     let server = serve(limits);
     let request = Request::tool("nothing", json!({}));
     about(closed(&mut server.connect()).await, head);
-    // From the first byte of a head, also of a later one.
+    // The time is measured from the first byte of a head, including any later head.
     for wait in [just_below(head), just_above(head)] {
         let mut stream = server.connect();
         let bytes = [request.head(), request.body.clone()].concat();
@@ -45,7 +45,7 @@ async fn headers_and_the_pause_before_them_have_their_times() {
     }
 }
 
-/// Sends a body of `size` bytes in two parts, the second after a pause; gives the status.
+/// Sends a body of `size` bytes in two parts with a pause in between; returns the status.
 async fn in_two_parts(server: &Served, size: usize, first: usize, pause: Duration) -> u16 {
     let mut request = Request::tool("nothing", json!({}));
     request.body.resize(size, b' ');
@@ -84,7 +84,7 @@ async fn a_body_has_its_time_and_its_least_rate() {
         limits.http.body_timeout = Duration::from_secs(30);
         limits.http.min_body_bytes_per_second = 100;
     }));
-    // A thousand bytes earn ten seconds more than the first five.
+    // A thousand bytes earn ten seconds in addition to the first five.
     let earned = Duration::from_secs(15);
     for (pause, status) in [(just_below(earned), 200), (just_above(earned), 408)] {
         assert_eq!(
@@ -93,7 +93,7 @@ async fn a_body_has_its_time_and_its_least_rate() {
             "{pause:?}"
         );
     }
-    // However much there was, it has to be over in time.
+    // Regardless of its size, the body must be complete in time.
     let most = Duration::from_secs(30);
     for (pause, status) in [(just_below(most), 200), (just_above(most), 408)] {
         assert_eq!(
@@ -154,14 +154,14 @@ async fn slow_headers_and_bodies_and_idle_connections_are_given_up() {
         limits.http.idle_timeout = Duration::from_millis(600);
     });
     let server = serve(limits);
-    // Nothing at all.
+    // Nothing is sent at all.
     let mut silent = server.connect();
     assert!(closed(&mut silent).await < Duration::from_secs(5));
-    // A head that trickles in.
+    // A request head that trickles in.
     let mut slow = server.connect();
     slow.write_all(b"POST /mcp HTTP/1.1\r\n").await.unwrap();
     assert!(closed(&mut slow).await < Duration::from_secs(5));
-    // A body that does not come.
+    // A body that does not arrive.
     let request = Request::tool("nothing", json!({}));
     let mut slow = server.connect();
     slow.write_all(&request.head()).await.unwrap();
@@ -169,7 +169,7 @@ async fn slow_headers_and_bodies_and_idle_connections_are_given_up() {
     assert_eq!(refused.status, 408);
     refused.text().await;
     assert!(closed(&mut refused.into_stream().into_inner()).await < Duration::from_secs(5));
-    // A connection that was used may be idle for longer than a head may take, and is closed after that.
+    // A connection that has been used may be idle for longer than a head may take; after that, it is closed.
     let mut stream = server.connect();
     write(&mut stream, &request).await;
     let mut first = response(stream, &request).await.unwrap();

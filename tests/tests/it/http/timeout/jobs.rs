@@ -18,7 +18,7 @@ async fn drowse() -> &'static str {
     "awake"
 }
 
-/// Calls a tool, with a progress token. Returns its result and the progress that the client has heard of.
+/// Calls a tool with a progress token. Returns its result and the progress that was reported to the client.
 async fn call(
     server: &Served,
     version: Version,
@@ -67,7 +67,7 @@ async fn a_client_hears_growing_progress_and_gets_the_result_of_its_job() {
         let (_, id) = text(&handle).split_once("job `").unwrap();
         let id = json!({"job_id": id.split_once('`').unwrap().0});
         let mut asked = 0;
-        // Each time in another session, if there are sessions: the job belongs to its caller.
+        // Each call is in a new session, if there are sessions: the job belongs to its caller.
         let ended = loop {
             let (state, heard) = call(&server, version, "job_status", id.clone()).await;
             assert!(heard.is_sorted_by(|one, other| one < other), "{heard:?}");

@@ -1,4 +1,4 @@
-//! The limits of HTTP that are times: on a clock of our own, so that each is tried just below and just above its value.
+//! Time limits of HTTP, on a simulated clock, so that each can be tested just below and just above its value.
 
 mod calls;
 mod connections;
@@ -68,13 +68,13 @@ fn serve(limits: Limits) -> Served {
     serve_with(limits, HttpOptions::new(), Duration::ZERO)
 }
 
-/// Serves connections whose handshake takes so long.
+/// Serves connections whose handshake takes this long.
 fn serve_with(limits: Limits, options: HttpOptions, handshake: Duration) -> Served {
     let server = fixture::server().tags(["http"]).limits(limits);
     serve_server(server.http(options), handshake)
 }
 
-/// Serves connections whose handshake takes so long, with this server.
+/// Serves connections whose handshake takes this long, using this server.
 fn serve_server(server: Server, handshake: Duration) -> Served {
     let (connections, accepted) = mpsc::unbounded_channel();
     let shared = Shared::default();
@@ -116,7 +116,7 @@ impl Served {
         hello.header("mcp-session-id").unwrap().to_owned()
     }
 
-    /// Creates a session whose client is initialized.
+    /// Creates a session whose client has completed initialization.
     async fn ready_session(&self) -> String {
         let session = self.session().await;
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});

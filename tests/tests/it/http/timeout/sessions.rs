@@ -26,7 +26,7 @@ fn get(session: &str) -> Request {
     Request::new("GET", Version::V2025_11_25).header("Mcp-Session-Id", session)
 }
 
-/// Sessions that are found only after a while.
+/// A session store whose lookups take a while.
 struct Slow(MemorySessions, Duration);
 
 impl SessionStore for Slow {
@@ -95,7 +95,7 @@ async fn unused_sessions_end() {
         sleep(wait).await;
         assert_eq!(server.status(&ping(&session)).await, status, "{wait:?}");
     }
-    // A stream keeps it for longer; how long is looked at now and then.
+    // A stream keeps the session alive longer; the timeout is checked only occasionally.
     let slack = Duration::from_secs(30) + idle;
     for (wait, status) in [(just_below(streaming), 200), (streaming + slack, 404)] {
         let session = server.session().await;
@@ -186,7 +186,7 @@ async fn a_silent_stream_says_something_now_and_then() {
     let server = serve(limits);
     let session = server.session().await;
     let mut open = server.send(&get(&session)).await.into_stream();
-    // The first event has the id to continue from.
+    // The first event has the id from which to resume.
     let began = Instant::now();
     let mut comments = 0;
     while comments < 2 {
@@ -269,7 +269,7 @@ async fn what_runs_elsewhere_ends_with_its_session_a_little_later() {
     write(&mut running, &wait).await;
     one.shared.started(1).await;
     let delete = Request::new("DELETE", Version::V2025_11_25).header("Mcp-Session-Id", &session);
-    // A running call keeps a session that would have ended by now.
+    // A running call keeps alive a session that would otherwise have expired by now.
     sleep(Duration::from_secs(2)).await;
     assert_eq!(two.status(&delete).await, 204);
     one.shared.dropped(1).await;

@@ -1,4 +1,4 @@
-//! Processes that die while a client waits, or after it has its handle.
+//! Processes that die while a client is waiting, or after it has received its handle.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,7 +16,7 @@ use super::super::test_store::{Death, TestStore};
 use super::super::{Bench, count, text};
 use super::{id_of, job_status, patient_server};
 
-/// Serves until the returned task is aborted, as if the process died.
+/// Serves until the returned task is aborted, which simulates the death of the process.
 fn serve_process(
     bench: &Bench,
     store: &TestStore,
@@ -38,7 +38,7 @@ fn serve_process(
 #[tokio::test(start_paused = true)]
 async fn no_step_is_done_twice_whenever_the_process_dies() {
     for version in Version::ERAS {
-        // Before the handle, inside the second step after it, and while the job waits for an answer.
+        // Before the handle is returned, during the second step after that, and while the job waits for an answer.
         for seconds in [20, 50, 90] {
             let store = TestStore {
                 outlives: true,
@@ -67,7 +67,7 @@ async fn no_step_is_done_twice_whenever_the_process_dies() {
                 "{seconds}"
             );
             let Some(id) = id else {
-                // The call has died with its connection, and nothing goes on without it.
+                // The call ended with its connection, and nothing continues without it.
                 let stored = store.list("trusted", None, 10).await.unwrap().unwrap();
                 assert!(stored.tasks.is_empty(), "{stored:?}");
                 continue;
@@ -75,7 +75,7 @@ async fn no_step_is_done_twice_whenever_the_process_dies() {
             let ended = job_status(&mut other, &id).await;
             if seconds == 50 {
                 assert!(
-                    text(&ended).contains("`deliver` of this call was started before"),
+                    text(&ended).contains("`deliver` in this call was started before"),
                     "{ended}"
                 );
             } else {

@@ -1,4 +1,4 @@
-//! The tools with which clients that do not know tasks wait for their jobs.
+//! The tools with which clients that do not support tasks wait for their jobs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use super::super::{Bench, client_of, count, text};
 use super::{connect_plain, job_of, job_status, lone, patient_server};
 use crate::support::connect;
 
-/// The names in a list.
+/// Returns the names in a list.
 async fn names(client: &mut Client) -> Vec<String> {
     let (tools, _) = client.list("tools/list", "tools").await;
     let name = |tool: &Value| tool["name"].as_str().unwrap().to_owned();
@@ -47,7 +47,7 @@ async fn only_clients_without_tasks_have_the_tools_for_jobs() {
                 "{unknown:?}"
             );
         }
-        // Servers without tasks, and those that want clients to wait, do not have them.
+        // Servers without tasks and servers that make clients wait do not have these tools.
         let server = new_server!().tags(["tasks-none"]);
         server.handle().tools().insert(lone()).unwrap();
         let mut client = connect(server, version).await;
@@ -74,7 +74,7 @@ async fn the_names_of_the_tools_for_jobs_are_taken() {
         refused.contains("job_status") && refused.contains("patience"),
         "{refused}"
     );
-    // Nothing is taken on other servers.
+    // These names are not reserved on other servers.
     let server = new_server!().tags(["tasks-none"]);
     server.handle().tools().insert(own()).unwrap();
     let mut client = connect(server, Version::V2026_07_28).await;
@@ -143,7 +143,7 @@ async fn a_question_of_a_job_is_asked_by_the_tool_for_its_state() {
         let id = job_of(&mut client, "order").await;
         let ended = job_status(&mut client, &id).await;
         assert_eq!(text(&ended), "kept: true");
-        // The steps from before the handle, and the one in between, were done once.
+        // The steps before the handle was returned, and the one in between, were executed only once.
         let (paid, delivered) = (count(&bench.once), count(&bench.started));
         assert_eq!((paid, delivered, count(&bench.runs)), (1, 1, 2));
         assert_eq!(client.asked.len(), 1);

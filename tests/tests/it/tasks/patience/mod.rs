@@ -1,4 +1,4 @@
-//! Calls of clients that do not know tasks, which take longer than these clients wait.
+//! Calls by clients that do not support tasks, which take longer than these clients wait.
 
 mod deaths;
 mod jobs;
@@ -104,17 +104,17 @@ fn patient_server(bench: &Bench) -> Server {
     new_server!().tags(["patience"]).state(bench.clone())
 }
 
-/// Connects a client that can answer questions, and knows nothing of tasks.
+/// Connects a client that can answer questions but does not support tasks.
 async fn connect_plain(server: Server, version: Version) -> Client {
     let mut client = raw(server, version);
     client.capabilities = json!({"elicitation": {}});
-    // With progress, because the client of these tests does not wait in silence for long.
+    // Requests progress, because the client of these tests does not wait long without any.
     client.meta.insert("progressToken".into(), json!("p"));
     client.answer(|_| Answer::accept(json!({"sure": true})));
     client.connect().await
 }
 
-/// Returns the id in a handle, which every version has in the text.
+/// Returns the id from a handle, which is in the text in every version.
 fn id_of(handle: &Value) -> String {
     let text = text(handle);
     let (_, rest) = text
@@ -123,7 +123,7 @@ fn id_of(handle: &Value) -> String {
     rest.split_once('`').unwrap().0.to_owned()
 }
 
-/// Calls a tool that goes on as a job. Returns the id.
+/// Calls a tool that continues as a job. Returns the id.
 async fn job_of(client: &mut Client, name: &str) -> String {
     let handle = client.tool(name, json!({})).await;
     assert_ne!(handle["isError"], true, "{handle}");
@@ -166,7 +166,7 @@ async fn a_call_that_outlasts_its_client_goes_on_as_a_job() {
         let waited = Instant::now();
         job_status(&mut client, &id).await;
         assert_eq!(waited.elapsed().as_secs(), 45);
-        // It ends when the job does, with what the tool would have answered.
+        // It ends when the job does, with the result that the tool would have returned.
         let mut ended = job_status(&mut client, &id).await;
         assert_eq!(began.elapsed().as_secs(), 180, "{ended}");
         let mut again = job_status(&mut client, &id).await;
@@ -176,7 +176,7 @@ async fn a_call_that_outlasts_its_client_goes_on_as_a_job() {
         }
         assert_eq!(ended, again);
         assert_eq!(ended["structuredContent"], Value::Null);
-        // The handler has gone on where it was.
+        // The handler continued where it was.
         assert_eq!((count(&bench.started), count(&bench.dropped)), (1, 0));
     }
 }
@@ -188,12 +188,12 @@ async fn a_handle_of_a_tool_with_an_output_schema_is_no_result() {
         let began = Instant::now();
         let handle = client.tool("measure", json!({})).await;
         assert_eq!(began.elapsed().as_secs(), 20);
-        // Clients refuse a success without the structured content that the schema describes.
+        // Clients reject a successful result without the structured content that the schema describes.
         let has_schemas = version >= Version::V2025_06_18;
         assert_eq!(handle["isError"] == true, has_schemas, "{handle}");
         assert_eq!(handle["structuredContent"], Value::Null);
         let id = id_of(&handle);
-        // The tool's own time applies here, too.
+        // The tool's own time limit applies here, too.
         let state = job_status(&mut client, &id).await;
         assert_eq!(began.elapsed().as_secs(), 40, "{state}");
         let ended = job_status(&mut client, &id).await;
@@ -257,7 +257,7 @@ async fn without_room_for_a_task_the_client_waits_for_longer() {
             if is_full {
                 assert_eq!(began.elapsed().as_secs(), 45 + 180);
             } else {
-                // The first job ends, and makes room.
+                // The first job ends and makes room.
                 assert_eq!(began.elapsed().as_secs(), 180);
                 handle = job_status(&mut client, &id_of(&handle)).await;
             }
@@ -319,7 +319,7 @@ fn lone() -> DynamicTool {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_asks_without_end_is_ended() {
     for version in Version::ALL.into_iter().filter(|version| {
-        // Older clients cannot be asked, and the client of these tests does the rounds of newer ones by hand.
+        // Older clients cannot be asked, and in these tests, newer clients would have to run the rounds by hand.
         !version.is_modern() && *version >= Version::V2025_06_18
     }) {
         let bench = Bench::default();

@@ -6,7 +6,7 @@ use mcp_schema::template::decode;
 use pulldown_cmark::{Event, LinkType, Parser, Tag};
 
 /// Returns the relative links and images in a Markdown file, in order and without duplicates. Links within the file are
-/// left out.
+/// omitted.
 pub(super) fn relative_links(markdown: &str) -> Vec<String> {
     let mut links: Vec<String> = Vec::new();
     for event in Parser::new(markdown) {

@@ -1,6 +1,7 @@
-//! Rules for skills. They are applied to skills as clients read them, so they also cover changes made by middleware.
+//! Rules for skills. The rules are applied to skills as clients read them, so they also cover changes made by
+//! middleware.
 //!
-//! A server does not start with a skill that breaks a rule of the extension, but a function can return any skill, and a
+//! A server does not start if a skill breaks a rule of the extension, but a function can return any skill, and a
 //! sanitizer can change the text of any file.
 
 mod links;
@@ -23,11 +24,11 @@ use rules::lint_skill;
 struct ReadSkill {
     /// The entry in `skills/list`.
     entry: Value,
-    /// The files by URI, each with its contents or the reason why it cannot be read.
+    /// The files, keyed by URI, each with its contents or the reason why it cannot be read.
     files: BTreeMap<String, Result<Vec<u8>, String>>,
 }
 
-/// Returns all findings about a server's skills, in the order of its list.
+/// Returns all findings about a server's skills, in the order in which the skills are listed.
 pub(super) async fn lint(client: &InProcessClient) -> Result<Vec<Lint>, Failure> {
     let mut found = Findings::default();
     if !client.extensions().contains_key(ID) {

@@ -1,4 +1,4 @@
-//! Rules for one skill, each with its source.
+//! Rules for a single skill, each with its source.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,11 +16,11 @@ use crate::server::command_line::check::skills::links::{exists, relative_links, 
 
 // Sources of the rules.
 // The extension `io.modelcontextprotocol/skills`, version 2026-09-04.
-const EXTENSION: &str = "the extension for skills";
+const EXTENSION: &str = "the skills extension";
 // The format of Agent Skills, <https://agentskills.io/specification>.
 const FORMAT: &str = "Agent Skills";
 
-/// The members of front matter that the format defines.
+/// The front matter members that the format defines.
 const MEMBERS: [&str; 6] = [
     "name",
     "description",
@@ -29,18 +29,18 @@ const MEMBERS: [&str; 6] = [
     "metadata",
     "allowed-tools",
 ];
-/// Length in characters below which a description is too short to explain a skill's purpose and when to use it.
+/// Minimum length in characters of a description that can explain a skill's purpose and when to use it.
 const SHORTEST_DESCRIPTION: usize = 20;
 const LONGEST_COMPATIBILITY: usize = 500;
-/// Number of lines in `SKILL.md` above which the rest belongs in other files.
+/// Number of lines in `SKILL.md` above which some of its content should be moved to other files.
 const MOST_LINES: usize = 500;
-/// Number of tokens in `SKILL.md` above which the rest belongs in other files.
+/// Number of tokens in `SKILL.md` above which some of its content should be moved to other files.
 const MOST_TOKENS: usize = 5_000;
-/// Total number of tokens above which all names and descriptions together are reported as too large, because hosts show
-/// them to the model in every conversation.
+/// Total number of tokens above which the names and descriptions of all skills are reported as too large, because hosts
+/// show them to the model in every conversation.
 const MOST_LISTED_TOKENS: usize = 10_000;
 
-/// Checks a skill. `known` are the URIs of the files of all skills.
+/// Checks a skill. `known` contains the URIs of all skills' files.
 pub(super) fn lint_skill(skill: &ReadSkill, known: &BTreeSet<String>, found: &mut Findings) {
     let uri = skill.entry["uri"].as_str().unwrap_or_default();
     found.set_subject("skill", Some(path_of(uri)));
@@ -53,7 +53,7 @@ pub(super) fn lint_skill(skill: &ReadSkill, known: &BTreeSet<String>, found: &mu
             }
             Ok(_) => refuse(
                 found,
-                format!("the entry does not have the front matter of `{SKILL_FILE}`"),
+                format!("the entry does not contain the front matter of `{SKILL_FILE}`"),
             ),
             Err(problems) => problems
                 .into_iter()
@@ -80,7 +80,7 @@ fn is_markdown(uri: &str) -> bool {
     extension.is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
 }
 
-/// Compares the files with their digests and sizes.
+/// Checks the files against their digests and sizes.
 fn lint_contents(skill: &ReadSkill, found: &mut Findings) {
     for (uri, contents) in &skill.files {
         if let Err(reason) = contents {
@@ -107,7 +107,7 @@ fn lint_contents(skill: &ReadSkill, found: &mut Findings) {
 fn lint_front_matter(members: &Map<String, Value>, found: &mut Findings) {
     for name in members.keys().filter(|name| !MEMBERS.contains(&&***name)) {
         let meant = closest(name, MEMBERS).map(|meant| format!("; did you mean `{meant}`?"));
-        let meant = meant.unwrap_or_else(|| "; put what you need into `metadata`".to_owned());
+        let meant = meant.unwrap_or_else(|| "; put custom members into `metadata`".to_owned());
         advise(
             found,
             format!("the front matter has an unknown member `{name}`{meant}"),
@@ -130,7 +130,7 @@ fn lint_front_matter(members: &Map<String, Value>, found: &mut Findings) {
             .map(|text| text.chars().count())
     };
     if length("compatibility").is_some_and(|length| length > LONGEST_COMPATIBILITY) {
-        let text = format!("`compatibility` has more than {LONGEST_COMPATIBILITY} characters");
+        let text = format!("`compatibility` is longer than {LONGEST_COMPATIBILITY} characters");
         advise(found, text, FORMAT);
     }
     if length("description").is_some_and(|length| length < SHORTEST_DESCRIPTION) {
@@ -184,7 +184,7 @@ fn lint_size(text: &str, found: &mut Findings) {
     );
 }
 
-/// Checks that the links in a file of the skill at `uri` lead to files of skills.
+/// Checks that the links in a file that belongs to the skill at `uri` lead to skill files.
 fn lint_links(
     file: &str,
     text: &str,
@@ -240,7 +240,7 @@ pub(super) fn lint_names(entries: &[Value], found: &mut Findings) {
                 .map(path_of),
         );
         let text = format!(
-            "the names and descriptions of all {} skills use about {tokens} tokens of every conversation; shorten descriptions",
+            "the names and descriptions of all {} skills use about {tokens} tokens in every conversation; shorten descriptions",
             entries.len()
         );
         advise(found, text, "");

@@ -74,7 +74,7 @@ fn every_fault_of_front_matter_is_found() {
         ),
         (
             &*format!("name: good\ndescription: {}\n", "x".repeat(1_025)),
-            &["refused: `description` must have 1 to 1024"],
+            &["refused: `description` must be 1 to 1024"],
         ),
         (
             "name: good\ndescription: Short.\n",
@@ -84,7 +84,7 @@ fn every_fault_of_front_matter_is_found() {
             &*format!("{GOOD}licence: MIT\nversion: 1\n"),
             &[
                 "advice: unknown member `licence`; did you mean `license`?",
-                "advice: unknown member `version`; put what you need into `metadata`",
+                "advice: unknown member `version`; put custom members into `metadata`",
             ],
         ),
         (
@@ -97,7 +97,7 @@ fn every_fault_of_front_matter_is_found() {
         ),
         (
             &*long,
-            &["advice: `compatibility` has more than 500 characters"],
+            &["advice: `compatibility` is longer than 500 characters"],
         ),
         (
             &*format!("{GOOD}metadata: {{version: 1.0, io.modelcontextprotocol/a: b}}\n"),
@@ -166,7 +166,7 @@ fn files_are_as_their_entry_says() {
     entry.entry["frontmatter"]["description"] = "Another one.".into();
     check(
         &entry,
-        &["refused: the entry does not have the front matter of `SKILL.md`"],
+        &["refused: the entry does not contain the front matter of `SKILL.md`"],
     );
     entry = skill(GOOD, "", &[]);
     entry.entry["resources"] = "dynamic".into();
@@ -191,7 +191,7 @@ fn names_are_unique_and_all_descriptions_together_short() {
     ];
     assert_eq!(
         found(&same),
-        "advice: skill `b/pdf`: has the same name as skill `a/pdf` (the extension for skills)\n"
+        "advice: skill `b/pdf`: has the same name as skill `a/pdf` (the skills extension)\n"
     );
     let long = "x".repeat(1_000);
     let many: Vec<_> = (0..41)

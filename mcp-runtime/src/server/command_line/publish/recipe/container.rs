@@ -15,12 +15,12 @@ pub(super) fn dockerfile(recipe: &Recipe<'_>) -> String {
     } = recipe;
     let mut settings = String::new();
     if !recipe.variables.is_empty() {
-        settings.push_str("# Settings, to be given to `docker run` with `--env` or `--env-file` and not written here:\n");
+        settings.push_str("# Settings; pass them to `docker run` with `--env` or `--env-file` instead of writing them here:\n");
         for variable in recipe.variables {
             let _ = writeln!(settings, "#   {}: {}", variable.name, about(variable));
         }
     }
-    // The image contains no other program that can make HTTP requests.
+    // The image does not contain any other program that can make HTTP requests.
     let health = recipe.probes.map_or_else(String::new, |(live, _)| {
         // The path is part of a `printf` format string.
         let live = live.replace('%', "%%");
@@ -75,7 +75,7 @@ pub(super) fn compose(recipe: &Recipe<'_>) -> String {
         "# Needs the Dockerfile that `recipe docker` prints. docker compose up --build\n\
          services:\n  {label}:\n    build: .\n    image: \"{image}\"\n    restart: unless-stopped\n    ports:\n      \
          # For a proxy on this machine that has a certificate.\n      - \"127.0.0.1:{port}:{port}\"\n{environment}    \
-         # Time to end calls after the signal to stop.\n    stop_grace_period: {stop_seconds}s\n    \
+         # Time for calls to end after the stop signal.\n    stop_grace_period: {stop_seconds}s\n    \
          read_only: true\n    cap_drop: [ALL]\n    security_opt: [\"no-new-privileges:true\"]\n"
     )
 }

@@ -1,4 +1,4 @@
-//! The facts about a server that the files contain.
+//! Collects the server data for the files.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ const DEFAULT_HOST: &str = "mcp.example.com";
 /// Maximum time for a process to exit after its calls have ended.
 const EXIT_TIME: Duration = Duration::from_secs(5);
 
-/// Everything that the files contain about a server. Names are plain, so that no format has to quote them.
+/// The server data in the files. Names are plain, so they do not need to be quoted in any format.
 pub(super) struct Recipe<'s> {
     /// The name of the executable.
     pub(super) program: &'s str,
@@ -71,7 +71,7 @@ impl<'s> Recipe<'s> {
             label,
             port: matches.get_one("port").copied().unwrap_or(DEFAULT_PORT),
             probes,
-            // Rounded up to whole seconds.
+            // The time is rounded up to whole seconds.
             stop_seconds: stop.as_secs() + u64::from(stop.subsec_nanos() > 0),
             variables: &server.environment.variables,
         })
@@ -84,7 +84,7 @@ impl<'s> Recipe<'s> {
     }
 }
 
-/// Returns a name that Kubernetes accepts (RFC 1123): lower-case letters, digits and hyphens, at most 63.
+/// Returns a name that Kubernetes accepts (RFC 1123): at most 63 lower-case letters, digits and hyphens.
 pub(super) fn label(name: &str) -> String {
     let name = name.to_ascii_lowercase();
     let name = name.replace(|c: char| !c.is_ascii_alphanumeric(), "-");

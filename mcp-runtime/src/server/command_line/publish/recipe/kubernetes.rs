@@ -23,7 +23,7 @@ metadata:
   name: "{label}"
   labels: {{ app: "{label}" }}
 spec:
-  # Several need the same sealing keys, and shared stores if they have sessions.
+  # Several replicas need the same sealing keys, and shared stores if they have sessions.
   replicas: 1
   selector:
     matchLabels: {{ app: "{label}" }}
@@ -31,7 +31,7 @@ spec:
     metadata:
       labels: {{ app: "{label}" }}
     spec:
-      # Time to end calls after the signal to stop.
+      # Time for calls to end after the stop signal.
       terminationGracePeriodSeconds: {stop_seconds}
       automountServiceAccountToken: false
       securityContext:
@@ -66,7 +66,7 @@ spec:
     )
 }
 
-/// Returns a comment that explains how to create the objects that variables refer to.
+/// Returns a comment that explains how to create the objects to which variables refer.
 fn preparation(recipe: &Recipe<'_>) -> String {
     let label = &recipe.label;
     let has = |is_secret: bool| {

@@ -1,8 +1,7 @@
-//! `recipe`: writes files for running the server in various environments, filled in with facts from the server itself.
-//! Requires features `ship` and `http`.
+//! `recipe`: writes files for running the server in various environments, filled in with facts about the server.
+//! Requires the `ship` and `http` features.
 //!
-//! The files contain only references to the values of settings, never the values themselves, so that they can be
-//! shared.
+//! The files contain only references to the values of settings, never the values themselves, so they can be shared.
 
 mod container;
 mod facts;
@@ -41,20 +40,20 @@ pub(super) fn command() -> Command {
         .long_about(
             "Prints a file that runs the server over HTTP: `docker` a Dockerfile, `compose` a compose.yaml, `kubernetes` a \
              Deployment and a Service, `systemd` a unit. It is filled in with the server's name, port, health checks and \
-             time to stop. The environment variables that it declares are references; no values are written.",
+             shutdown time. The environment variables that the server declares become references; no values are written.",
         )
         .arg(
             Arg::new("kind")
                 .value_name("KIND")
                 .required(true)
                 .value_parser(PossibleValuesParser::new(KINDS.map(|(kind, _)| kind)))
-                .help("The kind of the file"),
+                .help("The kind of file"),
         )
         .arg(option("host", "NAME", "The host name that clients use (default: the first that the server allows)"))
-        .arg(option("image", "IMAGE", "The container image (default: name and version of the server)"))
+        .arg(option("image", "IMAGE", "The container image (default: the server's name and version)"))
         .arg(option("port", "PORT", "The port to listen on (default: 8000)").value_parser(clap::value_parser!(u16).range(1..)))
         .arg(option("output", "FILE", "Write this file instead of printing").short('o'))
-        .arg(flag("force", "Replace a file that exists"))
+        .arg(flag("force", "Replace an existing file"))
 }
 
 pub(super) fn run(server: &Server, matches: &ArgMatches) -> CommandResult {

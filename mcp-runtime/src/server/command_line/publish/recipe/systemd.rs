@@ -51,7 +51,7 @@ pub(super) fn unit(recipe: &Recipe<'_>) -> String {
          CapabilityBoundingSet=\n\
          RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX\n\
          Restart=on-failure\n\
-         # Time to end calls after the signal to stop.\n\
+         # Time for calls to end after the stop signal.\n\
          TimeoutStopSec={stop_seconds}\n\
          \n\
          [Install]\n\

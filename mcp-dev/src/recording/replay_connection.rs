@@ -11,16 +11,16 @@ use tokio::sync::watch;
 use super::compare::{Change, add_page, shown};
 use super::read::{Answered, Outcome, Recorded};
 use crate::hub::Hub;
-use crate::session::{Era, Manner, Session};
+use crate::session::{ConnectionOptions, Era, Session};
 use crate::target::Target;
 
-/// Maximum time for a server's first message, and for each call.
+/// Maximum duration of the wait for a server's first message, and of each call.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Maximum number of rounds of questions per call, and of pages per list.
+/// Maximum number of rounds of questions in a call, and maximum number of pages in a list.
 const MAX_ROUNDS: usize = 50;
 
-/// A connection used for a replay. The server is stopped when this is dropped.
-pub(super) struct Player {
+/// A connection used for a replay. The server is stopped when this value is dropped.
+pub(super) struct ReplayConnection {
     era: Era,
     session: Arc<Session>,
     hub: Arc<Hub>,
@@ -31,23 +31,23 @@ pub(super) struct Player {
     mirrored: HashMap<String, Value>,
 }
 
-impl Drop for Player {
+impl Drop for ReplayConnection {
     fn drop(&mut self) {
-        self.session.end("the recording has been played");
+        self.session.end("the replay has ended");
     }
 }
 
-impl Player {
+impl ReplayConnection {
     pub(super) async fn open(target: &Target, era: Era) -> Result<Self, String> {
         let hub = Arc::new(Hub::new("replay", false));
         let (_run, mut halted) = watch::channel(None);
-        let manner = Manner {
+        let options = ConnectionOptions {
             patience: PATIENCE,
             tasks: false,
         };
-        let (session, status) = Session::open(target, era, &hub, manner, &mut halted).await?;
+        let (session, status) = Session::open(target, era, &hub, options, &mut halted).await?;
         let events = hub.open().1;
-        let mut player = Self {
+        let mut connection = Self {
             era,
             session,
             hub,
@@ -56,14 +56,14 @@ impl Player {
             mirrored: HashMap::new(),
         };
         if era == Era::Modern && matches!(target, Target::Url { .. }) {
-            player.learn_headers().await;
+            connection.learn_headers().await;
         }
-        Ok(player)
+        Ok(connection)
     }
 
     /// Closes the connection and waits until the process has ended.
     pub(super) async fn close(self) {
-        self.session.end("the recording has been played");
+        self.session.end("the replay has ended");
         self.session.gone().await;
     }
 
@@ -75,7 +75,7 @@ impl Player {
             outcome: None,
             answers: Vec::new(),
         };
-        // If there is no list, calls that need headers fail and report it themselves.
+        // Without a list of tools, calls that need headers fail and report the problem themselves.
         let Ok((outcome, _)) = self.play(&tools).await else {
             return;
         };
@@ -89,7 +89,7 @@ impl Player {
         }
     }
 
-    /// Repeats a call. Returns its outcome and the differences in the questions it asked meanwhile.
+    /// Repeats a call. Returns its outcome and the differences in the questions that it asked.
     pub(super) async fn play(&mut self, call: &Recorded) -> Result<(Outcome, Vec<Change>), String> {
         let mut answers = Answers {
             left: call.answers.clone(),
@@ -137,7 +137,7 @@ impl Player {
             };
             return Ok((outcome, answers.changes()));
         }
-        Err(format!("no end after {MAX_ROUNDS} rounds"))
+        Err(format!("the call did not end after {MAX_ROUNDS} rounds"))
     }
 
     /// Sends a request once and answers questions that arrive as requests in the meantime.
@@ -161,7 +161,7 @@ impl Player {
         loop {
             let event = tokio::select! {
                 reply = session.reply(&mut pending) => {
-                    let text = self.hub.text(reply?.response).ok_or("the response is gone")?;
+                    let text = self.hub.text(reply?.response).ok_or("the response is no longer available")?;
                     return serde_json::from_str(&text).map_err(|error| error.to_string());
                 }
                 event = self.events.recv() => event,
@@ -188,7 +188,8 @@ struct Answers {
 }
 
 impl Answers {
-    /// Returns the answer to a question: the one with the question's key, or else the next answer of the same kind.
+    /// Returns the answer to a question: the answer with the question's key or, failing that, the next answer of the
+    /// same kind.
     fn take(&mut self, key: Option<&str>, question: &Value) -> Value {
         let method = question["method"].as_str().unwrap_or_default();
         let fits = |answer: &Answered| {
@@ -207,7 +208,7 @@ impl Answers {
         }
         let message = &question["params"]["message"];
         self.changes.push(Change {
-            place: format!("a question of {method}"),
+            place: format!("a `{method}` question"),
             before: None,
             now: Some(shown(message)),
         });
@@ -220,7 +221,7 @@ impl Answers {
         }
     }
 
-    /// Returns the differences, including the questions that are no longer asked.
+    /// Returns the differences, including questions that are no longer asked.
     fn changes(self) -> Vec<Change> {
         let mut changes = self.changes;
         changes.extend(self.left.into_iter().map(|answer| Change {
@@ -232,7 +233,7 @@ impl Answers {
     }
 }
 
-/// Adds the headers in which arguments are mirrored.
+/// Adds the headers that mirror arguments.
 fn mirror(schema: &Value, values: &Value, headers: &mut Vec<(String, String)>) {
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
         let Some(value) = values.get(name).filter(|value| !value.is_null()) else {

@@ -1,0 +1,135 @@
+//! Redis with Sentinel, and as a cluster.
+
+use std::net::TcpListener;
+use std::time::Duration;
+
+use mcp_runtime::backend::{Backend, NewTask, TaskCreation, TaskStore as _};
+use mcp_runtime_redis::{Redis, RedisOptions};
+use tokio::time::{Instant, sleep};
+
+use crate::support::{PATIENCE, RedisServer};
+
+/// Returns free ports.
+fn ports<const N: usize>() -> [u16; N] {
+    let listeners = [(); N].map(|()| TcpListener::bind(("127.0.0.1", 0)).unwrap());
+    listeners.map(|listener| listener.local_addr().unwrap().port())
+}
+
+fn server(port: u16, options: &[&str]) -> RedisServer {
+    let port = port.to_string();
+    let own = ["--port", &*port, "--bind", "127.0.0.1"];
+    RedisServer::with(&[&own, options].concat())
+}
+
+async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so().await {
+        assert!(began.elapsed() < PATIENCE, "{what}");
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+async fn connect(name: &str, url: &str) -> Redis {
+    let options = RedisOptions::new().name(name);
+    options.connect(url).await.unwrap()
+}
+
+async fn check(name: &str, url: &str) {
+    Backend::from(connect(name, url).await).check().await;
+}
+
+async fn create(store: &Redis) -> NewTask {
+    let task = NewTask::new("a", "t");
+    let created = store.create(task.clone()).await.unwrap();
+    assert!(matches!(created, TaskCreation::Created(_)));
+    task
+}
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn with_sentinel_it_keeps_the_rules_before_and_after_a_failover() {
+    let [first, second, port] = ports();
+    let mut primary = server(first, &["--repl-diskless-sync-delay", "0"]);
+    let of_primary = format!("127.0.0.1 {first}");
+    let replica = server(second, &["--replicaof", &of_primary]);
+    let synced = async || {
+        replica
+            .tell(&["INFO", "replication"])
+            .contains("master_link_status:up")
+    };
+    until("the replica does not follow", synced).await;
+    let settings = [
+        format!("sentinel monitor notes {of_primary} 1"),
+        "sentinel down-after-milliseconds notes 500".to_owned(),
+        "sentinel failover-timeout notes 3000".to_owned(),
+    ];
+    let sentinel = RedisServer::sentinel(port, &settings);
+    let knows = async || {
+        let known = sentinel.tell(&["SENTINEL", "REPLICAS", "notes"]);
+        known.contains(&second.to_string())
+    };
+    until("the sentinel does not know the replica", knows).await;
+
+    // A sentinel that no longer exists is not needed.
+    let url = format!("redis-sentinel://127.0.0.1:1,127.0.0.1:{port}#notes");
+    check("before", &url).await;
+    let store = connect("kept", &url).await;
+    let task = create(&store).await;
+    assert_eq!(primary.tell(&["WAIT", "1", "10000"]).trim(), "1");
+    primary.kill();
+    let loaded = async || store.load(&task.id).await.is_ok_and(|task| task.is_some());
+    until("the new primary is not found", loaded).await;
+    let writes = async || store.create(NewTask::new("a", "t")).await.is_ok();
+    until("the new primary is not written to", writes).await;
+    check("after", &url).await;
+
+    let unknown = format!("redis-sentinel://127.0.0.1:{port}#others");
+    let refused = Redis::connect(&unknown).await.unwrap_err().to_string();
+    assert!(
+        refused.contains("no primary is known at others"),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn in_a_cluster_it_keeps_the_rules_and_finds_the_node_that_has_its_keys() {
+    let [ports, buses] = [ports::<3>(), ports::<3>()];
+    let node = |index: usize| {
+        let bus = buses[index].to_string();
+        server(
+            ports[index],
+            &["--cluster-enabled", "yes", "--cluster-port", &bus],
+        )
+    };
+    let nodes = [node(0), node(1), node(2)];
+    let slots = [("0", "5460"), ("5461", "10922"), ("10923", "16383")];
+    for (node, (from, to)) in nodes.iter().zip(slots) {
+        node.tell(&["CLUSTER", "ADDSLOTSRANGE", from, to]);
+    }
+    for (port, bus) in ports.iter().zip(buses).skip(1) {
+        let (port, bus) = (port.to_string(), bus.to_string());
+        nodes[0].tell(&["CLUSTER", "MEET", "127.0.0.1", &port, &bus]);
+    }
+    for node in &nodes {
+        let joined = async || {
+            let info = node.tell(&["CLUSTER", "INFO"]);
+            info.contains("cluster_state:ok") && info.contains("cluster_known_nodes:3")
+        };
+        until("the nodes do not join", joined).await;
+    }
+    // This works regardless of which node is asked and where the keys are.
+    for (index, name) in ["a", "b", "c", "d", "e", "f"].into_iter().enumerate() {
+        let url = format!("redis-cluster://127.0.0.1:1,127.0.0.1:{}", ports[index % 3]);
+        if index == 0 {
+            check("rules", &url).await;
+        }
+        let store = connect(name, &url).await;
+        let task = create(&store).await;
+        assert!(store.load(&task.id).await.unwrap().is_some());
+    }
+    let used = nodes
+        .iter()
+        .filter(|node| node.tell(&["DBSIZE"]).trim() != "0");
+    assert!(used.count() > 1, "the names are in different slots");
+}

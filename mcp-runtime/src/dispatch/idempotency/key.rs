@@ -1,0 +1,282 @@
+//! A call's idempotency key: some of its arguments, or a key sent by its client.
+
+use std::borrow::Cow;
+
+use crate::context::{Context, RequestSource};
+use crate::dispatch::idempotency::settings::Idempotency;
+use crate::dispatch::seal::Binding;
+use crate::handler::decode::entries;
+use crate::handler::handler_error::{HandlerError, Result};
+use crate::handler::middleware::Call;
+use crate::jsonrpc::ErrorObject;
+
+/// The `_meta` key in which clients send an idempotency key.
+const META_KEY: &str = "io.github.mcp-runtime/idempotencyKey";
+/// The header in which clients send an idempotency key.
+#[cfg(feature = "http")]
+const HEADER: &str = "idempotency-key";
+
+/// A call's key.
+pub(super) struct CallKey {
+    /// The caller or session to which the key belongs.
+    pub(super) owner: String,
+    /// Identifies the server, the caller, the tool and the key.
+    pub(super) digest: [u8; 32],
+    /// Identifies the server, the caller, the tool and the arguments.
+    pub(super) arguments: [u8; 32],
+    /// The key's name in messages for the model.
+    name: String,
+}
+
+/// Returns `true` if the client may have sent a key.
+pub(super) fn may_have_key(meta: Option<&str>, source: &RequestSource) -> bool {
+    #[cfg(feature = "http")]
+    if let Some(parts) = source.http_parts()
+        && parts.has_header(HEADER)
+    {
+        return true;
+    }
+    #[cfg(not(feature = "http"))]
+    let _ = source;
+    // The name can contain escapes.
+    meta.is_some_and(|meta| meta.contains(META_KEY) || meta.contains('\\'))
+}
+
+impl CallKey {
+    /// Returns the key of a call, or `None` if it has none.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the key is invalid, or if the client sent one that cannot be distinguished from other callers' keys.
+    pub(super) fn of(call: &Call, settings: &Idempotency) -> Result<Option<Self>> {
+        let owner = owner(call.context());
+        if !call.idempotent_by().is_empty() {
+            // The tool's own arguments identify the call better than a key that a client makes up.
+            return Ok(match (owner, of_arguments(call)?) {
+                (Some(owner), Some((name, key))) => {
+                    Some(Self::new(call, settings, (owner, name, &key)))
+                }
+                _ => None,
+            });
+        }
+        let Some(key) = sent_key(call.context(), settings.limits.max_key_bytes)? else {
+            return Ok(None);
+        };
+        let owner = owner.ok_or_else(|| {
+            invalid(
+                "an idempotency key needs a caller with credentials or a session, because other callers cannot be \
+                 distinguished; nothing was done",
+            )
+        })?;
+        let key = serde_json::json!(["sent", key]).to_string();
+        let name = "idempotency key".to_owned();
+        Ok(Some(Self::new(call, settings, (owner, name, &key))))
+    }
+
+    fn new(
+        call: &Call,
+        settings: &Idempotency,
+        (owner, name, key): (String, String, &str),
+    ) -> Self {
+        let binding = |method, arguments| Binding {
+            server: &settings.server,
+            principal: &owner,
+            method,
+            name: call.name(),
+            arguments,
+        };
+        Self {
+            digest: binding("idempotency key", key).digest(),
+            arguments: binding("tools/call", call.raw_arguments()).digest(),
+            owner,
+            name,
+        }
+    }
+
+    /// Returns the error for a call whose key belongs to a call with different arguments.
+    pub(super) fn other_arguments(&self) -> HandlerError {
+        let name = &self.name;
+        HandlerError::exposed(format_args!(
+            "an earlier call with the same {name} had different arguments, so nothing was done; repeat the arguments \
+             to get its result, or use another {name} for a different call"
+        ))
+    }
+
+    /// Returns the error for a repeat of a call that has not ended in time.
+    pub(super) fn still_running(&self) -> HandlerError {
+        let name = &self.name;
+        HandlerError::exposed(format_args!(
+            "an earlier call with the same {name} has not ended: it may still be running or waiting for an answer, or \
+             its process has died, so its outcome is unknown; it was not run again. Check what it has done, or repeat \
+             the call later to get its result"
+        ))
+    }
+
+    /// Returns the error for a repeat of a call that was stopped.
+    pub(super) fn stopped(&self) -> HandlerError {
+        let name = &self.name;
+        HandlerError::exposed(format_args!(
+            "an earlier call with the same {name} was stopped before it ended, so its outcome is unknown; it was not \
+             run again. Check what it has done before you use another {name}"
+        ))
+    }
+
+    /// Returns the error for a repeat of a call that succeeded with a result that is too large to be kept.
+    pub(super) fn too_large(&self) -> HandlerError {
+        let name = &self.name;
+        HandlerError::exposed(format_args!(
+            "an earlier call with the same {name} has succeeded, so nothing was done; its result was too large to be kept"
+        ))
+    }
+
+    /// Returns the error for a repeat that does not ask for the form in which the first call was served.
+    pub(super) fn other_form(&self) -> HandlerError {
+        let name = &self.name;
+        HandlerError::exposed(format_args!(
+            "an earlier call with the same {name} was served in another form, so nothing was done; repeat it in the same \
+             protocol version, and as a task if it was one"
+        ))
+    }
+}
+
+/// Returns the caller or session that owns a call's keys, or `None` if it cannot be distinguished from others.
+fn owner(context: &Context) -> Option<String> {
+    let caller = context.caller();
+    if caller.is_identified() {
+        return Some(caller.key().to_owned());
+    }
+    let session = context.request().session_id();
+    // No caller's key begins like this.
+    session.map(|session| format!("session {session}"))
+}
+
+/// Returns the arguments that identify the call: their names for messages, and their names and values as JSON. Returns
+/// `None` if all of them are missing or `null`.
+fn of_arguments(call: &Call) -> Result<Option<(String, String)>> {
+    let names = call.idempotent_by();
+    // Invalid arguments have no key. The handler refuses them.
+    let given = entries(call.raw_arguments()).unwrap_or_default();
+    let values = names.iter().map(|name| {
+        let value = given.iter().find(|(given, _)| **given == **name);
+        value.map_or("null", |(_, value)| value.trim_ascii())
+    });
+    let values: Vec<_> = values.collect();
+    if values.iter().all(|value| *value == "null") {
+        return Ok(None);
+    }
+    if let Some((name, _)) = names
+        .iter()
+        .zip(&values)
+        .find(|(_, value)| **value == "\"\"")
+    {
+        return Err(HandlerError::exposed(format_args!(
+            "`{name}` is empty, but identifies the call; nothing was done"
+        )));
+    }
+    let mut key = String::from("[\"arguments\"");
+    for (name, value) in names.iter().zip(values) {
+        key.push(',');
+        key.push_str(&serde_json::to_string(name)?);
+        key.push(',');
+        key.push_str(unquoted(value));
+    }
+    key.push(']');
+    let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    Ok(Some((names.join(" and "), key)))
+}
+
+/// Returns the integer inside a string, because models write integers both ways.
+fn unquoted(value: &str) -> &str {
+    let inside = value
+        .strip_prefix('"')
+        .and_then(|value| value.strip_suffix('"'));
+    let is_integer = |inside: &&str| {
+        let digits = inside.strip_prefix('-').unwrap_or(inside);
+        let is_padded = digits.len() > 1 && digits.starts_with('0');
+        !digits.is_empty() && !is_padded && digits.bytes().all(|digit| digit.is_ascii_digit())
+    };
+    inside.filter(is_integer).unwrap_or(value)
+}
+
+/// Returns the key that the client has sent.
+fn sent_key(context: &Context, max: usize) -> Result<Option<String>> {
+    let in_header = header_key(context)?;
+    let in_meta = match context.meta().remove(META_KEY) {
+        None => None,
+        Some(serde_json::Value::String(key)) => Some(key),
+        Some(_) => return Err(invalid(&format!("`{META_KEY}` must be a string"))),
+    };
+    let key = match (in_header, in_meta) {
+        (Some(header), Some(meta)) if header != meta => {
+            return Err(invalid(&format!(
+                "the `Idempotency-Key` header and `{META_KEY}` differ"
+            )));
+        }
+        (header, meta) => header.map(Cow::into_owned).or(meta),
+    };
+    let Some(key) = key else {
+        return Ok(None);
+    };
+    let is_visible = key.bytes().all(|byte| byte.is_ascii_graphic());
+    if key.is_empty() || key.len() > max || !is_visible {
+        return Err(invalid(&format!(
+            "an idempotency key must be 1 to {max} visible ASCII characters"
+        )));
+    }
+    Ok(Some(key))
+}
+
+/// Returns the key in the request's header. In a structured-field string, the key is inside quotation marks.
+#[cfg(feature = "http")]
+fn header_key(context: &Context) -> Result<Option<Cow<'_, str>>> {
+    let Some(headers) = context.request().headers() else {
+        return Ok(None);
+    };
+    let mut values = headers.get_all(HEADER).iter();
+    let Some(value) = values.next() else {
+        return Ok(None);
+    };
+    if values.next().is_some() {
+        return Err(invalid(
+            "the `Idempotency-Key` header occurs more than once",
+        ));
+    }
+    let text = String::from_utf8_lossy(value.as_bytes());
+    let text = text.trim_ascii();
+    let inside = text
+        .strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'));
+    Ok(Some(Cow::Owned(inside.unwrap_or(text).to_owned())))
+}
+
+#[cfg(not(feature = "http"))]
+#[allow(clippy::unnecessary_wraps, reason = "as with the `http` feature")]
+fn header_key(_: &Context) -> Result<Option<Cow<'_, str>>> {
+    Ok(None)
+}
+
+fn invalid(problem: &str) -> HandlerError {
+    HandlerError::protocol(ErrorObject::invalid_params(problem))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_integer_is_the_same_in_a_string_and_nothing_else_is() {
+        for (value, key) in [
+            ("7", "7"),
+            ("\"7\"", "7"),
+            ("\"-7\"", "-7"),
+            ("\"07\"", "\"07\""),
+            ("\"7.0\"", "\"7.0\""),
+            ("\"-\"", "\"-\""),
+            ("\"\"", "\"\""),
+            ("\"A-1\"", "\"A-1\""),
+            ("\"", "\""),
+        ] {
+            assert_eq!(unquoted(value), key);
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Results that are kept because they are too large to send: the tool that reads parts of them, and the resource that
+//! contains the whole result. `spilling` decides which results are kept.
+//!
+//! Servers have both if a tool has the `spill` option. The tool exists only for requests that can use such a tool.
+
+use std::sync::{Arc, OnceLock};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::context::{Caller, Context};
+use crate::error::{Error, ErrorKind};
+use crate::handler::dynamic::{Arguments, DynamicTemplate, DynamicTool};
+use crate::handler::handler_error::{HandlerError, Result};
+use crate::handler::spill::{READ_RESULT, RESULT_URI};
+use crate::limits::ResultLimits;
+use crate::protocol::ProtocolVersion;
+use crate::registry::{Callable, built_in_template, tool_callable};
+use crate::spill::{Document, PageRequest, Unit, page_note};
+use crate::stores::{KeptResult, MemoryResultStore, ResultId, ResultStore};
+use crate::types::{CallToolResult, ContentBlock, ResourceContents};
+
+/// Number of bytes in a `read_result` response besides the part itself and the server's identity.
+const PAGE_OVERHEAD: usize = 512;
+/// Minimum size of a part, regardless of the size of the server's identity.
+const MIN_PAGE: usize = 256;
+
+/// The store, the tool and the resource.
+pub(crate) struct KeptResults {
+    pub(super) store: Arc<dyn ResultStore>,
+    pub(super) limits: ResultLimits,
+    pub(super) read: Arc<Callable>,
+    pub(super) whole: Arc<Callable>,
+    /// The list entry for the tool, rendered for each protocol version.
+    rendered: [OnceLock<String>; ProtocolVersion::ALL.len()],
+}
+
+/// The description of a kept result, in its stored form.
+#[derive(Serialize, Deserialize)]
+pub(super) struct AboutResult {
+    pub(super) is_json: bool,
+    /// `true` if its rows are shown as tables.
+    pub(super) is_table: bool,
+    /// Maximum size of a response with a part of the result, in bytes.
+    pub(super) max_output: usize,
+}
+
+impl KeptResults {
+    /// Without a store, results are kept in memory. `identity_size` is the size of the server's identity in a response.
+    pub(crate) fn new(
+        store: Option<Arc<dyn ResultStore>>,
+        limits: ResultLimits,
+        identity_size: usize,
+    ) -> std::result::Result<Self, Error> {
+        let store = store.unwrap_or_else(|| Arc::new(MemoryResultStore::new(limits.clone())));
+        let failed = |problem| Error::new(ErrorKind::Configuration, problem);
+        let read = tool_callable(read_tool(&store, identity_size)).map_err(failed)?;
+        let whole = built_in_template(whole_result(&store)).map_err(failed)?;
+        Ok(Self {
+            store,
+            limits,
+            read: Arc::new(read),
+            whole: Arc::new(whole),
+            rendered: Default::default(),
+        })
+    }
+
+    /// Returns the tool's entry in lists.
+    pub(super) fn rendered(&self, version: ProtocolVersion) -> &str {
+        let Some(rendered) = self.rendered.get(version as usize) else {
+            return "";
+        };
+        rendered.get_or_init(|| {
+            let mut text = String::new();
+            self.read.append_list_item(&mut text, version);
+            text
+        })
+    }
+
+    /// Returns the resource at a URI, with its arguments, if the URI has the form of a kept result's URI.
+    pub(super) fn resource_at(&self, uri: &str) -> Option<(&Arc<Callable>, String)> {
+        let id = uri.strip_prefix(RESULT_URI)?;
+        Some((&self.whole, json!({"id": id}).to_string()))
+    }
+}
+
+/// Returns one of this caller's results, or `None` if the id is unknown, belongs to another caller or has expired.
+async fn look_up(store: &dyn ResultStore, caller: &Caller, id: &str) -> Result<Option<KeptResult>> {
+    let found = match ResultId::parse(id) {
+        None => None,
+        Some(id) => store.load(&id).await.map_err(|cause| {
+            let cause = format!("the result store failed: {cause}");
+            HandlerError::opaque(Error::new(ErrorKind::Io, cause))
+        })?,
+    };
+    Ok(found.filter(|result| *result.owner == *caller.key()))
+}
+
+/// Reads the description of a result.
+fn about(result: &KeptResult) -> Result<AboutResult> {
+    Ok(serde_json::from_str(&result.about)?)
+}
+
+/// Creates the resource template for whole results. The template is not listed, because every result names its own URI.
+fn whole_result(store: &Arc<dyn ResultStore>) -> DynamicTemplate {
+    let store = Arc::clone(store);
+    let read = move |arguments: Arguments, context: Context| {
+        let store = Arc::clone(&store);
+        async move {
+            let id: String = arguments.get("id")?;
+            let Some(result) = look_up(&*store, context.caller(), &id).await? else {
+                return Ok(None);
+            };
+            let mut contents = ResourceContents::text("", &*result.text);
+            contents.mime_type = Some(mime_type(about(&result)?.is_json).into());
+            Ok::<_, HandlerError>(Some(contents))
+        }
+    };
+    DynamicTemplate::new(format!("{RESULT_URI}{{id}}"), "kept result", read)
+}
+
+pub(super) const fn mime_type(is_json: bool) -> &'static str {
+    if is_json {
+        "application/json"
+    } else {
+        "text/plain"
+    }
+}
+
+/// Creates the tool that reads parts of results.
+fn read_tool(store: &Arc<dyn ResultStore>, identity_size: usize) -> DynamicTool {
+    let input = json!({
+        "type": "object",
+        "properties": {
+            "result_id": {
+                "type": "string",
+                "description": "The id of the result, as given by the tool that made it",
+                "maxLength": 128,
+            },
+            "offset": {
+                "type": "integer",
+                "description": "The number of rows, lines or bytes before the part",
+                "minimum": 0,
+                "default": 0,
+            },
+            "limit": {
+                "type": "integer",
+                "description": "The maximum number of rows, lines or bytes; by default, as many as fit",
+                "minimum": 1,
+            },
+            "unit": {
+                "type": "string",
+                "description": "The unit of `offset` and `limit`; by default, rows of JSON and lines of text",
+                "enum": ["rows", "lines", "bytes"],
+            },
+            "fields": {
+                "type": "array",
+                "description": "The fields of rows to return; by default, all of them",
+                "items": {"type": "string", "maxLength": 256},
+                "maxItems": 100,
+            },
+        },
+        "required": ["result_id"],
+        "additionalProperties": false,
+    });
+    let store = Arc::clone(store);
+    let read = move |arguments: Arguments, context: Context| {
+        let store = Arc::clone(&store);
+        async move {
+            let id: String = arguments.get("result_id")?;
+            let Some(result) = look_up(&*store, context.caller(), &id).await? else {
+                return Err(HandlerError::exposed(
+                    "there is no result with this id; it may have expired: call its tool again",
+                ));
+            };
+            let AboutResult {
+                is_json,
+                is_table,
+                max_output,
+            } = about(&result)?;
+            let room = max_output.saturating_sub(identity_size.saturating_add(PAGE_OVERHEAD));
+            let request = page_request(&arguments);
+            let document = Document::read(&result.text, is_json).with_tables(is_table);
+            let page = document.page(&request, room.max(MIN_PAGE));
+            let page = page.map_err(HandlerError::exposed)?;
+            let note = format!("[{}]", page_note(&page));
+            let blocks = [page.text, note].map(ContentBlock::text);
+            Ok::<_, HandlerError>(CallToolResult::new(blocks))
+        }
+    };
+    DynamicTool::new(READ_RESULT, input, read)
+        .description(
+            "Reads a part of another tool's result that was too large to return at once and is kept for a while.",
+        )
+        .read_only(true)
+        .open_world(false)
+}
+
+/// Returns the part requested by the arguments, which are known to match the schema.
+fn page_request(arguments: &Arguments) -> PageRequest {
+    // A number that is out of range is beyond the end of every result.
+    let number = |value: &Value| {
+        let number = value.as_u64().and_then(|number| number.try_into().ok());
+        number.unwrap_or(usize::MAX)
+    };
+    let given = |name| arguments.0.get(name).filter(|value| !value.is_null());
+    let fields = given("fields").and_then(Value::as_array);
+    let fields = fields.into_iter().flatten().filter_map(Value::as_str);
+    PageRequest {
+        unit: arguments.text("unit").and_then(Unit::named),
+        offset: given("offset").map_or(0, number),
+        limit: given("limit").map(number),
+        fields: fields.map(str::to_owned).collect(),
+    }
+}

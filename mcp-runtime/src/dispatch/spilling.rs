@@ -1,0 +1,278 @@
+//! Results of tools with the `spill` option that are too large to send: they are kept, and their first part is sent
+//! with directions for reading the rest.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::context::Context;
+use crate::dispatch::Dispatcher;
+use crate::dispatch::kept_results::{AboutResult, KeptResults, mime_type};
+use crate::error::{Error, ErrorKind};
+use crate::handler::handler_error::{HandlerError, Result};
+use crate::handler::json_text::table_of;
+use crate::handler::spill::{READ_RESULT, RESULT_URI};
+use crate::jsonrpc::RequestId;
+use crate::protocol::ProtocolVersion;
+use crate::protocol::encode::{self, ResponseContext};
+use crate::protocol::shape::structured::OutputRoot;
+use crate::spill::{
+    Document, PageEnd, PageRequest, PageText, Unit, duration, escaped_size, page_note, shape,
+};
+use crate::stores::{KeptResult, ResultId};
+use crate::types::{CallToolResult, ContentBlock, ResourceLink};
+
+/// Upper bound for the bytes of a response besides its text and the server's identity.
+const FRAME: usize = 2_048;
+/// Time after which a store that does not answer is considered to have failed.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A result that is too large to send.
+pub(super) struct LargeResult<'a> {
+    pub(super) dispatcher: &'a Dispatcher,
+    pub(super) context: &'a Context,
+    pub(super) tool: &'a str,
+    /// Maximum size of the response, in bytes.
+    pub(super) limit: usize,
+    /// Time for which the result must stay readable because it belongs to a task.
+    pub(super) task_ttl: Option<Duration>,
+}
+
+impl LargeResult<'_> {
+    /// Returns the result or, if it is too large, its first part with directions for reading the rest.
+    pub(super) async fn replace(self, mut result: CallToolResult) -> Result<CallToolResult> {
+        let settings = &self.dispatcher.settings;
+        let Some(kept) = &settings.results else {
+            return Ok(result);
+        };
+        if !self.is_too_large(&result) {
+            return Ok(result);
+        }
+        // Parts are cut from sanitized text, because a sanitizer might not recognize text split across two parts.
+        if let Some(sanitizer) = &settings.sanitizer {
+            let cleaned = sanitizer.clean_tool_result(&mut result);
+            cleaned.map_err(|cause| failure("a result cannot be sanitized", &cause))?;
+            if !self.is_too_large(&result) {
+                return Ok(result);
+            }
+        }
+        let max = settings.limits.calls.max_result_bytes;
+        let Some(LargeText {
+            text,
+            is_json,
+            is_table,
+        }) = LargeText::take(&mut result)
+        else {
+            return Ok(result);
+        };
+        // Otherwise, the resource would be too large to read.
+        let frame = self.dispatcher.identity().size().saturating_add(FRAME);
+        if escaped_size(&text).saturating_add(frame) > max {
+            return Err(too_large(max));
+        }
+        let about = AboutResult {
+            is_json,
+            is_table,
+            max_output: self.limit,
+        };
+        let about = serde_json::to_string(&about)?;
+        let owner = self.context.caller().key();
+        let stored = KeptResult::new(owner, about, text);
+        let ttl = kept.limits.ttl.max(self.task_ttl.unwrap_or_default());
+        let document = Document::read(&stored.text, is_json).with_tables(is_table);
+        // This comes first, so that nothing is kept if the answer is an error.
+        let shortened = self.shorten(&result, &document, Some(&stored.id), ttl)?;
+        if self.keep(kept, stored.clone(), ttl).await {
+            return Ok(shortened);
+        }
+        self.shorten(&result, &document, None, ttl)
+    }
+
+    /// Returns `true` if the response would be larger than the limit.
+    fn is_too_large(&self, result: &CallToolResult) -> bool {
+        /// Upper bound for the growth of text in a response: structured content is repeated as text, in which a byte
+        /// can take up to six bytes.
+        const GROWTH: usize = 7;
+        let mut size = result
+            .structured_content
+            .as_ref()
+            .map_or(0, |it| it.get().len());
+        let mut is_plain = result.meta.is_none();
+        for block in &result.content {
+            match block {
+                ContentBlock::Text(text) => size = size.saturating_add(text.text.len()),
+                _ => is_plain = false,
+            }
+        }
+        let frame = self.dispatcher.identity().size().saturating_add(FRAME);
+        let most = size.saturating_mul(GROWTH).saturating_add(frame);
+        !(is_plain && most <= self.limit) && self.size(result) > self.limit
+    }
+
+    /// Returns the size of the response, with a one-byte id.
+    fn size(&self, result: &CallToolResult) -> usize {
+        let version = self.context.request().protocol_version();
+        size(self.dispatcher, version, result)
+    }
+
+    /// Keeps a result. Returns `false` if that is not possible.
+    async fn keep(&self, kept: &KeptResults, result: KeptResult, ttl: Duration) -> bool {
+        let tool = self.tool;
+        match tokio::time::timeout(PATIENCE, kept.store.keep(result, ttl)).await {
+            Ok(Ok(true)) => return true,
+            Ok(Ok(false)) => {
+                tracing::warn!(tool, "there is no room to keep a result that is too large");
+            }
+            Ok(Err(error)) => tracing::error!(tool, %error, "a large result cannot be kept"),
+            Err(_) => tracing::error!(tool, "the result store does not respond"),
+        }
+        false
+    }
+
+    /// Returns the first part of a result with directions for reading the rest. `result` does not include the text.
+    fn shorten(
+        &self,
+        result: &CallToolResult,
+        document: &Document<'_>,
+        id: Option<&ResultId>,
+        ttl: Duration,
+    ) -> Result<CallToolResult> {
+        let compose = |page: &PageText| {
+            let note = self.note(document, page, id, ttl);
+            let mut content = vec![ContentBlock::text(&*page.text), ContentBlock::text(note)];
+            content.extend(id.map(|id| ContentBlock::from(self.link(document, id, ttl))));
+            content.extend(result.content.iter().cloned());
+            let mut shortened = CallToolResult::new(content);
+            shortened.is_error = result.is_error;
+            shortened.meta.clone_from(&result.meta);
+            shortened
+        };
+        // No number in the directions has more digits than the size.
+        let size = document.text.len();
+        let longest = PageText {
+            text: String::new(),
+            unit: document.usual_unit(),
+            offset: 0,
+            count: size.saturating_sub(1),
+            total: size,
+            end: PageEnd::CutAt(size),
+        };
+        let room = self.limit.checked_sub(self.size(&compose(&longest)));
+        let page = room.and_then(|room| document.page(&PageRequest::default(), room).ok());
+        // Images or other content may leave no room.
+        let page = page.ok_or_else(|| too_large(self.limit))?;
+        let shortened = compose(&page);
+        if self.size(&shortened) > self.limit {
+            return Err(too_large(self.limit));
+        }
+        Ok(shortened)
+    }
+
+    /// Describes the result to the model and says where to find the rest.
+    fn note(
+        &self,
+        document: &Document<'_>,
+        page: &PageText,
+        id: Option<&ResultId>,
+        ttl: Duration,
+    ) -> String {
+        let (tool, size, shape) = (self.tool, document.text.len(), shape(document));
+        let whole = format!(
+            "The result of `{tool}` is too large to return at once: {size} bytes, {shape}. The text above is its first part: \
+             {}.",
+            page_note(page)
+        );
+        match id {
+            Some(id) => {
+                let mut arguments = json!({"result_id": id.as_str()});
+                if let PageEnd::CutAt(rest) = page.end {
+                    arguments["offset"] = rest.into();
+                    arguments["unit"] = Unit::Bytes.name().into();
+                } else {
+                    arguments["offset"] = page.next().unwrap_or_default().into();
+                }
+                format!(
+                    "[{whole} The whole result is kept for {}. Read on with `{READ_RESULT}` {arguments}.]",
+                    duration(ttl)
+                )
+            }
+            None => format!("[{whole} The rest could not be kept; ask `{tool}` for less.]"),
+        }
+    }
+
+    fn link(&self, document: &Document<'_>, id: &ResultId, ttl: Duration) -> ResourceLink {
+        let mut link = ResourceLink::new(format!("{RESULT_URI}{id}"), self.tool)
+            .with_mime_type(mime_type(document.is_json))
+            .with_description(format!("The whole result, for {}", duration(ttl)));
+        link.size = u64::try_from(document.text.len()).ok();
+        link
+    }
+}
+
+/// Returns the size of the response with a result and a one-byte id.
+pub(super) fn size(
+    dispatcher: &Dispatcher,
+    version: ProtocolVersion,
+    result: &CallToolResult,
+) -> usize {
+    let id = RequestId::from_valid("0");
+    let reply = ResponseContext {
+        id: &id,
+        version,
+        identity: dispatcher.identity(),
+    };
+    let mut out = Vec::new();
+    encode::tool_result(&mut out, reply, &mut result.clone(), OutputRoot::Objects);
+    out.len()
+}
+
+/// The text to keep from a result.
+struct LargeText {
+    text: String,
+    is_json: bool,
+    /// `true` if the JSON was shown as a table.
+    is_table: bool,
+}
+
+impl LargeText {
+    /// Takes the structured content or the text out of a result, whichever is longer.
+    fn take(result: &mut CallToolResult) -> Option<Self> {
+        let is_text = |block: &mut ContentBlock| matches!(block, ContentBlock::Text(_));
+        let texts = result.content.extract_if(.., is_text);
+        let texts: Vec<String> = texts
+            .filter_map(|block| match block {
+                ContentBlock::Text(text) => Some(text.text),
+                _ => None,
+            })
+            .collect();
+        let length = texts.iter().map(String::len).fold(0, usize::saturating_add);
+        let json = result.structured_content.take();
+        if let Some(json) = json.filter(|json| json.get().len() >= length) {
+            let table = table_of(json.get());
+            return Some(Self {
+                is_table: table.is_some_and(|table| texts == [table]),
+                text: Box::<str>::from(json).into(),
+                is_json: true,
+            });
+        }
+        (!texts.is_empty()).then(|| Self {
+            text: texts.join("\n"),
+            is_json: false,
+            is_table: false,
+        })
+    }
+}
+
+fn too_large(limit: usize) -> HandlerError {
+    HandlerError::exposed(format_args!(
+        "the result is larger than {limit} bytes, so ask for less"
+    ))
+}
+
+fn failure(what: &str, cause: &dyn Display) -> HandlerError {
+    HandlerError::opaque(Error::new(
+        ErrorKind::Configuration,
+        format!("{what}: {cause}"),
+    ))
+}

@@ -1,0 +1,147 @@
+//! Passes clients' messages to the instances where their calls run.
+//!
+//! The ids of questions and streams begin with their instance's tag, so no request has to look up the instance.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::time::{sleep, timeout};
+
+use crate::context::StoreFuture;
+use crate::http::response::refusal::HttpRefusal;
+use crate::http::sessions::instance_tag::InstanceTag;
+use crate::http::stores::maybe_ready::StoreFailed;
+use crate::jsonrpc::{Message, RequestId};
+use crate::random::random_id;
+use crate::stores::{InstanceRelay, RelayedTexts};
+
+/// Number of attempts to reach the instance that asked a question. The instance may still be registering.
+const ATTEMPTS: u32 = 3;
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// A message about a session, in the form in which the relay carries it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct RelayedMessage {
+    pub(super) session: String,
+    pub(super) event: SessionEvent,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum SessionEvent {
+    /// The client answered a question: a result or an error as JSON.
+    Answered {
+        id: String,
+        result: Option<String>,
+        error: Option<String>,
+    },
+    /// The client cancelled the request with this id.
+    Cancelled(String),
+    /// The session's record has changed.
+    Changed,
+    /// The session has ended.
+    Ended,
+}
+
+/// A message that must be sent before its request is answered.
+#[derive(Debug)]
+pub(in crate::http) struct OutgoingMessage {
+    /// The beginning of the recipients' names.
+    to: String,
+    message: RelayedMessage,
+}
+
+/// The server's other instances, as far as its sessions are concerned.
+pub(in crate::http) struct OtherInstances {
+    relay: Arc<dyn InstanceRelay>,
+    pub(super) tag: InstanceTag,
+    name: String,
+}
+
+impl OtherInstances {
+    pub(super) fn new(relay: Arc<dyn InstanceRelay>) -> Arc<Self> {
+        let tag = InstanceTag::random();
+        Arc::new(Self {
+            relay,
+            tag,
+            name: tag.prefix() + &random_id::<12>(),
+        })
+    }
+
+    /// Returns the message to another instance for a client's answer, or `None` if the question was not asked there.
+    pub(in crate::http) fn forward_answer(
+        &self,
+        session: &str,
+        message: &Message<'_>,
+    ) -> Option<OutgoingMessage> {
+        let id = message.id.valid()?;
+        let tag = InstanceTag::of_question(id).filter(|tag| *tag != self.tag)?;
+        let event = SessionEvent::Answered {
+            id: id.as_json().to_owned(),
+            result: message.result.map(str::to_owned),
+            error: message.error.map(str::to_owned),
+        };
+        Some(OutgoingMessage::new(tag.prefix(), session, event))
+    }
+
+    /// Returns the message to all other instances for a request that was cancelled and does not run here.
+    pub(in crate::http) fn forward_cancellation(session: &str, id: &RequestId) -> OutgoingMessage {
+        let event = SessionEvent::Cancelled(id.as_json().to_owned());
+        OutgoingMessage::new(String::new(), session, event)
+    }
+
+    /// Sends a message. Fails if the relay fails, or if the instance that asked is gone.
+    pub(super) async fn send(
+        &self,
+        outgoing: &OutgoingMessage,
+        limit: Duration,
+    ) -> Result<(), HttpRefusal> {
+        // Serialization cannot fail because a message consists only of strings.
+        let text = serde_json::to_string(&outgoing.message).unwrap_or_default();
+        for attempt in 1..=ATTEMPTS {
+            let sent = timeout(limit, self.relay.send(&outgoing.to, &text)).await;
+            let sent =
+                sent.unwrap_or_else(|_| Err(format!("it took longer than {limit:?}").into()));
+            let reached = sent.map_err(|error| {
+                tracing::warn!(%error, "a message cannot be passed to the instance that it is for");
+                HttpRefusal::from(StoreFailed)
+            })?;
+            if reached > 0 || outgoing.to.is_empty() {
+                return Ok(());
+            }
+            if attempt < ATTEMPTS {
+                sleep(PAUSE).await;
+            }
+        }
+        Err(HttpRefusal::bad_request(
+            "the server instance that sent this request has ended",
+        ))
+    }
+
+    /// Receives the messages for this instance after a position, and keeps the instance alive.
+    pub(super) fn receive<'a>(
+        &'a self,
+        lease: Duration,
+        after: Option<&'a str>,
+    ) -> StoreFuture<'a, RelayedTexts> {
+        self.relay.receive(&self.name, lease, after)
+    }
+
+    /// Returns `true` if an instance with this tag is alive, or `None` if this is unknown.
+    pub(super) async fn is_alive(&self, tag: InstanceTag, limit: Duration) -> Option<bool> {
+        let names = timeout(limit, self.relay.instances()).await.ok()?.ok()?;
+        let prefix = tag.prefix();
+        Some(names.iter().any(|name| name.starts_with(&prefix)))
+    }
+}
+
+impl OutgoingMessage {
+    pub(super) fn new(to: String, session: &str, event: SessionEvent) -> Self {
+        let session = session.to_owned();
+        Self {
+            to,
+            message: RelayedMessage { session, event },
+        }
+    }
+}

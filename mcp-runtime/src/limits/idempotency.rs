@@ -1,0 +1,55 @@
+//! Limits on calls with an idempotency key.
+
+use std::time::Duration;
+
+/// Maximum of [`IdempotencyLimits::window`], because stores keep their entries for this time.
+pub(crate) const MAX_IDEMPOTENCY_WINDOW: Duration = Duration::from_hours(24);
+
+/// Limits on calls with an idempotency key, which are not run again if they are repeated.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct IdempotencyLimits {
+    /// Time for which the result of a call is kept for repeats. Default 24 hours. After that, a call with the same key
+    /// runs. Longer times are reduced to the default, because stores do not keep entries for longer.
+    pub window: Duration,
+    /// Maximum time for which a repeat waits for the first call to end. Default 30 s. After that, it fails with an
+    /// error that says so. With zero, it does not wait.
+    pub max_wait: Duration,
+    /// Maximum length of a key that a client sends, in bytes. Default 255. When exceeded: -32602.
+    pub max_key_bytes: usize,
+    /// Maximum size of a result that is kept, in bytes of JSON. Default 64 KiB. A repeat of a call with a larger result
+    /// fails with an error that says that the call has succeeded.
+    pub max_result_bytes: usize,
+}
+
+impl Default for IdempotencyLimits {
+    fn default() -> Self {
+        Self {
+            window: MAX_IDEMPOTENCY_WINDOW,
+            max_wait: Duration::from_secs(30),
+            max_key_bytes: 255,
+            max_result_bytes: 64 << 10,
+        }
+    }
+}
+
+impl IdempotencyLimits {
+    /// Returns tight limits for servers with modest needs on the open internet.
+    pub(super) fn strict() -> Self {
+        Self {
+            window: Duration::from_hours(1),
+            max_wait: Duration::from_secs(10),
+            max_result_bytes: 16 << 10,
+            ..Self::default()
+        }
+    }
+
+    /// Returns the name of each field that must not be zero, paired with `true` if the field is zero.
+    pub(super) fn zero_fields(&self) -> [(&'static str, bool); 3] {
+        [
+            ("idempotency.window", self.window.is_zero()),
+            ("idempotency.max_key_bytes", self.max_key_bytes == 0),
+            ("idempotency.max_result_bytes", self.max_result_bytes == 0),
+        ]
+    }
+}

@@ -1,0 +1,144 @@
+//! Shows a task.
+
+use std::fmt::Write as _;
+use std::io;
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+
+use crate::extension::tasks::timestamp;
+use crate::server::command_line::outcome::CommandResult;
+use crate::server::command_line::print::{self, Style};
+use crate::server::command_line::tasks::refusals::{unavailable, unknown};
+use crate::server::command_line::tasks::{age, describe};
+use crate::stores::{TaskDetails, TaskId, TaskStatus, TaskStore};
+
+pub(super) async fn run(store: &dyn TaskStore, id: &TaskId, json: bool) -> CommandResult {
+    let details = store.inspect(id).await.map_err(unavailable)?;
+    let mut details = details.ok_or_else(|| unknown(id))?;
+    details.steps.sort();
+    if json {
+        print::json(&object(&details));
+    } else {
+        let stdout = io::stdout();
+        let styled = |name: &str| print::styled(name, Style::Aside, &stdout);
+        print::line(&text(&details, SystemTime::now(), styled));
+    }
+    Ok(true)
+}
+
+fn object(details: &TaskDetails) -> Value {
+    let mut members = describe::object(&details.task);
+    let due_in = details.due_in.map(|due_in| due_in.as_millis());
+    let due_in = due_in.and_then(|due_in| u64::try_from(due_in).ok());
+    members.insert("dueInMs".to_owned(), due_in.into());
+    let steps = details.steps.iter();
+    let steps = steps.map(|step| json!({"name": step.name, "isDone": step.is_done}));
+    members.insert("steps".to_owned(), steps.collect());
+    Value::Object(members)
+}
+
+/// Describes a task for people. `styled` applies the style to names.
+fn text(details: &TaskDetails, now: SystemTime, styled: impl Fn(&str) -> String) -> String {
+    let task = &details.task;
+    let mut text = String::new();
+    let mut line = |name: &str, value: &str| {
+        let _ = writeln!(text, "{} {value}", styled(&format!("{name:9}")));
+    };
+    line("task", task.id.as_str());
+    line("tool", &print::visible(&task.tool));
+    let message = task.message.as_deref().map(print::visible);
+    let message = message.map_or_else(String::new, |message| format!(": {message}"));
+    line("status", &format!("{}{message}", describe::status(task)));
+    let owner = match &*task.owner {
+        "" => "(anonymous)".to_owned(),
+        owner => print::visible(owner),
+    };
+    line("owner", &owner);
+    let ago = |time: SystemTime| {
+        let ago = age::write(now.duration_since(time).unwrap_or_default());
+        format!("{} ({ago} ago)", timestamp(time))
+    };
+    line("created", &ago(task.created_at));
+    line("changed", &ago(task.updated_at));
+    line(
+        "expires",
+        &format!("in {}", age::write(describe::left(task, now))),
+    );
+    line("attempts", &attempts(details));
+    if let Some(due_in) = details.due_in {
+        let lease = match due_in {
+            Duration::ZERO => "none; the task is due".to_owned(),
+            left => format!("lapses in {}", age::write(left)),
+        };
+        line("lease", &lease);
+    }
+    if let Some(outcome) = &task.outcome {
+        line("outcome", describe::outcome_name(outcome));
+    }
+    for (number, step) in details.steps.iter().enumerate() {
+        let is_running = task.status == TaskStatus::Working && !step.is_done;
+        let end = match (step.is_done, is_running) {
+            (true, _) => "done",
+            (false, true) => "begun",
+            (false, false) => "begun; outcome unknown",
+        };
+        let name = if number == 0 { "steps" } else { "" };
+        line(name, &format!("{}  {end}", print::visible(&step.name)));
+    }
+    if task.can_be_retried() {
+        line("retry", "`tasks retry` lets it run again");
+    }
+    text
+}
+
+fn attempts(details: &TaskDetails) -> String {
+    let task = &details.task;
+    if u64::from(task.tries) == task.attempt {
+        return task.attempt.to_string();
+    }
+    format!(
+        "{}, of which {} count since it was created, asked or was retried",
+        task.attempt, task.tries
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stores::{NewTask, StoredTask, TaskChange, TaskOutcome, TaskStep};
+
+    #[test]
+    fn neither_arguments_nor_answers_nor_results_are_shown() {
+        let mut new = NewTask::new("alice", "import");
+        new.call = "SECRET".into();
+        new.state = "SECRET".into();
+        let now = SystemTime::now();
+        let mut task = StoredTask::created(&new, now);
+        let json = "{\"SECRET\":1}".into();
+        let outcome = TaskOutcome::Error { json };
+        let failed = TaskChange::to(TaskStatus::Failed).message("it \u{1b}[2J broke");
+        task.apply(failed.outcome(outcome), now);
+        let steps = vec![TaskStep::new("pay", false), TaskStep::new("post", true)];
+        let details = TaskDetails::new(task, None, steps);
+        let later = now + Duration::from_secs(125);
+        let shown = text(&details, later, str::to_owned);
+        for expected in [
+            "status    failed: it \\u{1b}[2J broke\n",
+            "owner     alice\n",
+            " (2m 5s ago)\n",
+            "expires   in 57m 55s\n",
+            "attempts  1\n",
+            "outcome   protocol error\n",
+            "steps     pay  begun; outcome unknown\n",
+            "          post  done\n",
+            "retry     ",
+        ] {
+            assert!(shown.contains(expected), "{shown}");
+        }
+        let printed = object(&details);
+        assert_eq!(printed["canBeRetried"], true);
+        assert_eq!(printed["steps"][0], json!({"name": "pay", "isDone": false}));
+        assert!(!shown.contains("SECRET") && !printed.to_string().contains("SECRET"));
+    }
+}

@@ -1,0 +1,186 @@
+//! Starts a server: checks its definitions and settings, and prepares it for connections.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::context::{Capability, MemoryOnceStore, ServerControl, ServerHandle};
+use crate::dispatch::seal::Seal;
+use crate::dispatch::{
+    Dispatcher, Idempotency, JobTools, KeptResults, SearchTools, ServerShared, Settings,
+};
+use crate::error::{Error, ErrorKind};
+use crate::extension::apps;
+use crate::handler::definition::Options;
+use crate::handler::dynamic::DynamicTool;
+use crate::handler::task_options::LinkedTasks;
+use crate::protocol::encode::Identity;
+use crate::registry::{Registry, ServerRules, Sources, find_in_options, serves_apps};
+use crate::server::Server;
+use crate::server::middleware::LinkedMiddleware;
+
+impl Server {
+    /// Returns the dispatcher, for use in tests of the layers above it.
+    #[cfg(test)]
+    pub(crate) fn into_dispatcher(self) -> Result<Arc<Dispatcher>, Error> {
+        self.start().map(|(dispatcher, _)| dispatcher)
+    }
+
+    /// Checks all definitions and settings and prepares the server for connections.
+    pub(super) fn start(self) -> Result<(Arc<Dispatcher>, Arc<ServerShared>), Error> {
+        self.with_tasks().with_apps().start_prepared()
+    }
+
+    /// Returns the first value found in the options of the tools that the server has at start-up: first the tools
+    /// declared by attributes, then those inserted through its handle.
+    fn find_in_tools<T>(
+        &self,
+        in_declared: impl Fn(&Options) -> Option<T>,
+        in_inserted: impl Fn(&DynamicTool) -> Option<T>,
+    ) -> Option<T> {
+        find_in_options(self.selected.as_deref(), &self.tags, in_declared)
+            .or_else(|| self.shared.find_in_inserted_tools(in_inserted))
+    }
+
+    /// Adds the tasks extension if a tool has the `task` option or there is a task store. Either of these provides the
+    /// extension's code.
+    fn with_tasks(mut self) -> Self {
+        let of_tool = self.tasks_of_tools();
+        let has_task_tool = of_tool.is_some();
+        let (store, of_store) = self.task_store.take().unzip();
+        let Some(support) = of_tool.or(of_store) else {
+            return self;
+        };
+        let mut limits = self.limits.tasks.clone();
+        if !has_task_tool {
+            // Calls to tools that are inserted later are plain calls, because the tools for job handles are not added
+            // or removed at run time.
+            limits.patience = Duration::MAX;
+        }
+        let store = store.or_else(|| self.backend.tasks.take());
+        #[cfg(feature = "sealing")]
+        let store = store.map(|store| self.seal_tasks(store));
+        let drain = self.limits.calls.drain_timeout;
+        let ends = limits.patience != Duration::MAX;
+        let (extension, job_tools) = support.extension(store, limits, drain);
+        self.job_tools = ends.then(|| Box::new(job_tools));
+        self.extension(extension)
+    }
+
+    /// Returns the code that serves tasks if a tool has the `task` option.
+    fn tasks_of_tools(&self) -> Option<LinkedTasks> {
+        self.find_in_tools(|tool| tool.linked_tasks, |tool| tool.linked_tasks)
+    }
+
+    /// Returns `true` if a tool has the `task` option or there is a task store.
+    #[cfg(feature = "cli")]
+    pub(super) fn has_tasks(&self) -> bool {
+        self.task_store.is_some() || self.tasks_of_tools().is_some()
+    }
+
+    /// Adds the extension for pages if the server serves a page.
+    fn with_apps(self) -> Self {
+        if serves_apps(self.selected.as_deref(), &self.tags) {
+            self.extension(apps::extension())
+        } else {
+            self
+        }
+    }
+
+    fn start_prepared(self) -> Result<(Arc<Dispatcher>, Arc<ServerShared>), Error> {
+        let spilling = self.find_in_tools(
+            |tool| tool.spill.then_some(()),
+            |tool| tool.spill.then_some(()),
+        );
+        let has_read_result = spilling.is_some();
+        self.environment.log_values();
+        let mut faults = self.faults;
+        faults.extend(self.environment.faults);
+        faults.extend(self.limits.faults());
+        if !faults.is_empty() {
+            return Err(Error::new(ErrorKind::Configuration, faults.join("\n")));
+        }
+        let handle = ServerHandle(Arc::clone(&self.shared) as Arc<dyn ServerControl>);
+        let (extensions, meta_keys) = self.extensions.start(&handle)?;
+        let states = Arc::new(self.states);
+        let tags = self.tag_settings;
+        let rules = Arc::new(ServerRules {
+            meta_keys: meta_keys.clone(),
+            tag_scopes: self.tag_scopes,
+            searches_tools: self.tool_search.is_some(),
+            has_job_tools: self.job_tools.is_some(),
+            has_read_result,
+            selection: tags.selection,
+            message_limits: self.limits.message.clone(),
+            tag_descriptions: tags.descriptions,
+        });
+        let registry = Arc::new(Registry::build(Sources {
+            only: self.selected,
+            tags: self.tags,
+            rules: Arc::clone(&rules),
+            receivers: self.receivers,
+            states: Arc::clone(&states),
+            early: self.shared.take_early(),
+            offered: self.offered,
+            page_size: self.page_size,
+            has_methods: extensions.has_methods(),
+        })?);
+        self.shared.attach(&registry, &extensions)?;
+        if let Some(relay) = self.backend.notifications {
+            self.shared.relay_changes(relay);
+        }
+        let wrapping = self.wrapping;
+        wrapping.check_layered_tools(&registry.snapshot().names(Capability::Tools))?;
+        #[cfg(feature = "sealing")]
+        let seal = Seal::new(&self.sealing_keys, self.limits.elicitation.state_timeout);
+        #[cfg(not(feature = "sealing"))]
+        let seal = Seal::new(self.limits.elicitation.state_timeout);
+        let once_store = self.once_store.or(self.backend.once);
+        let idempotency = Idempotency {
+            store: once_store
+                .clone()
+                .unwrap_or_else(|| Arc::new(MemoryOnceStore::new())),
+            limits: self.limits.idempotency.clone(),
+            server: self.identity.name.clone(),
+            accepts_keys: self.idempotency_keys,
+        };
+        let middleware = LinkedMiddleware::new(wrapping.around, wrapping.around_tasks, idempotency);
+        let identity = Identity::new(self.identity).with_meta_keys(meta_keys);
+        let (store, limits) = (self.backend.results, self.limits.results.clone());
+        let results = has_read_result.then(|| KeptResults::new(store, limits, identity.size()));
+        let search = self.tool_search;
+        let search = search.map(|search| SearchTools::new(search, &registry));
+        let job_tools = self.job_tools.map(|tools| JobTools::new(*tools));
+        let settings = Settings {
+            search: search.transpose()?,
+            job_tools: job_tools.transpose()?,
+            results: results.transpose()?,
+            identity,
+            instructions: self.instructions,
+            limits: self.limits,
+            states,
+            environment_headers: (!self.environment_headers.is_empty())
+                .then(|| Arc::new(self.environment_headers)),
+            seal,
+            once_store,
+            logging: self.logging,
+            argument_errors: self.argument_errors,
+            expose_errors: self.expose_errors,
+            check_outputs: self.check_outputs,
+            cache: self.cache,
+            rate: wrapping.rate,
+            around: middleware.around,
+            around_spilling: middleware.around_spilling,
+            around_tasks: middleware.around_tasks,
+            idempotent_calls: middleware.idempotent_calls,
+            sanitizer: wrapping.sanitizer,
+            hooks: self.hooks,
+            admission: self.admission,
+            extensions,
+            rules,
+            tags_in_instructions: tags.in_instructions,
+        };
+        crate::telemetry::describe_metrics();
+        let dispatcher = Dispatcher::new(settings, registry, Arc::clone(&self.shared));
+        Ok((dispatcher, self.shared))
+    }
+}

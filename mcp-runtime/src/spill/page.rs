@@ -1,0 +1,243 @@
+//! A part of a large result.
+
+use mcp_schema::suggest::closest;
+
+use super::document::{Document, Unit};
+use super::escaped_size;
+use super::words::names;
+use crate::handler::decode::entries;
+use crate::handler::json_text::table_of;
+
+/// A request for a part of a result.
+#[derive(Debug, Default)]
+pub(crate) struct PageRequest {
+    /// The unit of `offset` and `limit`. Defaults to the unit that suits the result.
+    pub(crate) unit: Option<Unit>,
+    pub(crate) offset: usize,
+    /// Maximum number of rows, lines or bytes. Fewer are returned if not all of them fit.
+    pub(crate) limit: Option<usize>,
+    /// The fields of rows to return. Empty for all fields.
+    pub(crate) fields: Vec<String>,
+}
+
+/// A part of a result.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct PageText {
+    pub(crate) text: String,
+    pub(crate) unit: Unit,
+    pub(crate) offset: usize,
+    /// Number of rows, lines or bytes in the part.
+    pub(crate) count: usize,
+    /// Number of rows, lines or bytes in the result.
+    pub(crate) total: usize,
+    /// The way in which the last row or line of the part ends.
+    pub(crate) end: PageEnd,
+}
+
+/// The way in which the last row or line of a part ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PageEnd {
+    Whole,
+    /// It does not fit. Its remainder begins at this position, in bytes.
+    CutAt(usize),
+    /// It does not fit. Its fields were selected, so its remainder has no position.
+    Cut,
+}
+
+impl PageText {
+    /// Returns the offset of the next part, unless this is the last one.
+    pub(crate) fn next(&self) -> Option<usize> {
+        let next = self.offset.saturating_add(self.count);
+        (next < self.total).then_some(next)
+    }
+}
+
+impl Document<'_> {
+    /// Returns a part that takes up at most `room` bytes inside a JSON string. The error is for the model.
+    pub(crate) fn page(&self, request: &PageRequest, room: usize) -> Result<PageText, String> {
+        let unit = match (request.unit, request.fields.is_empty()) {
+            (Some(unit), _) => unit,
+            (None, true) => self.usual_unit(),
+            (None, false) => Unit::Rows,
+        };
+        if !request.fields.is_empty() && unit != Unit::Rows {
+            return Err("`fields` selects fields of rows, so it needs the unit `rows`".into());
+        }
+        let Some(items) = self.items(unit) else {
+            if unit == Unit::Bytes {
+                return self.bytes(request, room);
+            }
+            let usual = self.usual_unit().name();
+            return Err(format!("the result has no rows; use the unit `{usual}`"));
+        };
+        let total = items.len();
+        check_offset(request.offset, total, unit)?;
+        self.check_fields(&request.fields)?;
+        let rest = items.get(request.offset..).unwrap_or_default();
+        let limit = request.limit.unwrap_or(usize::MAX);
+        let is_rows = unit == Unit::Rows;
+        let mut page = PageText {
+            text: if is_rows { "[" } else { "" }.to_owned(),
+            unit,
+            offset: request.offset,
+            count: 0,
+            total,
+            end: PageEnd::Whole,
+        };
+        // Each row needs a comma and an escaped line break, and the list needs two brackets.
+        let (mut used, separator): (usize, usize) = if is_rows { (2, 3) } else { (0, 0) };
+        for &item in rest.iter().take(limit) {
+            let shown = if request.fields.is_empty() {
+                item.to_owned()
+            } else {
+                projected(item, &request.fields)?
+            };
+            let size = escaped_size(&shown).saturating_add(separator);
+            if used.saturating_add(size) > room {
+                let is_first = page.count == 0;
+                if is_first {
+                    // A part of a row is not JSON, so it has no brackets.
+                    page.text.clear();
+                    used = 0;
+                }
+                // If more than half of the room is left, the beginning of a line that does not fit is included.
+                if is_first || (!is_rows && used < room / 2) {
+                    let part = prefix(&shown, room.saturating_sub(used));
+                    let rest = self.position(item).saturating_add(part.len());
+                    page.end = if request.fields.is_empty() {
+                        PageEnd::CutAt(rest)
+                    } else {
+                        PageEnd::Cut
+                    };
+                    page.text.push_str(part);
+                    page.count = page.count.saturating_add(1);
+                }
+                break;
+            }
+            if is_rows && page.count > 0 {
+                page.text.push_str(",\n");
+            }
+            page.text.push_str(&shown);
+            page.count = page.count.saturating_add(1);
+            used = used.saturating_add(size);
+        }
+        if is_rows && page.end == PageEnd::Whole {
+            page.text.push(']');
+            let table = self.is_table.then(|| table_of(&page.text)).flatten();
+            if let Some(table) = table.filter(|table| escaped_size(table) <= room) {
+                page.text = table;
+            }
+        }
+        Ok(page)
+    }
+
+    fn bytes(&self, request: &PageRequest, room: usize) -> Result<PageText, String> {
+        let total = self.text.len();
+        check_offset(request.offset, total, Unit::Bytes)?;
+        let start = self.text.floor_char_boundary(request.offset);
+        let rest = self.text.get(start..).unwrap_or_default();
+        let limit = request.limit.unwrap_or(usize::MAX);
+        let limited = rest.get(..rest.floor_char_boundary(limit)).unwrap_or(rest);
+        // The part contains at least one character; otherwise, the model would never get past it.
+        let first = rest.chars().next().map_or(0, char::len_utf8);
+        let limited = if limited.is_empty() {
+            rest.get(..first).unwrap_or_default()
+        } else {
+            limited
+        };
+        let text = prefix(limited, room);
+        Ok(PageText {
+            text: text.to_owned(),
+            unit: Unit::Bytes,
+            offset: start,
+            count: text.len(),
+            total,
+            end: PageEnd::Whole,
+        })
+    }
+
+    fn check_fields(&self, fields: &[String]) -> Result<(), String> {
+        let Some(rows) = self.rows.as_ref().filter(|_| !fields.is_empty()) else {
+            return Ok(());
+        };
+        let has = |row: &&str, field: &str| {
+            let members = entries(row).unwrap_or_default();
+            members.iter().any(|(name, _)| *name == *field)
+        };
+        let mut fields = fields.iter();
+        let Some(unknown) = fields.find(|field| !rows.items.iter().any(|row| has(row, field)))
+        else {
+            return Ok(());
+        };
+        let known = rows.fields().unwrap_or_default();
+        if known.is_empty() {
+            return Err("`fields` selects fields of objects, but the rows have none".into());
+        }
+        let similar = closest(unknown, known.iter().map(String::as_str));
+        let hint = similar.map_or_else(
+            || format!("there are {}", names(&known)),
+            |similar| format!("did you mean `{similar}`?"),
+        );
+        Err(format!("no row has the field `{unknown}`; {hint}"))
+    }
+
+    /// Returns the position of a part of the text.
+    fn position(&self, part: &str) -> usize {
+        let (start, whole) = (part.as_ptr().addr(), self.text.as_ptr().addr());
+        start.saturating_sub(whole)
+    }
+}
+
+/// Checks that an offset is not beyond the end of the result.
+fn check_offset(offset: usize, total: usize, unit: Unit) -> Result<(), String> {
+    if offset < total || (offset == 0 && total == 0) {
+        return Ok(());
+    }
+    let unit = unit.name();
+    Err(format!(
+        "`offset` {offset} is beyond the end: the result has {total} {unit}"
+    ))
+}
+
+/// Returns a row with only these fields.
+fn projected(row: &str, fields: &[String]) -> Result<String, String> {
+    let members =
+        entries(row).map_err(|_| "`fields` selects fields of objects, but not all rows are")?;
+    let mut out = Vec::from(*b"{");
+    for (name, value) in &members {
+        if !fields.iter().any(|field| **field == **name) {
+            continue;
+        }
+        if out.len() > 1 {
+            out.push(b',');
+        }
+        crate::jsonrpc::write_string(&mut out, name);
+        out.push(b':');
+        out.extend_from_slice(value.as_bytes());
+    }
+    out.push(b'}');
+    Ok(String::from_utf8_lossy(&out).into_owned())
+}
+
+/// Returns a prefix that takes up at most `room` bytes inside a JSON string but contains at least one character.
+fn prefix(text: &str, room: usize) -> &str {
+    let mut end = text.floor_char_boundary(room);
+    loop {
+        let part = text.get(..end).unwrap_or_default();
+        let size = escaped_size(part);
+        if size <= room && end > 0 {
+            return part;
+        }
+        let first = text.chars().next().map_or(0, char::len_utf8);
+        // Escapes take up to six times as much room and are spread roughly evenly.
+        let smaller = end.saturating_mul(room).checked_div(size).unwrap_or(0);
+        let smaller = text.floor_char_boundary(smaller.min(end.saturating_sub(1)));
+        if smaller <= first {
+            return text.get(..first).unwrap_or_default();
+        }
+        end = smaller;
+    }
+}
+
+#[cfg(test)]
+mod tests;
