@@ -50,7 +50,7 @@ pub(crate) const INNER: usize = 512;
 /// The value used as the rank of items inserted at run time.
 const INSERTED: u32 = u32::MAX;
 /// Included in the checksum so that cursors from other programs or with other layouts are invalid.
-const SALT: &[u8] = b"mcp-runtime cursor 1";
+const SALT: &[u8] = b"mcp-runtime cursor 2";
 
 impl ItemMark {
     pub(crate) fn new(key: &OrderKey, name: &str) -> Self {
@@ -90,8 +90,8 @@ impl Cursor {
         bytes.push(u8::try_from(name.len()).unwrap_or(u8::MAX));
         bytes.extend(name.as_bytes());
         bytes.extend(inner.map(String::as_bytes).unwrap_or_default());
-        bytes.extend(checksum(&bytes, owner).to_be_bytes());
-        URL_SAFE_NO_PAD.encode(bytes)
+        let check = checksum(&bytes, owner).to_be_bytes();
+        URL_SAFE_NO_PAD.encode([&check[..], &bytes].concat())
     }
 
     /// Parses a cursor for `list` that was issued to `owner`.
@@ -103,7 +103,7 @@ impl Cursor {
 }
 
 fn decode_position(list: Capability, owner: &str, bytes: &[u8]) -> Option<CursorPosition> {
-    let (bytes, check) = bytes.split_last_chunk::<8>()?;
+    let (check, bytes) = bytes.split_first_chunk::<8>()?;
     if checksum(bytes, owner) != u64::from_be_bytes(*check) {
         return None;
     }
@@ -147,6 +147,8 @@ fn list_tag(list: Capability) -> u8 {
     }
 }
 
+/// Comes first in a cursor: at the end, a lister's cursor that contains the right eight bytes would make the part of
+/// the cursor up to them valid too.
 fn checksum(bytes: &[u8], owner: &str) -> u64 {
     crate::fnv::fnv(SALT.iter().chain(bytes).chain(owner.as_bytes()))
 }
@@ -242,6 +244,35 @@ mod tests {
             let padded = format!("{text}=");
             assert_eq!(Cursor::decode(cursor.list, "", &padded), Err(InvalidCursor));
         }
+    }
+
+    #[test]
+    fn a_cursor_cut_after_a_checksum_in_a_listers_cursor_is_invalid() {
+        let within = |rank, inner: &str| Cursor {
+            list: Capability::Resources,
+            position: CursorPosition::Within(
+                ItemMark::new(&OrderKey::Declared(rank), "a"),
+                Some(inner.into()),
+            ),
+        };
+        let mut tried = 0;
+        for rank in 0..10_000 {
+            let shorter = URL_SAFE_NO_PAD.decode(within(rank, "").encode("")).unwrap();
+            // The lister's cursor is text, so only some checksums fit into it.
+            let Ok(check) = std::str::from_utf8(&shorter[..8]) else {
+                continue;
+            };
+            let bytes = URL_SAFE_NO_PAD
+                .decode(within(rank, check).encode(""))
+                .unwrap();
+            for end in 0..bytes.len() {
+                let cut = URL_SAFE_NO_PAD.encode(&bytes[..end]);
+                let decoded = Cursor::decode(Capability::Resources, "", &cut);
+                assert_eq!(decoded, Err(InvalidCursor), "{rank} {end}");
+            }
+            tried += 1;
+        }
+        assert!(tried > 10, "{tried}");
     }
 
     #[test]
