@@ -170,3 +170,20 @@ async fn a_key_is_free_again_after_its_window() {
         .await;
     assert_eq!(placed, "order 7 of 2 is number 2");
 }
+
+// Without a wait, the repeat has one look at the key, which finds the forgotten call.
+#[tokio::test]
+async fn a_key_is_free_again_after_its_window_for_a_call_that_cannot_wait() {
+    let shop = Shop::new();
+    let limits = Limits::default().with(|all| {
+        all.idempotency.window = Duration::from_secs(1);
+        all.idempotency.max_wait = Duration::ZERO;
+    });
+    for version in Version::ERAS {
+        let mut client = connect(server(&shop).limits(limits.clone()), version).await;
+        let placed = client.text("place", json!({"order_id": 7})).await;
+        for_seconds_of_the_system(2).await;
+        let again = client.text("place", json!({"order_id": 7})).await;
+        assert_ne!(again, placed);
+    }
+}

@@ -96,6 +96,7 @@ async fn keys_that_cannot_be_keys_are_refused() {
             json!("k".repeat(1 << 20)),
             json!("ä"),
             json!("a\nb"),
+            json!("a b"),
             json!(7),
             json!(null),
             json!({"key": "a"}),
