@@ -55,8 +55,8 @@ impl RandomId {
     }
 }
 
-/// Shows only the first characters, because whoever knows the id of something that belongs to an anonymous caller can
-/// use it.
+/// Shows only the first characters, because an id is all that a client needs to use something that belongs to an
+/// anonymous caller.
 impl fmt::Debug for RandomId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}…", self.0.get(..6).unwrap_or_default())
