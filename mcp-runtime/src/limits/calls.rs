@@ -16,7 +16,7 @@ pub struct CallLimits {
     pub timeout: Duration,
     /// Maximum number of calls to blocking tools that run concurrently in the process. Default 64. Further calls wait.
     pub max_blocking: usize,
-    /// Maximum number of calls to blocking tools waiting for a thread. Default 256. Further calls are refused.
+    /// Maximum number of calls to blocking tools that are waiting for a thread. Default 256. Further calls are refused.
     pub max_blocking_queued: usize,
     /// Maximum number of calls waiting for each handler with a `concurrency` limit. Default 256. Further calls are
     /// refused.

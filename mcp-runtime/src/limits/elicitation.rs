@@ -17,7 +17,7 @@ pub struct ElicitationLimits {
     /// Time a client has between two rounds of a call (2026-07-28). Default 10 minutes. A round that arrives later is
     /// answered with -32602.
     pub state_timeout: Duration,
-    /// Maximum number of rounds of a call (2026-07-28). Default 32. When exceeded, the call fails.
+    /// Maximum number of rounds per call (2026-07-28). Default 32. When exceeded, the call fails.
     pub max_rounds: u16,
 }
 

@@ -31,8 +31,8 @@ pub struct HttpLimits {
     pub silence_timeout: Duration,
     /// Time a connection may be idle between requests. Default 60 s. The connection is then closed.
     pub idle_timeout: Duration,
-    /// Maximum number of connections. Default 10,000. When exceeded, the oldest idle connection is closed or, if no
-    /// connection is idle, the new connection.
+    /// Maximum number of connections. Default 10,000. When exceeded, the oldest idle connection is closed; if no
+    /// connection is idle, the new connection is closed.
     pub max_connections: usize,
     /// Maximum length of an access token, in bytes. Default 16 KiB. A longer token is refused with 401 without being
     /// examined.

@@ -10,15 +10,15 @@ pub(crate) const MAX_IDEMPOTENCY_WINDOW: Duration = Duration::from_hours(24);
 #[non_exhaustive]
 pub struct IdempotencyLimits {
     /// Time for which the result of a call is kept for repeats. Default 24 hours. After that, a call with the same key
-    /// runs. Longer times are reduced to the default, because stores do not keep entries for longer.
+    /// runs again. Longer times are reduced to the default, because stores do not keep entries for longer.
     pub window: Duration,
-    /// Maximum time for which a repeat waits for the first call to end. Default 30 s. After that, it fails with an
-    /// error that says so. With zero, it does not wait.
+    /// Maximum time for which a repeat waits for the first call to end. Default 30 s. After that, the repeat fails with
+    /// an error that says so. With zero, a repeat does not wait.
     pub max_wait: Duration,
     /// Maximum length of a key that a client sends, in bytes. Default 255. When exceeded: -32602.
     pub max_key_bytes: usize,
     /// Maximum size of a result that is kept, in bytes of JSON. Default 64 KiB. A repeat of a call with a larger result
-    /// fails with an error that says that the call has succeeded.
+    /// fails with an error saying that the call has succeeded.
     pub max_result_bytes: usize,
 }
 

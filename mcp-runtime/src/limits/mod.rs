@@ -25,7 +25,7 @@ pub use tasks::TaskLimits;
 
 /// Bounds on everything that a peer can ask of the server, grouped by topic.
 ///
-/// The defaults are suitable for a server on a user's machine or behind a proxy. Change some of them with
+/// The defaults are suitable for a server on a user's machine or behind a proxy. To change some of them, use
 /// [`with`](Self::with):
 ///
 /// ```

@@ -17,8 +17,8 @@ pub struct TaskLimits {
     /// Maximum number of times a task is started, not counting restarts after answers. Default 3. A task is restarted
     /// if its process dies or loses its claim to the task; after this many starts, the task fails.
     pub max_attempts: u32,
-    /// Time after which another process may take over a task whose process has stopped reporting that it is alive. Default
-    /// 30 s. A process reports at intervals of a third of this time.
+    /// Time after which another process may take over a task whose process has stopped reporting that it is alive.
+    /// Default 30 s. Each process reports at intervals of one third of this time.
     pub lease: Duration,
     /// Maximum size of all tasks in the process, in bytes: the arguments, `_meta` and HTTP headers of their requests
     /// (until the tasks end), and their results, answers and results of `once`. Default 256 MiB. When exceeded: new
@@ -31,9 +31,9 @@ pub struct TaskLimits {
     /// Maximum size of the state that a task keeps between two questions, in bytes. Default 1 MiB. A task that needs
     /// more fails.
     pub max_state_bytes: usize,
-    /// Time for which a task is kept, from its creation. Default 60 minutes. A task that is still running after that is
-    /// cancelled. A `ttl` option on the tool takes precedence. Clients that use 2025-11-25 can request a different
-    /// time, but anonymous clients can request only a shorter time.
+    /// Time for which a task is kept, measured from its creation. Default 60 minutes. A task that is still running
+    /// after that is cancelled. A `ttl` option on the tool takes precedence. Clients that use 2025-11-25 can request a
+    /// different time, but anonymous clients can request only a shorter one.
     pub ttl: Duration,
     /// Maximum time for which a task is kept. Default 24 hours. Longer times are reduced to this value.
     pub max_ttl: Duration,
