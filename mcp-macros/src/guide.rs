@@ -2,7 +2,7 @@
 //!
 //! Pages are written for the repository, where links contain file names, as in `[State](state.md#methods)`. In the
 //! documentation, each page is a module, so the link becomes `[State](crate::guide::state#methods)`. Code such as
-//! `Server::env` becomes a link to the item the first time that a section mentions it. Only the documentation of
+//! `Server::env` becomes a link to the item the first time a section mentions it. Only the documentation of
 //! `mcp-runtime` uses this module.
 
 use std::collections::{BTreeMap, BTreeSet};

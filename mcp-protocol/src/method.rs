@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(those(name), ["tools/call", "prompts/get"]);
         let uri = |method: Method| method.mirrored_member() == Some(Member::Uri);
         assert_eq!(those(uri), ["resources/read"]);
-        // State that a session remembers cannot exist without sessions.
+        // Session state cannot exist without sessions.
         for method in Method::ALL {
             assert!(!method.is_remembered_by_session() || !method.is_in(Era::Modern));
             assert!(!method.opens_stream() || !method.is_in(Era::Legacy));

@@ -23,7 +23,7 @@ pub enum ProtocolVersion {
 pub enum Era {
     /// Versions up to and including 2025-11-25, in which a handshake starts a session.
     Legacy,
-    /// Versions from 2026-07-28 onwards, in which every request is self-contained.
+    /// Versions from 2026-07-28 onward, in which every request is self-contained.
     Modern,
 }
 

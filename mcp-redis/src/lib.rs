@@ -47,7 +47,8 @@ pub use crate::options::RedisOptions;
 /// All instances of a server that use the same Redis server and the same [name](RedisOptions::name) share this data,
 /// and each instance continues the tasks of other instances that have died.
 ///
-/// The data survives the death of any instance. Redis's own settings determine which data survives the death of Redis.
+/// The data survives the failure of any instance. Redis's own settings determine which data survives a failure of Redis
+/// itself.
 #[derive(Clone)]
 pub struct Redis(Arc<Shared>);
 
@@ -65,10 +66,10 @@ impl Redis {
     /// - `redis://[user:password@]host[:port][/database]`
     /// - `unix://path[?db=…&user=…&pass=…]`
     /// - `redis-sentinel://[user:password@]host[:port],…[/database]#name`, with the Sentinels' hosts, and the primary's
-    ///   name and credentials. For each new connection, the Sentinels are asked for the current primary, without
+    ///   name and credentials. For each new connection, the Sentinels are queried for the current primary, without
     ///   credentials.
-    /// - `redis-cluster://[user:password@]host[:port],…`, with some of a cluster's nodes, which are asked for the node
-    ///   that has this server's keys. All of these keys are in one slot.
+    /// - `redis-cluster://[user:password@]host[:port],…`, with some of a cluster's nodes, which are queried for the
+    ///   node that holds this server's keys. All of these keys are in one slot.
     ///
     /// With the `tls` feature, also `rediss://…`, `rediss-sentinel://…` and `rediss-cluster://…`, in which case the
     /// system must trust the certificates.
@@ -123,7 +124,7 @@ impl Redis {
         Ok(())
     }
 
-    /// Fails unless Redis works and accepts writes.
+    /// Fails unless Redis is working and accepts writes.
     async fn probe(&self) -> Result<(), RedisError> {
         let probe = self.script(&scripts::PROBE);
         let _: u64 = self.0.link.script(&probe, OnLostConnection::Repeat).await?;

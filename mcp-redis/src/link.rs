@@ -1,6 +1,6 @@
 //! The connection to Redis. A single connection carries all operations and all messages from Redis, and is
-//! re-established when it is lost. While Redis is not working, operations fail immediately, except that one operation
-//! every 250 ms tries to connect again.
+//! re-established when it is lost. While Redis is unavailable, operations fail immediately, except that one operation
+//! every 250 ms tries to reconnect.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -198,7 +198,7 @@ impl Link {
                 Ok::<_, std::convert::Infallible>(())
             });
         let of = |error: redis::RedisError| RedisError::of(&self.address, &error);
-        // Several Sentinels or nodes may have to be asked within the operation's time limit.
+        // Several Sentinels or nodes may have to be queried within the operation's time limit.
         let info = self.location.find(self.limit / 4).await?;
         let client = Client::open(info).map_err(of)?;
         let made = client.get_multiplexed_async_connection_with_config(&config);
@@ -238,7 +238,7 @@ impl Link {
         }
         state.connection = None;
         if state.failure.is_none() {
-            tracing::error!(%error, "Redis is unavailable; it is tried again every 250 ms while it is needed");
+            tracing::error!(%error, "Redis is unavailable; retrying every 250 ms while it is needed");
         }
         state.failure = Some((Instant::now(), error.clone()));
     }

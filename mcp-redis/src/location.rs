@@ -1,5 +1,5 @@
 //! The server to connect to: a server at a fixed address, the current primary according to a Sentinel, or the cluster
-//! node that has the server's keys, which are all in one slot.
+//! node that holds the server's keys, which are all in one slot.
 
 use std::time::Duration;
 
@@ -102,7 +102,8 @@ impl RedisLocation {
         is_tls(info)
     }
 
-    /// Returns the server to connect to now. Each Sentinel or node that has to be asked may take `limit` to answer.
+    /// Returns the server to connect to now. Each Sentinel or node that has to be queried may take up to `limit` to
+    /// answer.
     pub(crate) async fn find(&self, limit: Duration) -> Result<ConnectionInfo, RedisError> {
         let (hosts, mut failure) = match self {
             Self::Fixed(info) => return Ok(info.clone()),
@@ -137,11 +138,11 @@ impl RedisLocation {
             let name = redis::from_redis_value_ref::<String>(role);
             name.is_ok_and(|name| name == "master")
         };
-        // If the user is not allowed to ask, the first write reports the problem.
+        // If the user is not allowed to query the role, the first write reports the problem.
         role.map_or(true, |role| role.first().is_some_and(is_primary))
     }
 
-    /// Asks a cluster node for the key and returns the node that has it.
+    /// Queries a cluster node for the key and returns the node that holds it.
     async fn ask_node(
         &self,
         node: &ConnectionInfo,
@@ -193,7 +194,7 @@ async fn connect(info: &ConnectionInfo, limit: Duration) -> RedisResult<Multiple
         .await
 }
 
-/// Returns the connection information with another port and, unless `host` is empty, another host.
+/// Returns the connection information with a different port and, unless `host` is empty, a different host.
 fn at(info: &ConnectionInfo, host: &str, port: u16) -> ConnectionInfo {
     let mut addr = info.addr().clone();
     match &mut addr {

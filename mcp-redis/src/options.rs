@@ -58,8 +58,8 @@ impl RedisOptions {
         self
     }
 
-    /// Sets whether `/readyz` returns 503 while Redis does not accept writes. Defaults to `true`, so that a
-    /// load balancer prefers instances that reach Redis. With `false`, instances continue to serve requests that do not
+    /// Sets whether `/readyz` returns 503 while Redis does not accept writes. Defaults to `true`, so that a load
+    /// balancer prefers instances that can reach Redis. With `false`, instances continue to serve requests that do not
     /// need Redis.
     #[cfg(feature = "http")]
     #[must_use]

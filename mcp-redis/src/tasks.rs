@@ -48,7 +48,7 @@ impl Redis {
         let mut set = self.script(&scripts::SET_DUE);
         set.arg(id.as_str()).arg(attempt).arg(milliseconds(after));
         set.arg(u8::from(gives_back));
-        // Giving the task back twice would count another attempt as given back.
+        // Giving the task back a second time would count another attempt as given back.
         let after_loss = if gives_back { Fail } else { Repeat };
         self.0.link.script(&set, after_loss).await
     }

@@ -10,8 +10,8 @@ use crate::lock::lock;
 pub(crate) struct Bell(Mutex<Option<Waker>>);
 
 impl Bell {
-    /// Registers the task to wake from now on. To avoid missing a wake-up, the caller must check its condition after
-    /// registering.
+    /// Registers the task to be woken from now on. To avoid missing a wake-up, the caller must check its condition
+    /// after registering.
     pub(crate) fn register(&self, waker: &Waker) {
         let former = {
             let mut registered = lock(&self.0);
@@ -20,7 +20,7 @@ impl Bell {
                 _ => registered.replace(waker.clone()),
             }
         };
-        // The waker is dropped outside of the lock, because it may run arbitrary code when it is dropped or woken.
+        // The waker is dropped outside the lock, because it may run arbitrary code when it is dropped or woken.
         drop(former);
     }
 

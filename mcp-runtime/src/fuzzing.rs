@@ -105,7 +105,7 @@ impl States {
         sealed.expect("keys and lengths are used unchanged")
     }
 
-    /// Opens a sealed state. Returns `None` if it is refused.
+    /// Opens a sealed state. Returns `None` if it is rejected.
     #[must_use]
     pub fn open(&self, binding: &[u8; 32], state: &str, now: Duration) -> Option<Vec<u8>> {
         self.0.open(binding, state, now).ok()

@@ -1,8 +1,9 @@
 #![cfg_attr(doctest, doc = "The guide.")]
 #![cfg_attr(not(doctest), doc = mcp_macros::guide_page!("README.md", "src/guide_items.txt"))]
 //!
-//! <!-- The pages are in `docs/` of the repository, which `mcp-runtime/docs` links to. Tests read the files directly,
-//! so that a failure names the file and line; in the documentation, the pages contain links to modules and items. -->
+//! <!-- The pages are in the repository's `docs/` folder, which `mcp-runtime/docs` links to. Tests read the files
+//! directly, so that a failure names the file and line; in the documentation, the pages contain links to modules and
+//! items. -->
 
 // Links to items require the items' features. The documentation on docs.rs is built with all features.
 #![cfg_attr(

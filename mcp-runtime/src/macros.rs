@@ -69,7 +69,7 @@
 /// # Parameters
 ///
 /// A parameter's doc comment becomes the argument's description. `#[arg(…)]` accepts additional options. Constraints
-/// appear in the schema and, except for `format`, are enforced. The types in the schema are also enforced if the Rust
+/// appear in the schema and, except for `format`, are enforced. The types in the schema are enforced even if the Rust
 /// type accepts more than its schema allows.
 ///
 /// | Option | Value | Meaning | In the schema |
@@ -512,8 +512,8 @@ pub use mcp_macros::data;
 #[doc(inline)]
 pub use mcp_macros::expose;
 
-/// Includes the skills from a folder in the program, for [`Server::skills`](crate::Server::skills). The path is
-/// relative to the directory of the package's `Cargo.toml`.
+/// Embeds a folder's skills in the program, for [`Server::skills`](crate::Server::skills). The path is relative to the
+/// directory of the package's `Cargo.toml`.
 ///
 /// ```no_run
 /// # macro_rules! skills { ($folder:literal) => { mcp_runtime::skills!("../examples/skills/") } }

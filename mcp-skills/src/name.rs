@@ -19,7 +19,8 @@ pub fn check_name(name: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "name `{name}`: use 1 to {MAX_NAME} of a-z 0-9 -, with `-` only between other characters and never twice in a row"
+        "name `{name}`: use 1 to {MAX_NAME} characters from a-z, 0-9 and `-`, with `-` only between other characters \
+         and never twice in a row"
     ))
 }
 

@@ -12,7 +12,7 @@ pub struct SkillProblem {
 }
 
 impl SkillProblem {
-    /// Creates a problem with the file or directory at this path.
+    /// Describes a problem with the file or directory at this path.
     pub fn new(at: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             at: at.into(),

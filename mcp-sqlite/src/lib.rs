@@ -51,9 +51,9 @@ const GROUPS: usize = 256;
 /// The data survives the death of the process. After a power cut, the most recent data may be missing unless
 /// [`SqliteOptions::survives_power_cut`] is set; in either case, the file remains intact.
 ///
-/// While the file is open, two additional files that belong to it exist next to it; their names end with `-wal` and
-/// `-shm`. On Unix, only the owner can read and write the file, because it contains arguments, results, callers'
-/// claims, and session ids.
+/// While the file is open, it is accompanied by two additional files, whose names end with `-wal` and `-shm`. On Unix,
+/// only the owner can read and write the file, because it contains arguments, results, callers' claims, and session
+/// ids.
 #[derive(Clone)]
 pub struct Sqlite(Arc<Shared>);
 

@@ -37,7 +37,7 @@ impl SqliteOptions {
     /// - `results`: `max_bytes` and `max_bytes_per_caller`.
     /// - `streams`: `max_replay_events` and `max_replay_bytes`.
     ///
-    /// The limits apply to all processes that share the file together.
+    /// The limits apply jointly to all processes that share the file.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;

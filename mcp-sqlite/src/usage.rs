@@ -1,4 +1,4 @@
-//! Numbers and sizes of rows, which triggers count, compared with the limits.
+//! Compares the numbers and sizes of rows, as counted by triggers, with the limits.
 
 use mcp_runtime::limits::TaskLimits;
 use rusqlite::{Connection, OptionalExtension as _, Result, params};

@@ -1,4 +1,4 @@
-//! Expands the reference to the argument that a completer completes, and the check that this argument exists.
+//! Expands the reference to the argument that a completer completes, and generates the check that this argument exists.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -85,7 +85,7 @@ struct Field<'a> {
     meta: syn::Ident,
     /// Method calls that set the options on a `Field`.
     with: Vec<TokenStream>,
-    /// Checks that verify that the options are valid for the type.
+    /// Compile-time checks that the options are valid for the type.
     checks: Vec<TokenStream>,
 }
 

@@ -17,7 +17,7 @@ use crate::parse::kind::Kind;
 use crate::parse::options::Options;
 use crate::parse::range::{Number, NumberValue};
 
-/// A parameter with the types that are needed to expand it.
+/// A parameter and the types needed to expand it.
 pub(crate) struct ExpandedParameter<'a> {
     handler: &'a Handler,
     parameter: &'a Parameter,

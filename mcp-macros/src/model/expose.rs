@@ -2,7 +2,7 @@
 
 use crate::errors::Errors;
 
-/// An error type and its variants with messages that the model may read.
+/// An error type, and the variants whose messages the model may read.
 pub(crate) struct Exposed {
     /// The type, without `#[expose]` on its variants.
     pub(crate) ty: syn::DeriveInput,

@@ -1,4 +1,4 @@
-//! Names as they are seen by clients.
+//! Names as seen by clients.
 
 use proc_macro2::Span;
 use syn::ext::IdentExt;

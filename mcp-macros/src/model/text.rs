@@ -50,7 +50,7 @@ pub(crate) fn check_handler_texts(handler: &Handler, errors: &mut Errors) {
     }
 }
 
-/// Adds an error for each string in the options of a page that violates its rule.
+/// Adds an error for each string in a page's options that violates its rule.
 pub(crate) fn check_app_texts(options: &AppOptions, errors: &mut Errors) {
     check_listed_texts(&options.listed, errors);
     if let Some(uri) = &options.uri {

@@ -53,7 +53,7 @@ fn check_idempotent_by(options: &ToolOptions, errors: &mut Errors) {
     }
 }
 
-/// Checks that a tool with `spill` has a limit at which its results are kept.
+/// Checks that a tool with `spill` has a limit above which its results are kept.
 fn check_spill(options: &ToolOptions, errors: &mut Errors) {
     let Some(spill) = options.spill.as_ref().filter(|spill| spill.value) else {
         return;
@@ -61,13 +61,13 @@ fn check_spill(options: &ToolOptions, errors: &mut Errors) {
     match &options.listed.common.guards.max_output {
         None => errors.push(syn::Error::new(
             spill.key,
-            "`spill` needs the size from which on results are kept: `max_output = \"256KB\", spill`",
+            "`spill` needs the size above which results are kept: `max_output = \"256KB\", spill`",
         )),
         Some(ByteSize::Bytes(bytes)) if *bytes < MIN_SPILLED_BYTES => errors.push(syn::Error::new(
             spill.key,
             format!(
-                "`spill` needs a `max_output` of at least {MIN_SPILLED_BYTES} bytes, because what the model gets also says how \
-                 to read the rest"
+                "`spill` needs a `max_output` of at least {MIN_SPILLED_BYTES} bytes, because the text for the model \
+                 also says how to read the rest"
             ),
         )),
         Some(_) => {}

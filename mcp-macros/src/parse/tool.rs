@@ -25,7 +25,7 @@ pub(crate) struct ToolOptions {
     /// Repeating a call with the same arguments has no additional effect.
     #[darling(with = flag)]
     pub(crate) idempotent: Option<Keyed<bool>>,
-    /// The arguments that identify a call, so that a repeat is not run.
+    /// The arguments that identify a call, so that a repeated call is not run.
     pub(crate) idempotent_by: Option<IdentifyingArguments>,
     /// The tool interacts with systems outside the server.
     #[darling(with = flag)]
@@ -41,7 +41,7 @@ pub(crate) struct ToolOptions {
     pub(crate) task: Option<TaskOptions>,
     /// The text that accompanies a structured result.
     pub(crate) text: Option<JsonTextValue>,
-    /// Results that are too large are kept, and read in parts.
+    /// Results that are too large are kept and read in parts.
     #[darling(with = flag)]
     pub(crate) spill: Option<Keyed<bool>>,
     /// If `true`, arguments of the wrong type are not coerced.

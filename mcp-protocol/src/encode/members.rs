@@ -8,7 +8,7 @@ use crate::jsonrpc::write_string;
 
 /// Returns the JSON on a single line, as required in messages.
 ///
-/// Line breaks in strings are escaped, so every literal line break is white space.
+/// Line breaks in strings are escaped, so every literal line break is whitespace.
 #[must_use]
 pub fn one_line(json: &str) -> Cow<'_, str> {
     if memchr::memchr2(b'\n', b'\r', json.as_bytes()).is_some() {

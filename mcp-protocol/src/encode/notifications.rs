@@ -106,7 +106,7 @@ pub struct ListenFilter {
 pub struct ExtensionFilter {
     /// The name of the member.
     pub member: Arc<str>,
-    /// The keys about which the client is notified, or `None` if the member is a flag.
+    /// The keys for which the client receives notifications, or `None` if the member is a flag.
     pub keys: Option<Vec<Box<str>>>,
 }
 
@@ -126,7 +126,7 @@ impl ListenFilter {
     }
 }
 
-/// Writes the acknowledgement, which is the first message in a subscription and contains the supported part of the
+/// Writes the acknowledgment, which is the first message in a subscription and contains the supported part of the
 /// listen filter.
 pub fn acknowledged(out: &mut Vec<u8>, filter: &ListenFilter, subscription: &RequestId) {
     write_notification(out, "notifications/subscriptions/acknowledged", |out| {

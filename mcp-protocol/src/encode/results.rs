@@ -206,8 +206,8 @@ pub fn completion(out: &mut Vec<u8>, reply: ResponseContext<'_>, completion: &Co
 }
 
 /// Writes a result defined by an extension: the result of one of its methods, or a special result for a method in the
-/// core protocol. `members` is a JSON object without `resultType` and `_meta`; in legacy protocol versions, the result
-/// consists of these members only.
+/// core protocol. `members` is a JSON object without `resultType` or `_meta`; in legacy protocol versions, the result
+/// consists only of these members.
 pub fn extension_result(
     out: &mut Vec<u8>,
     reply: ResponseContext<'_>,

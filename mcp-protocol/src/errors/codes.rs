@@ -35,7 +35,7 @@ pub fn code_of_call(error: &ErrorObject, version: ProtocolVersion) -> i32 {
         {
             code
         }
-        // The tool exists, but its calls either cannot be tasks or must be tasks.
+        // The tool exists, but its calls either cannot run as tasks or must run as tasks.
         code @ ErrorObject::METHOD_NOT_FOUND
             if version.has_tasks() && has("taskSupport", Value::is_string) =>
         {

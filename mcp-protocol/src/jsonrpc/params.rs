@@ -17,7 +17,7 @@ macro_rules! members {
         impl $kind {
             const COUNT: usize = [$($name),+].len();
 
-            /// Returns the name on the wire.
+            /// Returns the name used on the wire.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$member => $name,)+
@@ -81,7 +81,7 @@ pub struct KnownMeta {
 }
 
 impl KnownMeta {
-    /// Maximum length of a known `_meta`, in bytes. A longer one is read every time.
+    /// Maximum length of a known `_meta`, in bytes. A longer one is parsed every time.
     const MAX_BYTES: usize = 2 << 10;
 }
 

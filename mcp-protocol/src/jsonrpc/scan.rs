@@ -111,10 +111,10 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Returns the next byte that is not white space, without consuming it.
+    /// Returns the next byte that is not whitespace, without consuming it.
     #[inline]
     pub fn peek(&mut self) -> Option<u8> {
-        // Messages rarely contain white space between tokens.
+        // Messages rarely contain whitespace between tokens.
         let byte = *self.text.as_bytes().get(self.at)?;
         if byte > b' ' {
             return Some(byte);
@@ -134,7 +134,7 @@ impl<'a> Scan<'a> {
         None
     }
 
-    /// Checks that nothing but white space remains.
+    /// Checks that nothing but whitespace remains.
     pub(super) fn expect_end(&mut self) -> Option<()> {
         match self.peek() {
             None => Some(()),
@@ -233,7 +233,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Reads any value that is inside `depth` open brackets. Returns its position without surrounding white space.
+    /// Reads any value that is inside `depth` open brackets. Returns its position without surrounding whitespace.
     #[inline]
     pub(super) fn read_value(&mut self, depth: usize) -> Option<Span> {
         // Most values are strings, which do not need a stack of brackets.
@@ -337,7 +337,7 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
-    /// Reads a key in the usual form, without escapes or white space, and the colon after it.
+    /// Reads a key in the usual form, without escapes or whitespace, and the colon after it.
     #[inline]
     fn read_plain_key(&mut self) -> Option<&'a [u8]> {
         let (first, inside) = self.text.as_bytes().get(self.at..)?.split_first()?;

@@ -121,7 +121,7 @@ fn what_is_no_message_is_refused_with_its_code_and_the_id_of_a_request() {
             Some("1"),
             -32600,
         ),
-        // A request and a response at the same time; the error for a response never includes its id.
+        // Both a request and a response; the error for a response never includes its id.
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}"#,
             Some("1"),

@@ -60,7 +60,7 @@ pub fn client_info(meta: &str) -> Option<Implementation> {
 pub struct KnownClientInfo(Box<str>);
 
 impl KnownClientInfo {
-    /// Maximum length in bytes. Longer information is parsed every time.
+    /// Maximum length in bytes. Longer client information is parsed every time.
     const MAX_BYTES: usize = 1 << 10;
 
     fn recognizes(&mut self, json: &str) -> bool {

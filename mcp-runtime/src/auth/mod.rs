@@ -64,7 +64,7 @@ pub trait Authenticator: Send + Sync + 'static {
     }
 
     /// Describes each configuration error in one sentence. If there are any errors, the server does not start. The
-    /// default implementation does not return any.
+    /// default implementation returns an empty list.
     fn faults(&self) -> Vec<String> {
         Vec::new()
     }

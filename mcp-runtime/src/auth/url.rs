@@ -19,7 +19,7 @@ impl Url {
         if text.contains('#') {
             return Err("has a fragment");
         }
-        // The URL is sent in headers, between quotation marks.
+        // The URL is sent in headers, inside quotation marks.
         let is_plain = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\');
         if !text.bytes().all(is_plain) {
             return Err("contains characters that are not allowed in URLs");

@@ -46,8 +46,7 @@ pub(crate) struct InProcessClient {
     _tasks: JoinSet<()>,
 }
 
-/// Boxes a task's future. The code of tasks is compiled once for each type of future, and most programs do not use this
-/// client.
+/// Boxes a task's future. Task code is compiled once for each type of future, and most programs do not use this client.
 fn boxed(
     work: impl Future<Output = ()> + Send + 'static,
 ) -> Pin<Box<dyn Future<Output = ()> + Send>> {

@@ -15,7 +15,7 @@ pub(crate) type DeferredEffect = Pin<Box<dyn Future<Output = Result<()>> + Send>
 #[derive(Default)]
 pub(crate) struct CallEnding {
     deferred: Mutex<DeferredEffects>,
-    /// `true` once an effect has been deferred. Most calls defer none and so can skip the lock.
+    /// `true` once an effect has been deferred. Most calls defer no effects, so they can skip the lock.
     has_deferred: AtomicBool,
     /// `true` while the effects that waited for the result are running.
     is_committing: AtomicBool,
@@ -47,7 +47,8 @@ impl CallEnding {
         self.has_deferred.load(Ordering::Acquire) && !self.deferred().effects.is_empty()
     }
 
-    /// Starts a run of the handler, which middleware can repeat. Drops the effects of earlier runs if all have ended.
+    /// Starts a run of the handler, which middleware can repeat. Drops the effects of earlier runs if all those runs
+    /// have ended.
     pub(crate) fn begin_run(&self) {
         let mut deferred = self.deferred();
         if deferred.running == 0 {

@@ -32,7 +32,7 @@ enum CallerKind {
     #[default]
     Anonymous,
     Known(Principal),
-    /// `is_shared` is `true` if this standing applies to all anonymous callers.
+    /// `is_shared` is `true` if this value represents all anonymous callers.
     Trusted {
         is_shared: bool,
     },

@@ -1,6 +1,6 @@
 //! Tracks which call's handler is running on this thread, so that `tracing` events can be sent to the client.
 //!
-//! Calls are tracked only if events are forwarded. Otherwise, the only cost of a call is a single relaxed load.
+//! Calls are tracked only if events are forwarded. Otherwise, the only overhead per call is a single relaxed load.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -12,7 +12,7 @@ use crate::handler::dynamic::{DynamicTool, Item, ItemKind};
 /// Edits one of a running server's lists. Clients that are subscribed to the list are notified automatically, but only
 /// if the list has actually changed.
 ///
-/// Running calls are not affected: they finish with the definition with which they started.
+/// Running calls are not affected: they finish with the definition they started with.
 ///
 /// Edits made before the server starts are only recorded. They are checked and applied when the server starts; until
 /// then, [`names`](Self::names) returns an empty list.

@@ -36,7 +36,7 @@ pub(crate) struct ExtensionNotification {
 }
 
 impl ExtensionNotification {
-    /// Returns `true` if a client that may receive both notifications needs only the later notification.
+    /// Returns `true` if a client that may receive both notifications needs only the later one.
     pub(crate) fn is_replaced_by(&self, later: &Self) -> bool {
         self.method == later.method && self.key == later.key
     }

@@ -31,7 +31,7 @@ pub trait FromContext: Sized {
     /// Returns an error if the value is not available. The call then fails with this error before the handler runs.
     fn from_context(context: &Context) -> Result<Self, HandlerError>;
 
-    /// Checks at start-up that calls will find the state they need.
+    /// Checks at startup that calls will find the state they need.
     ///
     /// # Errors
     ///

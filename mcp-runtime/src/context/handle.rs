@@ -52,17 +52,17 @@ impl ServerHandle {
         Notifier::new(Arc::clone(&self.0))
     }
 
-    /// Runs a future in the background until it ends. The future belongs to the server and starts once the server
+    /// Runs a future in the background until it completes. The future belongs to the server and starts once the server
     /// accepts requests. When the server stops, the future has up to [`limits.calls.drain_timeout`](crate::Limits) to
     /// finish and is then dropped. Futures do not start after the server has stopped.
     ///
-    /// A server that is [embedded](crate::Server::into_http_service) in another program starts these futures with its
-    /// first request.
+    /// A server that is [embedded](crate::Server::into_http_service) in another program starts these futures when it
+    /// receives its first request.
     pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.0.spawn(Box::pin(work));
     }
 
-    /// Waits until the server begins to stop or has no clients left to serve.
+    /// Waits until the server begins shutting down or has no clients left to serve.
     pub fn stopping(&self) -> impl Future<Output = ()> + Send + use<> {
         let tokens = self.0.stopping();
         async move {
@@ -117,11 +117,12 @@ pub(crate) trait ServerControl: Send + Sync {
         false
     }
     fn shut_down(&self);
-    /// Returns the dispatcher once the server serves, for the handle's methods that are defined in `dispatch`.
+    /// Returns the dispatcher once the server is serving requests, for the handle's methods that are defined in
+    /// `dispatch`.
     fn dispatcher(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         None
     }
-    /// Keeps a value until the server ends.
+    /// Keeps a value until the server shuts down.
     fn keep_until_end(&self, _value: Box<dyn Any + Send>) {}
     /// Runs work in the background.
     fn spawn(&self, _work: Pin<Box<dyn Future<Output = ()> + Send>>) {}

@@ -52,14 +52,14 @@ impl HttpParts {
         &self.parts.uri
     }
 
-    /// Demands that the caller authorize again, in this response or, if its head has already been sent, in the response
-    /// to the caller's next request.
+    /// Requires the caller to reauthorize, in this response or, if its head has already been sent, in the response to
+    /// the caller's next request.
     pub(crate) fn demand_authorization(&self, error: &ErrorObject, caller: Option<&Principal>) {
         self.reauthorization.demand(error, self.challenged(caller));
     }
 
-    /// Records that the response head is now being sent. Returns the demand for new authorization that the head must
-    /// include, if there is such a demand and `can_challenge` returns `true`.
+    /// Records that the response head is now being sent. Returns the reauthorization demand that the head must include,
+    /// if there is one and `can_challenge` returns `true`.
     pub(crate) fn send_head(&self, can_challenge: impl FnOnce() -> bool) -> Option<ErrorObject> {
         self.reauthorization.send_head(can_challenge)
     }

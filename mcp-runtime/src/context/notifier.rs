@@ -113,8 +113,8 @@ impl Notifier {
         }
     }
 
-    /// Sends an extension's notification to the clients that request it with a flag. `params` must be an object in
-    /// JSON.
+    /// Sends an extension's notification to the clients that request it with a flag. `params` must serialize to a JSON
+    /// object.
     ///
     /// Only the latest notification is kept for a client that reads slowly, so `params` should describe the current
     /// state rather than a single change. If none of the server's extensions defines the notification with a flag, or
@@ -137,8 +137,8 @@ impl Notifier {
         self.send_extension(notification.into(), Some(key.into()), params);
     }
 
-    /// Returns `true` if a client is listening for an extension's notification, with this key if the notification's
-    /// filter member has keys. Use this to create expensive parameters only when they are needed. The clients may
+    /// Returns `true` if a client is listening for an extension's notification and, if the notification's filter member
+    /// has keys, for this key. Use this to create expensive parameters only when they are needed. The clients may
     /// belong to callers other than this notifier's.
     #[must_use]
     pub fn has_listeners(&self, notification: &str, key: Option<&str>) -> bool {
@@ -163,7 +163,7 @@ impl fmt::Debug for Notifier {
     }
 }
 
-/// A change about which clients can be notified.
+/// A change that clients can be notified about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ChangeNotification {
     List(ListKind),

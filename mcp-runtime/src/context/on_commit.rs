@@ -1,4 +1,4 @@
-//! Effects that wait until a call has its final result.
+//! Effects that are deferred until a call has its final result.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -35,10 +35,10 @@ impl Context {
     /// runs it as a task dies. Effects of runs that do not produce the final result are dropped without being started.
     /// The others run one after another, in the order in which they were deferred, before the answer is sent.
     ///
-    /// They are dropped if the handler fails, panics or takes too long, or if its call is cancelled. A tool's result
-    /// with [`is_error`](crate::types::CallToolResult::is_error) is a failure.
+    /// They are dropped if the handler fails, panics or takes too long, or if its call is cancelled. A tool result that
+    /// has [`is_error`](crate::types::CallToolResult::is_error) set is a failure.
     ///
-    /// Their run time counts towards the call's timeout. If one of them fails, the call fails with its error and the
+    /// Their run time counts toward the call's timeout. If one of them fails, the call fails with its error and the
     /// remaining effects do not run. If the process dies between an effect and the answer, the effect runs again when
     /// the task is resumed or the round is sent again. As in the handler, [`once`](Self::once) prevents that.
     ///

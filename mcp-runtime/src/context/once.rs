@@ -34,7 +34,7 @@ impl Context {
     ///
     /// Work that was interrupted, because its process died or its client cancelled the call, may or may not have had
     /// its effect. With a store, or in a task, such work does not run again: the step fails with an error that names
-    /// it. For work that may safely be done twice, use [`retry`](OnceStep::retry).
+    /// it. For work that can safely be done twice, use [`retry`](OnceStep::retry).
     ///
     /// With the `testing` feature, `testing::chaos::Chaos` tests that effects outside such work do not occur twice.
     ///

@@ -65,7 +65,7 @@ pub enum OnceClaim {
 /// completed or abandoned. If an instance crashes before that, the work remains claimed because its outcome is unknown.
 ///
 /// The store also keeps the results of calls that have an idempotency key ([Retries](crate::guide::retries)). Entries
-/// can be deleted after 24 hours, which is the longest window of such keys and longer than a call can last by default.
+/// can be deleted after 24 hours, which is the longest window for such keys and longer than a call can last by default.
 pub trait OnceStore: Send + Sync + 'static {
     /// Claims the work called `name` for this call.
     fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim>;
@@ -192,7 +192,7 @@ impl MemoryOnceStore {
 impl OnceStore for MemoryOnceStore {
     fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim> {
         let claim = self.claim(call, name);
-        Box::pin(async { claim.ok_or_else(|| "the store of completed work is full".into()) })
+        Box::pin(async { claim.ok_or_else(|| "the store for completed work is full".into()) })
     }
 
     fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {

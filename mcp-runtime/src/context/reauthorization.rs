@@ -1,4 +1,4 @@
-//! A handler's demand that its caller authorize again, which is kept until it can be sent as a challenge.
+//! A handler's requirement that its caller reauthorize, which is kept until it can be sent as a challenge.
 //!
 //! A challenge is part of a response head. If the head has already been sent when a handler fails, the challenge is
 //! kept for the caller's next request with the same credentials. The challenge is written by `http`.
@@ -29,14 +29,14 @@ pub(super) struct ChallengedCaller<'a> {
     pub(super) authorization: Option<&'a [u8]>,
 }
 
-/// A demand for new authorization, and the digest of the caller that must authorize. Anonymous callers cannot be
+/// A demand for reauthorization, and the digest of the caller that must reauthorize. Anonymous callers cannot be
 /// recognized.
 struct AuthorizationDemand(ErrorObject, Option<u64>);
 
 /// The state of a response head with respect to challenges.
 enum ResponseHead {
-    /// The head has not been sent yet. The demand is boxed because few requests have one, and it would make every
-    /// request's state larger.
+    /// The head has not been sent yet. The demand is boxed because few requests have one, and it would otherwise make
+    /// every request's state larger.
     Unsent(Option<Box<AuthorizationDemand>>),
     Sent,
 }
@@ -50,7 +50,7 @@ impl Reauthorization {
         }
     }
 
-    /// Demands that the caller authorize again, in this response or the next.
+    /// Requires the caller to reauthorize, in this response or the next.
     pub(super) fn demand(&self, error: &ErrorObject, caller: Option<ChallengedCaller<'_>>) {
         let caller = caller.map(|caller| self.pending.digest(caller));
         let new = AuthorizationDemand(error.clone(), caller);

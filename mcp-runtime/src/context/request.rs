@@ -126,8 +126,8 @@ pub(crate) enum ClientIdentity {
 /// Sends a call's notifications. Implemented by `dispatch`, which encodes them and limits their rate.
 pub(crate) trait NotificationSender: Send + Sync {
     fn progress(&self, progress: &Progress);
-    /// Reports slightly more progress than the last report if nothing has been reported for this long. Returns the time
-    /// until this may next be necessary.
+    /// Reports slightly more progress than in the last report if nothing has been reported for this long. Returns the
+    /// time until this may next be necessary.
     fn keep_alive(&self, quiet: Duration) -> Duration {
         quiet
     }
@@ -248,8 +248,8 @@ impl Context {
         self.log(LoggingLevel::Error, data);
     }
 
-    /// Sends an extension's notification that belongs to this call, before the response. `params` must be an object in
-    /// JSON.
+    /// Sends an extension's notification that belongs to this call, before the response. `params` must serialize to a
+    /// JSON object.
     ///
     /// The notification is not sent if the client does not declare the extension, or if the extension does not exist in
     /// the client's protocol version. If none of the server's extensions defines the notification, or if clients
@@ -369,7 +369,7 @@ impl Context {
             .unwrap_or_default()
     }
 
-    /// Returns the running server, for change notifications and edits of its lists.
+    /// Returns the running server, for change notifications and edits to its lists.
     #[must_use]
     pub fn server(&self) -> &ServerHandle {
         &self.0.request().server

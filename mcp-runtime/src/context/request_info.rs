@@ -79,8 +79,8 @@ impl RequestInfo {
         self.version
     }
 
-    /// Returns the id of the session over HTTP. Returns `None` if the request has no session: over other transports,
-    /// from 2026-07-28 onwards, and on servers without sessions.
+    /// Returns the id of the HTTP session. Returns `None` if the request has no session: over other transports, from
+    /// 2026-07-28 onward, and on servers without sessions.
     ///
     /// Any client that knows the id can use the session, unless the session has an owner. Do not log it.
     #[must_use]
@@ -130,32 +130,32 @@ impl RequestInfo {
         self.source.http_parts().map(|parts| &**parts)
     }
 
-    /// Returns all headers over HTTP, including credentials.
+    /// Returns all headers of an HTTP request, including credentials.
     #[must_use]
     pub fn headers(&self) -> Option<&HeaderMap> {
         self.http().map(|http| &http.parts.headers)
     }
 
-    /// Returns the path over HTTP, as the client requested it, even if an axum router nests the service.
+    /// Returns the path of an HTTP request, as the client requested it, even if an axum router nests the service.
     #[must_use]
     pub fn path(&self) -> Option<&str> {
         self.http().map(|http| http.uri().path())
     }
 
-    /// Returns the query string over HTTP, undecoded and without the `?`.
+    /// Returns the query string of an HTTP request, undecoded and without the `?`.
     #[must_use]
     pub fn query(&self) -> Option<&str> {
         self.http()?.uri().query()
     }
 
-    /// Returns the extensions over HTTP: values attached to the request by layers of the program in which the server is
+    /// Returns the extensions of an HTTP request: values attached to it by layers of the program in which the server is
     /// mounted. See also [`RequestExtension`].
     #[must_use]
     pub fn extensions(&self) -> Option<&Extensions> {
         self.http().map(|http| &http.parts.extensions)
     }
 
-    /// Returns the address at the other end of the connection over HTTP, which may belong to a proxy.
+    /// Returns the address at the other end of the HTTP connection, which may belong to a proxy.
     ///
     /// For a service mounted in an axum program, the address is known if the program serves its router with
     /// `into_make_service_with_connect_info::<SocketAddr>()`.
@@ -164,7 +164,7 @@ impl RequestInfo {
         self.http()?.addresses.peer
     }
 
-    /// Returns the client's IP address over HTTP.
+    /// Returns the client's IP address for an HTTP request.
     ///
     /// This is the address of the [peer](Self::peer_addr) unless the peer is a trusted proxy
     /// ([`HttpOptions::trusted_proxies`](crate::http::HttpOptions::trusted_proxies)). In that case, it is the address

@@ -27,7 +27,7 @@ impl Context {
     /// }
     /// ```
     ///
-    /// The handler is dropped at this point and runs again from its start in the background. In that run, questions
+    /// The handler is dropped at this point and runs again from the beginning in the background. In that run, questions
     /// that have already been answered return immediately, as do [`once`](Self::once) results. Clients that use
     /// 2025-11-25 request tasks themselves, so their tasks always consist of the whole call.
     ///

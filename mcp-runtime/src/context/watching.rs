@@ -67,7 +67,7 @@ pub(crate) enum QuestionPoint {
 pub(crate) struct WatchedQuestion<'q> {
     pub(crate) site: CallSite,
     pub(crate) digest: &'q str,
-    /// The message of an elicitation, or the name of another question.
+    /// The message of an elicitation, or the name of any other kind of question.
     pub(crate) text: &'q str,
 }
 

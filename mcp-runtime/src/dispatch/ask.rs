@@ -221,7 +221,7 @@ impl QuestionTransport for ClientQuestions {
         }
         match &self.way {
             QuestionDelivery::None => Err(AskError::Misused(
-                "only tools, prompts and resources can ask the client".into(),
+                "only tools, prompts and resources can query the client".into(),
             )),
             QuestionDelivery::Requests { .. } | QuestionDelivery::Rounds(_) => Ok(()),
         }

@@ -1,7 +1,7 @@
 //! Runs calls that continue separately from their request.
 //!
-//! In both eras, such a call always runs in rounds: a question ends the run, and the handler runs again from its start
-//! with the answers. Between two runs, only the call's journal exists.
+//! In both eras, such a call always runs in rounds: a question ends the run, and the handler runs again from the
+//! beginning with the answers. Between runs, only the call's journal exists.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
@@ -231,7 +231,7 @@ impl DetachedCall {
         })
     }
 
-    /// Returns the end of a run for the request that is waiting for it.
+    /// Returns the outcome of a run for the request that is waiting for it.
     fn attached_end(&self, ended: EndedRun) -> AttachedEnd {
         match ended.outcome {
             CallOutcome::Output(output) => AttachedEnd::Output(output),

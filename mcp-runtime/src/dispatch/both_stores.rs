@@ -1,4 +1,4 @@
-//! Two stores for `once` results: the call's own store lets the call continue where it stopped, and the server's store
+//! Two stores for `once` results: the call's own store lets the call continue where it left off, and the server's store
 //! prevents another call from doing the same work.
 
 use std::sync::Arc;

@@ -188,7 +188,7 @@ impl RunningCall {
         out: &mut Vec<u8>,
     ) -> Poll<WrittenResponse> {
         if self.is_waiting() {
-            // Time spent waiting for the client or for a permit does not count towards the handler's timeout.
+            // Time spent waiting for the client or for a permit does not count toward the handler's timeout.
             if let Some(deadline) = self.deadline.take() {
                 self.left = deadline
                     .deadline()

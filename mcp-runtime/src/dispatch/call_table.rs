@@ -1,7 +1,7 @@
 //! The in-flight calls that belong to an owner, which is a channel or a session.
 //!
 //! Removal from the table resolves all races: a call whose entry has been removed does not send a response. Its other
-//! messages also stop, at the latest when it is dropped.
+//! messages also stop by the time it is dropped.
 
 use tokio::task::AbortHandle;
 

@@ -94,7 +94,7 @@ impl ChannelMemory {
         self.origin.selection = requested;
     }
 
-    /// Numbers the session's questions from here on.
+    /// Continues numbering the session's questions after this value.
     #[cfg(feature = "http")]
     pub(crate) fn number_questions_from(&self, last: u64) {
         if let Some(legacy) = &self.legacy {

@@ -141,7 +141,7 @@ impl Dispatcher {
         dispatcher
     }
 
-    /// Starts the server's background work unless it has already started. Must be called in a tokio runtime.
+    /// Starts the server's background work unless it has already started. Must be called within a tokio runtime.
     #[inline]
     pub(crate) fn begin_work(&self) {
         self.shared.work.begin();
@@ -286,7 +286,7 @@ impl Dispatcher {
         name.filter(|_| !self.settings.admission.trusts_anonymous)
     }
 
-    /// Returns `true` if resources are declared. Results that are kept are resources.
+    /// Returns `true` if resources are declared. Kept results count as resources.
     pub(super) fn has_resources(&self, snapshot: &Snapshot) -> bool {
         snapshot.has_resources() || self.settings.results.is_some()
     }

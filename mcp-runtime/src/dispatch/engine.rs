@@ -37,7 +37,7 @@ impl PreparedCall<'_> {
                 CallProgress::Running(running) => running,
                 answered @ CallProgress::Answered(_) => return answered,
             };
-            // The poll is unconstrained because otherwise, the call would be pending for no reason if a connection's
+            // The poll is unconstrained because otherwise the call would be pending for no reason if a connection's
             // task had exhausted its budget.
             let first_poll = pin!(tokio::task::unconstrained(poll_fn(|cx| {
                 running.first_poll(cx, out)
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_panic_of_the_transport_is_one_internal_error() {
-        // With middleware, the stream for the call's messages is made before any user code runs.
+        // With middleware, the stream for the call's messages is created before any user code runs.
         let server = Server::new("test", "1").middleware(async |call, next| next.run(call).await);
         let tool = DynamicTool::new("echo", json!({"type": "object"}), |_, _| async { "echo" });
         server.handle().tools().insert(tool).unwrap();

@@ -220,7 +220,7 @@ impl CallFinisher {
         Ok(())
     }
 
-    /// Writes the outcome, which must not be used afterwards.
+    /// Writes the outcome, which must not be used afterward.
     fn write(
         &self,
         outcome: &mut CallOutcome,

@@ -1,7 +1,7 @@
 //! The tools that clients without task support use to manage tasks.
 //!
-//! The tools exist for a request if it may use a tool with the `task` option and its client has not declared the
-//! extension for tasks.
+//! The tools exist for a request if it may use a tool with the `task` option and its client has not declared the tasks
+//! extension.
 
 use std::sync::{Arc, OnceLock};
 

@@ -1,7 +1,8 @@
 //! Results that are kept because they are too large to send: the tool that reads parts of them, and the resource that
 //! contains the whole result. `spilling` decides which results are kept.
 //!
-//! Servers have both if a tool has the `spill` option. The tool exists only for requests that can use such a tool.
+//! A server has both if any of its tools has the `spill` option. The tool exists only for requests that can use such a
+//! tool.
 
 use std::sync::{Arc, OnceLock};
 
@@ -41,7 +42,7 @@ pub(super) struct AboutResult {
     pub(super) is_json: bool,
     /// `true` if its rows are shown as tables.
     pub(super) is_table: bool,
-    /// Maximum size of a response with a part of the result, in bytes.
+    /// Maximum size of a response that contains part of the result, in bytes.
     pub(super) max_output: usize,
 }
 
@@ -139,7 +140,7 @@ fn read_tool(store: &Arc<dyn ResultStore>, identity_size: usize) -> DynamicTool 
             },
             "offset": {
                 "type": "integer",
-                "description": "The number of rows, lines or bytes before the part",
+                "description": "The number of rows, lines or bytes to skip",
                 "minimum": 0,
                 "default": 0,
             },

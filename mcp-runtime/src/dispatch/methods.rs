@@ -235,9 +235,9 @@ impl Dispatcher {
     }
 }
 
-/// Returns the members of a list's page with more items at the end of the list.
+/// Returns the members of a list's page with these items appended to the list.
 fn with_last_items(page: &[u8], items: &str) -> Bytes {
-    // Cursors contain no brackets, so the last one closes the list.
+    // Cursors contain no brackets, so the last bracket closes the list.
     let end = page.iter().rposition(|byte| *byte == b']');
     let (list, rest) = page.split_at(end.unwrap_or_default());
     let mut members = list.to_vec();

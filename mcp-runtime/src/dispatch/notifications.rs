@@ -1,4 +1,4 @@
-//! Change notifications: the listeners, and the changes about which each listener has yet to be notified.
+//! Change notifications: the listeners, and the changes that each listener has yet to be notified of.
 //!
 //! A listener is a [`Mailbox`] that records *what* has changed, not how often. Changes that occur faster than the
 //! client reads are merged into a single notification. Changes are never lost, and memory use is bounded by the
@@ -53,7 +53,7 @@ impl NotificationListeners {
             wake,
         });
         let mut mailboxes = lock(&self.mailboxes);
-        // Dropped listeners are removed only when the list is full. Afterwards, the list's capacity is about twice its
+        // Dropped listeners are removed only when the list is full. Afterward, the list's capacity is about twice its
         // length, so this rarely happens.
         if mailboxes.len() == mailboxes.capacity() {
             mailboxes.retain(|mailbox| mailbox.strong_count() > 0);

@@ -20,7 +20,7 @@ const OVERTIME: Duration = Duration::from_millis(500);
 /// A future that runs in the background.
 pub(super) type BackgroundWork = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Background work, which starts once the server accepts requests and is dropped when the server ends.
+/// Background work, which starts once the server accepts requests and is dropped when the server shuts down.
 #[derive(Default)]
 pub(super) struct OwnedWork {
     /// Set once the server accepts requests.
@@ -28,7 +28,7 @@ pub(super) struct OwnedWork {
     /// Work submitted before the server accepts requests.
     early: Mutex<Vec<BackgroundWork>>,
     running: Mutex<JoinSet<()>>,
-    /// Values that are dropped when the server ends.
+    /// Values that are dropped when the server shuts down.
     kept: Mutex<Vec<Box<dyn Any + Send>>>,
     /// Cancelled when the server stops serving requests.
     stopping: CancellationToken,
@@ -50,7 +50,7 @@ impl OwnedWork {
         }
     }
 
-    /// Runs a future until it ends. Does nothing if the server has stopped serving.
+    /// Runs a future to completion. Does nothing if the server has stopped serving requests.
     pub(super) fn spawn(&self, work: BackgroundWork) {
         {
             let mut early = lock(&self.early);
@@ -70,7 +70,7 @@ impl OwnedWork {
         &self.stopping
     }
 
-    /// Keeps a value until the server ends. Drops it immediately if the server has ended.
+    /// Keeps a value until the server shuts down. Drops it immediately if the server has already shut down.
     pub(super) fn keep(&self, value: Box<dyn Any + Send>) {
         let mut kept = lock(&self.kept);
         // The lock is held, so `drop_kept` will drop any value that is pushed here.
@@ -94,7 +94,7 @@ impl OwnedWork {
         drop(kept);
     }
 
-    /// Signals all work to end and waits for it, for slightly longer than this time at most. Work that is still running
+    /// Signals all work to end and waits for it, for at most slightly longer than this time. Work that is still running
     /// after that is dropped.
     pub(super) async fn drain(&self, within: Duration) {
         self.stopping.cancel();

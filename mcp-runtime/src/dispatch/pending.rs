@@ -210,7 +210,7 @@ impl PendingQuestions {
     }
 }
 
-/// Indicates that an answer will not arrive.
+/// Indicates that no answer will arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SessionClosed;
 

@@ -35,7 +35,7 @@ struct RoundState {
     open: Vec<OpenQuestion>,
     once_under_way: usize,
     over: bool,
-    /// The end of a run that was separate from the request, with which this round ends.
+    /// The journal and questions of a run that was separate from the request, with which this round ends.
     adopted: Option<(Journal, Vec<SentQuestion>)>,
 }
 

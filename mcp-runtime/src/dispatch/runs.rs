@@ -62,7 +62,7 @@ impl HandlerRuns {
         state.running = state.running.saturating_sub(1);
     }
 
-    /// Returns the key for this digest or name. From the second use onwards, a number is appended.
+    /// Returns the key for this digest or name. From the second use onward, a number is appended.
     pub(super) fn numbered_key(&self, name: &str) -> String {
         let mut state = self.state();
         let asked = &mut state.uses.get_or_insert_default().asked;

@@ -122,7 +122,7 @@ impl LargeResult<'_> {
         match tokio::time::timeout(PATIENCE, kept.store.keep(result, ttl)).await {
             Ok(Ok(true)) => return true,
             Ok(Ok(false)) => {
-                tracing::warn!(tool, "there is no room to keep a result that is too large");
+                tracing::warn!(tool, "there is no room to keep a large result");
             }
             Ok(Err(error)) => tracing::error!(tool, %error, "a large result cannot be kept"),
             Err(_) => tracing::error!(tool, "the result store does not respond"),

@@ -1,6 +1,6 @@
 //! Calls in their stored form, which contains all the data that another process needs to run a tool call again.
 //!
-//! A call's journal, which keeps its state between two runs, is stored separately because it changes.
+//! A call's journal, which keeps its state between runs, is stored separately because it changes.
 
 use std::sync::{Arc, OnceLock};
 

@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, de};
 
-/// A value that must not be seen, such as a password or an API key.
+/// A value that must not be exposed, such as a password or an API key.
 ///
 /// Its `Debug` output is `Secret(***)`, it does not implement `Display` or serialization, and errors never repeat it.
 /// In a struct for [`Server::env`](crate::Server::env), it marks the variable as secret, so that the help and the log

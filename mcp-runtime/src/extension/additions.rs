@@ -1,4 +1,4 @@
-//! An extension's additions to a server apart from the protocol: middleware, lists and definitions.
+//! An extension's non-protocol additions to a server: middleware, lists and definitions.
 
 use std::sync::Arc;
 

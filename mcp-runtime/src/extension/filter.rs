@@ -25,9 +25,9 @@ impl FilterMember {
         }
     }
 
-    /// Creates a member whose value is an array of strings: the keys about which the client wants to be notified, such
-    /// as task ids. The keys count towards [`limits.streams.max_subscriptions`](crate::Limits), and each key can be up
-    /// to [`limits.message.max_uri_bytes`](crate::Limits) long.
+    /// Creates a member whose value is an array of strings: the keys for which the client wants notifications, such as
+    /// task ids. The keys count toward [`limits.streams.max_subscriptions`](crate::Limits), and each key can be up to
+    /// [`limits.message.max_uri_bytes`](crate::Limits) long.
     pub fn keys(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),

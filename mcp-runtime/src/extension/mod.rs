@@ -3,7 +3,7 @@
 //! An author describes an extension with [`Extension`]; `build` checks all of a server's extensions together when it
 //! starts, and requests are checked against `Extensions`. `dispatch` runs the methods and sends the notifications. Each
 //! extension that comes with this crate has its own module in this folder. Such an extension is described with
-//! [`Extension`], like a custom extension, so the code for requests does not depend on it.
+//! [`Extension`], like a custom extension, so the request-handling code does not depend on it.
 //!
 //! Specification: 2026-07-28, basic/extensions.
 

@@ -1,7 +1,7 @@
 //! Calls that continue independently of the request that started them.
 //!
-//! An extension's middleware detaches a call from its request and runs it later, and runs it again each time the call
-//! has needed input from its client. This module describes such calls; `dispatch` runs them.
+//! An extension's middleware detaches a call from its request, runs it later, and reruns it each time it has had to
+//! wait for input from its client. This module describes such calls; `dispatch` runs them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -163,7 +163,7 @@ impl BackgroundCall {
         self.runner.try_permit()
     }
 
-    /// Runs the call from its start until it ends or needs answers that are not available yet. Dropping the future
+    /// Runs the call from the beginning until it ends or needs answers that are not available yet. Dropping the future
     /// cancels the run.
     ///
     /// The tool's own limits apply: `concurrency`, `max_output`, and, for each run, `timeout`.

@@ -63,8 +63,8 @@ impl ExtensionResult {
     ///
     /// # Errors
     ///
-    /// Fails if the value is not an object in JSON, or if it has a `resultType` member, which must be set with
-    /// [`result_type`](Self::result_type).
+    /// Fails if the value does not serialize to a JSON object, or if it has a `resultType` member, which must be set
+    /// with [`result_type`](Self::result_type).
     pub fn new(value: impl Serialize) -> Result<Self> {
         let unwritable = |error| HandlerError(HandlerErrorRepr::Unwritable(error));
         let Value::Object(mut members) = serde_json::to_value(value).map_err(unwritable)? else {
@@ -106,8 +106,8 @@ impl ExtensionResult {
         self
     }
 
-    /// Sets how long and for whom the result may be cached. By default, a result has no cache hints. Cache hints are
-    /// sent only in 2026-07-28.
+    /// Sets how long the result may be cached and which clients may use it. By default, a result has no cache hints.
+    /// Cache hints are sent only in 2026-07-28.
     #[must_use]
     pub fn cached(mut self, ttl: Duration, scope: CacheScope) -> Self {
         self.cache = Some(CacheHint { ttl, scope });

@@ -118,7 +118,7 @@ impl HandlerError {
     /// Creates the error for an access token that is no longer accepted, usually a token for another service that this
     /// server holds for the caller.
     ///
-    /// The client should let its user authorize again. Over HTTP, the response has status 401 and a challenge with
+    /// The client should have its user reauthorize. Over HTTP, the response has status 401 and a challenge with
     /// `error="invalid_token"`, like the response to a request with an invalid token. If the response has already begun
     /// as an event stream, the stream ends with the error, and the next request with the same credentials is answered
     /// with the challenge, but only once. On other transports, the client receives an error with code 401.

@@ -40,7 +40,7 @@ impl ChosenCallers {
         panics::catch(|| (self.0)(caller)).unwrap_or_else(|panic| {
             tracing::error!(
                 panic,
-                "the function that chooses the callers to notify panicked; a caller is not notified"
+                "the function that chooses which callers to notify has panicked; a caller was not notified"
             );
             false
         })

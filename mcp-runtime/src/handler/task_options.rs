@@ -9,8 +9,8 @@ pub(crate) const JOB_STATUS: &str = "job_status";
 /// The name of the tool that such clients use to cancel a task.
 pub(crate) const JOB_CANCEL: &str = "job_cancel";
 
-/// The code that serves tasks. Only tools with the `task` option and stores for tasks refer to it, so programs without
-/// them do not contain it. The tasks extension knows its type.
+/// The code that serves tasks. Only task stores and tools with the `task` option refer to it, so programs without them
+/// do not contain it. The tasks extension knows its type.
 #[derive(Clone, Copy)]
 pub struct LinkedTasks(pub(crate) &'static (dyn Any + Send + Sync));
 
@@ -94,8 +94,8 @@ impl TaskOptions {
         self
     }
 
-    /// Sets how often a task may be started. If the task's process dies or loses its claim, the task is started again;
-    /// after this many starts, it fails. Starts after answers are not counted. Defaults to
+    /// Sets how many times a task may be started. If the task's process dies or loses its claim, the task is started
+    /// again; after this many starts, it fails. Restarts after answers are not counted. Defaults to
     /// [`limits.tasks.max_attempts`](crate::Limits); zero counts as one.
     #[must_use]
     pub const fn attempts(mut self, max: u32) -> Self {
@@ -103,10 +103,10 @@ impl TaskOptions {
         self
     }
 
-    /// Sets how long a client that does not support tasks waits for a call. After that, the call continues in the background,
-    /// and the client receives a handle for the `job_status` and `job_cancel` tools. Defaults to
-    /// [`limits.tasks.patience`](crate::Limits). With zero, every such call that does not end immediately continues in the
-    /// background.
+    /// Sets how long a client that does not support tasks waits for a call. After that, the call continues in the
+    /// background, and the client receives a handle for the `job_status` and `job_cancel` tools. Defaults to
+    /// [`limits.tasks.patience`](crate::Limits). If this is zero, every such call that does not end immediately
+    /// continues in the background.
     #[must_use]
     pub const fn patience(mut self, patience: Duration) -> Self {
         self.patience = Some(patience);

@@ -156,7 +156,7 @@ impl HttpOptions {
     /// with 503. Defaults to zero, so that the server stops accepting connections immediately.
     ///
     /// A load balancer keeps sending requests until it learns that the server is about to stop. If the delay is longer
-    /// than the interval between the load balancer's probes, requests are not refused. A second signal still ends the
+    /// than the interval between the load balancer's probes, no requests are refused. A second signal still ends the
     /// process immediately.
     ///
     /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) ignores this delay. A program that calls it can make
@@ -231,7 +231,7 @@ impl HttpOptions {
     /// Sets the proxies whose reports about clients are trusted. By default, no proxies are trusted.
     ///
     /// This determines [`RequestInfo::client_ip`](crate::request::RequestInfo::client_ip) and
-    /// [`trusted_header`](crate::request::RequestInfo::trusted_header). The headers of all other peers are ignored.
+    /// [`trusted_header`](crate::request::RequestInfo::trusted_header). Headers from all other peers are ignored.
     pub fn trusted_proxies(mut self, proxies: TrustedProxies) -> Self {
         self.proxies = Some(proxies);
         self

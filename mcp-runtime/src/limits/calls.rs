@@ -25,7 +25,7 @@ pub struct CallLimits {
     /// one bucket.
     pub max_rate_callers: usize,
     /// Maximum size of a result, in bytes. Default 8 MiB. A larger result is replaced by an error that names the limit,
-    /// and a larger error loses its text.
+    /// and the text of a larger error is dropped.
     pub max_result_bytes: usize,
     /// Maximum rate of progress notifications per token, in notifications per second. Default 20, with bursts of up to
     /// the same number. Further reports are merged into the next notification.

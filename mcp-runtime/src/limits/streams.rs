@@ -19,8 +19,8 @@ pub struct StreamLimits {
     /// Maximum number of open `subscriptions/listen` requests per connection. Default 64. When exceeded: -32602.
     pub max_listens: usize,
     /// Maximum number of open HTTP event streams that wait for events, that is, `subscriptions/listen` streams and
-    /// session streams. Default 8,000, fewer than [`max_connections`](super::HttpLimits::max_connections) to leave room
-    /// for requests. When exceeded: 503 with `Retry-After`.
+    /// session streams. Default 8,000, which is less than [`max_connections`](super::HttpLimits::max_connections), to
+    /// leave room for requests. When exceeded: 503 with `Retry-After`.
     pub max_open: usize,
     /// Maximum number of such streams per [`Principal`](crate::Principal). Default 64. When exceeded: 429.
     pub max_per_principal: usize,

@@ -22,14 +22,14 @@ pub struct TaskLimits {
     pub lease: Duration,
     /// Maximum size of all tasks in the process, in bytes: the arguments, `_meta` and HTTP headers of their requests
     /// (until the tasks end), and their results, answers and results of `once`. Default 256 MiB. When exceeded: new
-    /// tasks are refused, and a task that needs more fails.
+    /// tasks are refused, and a task that needs more space fails.
     pub max_bytes: usize,
     /// Maximum size of one caller's tasks, in bytes, counted in the same way. Default 64 MiB. When exceeded: the
-    /// caller's new tasks are refused, and any of the caller's tasks that needs more fails. All anonymous callers count
-    /// as one caller.
+    /// caller's new tasks are refused, and any of the caller's tasks that needs more space fails. All anonymous callers
+    /// count as one caller.
     pub max_bytes_per_caller: usize,
     /// Maximum size of the state that a task keeps between two questions, in bytes. Default 1 MiB. A task that needs
-    /// more fails.
+    /// more space fails.
     pub max_state_bytes: usize,
     /// Time for which a task is kept, measured from its creation. Default 60 minutes. A task that is still running
     /// after that is cancelled. A `ttl` option on the tool takes precedence. Clients that use 2025-11-25 can request a

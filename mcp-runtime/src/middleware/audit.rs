@@ -33,10 +33,10 @@ pub enum AuditOutcome {
 /// Creates middleware that passes each call to `record` when it ends, including calls that are cancelled, take too long
 /// or panic.
 ///
-/// Calls that are refused before they reach middleware are not included: those whose caller lacks a scope or may not
-/// see the handler, those that exceed a rate, and those whose `requestState` is not accepted. The server logs most of
-/// them itself: exceeded rates as refusals of kind `too_many`, and missing scopes over HTTP as `forbidden` or
-/// `unauthorized`. It does not log calls to handlers that the caller may not see.
+/// Calls that are refused before they reach middleware are not included: those whose caller lacks a scope or is not
+/// allowed to see the handler, those that exceed a rate limit, and those whose `requestState` is not accepted. The
+/// server logs most of them itself: exceeded rates as refusals of kind `too_many`, and missing scopes over HTTP as
+/// `forbidden` or `unauthorized`. It does not log calls to handlers that the caller is not allowed to see.
 ///
 /// `record` must not block. [`AuditRecord::log`] writes a line to the log; for anything slower, send the data to a task.
 ///
@@ -92,8 +92,8 @@ impl<F: Fn(&AuditRecord)> Drop for PendingAuditRecord<F> {
 }
 
 impl AuditRecord {
-    /// Writes the record to the log with level `info` and target `mcp_runtime::audit`. The arguments are omitted
-    /// because they may contain secrets.
+    /// Writes the record to the log at level `info` with target `mcp_runtime::audit`. The arguments are omitted because
+    /// they may contain secrets.
     pub fn log(&self) {
         let principal = self.call.principal();
         let request = self.call.context().request();

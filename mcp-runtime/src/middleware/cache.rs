@@ -34,8 +34,8 @@ const MAX_BYTES: usize = 64 << 20;
 /// ```
 ///
 /// Neither failures nor results defined by an [extension](crate::extension) are cached. In 2026-07-28, results of
-/// handlers that have asked the client a question are not cached either. Do not cache results of handlers that ask
-/// questions in earlier versions.
+/// handlers that have asked the client a question are not cached either. In earlier versions, do not cache the results
+/// of handlers that ask questions.
 ///
 /// Results are kept in this process. Together with their arguments, they may occupy up to 64 MiB, measured as JSON;
 /// when this is exceeded, the oldest results are dropped.

@@ -1,8 +1,8 @@
 //! Middleware: functions and `tower` layers that wrap calls, and a few ready-made functions.
 //!
 //! The functions [`audit`], [`cache`], [`retry`] and [`trim_text`] are passed to
-//! [`Server::middleware`](crate::Server::middleware). Each function is short and uses little but the public interface,
-//! so it can serve as a starting point for your own.
+//! [`Server::middleware`](crate::Server::middleware). Each function is short and uses little beyond the public
+//! interface, so it can serve as a starting point for your own.
 //!
 //! ```
 //! use std::time::Duration;

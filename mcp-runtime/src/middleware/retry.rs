@@ -14,7 +14,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(10);
 /// `attempts` times in total.
 ///
 /// The pauses between the attempts are 100 ms, 200 ms, 400 ms and so on, up to 10 s, each randomly shortened by up to
-/// half. They count towards the call's timeout, and a cancelled call is not retried.
+/// half. They count toward the call's timeout, and a cancelled call is not retried.
 ///
 /// ```
 /// use mcp_runtime::middleware::retry;

@@ -45,7 +45,7 @@ impl ServerRules {
         }
         if self.has_read_result && name == READ_RESULT {
             return Err(
-                "the name is that of a tool which servers with a `spill` tool add; choose another"
+                "this name is used by a tool that is added to servers with a `spill` tool; choose another"
                     .to_owned(),
             );
         }

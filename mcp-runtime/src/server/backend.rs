@@ -68,7 +68,7 @@ impl Backend {
         self
     }
 
-    /// Sets the store for results that are too large to be sent at once, from tools with the `spill` option.
+    /// Sets the store for results that are too large to be sent in one piece, from tools with the `spill` option.
     pub fn results(mut self, store: Arc<dyn ResultStore>) -> Self {
         self.results = Some(store);
         self

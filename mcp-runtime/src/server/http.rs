@@ -137,8 +137,8 @@ impl Server {
         #[cfg(feature = "sealing")]
         if options.seals_sessions() && !self.has_sealing_keys() {
             tracing::warn!(
-                "`sealing_keys` is not set: sessions are sealed with a key of this process, and cannot continue on another \
-                 instance or after a restart"
+                "`sealing_keys` is not set: sessions are sealed with a key that only this process has, and cannot \
+                 continue on another instance or after a restart"
             );
         }
         let mut ready_checks = self.ready_checks.clone();
@@ -230,8 +230,8 @@ impl Server {
             #[cfg(feature = "sealing")]
             if !self.has_sealing_keys() {
                 tracing::warn!(
-                    "`sealing_keys` is not set: multi-round calls are sealed with a key of this process, and cannot continue \
-                     on another instance or after a restart"
+                    "`sealing_keys` is not set: multi-round calls are sealed with a key that only this process has, \
+                     and cannot continue on another instance or after a restart"
                 );
             }
             return Ok(());

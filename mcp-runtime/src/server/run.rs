@@ -70,7 +70,7 @@ impl Server {
     /// # Errors
     ///
     /// Fails before reading any input if definitions or settings are invalid (all mistakes are reported), if a value
-    /// cannot be made ([`state_with`](Self::state_with)), or if standard input or output cannot be used.
+    /// cannot be created ([`state_with`](Self::state_with)), or if standard input or output cannot be used.
     pub fn run(self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
         in_one_place(self.run_as_invoked())
     }

@@ -1,4 +1,4 @@
-//! The keys that seal the state of calls with several rounds, and stored tasks.
+//! The keys that seal stored tasks and the state of multi-round calls.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Large results, cut into parts that a model can read. No I/O: `dispatch` keeps the results.
+//! Large results, cut into parts that a model can read. Performs no I/O; `dispatch` keeps the results.
 
 mod document;
 mod page;

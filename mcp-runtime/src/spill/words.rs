@@ -1,4 +1,4 @@
-//! Sentences about large results and their parts, for models.
+//! Sentences that describe large results and their parts to models.
 
 use std::time::Duration;
 

@@ -93,7 +93,7 @@ async fn creation(store: &dyn TaskStore) {
     assert_eq!(
         (&found.id, &*found.owner, &*found.tool, &*found.state),
         (&wanted.id, "alice", "tool", "{}"),
-        "a task is found as it was created"
+        "a task is loaded exactly as it was created"
     );
     assert_eq!(
         (found.ttl, found.poll_interval),
@@ -239,7 +239,7 @@ async fn waiting(store: &dyn TaskStore) {
     let stale = store.changed(&task.id, 0);
     timeout(LONG, stale)
         .await
-        .expect("a change before the wait is noticed")
+        .expect("a change made before the wait is detected")
         .expect("the store works");
     let (waited, changed) = tokio::join!(
         timeout(LONG, store.changed(&task.id, task.version)),

@@ -36,7 +36,7 @@ pub(crate) async fn check_instance_relay(relay: &dyn InstanceRelay) {
     assert_eq!(
         send("", "nobody").await,
         0,
-        "a text for nobody reaches nobody"
+        "a text reaches no one if there are no instances"
     );
     let a = receive("a-1", LEASE, None).await;
     let b = receive("b-1", LEASE, None).await;
@@ -45,7 +45,7 @@ pub(crate) async fn check_instance_relay(relay: &dyn InstanceRelay) {
     assert_eq!(
         send("a-", "one").await,
         1,
-        "a text goes to the names that begin so"
+        "a text goes to the names that begin with the prefix"
     );
     assert_eq!(send("", "\u{0} two").await, 2, "without a name, to all");
     assert_eq!(
@@ -89,7 +89,7 @@ pub(crate) async fn check_instance_relay(relay: &dyn InstanceRelay) {
     assert_eq!(
         send("brief", "lost").await,
         1,
-        "a lease makes an instance alive"
+        "an instance is alive while it holds a lease"
     );
     let gone = async {
         while instances().await.contains(&"brief".to_owned()) {

@@ -10,10 +10,10 @@ use crate::stores::RelayedTexts;
 /// cancellation, a change of log level, a subscription, or the end of a session.
 ///
 /// **Open**: implement it on top of a database that all instances share, in addition to a
-/// [`SessionStore`](crate::http::SessionStore). Each instance has an inbox of short messages that only the
-/// server interprets. An instance is alive while it receives and for a while afterwards; the other instances thus learn
-/// when it is gone. The server does not cancel or repeat anything in that case, but informs the clients that are
-/// waiting for the instance.
+/// [`SessionStore`](crate::http::SessionStore). Each instance has an inbox of short messages that only the server
+/// interprets. An instance counts as alive while it is receiving and for some time afterward, so that the other
+/// instances learn when it is gone. The server does not cancel or repeat anything in that case, but informs the clients
+/// that are waiting for the instance.
 ///
 /// Messages contain data from clients, so they are as confidential as sessions.
 pub trait InstanceRelay: Send + Sync + 'static {

@@ -15,7 +15,7 @@ use crate::stores::result_store::{KeptResult, ResultId, ResultStore};
 /// server restarts.
 ///
 /// The store is bounded by [`limits.results`](crate::Limits): the size of the results per caller and in total. Results
-/// whose time to live has ended are removed the next time the store is used.
+/// whose time to live has expired are removed the next time the store is used.
 #[derive(Debug)]
 pub struct MemoryResultStore {
     limits: ResultLimits,

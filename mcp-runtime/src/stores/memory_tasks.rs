@@ -24,7 +24,7 @@ use crate::stores::task_store::{TaskChanged, TaskClaim, TaskCreation, TaskStore}
 /// server restarts.
 ///
 /// The store is bounded by [`limits.tasks`](crate::Limits): the number of tasks per caller and in total, and their size
-/// in bytes. Tasks whose time to live has ended are removed the next time the store is used.
+/// in bytes. Tasks whose time to live has expired are removed the next time the store is used.
 #[derive(Debug)]
 pub struct MemoryTaskStore {
     limits: TaskLimits,

@@ -1,4 +1,4 @@
-//! The traits for stores of tasks and of large results, each with an in-memory store as the default, and the traits for
+//! The traits for task stores and large-result stores, each with an in-memory store as the default, and the traits for
 //! relays between instances: one for change notifications and one for clients' messages. A program can implement all of
 //! these traits.
 //!

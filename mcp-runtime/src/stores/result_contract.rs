@@ -62,7 +62,7 @@ pub(crate) async fn check_result_store(store: &dyn ResultStore) {
     let deleted = store.delete_all("a").await.expect("the store works");
     assert_eq!(
         deleted, 2,
-        "all results of a caller are deleted, without those that have expired"
+        "all of a caller's results are deleted, not counting those that have expired"
     );
     assert_eq!(load(&first.id).await, None, "a deleted result is not found");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The trait for stores of results that are too large to be sent at once.
+//! The trait for stores of results that are too large to be sent in one piece.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ impl ResultId {
         Self(RandomId::new())
     }
 
-    /// Parses an id. Returns `None` if the text cannot be an id.
+    /// Parses an id. Returns `None` if the text is not a valid id.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         RandomId::parse(text).map(Self)
@@ -102,13 +102,14 @@ impl fmt::Debug for KeptResult {
     }
 }
 
-/// A store for results that are too large to send at once, for [`Backend::results`](crate::backend::Backend::results).
+/// A store for results that are too large to send in one piece, for
+/// [`Backend::results`](crate::backend::Backend::results).
 ///
 /// **Open**: implement it on a database that all instances of a server share, so that a result can be read through any
 /// of them. [`Backend::check`](crate::backend::Backend::check) (feature `testing`) tests whether an implementation
 /// follows the rules:
 ///
-/// - A result can be found from the time it is kept until its time to live ends, and never after that.
+/// - A result can be found from the time it is kept until its time to live expires, and never after that.
 /// - A result never changes.
 /// - A store that is full refuses further results rather than dropping others, so that no caller can displace
 ///   another caller's results.

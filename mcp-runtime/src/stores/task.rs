@@ -30,7 +30,7 @@ impl TaskStatus {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 
-    /// Returns the name on the wire.
+    /// Returns the name used on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -110,7 +110,7 @@ pub struct StoredTask {
     pub ttl: Duration,
     /// The time that clients should wait between two polls.
     pub poll_interval: Duration,
-    /// The task's version, which grows with every change and every claim.
+    /// The task's version, which increases with every change and every claim.
     pub version: u64,
     /// Number of claims so far, including the creator's, which is the first. Only the latest attempt may write.
     pub attempt: u64,
@@ -188,7 +188,7 @@ impl StoredTask {
         self.has_failed() && !self.call.is_empty()
     }
 
-    /// Makes a failed task work again, as decided by an operator at this time. Its tries are counted from zero.
+    /// Resets a failed task to working, as requested by an operator at this time. Its tries are reset to zero.
     pub fn retry(&mut self, now: SystemTime) {
         self.status = TaskStatus::Working;
         self.message = None;
@@ -317,7 +317,7 @@ pub struct TaskDetails {
     /// The time after which any process can claim the task, because its lease has lapsed by then: zero if the task is
     /// already due, and `None` unless it is working.
     pub due_in: Option<Duration>,
-    /// The steps that were begun, in any order.
+    /// The steps that have been started, in any order.
     pub steps: Vec<TaskStep>,
 }
 

@@ -15,7 +15,7 @@ impl TaskId {
         Self(RandomId::new())
     }
 
-    /// Parses an id. Returns `None` if the text cannot be an id.
+    /// Parses an id. Returns `None` if the text is not a valid id.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         RandomId::parse(text).map(Self)

@@ -52,12 +52,12 @@ pub enum TaskClaim {
     Wait(Option<Duration>),
 }
 
-/// A store for tasks, for [`Server::task_store`](crate::Server::task_store).
+/// A task store, for [`Server::task_store`](crate::Server::task_store).
 ///
 /// **Open**: implement it on top of a database. To test an implementation, run `backend::check_task_store` (with the
 /// `testing` feature). The rules are:
 ///
-/// - A task can be found from its creation until its time to live ends, but not after that.
+/// - A task can be found from its creation until its time to live expires, but not after that.
 /// - Every change and every claim increases the version. [`change`](Self::change) is a compare-and-swap by version, so
 ///   a change that has been overtaken by another change has no effect.
 /// - A final task never changes, except that an operator can [retry](Self::retry) a task that has failed.

@@ -170,7 +170,7 @@ impl TestClient {
             assert_eq!(
                 texts(&last),
                 texts(&next),
-                "the server asked the two eras different questions"
+                "the server asked different questions in the two eras"
             );
             last = next;
         }

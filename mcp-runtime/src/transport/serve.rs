@@ -135,7 +135,7 @@ fn log_failure(ended: Result<io::Result<()>, tokio::task::JoinError>) -> Option<
             Some(error)
         }
         Err(error) => {
-            tracing::error!(%error, "the task of a connection failed");
+            tracing::error!(%error, "a connection's task failed");
             Some(io::Error::other(error))
         }
     }

@@ -24,7 +24,7 @@ pub struct ModelRule {
     pub page: &'static str,
     /// The consequence of breaking the rule.
     pub severity: Severity,
-    /// The demand that the rule makes.
+    /// The requirement that the rule imposes.
     pub demand: ModelRequirement,
 }
 
@@ -41,7 +41,7 @@ impl Severity {
     /// All severities.
     pub const ALL: &[Self] = &[Self::Refused, Self::Advice];
 
-    /// Returns the word for this severity in reports.
+    /// Returns the word used for this severity in reports.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -51,7 +51,7 @@ impl Severity {
     }
 }
 
-/// A demand on a tool's name or input schema.
+/// A requirement for a tool's name or input schema.
 #[derive(Clone, Copy, Debug)]
 pub enum ModelRequirement {
     /// The tool's name has at most this many ASCII letters, digits and other listed characters.

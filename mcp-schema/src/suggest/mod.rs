@@ -16,8 +16,8 @@ const LONGEST: usize = 128;
 /// first.
 ///
 /// A name is close enough if it is at most two edits away and the edits change less than half of it. An edit inserts,
-/// deletes or replaces a character, or swaps it with its neighbour. Case, `-`, `_` and spaces are ignored. A name
-/// longer than 128 characters is not close to any other.
+/// deletes or replaces a character, or swaps it with its neighbor. Case, `-`, `_` and spaces are ignored. A name longer
+/// than 128 characters is not close to any other.
 #[must_use]
 pub fn closest<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let written: Vec<char> = significant_characters(written)?;
@@ -55,7 +55,7 @@ fn significant_characters(name: &str) -> Option<Vec<char>> {
     Some(characters)
 }
 
-/// Counts the characters that must be inserted, deleted, replaced or swapped with a neighbour to turn `a` into `b`.
+/// Counts the characters that must be inserted, deleted, replaced or swapped with a neighbor to turn `a` into `b`.
 /// Returns `None` if the count exceeds `limit`.
 #[must_use]
 pub fn distance(a: &[char], b: &[char], limit: usize) -> Option<usize> {

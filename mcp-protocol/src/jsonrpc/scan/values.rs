@@ -6,7 +6,7 @@ use super::Scan;
 use crate::jsonrpc::text::decode_leading;
 
 impl<'a> Scan<'a> {
-    /// Returns the remaining text, starting at the next byte that is not white space.
+    /// Returns the remaining text, starting at the next byte that is not whitespace.
     #[inline]
     pub fn rest(&mut self) -> &'a str {
         self.peek();
@@ -19,7 +19,7 @@ impl<'a> Scan<'a> {
         self.at = self.at.saturating_add(bytes);
     }
 
-    /// Reads the next value, of any kind. Returns its text without surrounding white space.
+    /// Reads the next value, of any kind. Returns its text without surrounding whitespace.
     #[inline]
     pub fn next_value(&mut self) -> Option<&'a str> {
         let start = self.next_value_start();

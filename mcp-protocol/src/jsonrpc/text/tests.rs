@@ -43,7 +43,7 @@ proptest! {
     }
 }
 
-/// Text that must be handled at every position in a block: every kind of special byte, bytes with neighbouring values,
+/// Text that must be handled at every position in a block: every kind of special byte, bytes with neighboring values,
 /// and multi-byte characters.
 const PARTS: [&str; 10] = [
     "\"", "\\", "\n", "\0", "\u{1f}", " ", "\u{7f}", "é", "€", "😀",

@@ -69,7 +69,7 @@ impl SurfaceChanges {
             }
         }
         for (key, was) in gone {
-            // A template with the same name was changed rather than removed.
+            // If a template with the same name still exists, it was changed rather than removed.
             let moved = after.iter().find(|(_, is)| is["name"] == was["name"]);
             match moved.map(|(key, is)| (*key, *is)) {
                 Some((now, is)) if list == ListRequest::Templates => {

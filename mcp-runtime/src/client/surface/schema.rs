@@ -1,8 +1,8 @@
 //! Checks whether every value that matches one JSON Schema also matches another and, if not, explains why.
 //!
-//! A tool must not accept fewer values than before, so values of the old schema must match the new one. It must not
-//! return more values than before either, so the new schema's values must match the old schema. Both cases use the same
-//! check with the schemas swapped.
+//! A tool must not accept fewer values than before, so values that match the old schema must also match the new one.
+//! Nor may it return more values than before, so values that match the new schema must also match the old one. Both
+//! cases use the same check with the schemas swapped.
 //!
 //! A difference in a keyword that the check does not understand is treated as a narrowing, because false alarms are
 //! better than missed changes. Descriptions and other annotations are ignored.

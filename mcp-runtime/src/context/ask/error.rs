@@ -1,4 +1,4 @@
-//! Errors from questions to the client.
+//! Errors for questions sent to the client.
 
 use std::fmt;
 use std::time::Duration;
@@ -48,7 +48,7 @@ impl fmt::Display for AskError {
             Self::TimedOut(limit) => write!(f, "no answer within {limit:?}"),
             Self::Unusable(problem) => write!(f, "the answer is invalid: {problem}"),
             Self::Misused(problem) => f.write_str(problem),
-            Self::Gone => f.write_str("the client can no longer be asked"),
+            Self::Gone => f.write_str("the client can no longer be queried"),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! The key's digest takes the place of a call's id. The `call` entry describes the call that has the key. The other
 //! entries have that call's id in their names, so that entries of an earlier call with the same key are ignored. `end`
 //! records how the call ended. In 2026-07-28, each later round of a call claims `round`, so that a round that is sent
-//! twice does not run twice at the same time.
+//! twice does not run twice concurrently.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(super) struct CallClaim {
     /// The record as text.
     text: Arc<str>,
     round: u16,
-    /// Time for which an end is kept, in milliseconds.
+    /// Time for which a call's outcome is kept, in milliseconds.
     window: u64,
 }
 
@@ -47,7 +47,7 @@ pub(super) enum ClaimState {
     OtherArguments,
     /// The call with the key has ended.
     Ended(RecordedEnd),
-    /// The call with the key ended longer ago than its end is kept, so the store was asked to forget it.
+    /// The call with the key ended so long ago that its outcome is no longer kept, so the store was asked to forget it.
     Forgotten,
 }
 
@@ -76,7 +76,7 @@ impl CallClaim {
             OnceClaim::Granted => {
                 let described = self.store.complete(self.id, CALL, &self.text).await;
                 if described.is_err() {
-                    // Nothing has run. If this fails as well, repeats see the call as still running.
+                    // Nothing has run. If this fails as well, repeated calls see this one as still running.
                     self.store.abandon(self.id, CALL).await?;
                 }
                 return described.map(|()| ClaimState::Granted);
@@ -163,7 +163,7 @@ impl CallClaim {
     }
 }
 
-/// Returns the name of the entry for a call's end.
+/// Returns the name of the entry that records how a call ended.
 fn end_entry(record: &CallRecord) -> String {
     format!("end {}", record.call)
 }
@@ -197,7 +197,7 @@ impl RunGuard {
         }
     }
 
-    /// Sets the end of the call as text, or `None` if it has failed.
+    /// Sets the call's outcome as text, or `None` if the call has failed.
     pub(super) fn ends_with(&mut self, end: Option<String>) {
         self.next = Some(end.map_or(NextStep::Failed, NextStep::Ended));
     }
@@ -227,7 +227,7 @@ impl Drop for RunGuard {
         let claim = self.claim.clone();
         self.context.server().spawn(async move {
             if let Err(error) = claim.record(&next).await {
-                tracing::error!(%error, "the end of a call with an idempotency key cannot be stored");
+                tracing::error!(%error, "cannot record the completion of a call that has an idempotency key");
             }
         });
     }

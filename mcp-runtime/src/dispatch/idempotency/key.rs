@@ -129,12 +129,12 @@ impl CallKey {
         ))
     }
 
-    /// Returns the error for a repeat that does not ask for the form in which the first call was served.
+    /// Returns the error for a repeat that does not request the same form of response as the first call.
     pub(super) fn other_form(&self) -> HandlerError {
         let name = &self.name;
         HandlerError::exposed(format_args!(
-            "an earlier call with the same {name} was served in another form, so nothing was done; repeat it in the same \
-             protocol version, and as a task if it was one"
+            "an earlier call with the same {name} was served in a different form, so nothing was done; repeat it in \
+             the same protocol version, and as a task if it was one"
         ))
     }
 }
@@ -170,7 +170,7 @@ fn of_arguments(call: &Call) -> Result<Option<(String, String)>> {
         .find(|(_, value)| **value == "\"\"")
     {
         return Err(HandlerError::exposed(format_args!(
-            "`{name}` is empty, but identifies the call; nothing was done"
+            "`{name}` is empty, but it must identify the call; nothing was done"
         )));
     }
     let mut key = String::from("[\"arguments\"");

@@ -1,8 +1,8 @@
 //! Calls with an idempotency key. A repeat of such a call gets the result of the first one instead of running again.
 //!
-//! This middleware wraps all other middleware, so that a repeat gets the result exactly as the client got it. It is
-//! used only for calls that can have a key. `key` finds the key, `claim` keeps the calls in the store for `once`, and
-//! `record` defines their stored form.
+//! This middleware wraps all other middleware, so that a repeat gets the result exactly as the client received it. It
+//! is used only for calls that can have a key. `key` finds the key, `claim` keeps the calls in the store for `once`,
+//! and `record` defines their stored form.
 
 mod claim;
 mod key;
@@ -86,7 +86,7 @@ async fn serve(settings: Arc<Idempotency>, call: Call, next: Next) -> Result<Cal
             ClaimState::Granted => return run(&settings, claim, call, next).await,
             ClaimState::OtherArguments => return Err(key.other_arguments()),
             ClaimState::Ended(end) => return end.into_output(&call, &key),
-            // The key is free now, unless another call has claimed it or the store cannot forget.
+            // The key is now free, unless another call has claimed it or the store cannot forget entries.
             ClaimState::Forgotten if !has_forgotten => {
                 has_forgotten = true;
                 continue;
@@ -124,8 +124,8 @@ async fn run(
         record::RecordedEnd::of(output, how).to_text(settings.limits.max_result_bytes)
     }));
     if let Err(error) = guard.record().await {
-        // The work is done, so the client gets its result. A repeat will not receive it.
-        tracing::error!(%error, "the end of a call with an idempotency key cannot be stored");
+        // The work is done, so the client gets its result. A repeated call will not receive it.
+        tracing::error!(%error, "cannot record the completion of a call that has an idempotency key");
     }
     output
 }

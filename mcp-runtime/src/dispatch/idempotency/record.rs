@@ -26,7 +26,7 @@ pub(super) struct CallRecord {
     pub(super) at: u64,
 }
 
-/// The end of a call. If it has neither a result nor an extension's result, it was stopped before it ended.
+/// The end of a call. If it has neither a result nor an extension's result, the call was stopped before it ended.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct RecordedEnd {
     /// Milliseconds since 1970.
@@ -73,7 +73,7 @@ impl TaskRequest {
 }
 
 impl RecordedEnd {
-    /// Describes the end of a call that was stopped.
+    /// Describes the outcome of a call that was stopped.
     pub(super) fn stopped() -> Self {
         Self {
             at: now(),
@@ -81,7 +81,7 @@ impl RecordedEnd {
         }
     }
 
-    /// Describes the end of a call with this output.
+    /// Describes the outcome of a call with this output.
     pub(super) fn of(output: &CallOutput, how: TaskRequest) -> Self {
         let mut end = Self::stopped();
         match output {
@@ -95,13 +95,13 @@ impl RecordedEnd {
                     how,
                 });
             }
-            // A tool has no other results.
+            // A tool cannot return any other kind of result.
             _ => {}
         }
         end
     }
 
-    /// Returns the end as text, without the result if the text would exceed `max` bytes.
+    /// Returns the outcome as text, without the result if the text would exceed `max` bytes.
     pub(super) fn to_text(&self, max: usize) -> String {
         let text = serde_json::to_string(self).unwrap_or_default();
         if text.len() <= max {

@@ -1,4 +1,4 @@
-//! The merged changes about which a listener has yet to be notified.
+//! The merged changes that a listener has yet to be notified of.
 
 use std::sync::Arc;
 

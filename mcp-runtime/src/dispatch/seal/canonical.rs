@@ -98,7 +98,7 @@ fn write_number(number: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads the next value, which may have at most `depth` levels.
+/// Reads the next value, which may have at most `depth` levels of nesting.
 fn read_node<'a>(scan: &mut Scan<'a>, depth: u32) -> Option<JsonNode<'a>> {
     let depth = depth.checked_sub(1)?;
     Some(match scan.peek()? {

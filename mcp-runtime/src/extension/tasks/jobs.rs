@@ -237,7 +237,7 @@ fn unanswered(task: &StoredTask) -> String {
         .and_then(|(_, question)| question.params["message"].as_str());
     let asked = message.map_or_else(String::new, |message| format!(": {}", Value::from(message)));
     format!(
-        "Job `{id}`, a call to `{tool}`, is waiting for an answer that this client cannot be asked for{asked}. It continues \
-         when another client of the same caller answers. `{JOB_CANCEL}` stops it."
+        "Job `{id}`, a call to `{tool}`, is waiting for an answer that cannot be requested from this client{asked}. \
+         It continues when another client of the same caller answers. `{JOB_CANCEL}` stops it."
     )
 }

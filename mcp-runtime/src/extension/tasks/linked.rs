@@ -1,7 +1,7 @@
 //! The code that serves tasks, for the parts that refer to it: tools with the `task` option and stores for tasks.
 //!
-//! A program contains only the code that something in it refers to. A server must not refer to the extension itself; it
-//! finds the extension in a tool or a setting.
+//! A program includes only the code that is referenced somewhere in it. A server must not refer to the extension
+//! itself; it obtains the extension from a tool or a setting.
 
 use std::sync::Arc;
 use std::time::Duration;

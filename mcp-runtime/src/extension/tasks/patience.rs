@@ -119,7 +119,9 @@ impl PatientCall {
                             // The round ends, and the request ends with it.
                             return pending().await;
                         }
-                        return Err(HandlerError::framework_bug("a call cannot ask its client"));
+                        return Err(HandlerError::framework_bug(
+                            "a call cannot query its client",
+                        ));
                     }
                     state.ask(journal, questions);
                     while let Some((key, question)) = state.open.first_key_value() {
@@ -225,8 +227,8 @@ fn detached_output(outcome: BackgroundOutcome) -> Result<CallOutput> {
             Ok(CallOutput::Tool(result))
         }
         BackgroundOutcome::Failed(error) => Err(HandlerError::protocol(error)),
-        BackgroundOutcome::InputRequired { .. } => {
-            Err(HandlerError::framework_bug("a call cannot ask its client"))
-        }
+        BackgroundOutcome::InputRequired { .. } => Err(HandlerError::framework_bug(
+            "a call cannot query its client",
+        )),
     }
 }

@@ -1,4 +1,4 @@
-//! The change with which a task's run ends.
+//! The change that records the end of a task's run.
 
 use std::sync::Arc;
 

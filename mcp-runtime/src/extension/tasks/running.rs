@@ -111,7 +111,7 @@ impl TaskService {
 
     /// Retries claiming a task until the store works again or has failed for too long.
     fn resume_later(self: &Arc<Self>, id: TaskId, local: LocalTask, error: &StoreError) {
-        tracing::warn!(task = ?id, %error, "a task cannot be claimed now; the claim is retried later");
+        tracing::warn!(task = ?id, %error, "a task cannot be claimed now; the claim will be retried later");
         let (service, server) = (Arc::clone(self), local.server.clone());
         server.spawn(async move {
             let until = Instant::now() + RECORDING;
@@ -122,7 +122,7 @@ impl TaskService {
                     Ok(Some(task)) => return service.run_attempt(&task, &local, None).await,
                     Ok(None) => return,
                     Err(error) if Instant::now() >= until => {
-                        tracing::error!(task = ?id, %error, "a task cannot be claimed; it does not continue");
+                        tracing::error!(task = ?id, %error, "a task cannot be claimed; it will not continue");
                         return service.local.end(&id, u64::MAX);
                     }
                     Err(_) => wait = wait.saturating_mul(2).min(service.limits.lease / 6),
@@ -328,12 +328,12 @@ impl TaskService {
             let error = match self.record(id, attempt, &end, server).await {
                 Ok(()) => return,
                 Err(error) if Instant::now() + wait >= until => {
-                    tracing::error!(task = ?id, ?error, "the end of a task's run cannot be recorded");
+                    tracing::error!(task = ?id, ?error, "cannot record how a task's run ended");
                     return self.local.end(id, attempt);
                 }
                 Err(error) => error,
             };
-            tracing::warn!(task = ?id, ?error, "the end of a task's run cannot be recorded yet; this is retried later");
+            tracing::warn!(task = ?id, ?error, "cannot yet record how a task's run ended; retrying later");
             sleep(wait).await;
             wait = wait.saturating_mul(2).min(self.limits.lease / 6);
             // If this also fails, the next attempt to record the end will detect the failure.

@@ -1,4 +1,4 @@
-//! A task's state between two runs, as text in its store.
+//! A task's state between runs, as text in its store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

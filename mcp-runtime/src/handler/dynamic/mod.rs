@@ -205,7 +205,7 @@ macro_rules! builder {
 
             /// Adds tags. Hosts can select definitions by tag ([`Server::select_tags`](crate::Server::select_tags)),
             /// and a tag can require scopes ([`Server::require_scopes`](crate::Server::require_scopes)). Inserting the
-            /// item fails if a tag is empty, begins with `-`, or contains a comma or white space.
+            /// item fails if a tag is empty, begins with `-`, or contains a comma or whitespace.
             #[must_use]
             pub fn tags(mut self, tags: impl IntoIterator<Item = impl Into<String>>) -> Self {
                 let tags = tags.into_iter().map(|tag| tag.into().into_boxed_str());

@@ -155,7 +155,7 @@ macro_rules! readable {
                 self
             }
 
-            /// Sets for whom the contents may be cached. Defaults to the server's value.
+            /// Sets which clients may use the cached contents. Defaults to the server's value.
             #[must_use]
             pub fn cache(mut self, scope: CacheScope) -> Self {
                 self.handler.cache = Some(scope);

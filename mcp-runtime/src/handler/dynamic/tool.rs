@@ -92,7 +92,7 @@ impl DynamicTool {
         self
     }
 
-    /// Sets all hints about the tool's behaviour.
+    /// Sets all hints about the tool's behavior.
     #[must_use]
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
         self.tool.annotations = Some(annotations);

@@ -2,7 +2,7 @@
 //! message from the client.
 //!
 //! The stream cannot be resumed, and the session lasts only as long as the stream. Both end when the client's
-//! credentials expire, unless a later message included credentials that expire later.
+//! credentials expire, unless a later message includes credentials that expire later.
 //!
 //! Specification: 2024-11-05, basic/transports, "HTTP with SSE".
 

@@ -1,5 +1,5 @@
-//! The protocol version that a request claims in its body and its header, and the capabilities that it claims in its
-//! body.
+//! The protocol version that a request declares in its body and its header, and the capabilities that it declares in
+//! its body.
 
 use crate::http::request::headers::RequestHeaders;
 use crate::jsonrpc::{ErrorObject, MetaMember, Params};

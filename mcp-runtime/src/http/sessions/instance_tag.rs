@@ -1,4 +1,4 @@
-//! An instance's tag, with which the ids of its questions and streams begin.
+//! An instance's tag, which is the prefix of the ids of its questions and streams.
 
 use crate::jsonrpc::RequestId;
 use crate::random::random;

@@ -50,7 +50,9 @@ impl SessionRegistry {
     /// Applies a message from another instance. Returns the session's id if its record must be read again.
     fn apply_relayed(&self, text: &str) -> Option<String> {
         let Ok(RelayedMessage { session, event }) = serde_json::from_str(text) else {
-            tracing::warn!("ignored a message of another instance, which may be of another build");
+            tracing::warn!(
+                "ignored a message from another instance, which may be running a different build"
+            );
             return None;
         };
         let live = self.find_live(&session)?;
@@ -79,7 +81,7 @@ pub(super) async fn receive_messages(sessions: Weak<SessionRegistry>, others: Ar
             Ok(Ok(received)) => received,
             failed => {
                 if let Ok(Err(error)) = failed {
-                    tracing::debug!(%error, "messages of other instances are not known");
+                    tracing::debug!(%error, "messages from other instances cannot be received");
                 }
                 sleep(retry).await;
                 retry = retry.saturating_mul(2).min(LONGEST_RETRY);

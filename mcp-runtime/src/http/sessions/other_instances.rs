@@ -104,7 +104,7 @@ impl OtherInstances {
             let sent =
                 sent.unwrap_or_else(|_| Err(format!("it took longer than {limit:?}").into()));
             let reached = sent.map_err(|error| {
-                tracing::warn!(%error, "a message cannot be passed to the instance that it is for");
+                tracing::warn!(%error, "a message cannot be delivered to its target instance");
                 HttpRefusal::from(StoreFailed)
             })?;
             if reached > 0 || outgoing.to.is_empty() {

@@ -96,7 +96,7 @@ async fn versions(store: &dyn SessionStore) {
     assert_eq!(load(&known).await, Some(second));
     assert!(
         !done(store.save(&unknown, first)).await,
-        "an unknown session is not changed"
+        "a change to an unknown session is refused"
     );
     assert_eq!(load(&unknown).await, None);
     assert!(done(store.remove(&known)).await);

@@ -1,4 +1,4 @@
-//! Lets tasks poll repeatedly for the beginning of the server's shutdown.
+//! Lets tasks poll repeatedly for the server to begin shutting down.
 
 use std::pin::Pin;
 use std::task::{Context, Waker};

@@ -34,7 +34,7 @@ pub(super) fn bar(progress: &Progress, width: usize) -> String {
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             clippy::cast_precision_loss,
-            reason = "only a fraction of a few characters"
+            reason = "the bar is only a few characters wide"
         )]
         let filled = ((done / total).clamp(0.0, 1.0) * most as f64) as usize;
         let open = most.saturating_sub(filled);

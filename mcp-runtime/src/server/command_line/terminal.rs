@@ -156,7 +156,7 @@ impl Terminal {
         }
         if !missing.is_empty() {
             return Err(format!(
-                "the server asks: {}\nThere is no terminal to ask on; answer with {}, or decline with --decline",
+                "the server asks: {}\nNo terminal is available; answer with {}, or decline with --decline",
                 question.message(),
                 missing.join(" ")
             ));
@@ -174,7 +174,7 @@ impl Terminal {
         }
         if !io::stdin().is_terminal() {
             return Err(format!(
-                "the server asks to open a URL: {text}There is no terminal to ask on; agree with --agree, or decline with \
+                "the server asks to open a URL: {text}No terminal is available; agree with --agree, or decline with \
                  --decline"
             ));
         }
@@ -206,7 +206,7 @@ impl Terminal {
             }
             None => {
                 return Err(format!(
-                    "the server asks the model:\n{asked}There is no terminal to ask on; answer with --say <text>"
+                    "the server asks the model:\n{asked}No terminal is available; answer with --say <text>"
                 ));
             }
         };

@@ -25,7 +25,7 @@ pub(super) async fn lists(store: &dyn TaskStore) {
         let page = page
             .expect("the store works")
             .expect("its own cursor is valid");
-        assert!(page.tasks.len() <= 2, "a page is not longer than asked for");
+        assert!(page.tasks.len() <= 2, "a page is not longer than requested");
         listed.extend(page.tasks.into_iter().map(|task| task.id));
         match page.next {
             Some(next) => cursor = Some(next),
@@ -34,7 +34,10 @@ pub(super) async fn lists(store: &dyn TaskStore) {
     }
     for id in &expected {
         let times = listed.iter().filter(|listed| *listed == id).count();
-        assert_eq!(times, 1, "operators see the tasks of all callers once");
+        assert_eq!(
+            times, 1,
+            "operators see each task of every caller exactly once"
+        );
     }
     assert!(
         !listed.contains(&brief),
@@ -66,7 +69,7 @@ pub(super) async fn details(store: &dyn TaskStore) {
     assert_eq!(
         details.steps,
         [TaskStep::new("done", true), TaskStep::new("open", false)],
-        "the steps show which of them are done"
+        "each step shows whether it is done"
     );
     let left = details.due_in.expect("a working task becomes due");
     assert!(
@@ -154,7 +157,7 @@ pub(super) async fn retries(store: &dyn TaskStore) {
     assert_eq!(
         (found.status, found.tries, found.outcome, found.message),
         (TaskStatus::Working, 0, None, None),
-        "a retried task works again, and its tries begin anew"
+        "a retried task is working again, and its tries are counted from zero"
     );
     assert_eq!((&*found.state, &*found.call), ("{}", "the call"));
     assert!(
@@ -162,7 +165,7 @@ pub(super) async fn retries(store: &dyn TaskStore) {
         "a task is retried once"
     );
     let claimed = store.claim(&task.id, LONG).await.expect("the store works");
-    let claimed = claimed.expect("a retried task is due at once");
+    let claimed = claimed.expect("a retried task is due immediately");
     assert_eq!(claimed.tries, 1);
     assert_eq!(
         begin(store, &claimed, "done").await,
@@ -172,7 +175,7 @@ pub(super) async fn retries(store: &dyn TaskStore) {
     assert_eq!(
         begin(store, &claimed, "lost").await,
         OnceClaim::Taken,
-        "a retried task keeps the steps whose end is unknown"
+        "a retried task keeps the steps whose outcome is unknown"
     );
     assert_eq!(
         begin(store, &claimed, "open").await,

@@ -246,7 +246,7 @@ impl RunWatcher for HistoryWatcher {
         let number = state.runs.len();
         if number > 1 {
             state.tell(format!(
-                "the handler runs again, from its start (run {number})"
+                "the handler runs again, from the beginning (run {number})"
             ));
         }
     }
@@ -269,7 +269,7 @@ impl RunWatcher for HistoryWatcher {
                 if !step.may_repeat && !state.is_dead {
                     state.under_way.insert(Arc::clone(name));
                 }
-                format!("when step `{name}` has begun, before its work")
+                format!("after step `{name}` begins, before it does its work")
             }
             StepPoint::Worked => {
                 format!("after the work of step `{name}`, before its result is recorded")

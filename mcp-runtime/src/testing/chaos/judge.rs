@@ -60,7 +60,7 @@ impl EndedHistory {
                     && expected != found
                 {
                     let text = format!(
-                        "after the call, the test observes {found}; without accidents, it observes {expected}"
+                        "after the call, the test observes {found}; without disruptions, it observes {expected}"
                     );
                     faults.push(ChaosFault::new(
                         FaultKind::DifferentState,

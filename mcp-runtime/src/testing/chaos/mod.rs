@@ -1,8 +1,9 @@
-//! Runs an author's tool repeatedly while its process dies, and reports all effects that were repeated or lost.
+//! Runs an author's tool repeatedly, with its process dying at different points, and reports all effects that were
+//! repeated or lost.
 //!
-//! A tool that continues after its process has died, or after the client has answered, runs again from its start, so
-//! work that must not happen twice belongs in [`Context::once`](crate::Context::once). [`Chaos`] finds the places where
-//! such work is not in `once`.
+//! A tool that continues after its process has died, or after the client has answered, runs again from the beginning,
+//! so work that must not happen twice belongs in [`Context::once`](crate::Context::once). [`Chaos`] finds the places
+//! where such work is not in `once`.
 //!
 //! ```standalone_crate
 //! use mcp_runtime::prelude::*;
@@ -76,19 +77,20 @@ type Answerer = Box<dyn Fn(&Question) -> Option<Response> + Send + Sync>;
 /// A plan for trying histories of a tool in which its process dies and its questions are answered late, twice or never.
 ///
 /// Each history makes one call in its own world, which consists of the fakes that replace the outside world and survive
-/// all deaths. When a process dies, the runtime is dropped together with all its tasks, whatever they are doing, and
-/// the server is started again. Only the world and the stores for tasks and steps are kept, always in memory,
-/// regardless of the server's stores. Time is tokio's paused time, which advances automatically when all tasks are
-/// waiting, in the same way in each run. The handler must not wait for anything outside this thread, such as the
+/// all deaths. When a process dies, the runtime is dropped together with all its tasks, regardless of what they are
+/// doing, and the server is started again. Only the world and the stores for tasks and steps are kept, always in
+/// memory, regardless of the server's stores. Time is tokio's paused time, which advances automatically when all tasks
+/// are waiting, in the same way in each run. The handler must not wait for anything outside this thread, such as the
 /// network.
 ///
-/// The tool is served in all ways in which clients can call it: as a plain call and, with the `task` option, as a task,
-/// in both eras. A process can die before and after each step, within each step before and after its work, before and
+/// The tool is served in every way that clients can call it: as a plain call and, with the `task` option, as a task, in
+/// both eras. A process can die before and after each step, within each step before and after its work, before and
 /// after each question and while it is open, and before and after each operation that changes a task in the store. All
 /// histories with one accident are tried first, then those with two accidents, and then some with three, in an order
 /// determined by the [`seed`](Self::seed).
 ///
-/// A plain call ends with its process, unless the client holds a question in 2026-07-28 and answers the next process.
+/// A plain call ends with its process, unless, in 2026-07-28, the client holds an open question and sends its answer to
+/// the next process.
 #[must_use = "nothing is tested unless `call` is called"]
 pub struct Chaos<W> {
     world: WorldFactory<W>,
@@ -219,7 +221,7 @@ impl<W> Chaos<W> {
                 undisturbed.push((way, ended));
             } else if search.faults.is_empty() {
                 panic!(
-                    "`{tool}` as {}, without any accident: {}",
+                    "`{tool}` as {}, without any disruption: {}",
                     way.words(),
                     ended.end
                 );

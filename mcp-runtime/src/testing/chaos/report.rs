@@ -82,7 +82,7 @@ impl fmt::Display for ChaosReport {
         };
         writeln!(
             f,
-            "tried: {} single accidents{skipped}, {} of {} pairs, {} random triples",
+            "tried: {} single disruptions{skipped}, {} of {} pairs, {} random triples",
             counts.singles, counts.pairs, counts.all_pairs, counts.triples,
         )?;
         for (number, fault) in (1..).zip(&self.faults) {

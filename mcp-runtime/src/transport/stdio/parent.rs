@@ -1,4 +1,4 @@
-//! The process that started this process. A server over stdio has no purpose once that process has ended.
+//! The process that started this process. A server over stdio serves no purpose once that process has ended.
 //!
 //! Usually, the end of input indicates this, but the pipe remains open as long as any process, such as another child of
 //! the same client, holds its other end.
@@ -28,7 +28,7 @@ impl ParentProcess {
     /// on Windows, where children keep the old parent's id.
     #[cfg_attr(
         not(unix),
-        expect(clippy::unused_self, reason = "only Unix gives orphans another parent")
+        expect(clippy::unused_self, reason = "only Unix reparents orphaned processes")
     )]
     pub(crate) fn is_gone(self) -> bool {
         #[cfg(unix)]

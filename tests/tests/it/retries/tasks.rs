@@ -63,7 +63,10 @@ async fn a_repeat_that_does_not_ask_for_a_task_reads_that_there_is_one() {
     let refused = client
         .refused("place_as_task", json!({"order_id": 7}))
         .await;
-    assert!(refused.contains("was served in another form"), "{refused}");
+    assert!(
+        refused.contains("was served in a different form"),
+        "{refused}"
+    );
     // And the other way round.
     let shop = Shop::new();
     let mut client = task_client(&shop, Version::V2025_11_25).await;

@@ -177,7 +177,7 @@ async fn tools_made_at_run_time_keep_their_results_too() {
             ),
             (
                 made("read_result"),
-                "the name is that of a tool which servers with a `spill` tool add",
+                "this name is used by a tool that is added to servers with a `spill` tool",
             ),
         ] {
             let refused = handle.tools().insert(wrong).unwrap_err().to_string();

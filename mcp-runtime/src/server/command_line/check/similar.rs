@@ -1,7 +1,7 @@
 //! Pairs of tools that models can easily confuse.
 //!
 //! Rule: two tools are similar if their names consist of the same words, in any order, or if their descriptions contain
-//! at least four different words and share at least 80 % of them. Words are compared in the same way as in searches:
+//! at least four different words and share at least 80% of them. Words are compared in the same way as in searches:
 //! ignoring case and plural endings. For authors, this is explained in `docs/many-tools.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,8 +44,8 @@ impl SimilarPair<'_> {
                 "`{one}` and `{other}` have the same words in their names; models may mistake one for the other"
             ),
             SimilarityReason::Descriptions(percent) => format!(
-                "`{one}` and `{other}` share {percent} % of the words in their descriptions; in each, say when to use it \
-                 instead of the other"
+                "`{one}` and `{other}` share {percent}% of the words in their descriptions; in each, say when to use \
+                 it instead of the other"
             ),
         }
     }

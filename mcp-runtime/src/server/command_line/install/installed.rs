@@ -16,8 +16,8 @@ pub(super) fn command() -> Command {
     Command::new("installed")
         .about("List the clients that have the server in their configuration")
         .long_about(
-            "Lists the entries that have the server's name or start this executable in the usual configuration files of all \
-             clients. The files of projects are looked for in the current directory.",
+            "Lists the entries that have the server's name or start this executable in the usual configuration files \
+             of all clients. Project files are looked for in the current directory.",
         )
         .arg(
             Arg::new("json")

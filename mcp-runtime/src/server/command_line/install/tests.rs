@@ -1,5 +1,4 @@
-//! Tests with every client's file in the form that people write: with comments, trailing commas, CRLF and a byte order
-//! mark.
+//! Tests with every client's file as people write it: with comments, trailing commas, CRLF and a byte order mark.
 
 use serde_json::{Value, json};
 

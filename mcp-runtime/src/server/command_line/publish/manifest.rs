@@ -39,9 +39,9 @@ pub(super) fn command() -> Command {
         .arg(repeated("oci", "IMAGE:TAG", "A container image, such as `ghcr.io/you/garden:1.0.0`; may be repeated"))
         .arg(repeated("mcpb", "URL=FILE", "A bundle in a GitHub or GitLab release, and the same file on this machine; may be repeated"))
         .arg(repeated("remote", "URL", "A server that is running at this URL; may be repeated"))
-        .arg(option("output", "FILE", "Write this file instead of printing").short('o'))
+        .arg(option("output", "FILE", "Write to this file instead of printing").short('o'))
         .arg(flag("force", "Replace an existing file"))
-        .arg(flag("readme-line", "Print only the line that proves, in a crate's README, that the crate is yours"))
+        .arg(flag("readme-line", "Print only the line that a crate's README needs to prove that the crate is yours"))
 }
 
 pub(super) fn run(server: &Server, matches: &ArgMatches) -> CommandResult {

@@ -10,7 +10,7 @@ pub(super) fn owner() -> Arg {
     Arg::new("owner")
         .long("owner")
         .value_name("CALLER")
-        .help("The key of the caller, as listed; an empty text for anonymous callers")
+        .help("The key of the caller, as listed; an empty string for anonymous callers")
 }
 
 pub(super) fn text<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m str> {

@@ -20,7 +20,7 @@ pub(super) async fn retry(
         let details = details.ok_or_else(|| unknown(id))?;
         let mut open = details.steps.iter().filter(|step| !step.is_done);
         if !open.any(|step| step.name == name) {
-            let text = format!("the task has no step `{name}` that was begun but not done");
+            let text = format!("the task has no step `{name}` that was started but not finished");
             return Err(text.into());
         }
     }
@@ -63,7 +63,7 @@ pub(super) async fn cancel(store: &dyn TaskStore, id: &TaskId, json: bool) -> Co
                 return Ok(true);
             }
             TaskChanged::Unchanged => {}
-            TaskChanged::Full => return Err("the store of tasks is full".to_owned().into()),
+            TaskChanged::Full => return Err("the task store is full".to_owned().into()),
         }
     }
 }

@@ -43,9 +43,7 @@ pub(super) fn arguments() -> [Arg; 4] {
         .long("older-than")
         .value_name("AGE")
         .value_parser(age::read)
-        .help(
-            "Only tasks that were created longer ago than this, such as `90s`, `15m`, `2h` or `3d`",
-        );
+        .help("Only tasks that are older than this, such as `90s`, `15m`, `2h` or `3d`");
     [status, tool, owner(), older_than]
 }
 
@@ -107,7 +105,7 @@ async fn all(
     loop {
         let page = store.list_all(cursor.as_deref(), PAGE).await;
         let page = page.map_err(unavailable)?;
-        let page = page.ok_or_else(|| "the store of tasks lost its place; try again".to_owned())?;
+        let page = page.ok_or_else(|| "the task store lost its place; try again".to_owned())?;
         for task in page.tasks {
             if filter.selects(&task, now) && seen.insert(task.id.clone()) {
                 tasks.push(without_texts(task));

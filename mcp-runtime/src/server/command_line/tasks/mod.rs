@@ -39,7 +39,7 @@ pub(super) fn command() -> Command {
             Arg::new("not-done")
                 .long("not-done")
                 .value_name("STEP")
-                .help("A step that was begun but not done, and can run again"),
+                .help("A step that was started but not finished, and can run again"),
         );
     let cancel = Command::new("cancel")
         .about("Cancel a task that has not ended")

@@ -8,5 +8,5 @@ pub(super) fn unknown(id: impl std::fmt::Display) -> CommandError {
 
 #[allow(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
 pub(super) fn unavailable(error: Box<dyn std::error::Error + Send + Sync>) -> CommandError {
-    format!("the store of tasks failed: {error}").into()
+    format!("the task store failed: {error}").into()
 }

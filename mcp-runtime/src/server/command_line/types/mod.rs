@@ -68,7 +68,7 @@ fn declarations(tools: &[Value]) -> String {
     };
     let _ = write!(
         text,
-        "/** The tools whose results pages show. */\ntype McpPageTool = {names};\n{BRIDGE_TYPES}"
+        "/** The tools whose results are shown on pages. */\ntype McpPageTool = {names};\n{BRIDGE_TYPES}"
     );
     text
 }
@@ -121,7 +121,7 @@ mod tests {
               };
             }
 
-            /** The tools whose results pages show. */
+            /** The tools whose results are shown on pages. */
             type McpPageTool = "sales";
         "#]]
         .assert_eq(head);

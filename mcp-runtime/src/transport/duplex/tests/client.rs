@@ -284,7 +284,7 @@ impl Client {
         };
         tokio::time::timeout(Duration::from_secs(5), reached)
             .await
-            .expect("another number of calls is under way");
+            .expect("a different number of calls is in progress");
     }
 
     /// Waits until every call has been dropped.

@@ -183,7 +183,7 @@ async fn a_client_that_cannot_be_asked_hears_that_an_answer_is_needed() {
         other.meta.insert("progressToken".into(), json!("p"));
         let state = job_status(&mut other, &id).await;
         assert!(
-            text(&state).contains("cannot be asked for: \"Keep it?\""),
+            text(&state).contains("cannot be requested from this client: \"Keep it?\""),
             "{state}"
         );
         assert_eq!(state["structuredContent"]["status"], "input_required");
