@@ -279,9 +279,6 @@ impl DetachedCall {
     }
 
     fn finisher(&self, recording: Option<RequestRecording>) -> CallFinisher {
-        let limits = self.dispatcher.limits();
-        let max = limits.calls.max_result_bytes;
-        let max_output = self.target.guards().and_then(|guards| guards.max_output);
         CallFinisher {
             dispatcher: Arc::clone(&self.dispatcher),
             id: RequestId::from_valid("0"),
@@ -291,7 +288,6 @@ impl DetachedCall {
             caller: self.request.caller.clone(),
             #[cfg(feature = "http")]
             http_request: None,
-            max_output: max_output.map_or(max, |output| output.min(max)),
         }
     }
 

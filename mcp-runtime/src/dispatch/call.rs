@@ -35,12 +35,17 @@ pub(crate) struct RunningCall {
     future: Option<Running>,
     finish: CallFinisher,
     scope: CallScope,
-    limit: Duration,
-    /// Remaining time until the timeout. Used while the clock is stopped.
-    left: Duration,
-    deadline: Option<Pin<Box<Sleep>>>,
+    clock: CallClock,
     /// The permits for which the call is waiting, if it needs any.
     waits: Option<CallPermitWaits>,
+}
+
+/// The clock of a call's timeout. It runs only while the handler itself is working.
+enum CallClock {
+    New,
+    /// Stopped, with this much time left.
+    Stopped(Duration),
+    Running(Pin<Box<Sleep>>),
 }
 
 /// A call's context, if its handler uses one.
@@ -54,10 +59,17 @@ impl CallScope {
         }
     }
 
-    /// Returns the context if effects wait for the call's result.
-    pub(super) fn with_deferred(&self) -> Option<Context> {
+    /// Returns `true` if effects wait for the call's result.
+    #[inline]
+    pub(super) fn has_deferred(&self) -> bool {
         let context = self.0.as_ref();
-        let context = context.filter(|context| context.ending.has_deferred())?;
+        context.is_some_and(|context| context.ending.has_deferred())
+    }
+
+    /// Returns the context if effects wait for the call's result.
+    #[inline]
+    fn with_deferred(&self) -> Option<Context> {
+        let context = self.0.as_ref().filter(|_| self.has_deferred())?;
         Some(Context::new(Arc::<CallContext>::clone(context)))
     }
 
@@ -91,27 +103,20 @@ pub(super) fn run_user_code<T>(
 }
 
 impl RunningCall {
+    /// `waits` are the permits for which the call may have to wait, during which its clock is stopped.
     pub(super) fn new(
         future: Running,
+        waits: Option<CallPermitWaits>,
         finish: CallFinisher,
         scope: CallScope,
-        limit: Duration,
     ) -> Self {
         Self {
             future: Some(future),
             finish,
             scope,
-            limit,
-            left: limit,
-            deadline: None,
-            waits: None,
+            clock: CallClock::New,
+            waits,
         }
-    }
-
-    /// Stops the call's clock whenever the call is waiting for a permit.
-    pub(super) fn with_waits(mut self, waits: CallPermitWaits) -> Self {
-        self.waits = Some(waits);
-        self
     }
 
     /// Ends the call by dropping its future and closing its stream, and then writes the response.
@@ -181,7 +186,7 @@ impl RunningCall {
         }
     }
 
-    /// Polls the timeout. The timeout's clock runs only while the handler itself is working.
+    /// Polls the timeout.
     fn poll_clock(
         &mut self,
         task: &mut TaskContext<'_>,
@@ -189,24 +194,31 @@ impl RunningCall {
     ) -> Poll<WrittenResponse> {
         if self.is_waiting() {
             // Time spent waiting for the client or for a permit does not count toward the handler's timeout.
-            if let Some(deadline) = self.deadline.take() {
-                self.left = deadline
+            if let CallClock::Running(deadline) = &self.clock {
+                let left = deadline
                     .deadline()
                     .saturating_duration_since(Instant::now());
+                self.clock = CallClock::Stopped(left);
             }
             return Poll::Pending;
         }
-        let (limit, left) = (self.limit, self.left);
-        let deadline = self
-            .deadline
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep(left)));
-        if deadline.as_mut().poll(task).is_pending() {
+        let left = match self.clock {
+            CallClock::New => Some(self.finish.timeout()),
+            CallClock::Stopped(left) => Some(left),
+            CallClock::Running(_) => None,
+        };
+        if let Some(left) = left {
+            self.clock = CallClock::Running(Box::pin(tokio::time::sleep(left)));
+        }
+        if let CallClock::Running(deadline) = &mut self.clock
+            && deadline.as_mut().poll(task).is_pending()
+        {
             return Poll::Pending;
         }
         if let Some(context) = &self.scope.0 {
             context.cancel();
         }
-        self.finish_with(CallOutcome::TimedOut(limit), out)
+        self.finish_with(CallOutcome::TimedOut(self.finish.timeout()), out)
     }
 
     /// Returns `true` while the call is waiting for the client or for a permit.

@@ -6,9 +6,9 @@ use crate::context::{
     Caller, EnvironmentHeaders, OnceStore, RequestSource, ServerControl, ServerHandle, States,
 };
 use crate::dispatch::admission::Admission;
-use crate::dispatch::idempotency::IdempotentCalls;
 use crate::dispatch::job_tools::JobTools;
 use crate::dispatch::kept_results::KeptResults;
+use crate::dispatch::middleware::LinkedMiddleware;
 use crate::dispatch::notifications::NotificationListeners;
 #[cfg(feature = "http")]
 use crate::dispatch::origin::RequestOrigin;
@@ -21,7 +21,6 @@ use crate::error::Error;
 use crate::extension::Extensions;
 #[cfg(feature = "auth")]
 use crate::handler::access::Access;
-use crate::handler::middleware::Next;
 use crate::handler::sanitize::Sanitizer;
 #[cfg(feature = "http")]
 use crate::handler::tags::TagSelection;
@@ -77,13 +76,7 @@ pub(crate) struct Settings {
     /// Rate limit for all handlers combined.
     pub(crate) rate: Option<Rate>,
     /// The middleware that wraps handlers.
-    pub(crate) around: Next,
-    /// The same middleware wrapped in the step that keeps large results, for tools with the `spill` option.
-    pub(crate) around_spilling: Next,
-    /// The same middleware wrapped in the task middleware, for calls to which the task middleware applies.
-    pub(crate) around_tasks: Option<Next>,
-    /// The middleware for calls that have an idempotency key.
-    pub(crate) idempotent_calls: IdempotentCalls,
+    pub(crate) middleware: LinkedMiddleware,
     /// Sanitizer for all text that a model reads.
     pub(crate) sanitizer: Option<Sanitizer>,
     pub(crate) admission: Admission,
@@ -98,18 +91,6 @@ pub(crate) struct Settings {
     pub(crate) job_tools: Option<JobTools>,
     /// The results that are kept, if any tool has the `spill` option.
     pub(crate) results: Option<KeptResults>,
-}
-
-impl Settings {
-    /// Returns the middleware that wraps plain calls of a handler, which may have the `spill` option.
-    #[inline]
-    pub(super) fn around_calls(&self, spills: bool) -> &Next {
-        if spills {
-            &self.around_spilling
-        } else {
-            &self.around
-        }
-    }
 }
 
 /// Cache hints for results other than resource contents.

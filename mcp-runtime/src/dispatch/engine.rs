@@ -32,10 +32,12 @@ impl PreparedCall<'_> {
         out: &mut Vec<u8>,
     ) -> CallProgress {
         let start = out.len();
-        let run = || {
-            let mut running = match self.start(sink, out) {
-                CallProgress::Running(running) => running,
-                answered @ CallProgress::Answered(_) => return answered,
+        // The call is kept here rather than returned by the closure, because moving a call is expensive.
+        let mut running = None;
+        let response = panics::catch(|| {
+            let running = match self.start(sink, out) {
+                CallProgress::Running(call) => running.insert(call),
+                CallProgress::Answered(response) => return Some(response),
             };
             // The poll is unconstrained because otherwise the call would be pending for no reason if a connection's
             // task had exhausted its budget.
@@ -43,12 +45,15 @@ impl PreparedCall<'_> {
                 running.first_poll(cx, out)
             })));
             match first_poll.poll(&mut Context::from_waker(Waker::noop())) {
-                Poll::Ready(response) => CallProgress::Answered(response),
-                Poll::Pending => CallProgress::Running(running),
+                Poll::Ready(response) => Some(response),
+                Poll::Pending => None,
             }
-        };
-        panics::catch(run)
-            .unwrap_or_else(|_| CallProgress::Answered(internal_error(id, out, start)))
+        });
+        match (response, running) {
+            (Ok(None), Some(running)) => CallProgress::Running(running),
+            (Ok(Some(response)), _) => CallProgress::Answered(response),
+            _ => CallProgress::Answered(internal_error(id, out, start)),
+        }
     }
 }
 

@@ -145,7 +145,7 @@ impl CallFinisher {
     ) -> Option<RecordedOutcome> {
         let limit = match error {
             Some(_) => self.dispatcher.limits().calls.max_result_bytes,
-            None => self.max_output,
+            None => self.max_output(),
         };
         if size <= limit {
             return None;

@@ -38,8 +38,6 @@ pub(super) struct CallFinisher {
     /// The HTTP request, whose response can contain a challenge.
     #[cfg(feature = "http")]
     pub(super) http_request: Option<Arc<HttpParts>>,
-    /// Maximum size of the response in bytes.
-    pub(super) max_output: usize,
 }
 
 /// A call's outcome.
@@ -102,7 +100,7 @@ impl CallFinisher {
         let size = out.len().saturating_add(missing).saturating_sub(start);
         // `max_output` applies only to results; `limits.calls.max_result_bytes` applies to results and errors. Neither
         // applies to questions.
-        if size > self.max_output && !is_question {
+        if size > self.max_output() && !is_question {
             ended = self
                 .replace_if_too_large(size, &mut error, out, start)
                 .unwrap_or(ended);
@@ -133,6 +131,30 @@ impl CallOutcome {
 }
 
 impl CallFinisher {
+    /// Returns the maximum duration of the call.
+    pub(super) fn timeout(&self) -> Duration {
+        let guards = self.target.guards();
+        let timeout = guards.and_then(|guards| guards.timeout);
+        timeout.unwrap_or(self.dispatcher.limits().calls.timeout)
+    }
+
+    /// Returns the maximum size of a result in bytes.
+    pub(super) fn max_output(&self) -> usize {
+        let most = self.dispatcher.limits().calls.max_result_bytes;
+        let guards = self.target.guards();
+        let Some((guards, max)) = guards.and_then(|guards| Some((guards, guards.max_output?)))
+        else {
+            return most;
+        };
+        // The size of a result that is kept was compared with the limit before the id of the request was known.
+        let id = if guards.spills {
+            self.id.as_bytes().len()
+        } else {
+            0
+        };
+        max.saturating_add(id).min(most)
+    }
+
     pub(super) fn response_context(&self) -> ResponseContext<'_> {
         ResponseContext {
             id: &self.id,
@@ -190,7 +212,7 @@ impl CallFinisher {
         outputs: &OutputChecker,
     ) -> Result<(), ErrorObject> {
         let settings = &self.dispatcher.settings;
-        let was_touched = settings.sanitizer.is_some() || !settings.around.is_handler();
+        let was_touched = settings.sanitizer.is_some() || !settings.middleware.is_empty();
         match outputs.output_problem(tool, result, was_touched) {
             None => Ok(()),
             Some(problem) => {

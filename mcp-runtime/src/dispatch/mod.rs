@@ -31,6 +31,7 @@ mod legacy;
 mod listen;
 mod located;
 mod methods;
+mod middleware;
 mod modern;
 mod notifications;
 mod origin;
@@ -66,11 +67,12 @@ pub(crate) use dispatcher::{CacheHints, Dispatcher, Settings};
 #[cfg(feature = "http")]
 pub(crate) use extension::MirroredName;
 pub(crate) use finish::{SharedText, WrittenResponse};
-pub(crate) use idempotency::{Idempotency, IdempotentCalls};
+pub(crate) use idempotency::Idempotency;
 pub(crate) use job_tools::JobTools;
 pub(crate) use kept_results::KeptResults;
 #[cfg(feature = "http")]
 pub(crate) use listen::ListenRequest;
+pub(crate) use middleware::LinkedMiddleware;
 #[cfg(feature = "http")]
 pub(crate) use notifications::ListVersion;
 #[cfg(feature = "http")]

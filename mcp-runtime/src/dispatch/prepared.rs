@@ -11,7 +11,6 @@ use crate::dispatch::Dispatcher;
 use crate::dispatch::blocking::{CallPermitWaits, run_blocking};
 use crate::dispatch::call::{CallProgress, CallScope, RunningCall, run_user_code};
 use crate::dispatch::call_context::CallContext;
-use crate::dispatch::dispatcher::Settings;
 use crate::dispatch::finish::{CallFinisher, CallOutcome};
 use crate::dispatch::journal::Journal;
 use crate::dispatch::origin::ChannelId;
@@ -22,12 +21,12 @@ use crate::dispatch::seal::{self, SealError};
 use crate::dispatch::stream::{LogBudget, Sink};
 use crate::dispatch::target::CallTarget;
 use crate::dispatch::wrapped::WrappedHandler;
+use crate::handler::call::Running;
 use crate::handler::decode::entries;
 use crate::handler::handler_error::HandlerError;
-use crate::handler::middleware::Next;
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::protocol::{Era, errors};
-use crate::registry::{FirstPollPace, HandlerLimits, HandlerProgress};
+use crate::registry::{FirstPollPace, HandlerProgress};
 use crate::telemetry::RequestRecording;
 
 /// A call that is ready to start. Its request has been validated, except for the arguments.
@@ -69,6 +68,7 @@ impl PreparedCall<'_> {
     ///
     /// `sink`, which is called only if the call may send messages before the response, creates the stream for such
     /// messages.
+    #[inline]
     pub(super) fn start(self, sink: &dyn Fn() -> Arc<dyn Sink>, out: &mut Vec<u8>) -> CallProgress {
         let Self {
             dispatcher,
@@ -79,13 +79,6 @@ impl PreparedCall<'_> {
             arguments,
             source,
         } = self;
-        let limits = dispatcher.limits();
-        let guards = target.guards();
-        let limit = guards.and_then(|guards| guards.timeout);
-        let limit = limit.unwrap_or(limits.calls.timeout);
-        let max_output = max_output(&request, guards).unwrap_or(limits.calls.max_result_bytes);
-        let max_output = max_output.min(limits.calls.max_result_bytes);
-        let is_queued = guards.is_some_and(|guards| guards.permits.is_some());
         let recording = RequestRecording::begin(&dispatcher.settings.hooks, || {
             request.telemetry_attributes(target.telemetry_target())
         });
@@ -98,7 +91,6 @@ impl PreparedCall<'_> {
             caller: request.caller.clone(),
             #[cfg(feature = "http")]
             http_request: source.http_parts().cloned(),
-            max_output,
         };
         let bound = finish.target.bound_arguments(&arguments);
         let resumed = read_call_memory(&finish, &request, bound).map_err(HandlerError::protocol);
@@ -113,8 +105,6 @@ impl PreparedCall<'_> {
             }
         };
         let rounds = resumed.as_ref().map_or(0, |memory| memory.journal.round);
-        let settings = &dispatcher.settings;
-        let (around, task) = choose_middleware(settings, &request, &source, &finish.target);
         let resumed = Cell::new(resumed);
         let made = OnceCell::new();
         let context = || {
@@ -126,21 +116,12 @@ impl PreparedCall<'_> {
             });
             Context::new(Arc::<CallContext>::clone(made))
         };
-        if !around.is_handler()
-            || is_queued
-            || finish.target.awaited(&dispatcher.settings.states).is_some()
+        if finish.must_wrap()
+            && let Some((future, waits)) =
+                wrap(&finish, (&request, &source), &arguments, &context, rounds)
         {
-            let innermost = WrappedHandler::new(&dispatcher, &finish.target, None);
-            let waits = innermost.waits.clone();
-            let round = rounds.saturating_add(1);
-            if let Some(call) = innermost.into_call(&arguments, context(), round, task) {
-                let around = around.clone();
-                // Like the handler, middleware runs only when it is polled.
-                let future = Box::pin(async move { around.start(call).await });
-                let scope = CallScope(made.into_inner());
-                let call = RunningCall::new(future, finish, scope, limit);
-                return CallProgress::Running(call.with_waits(waits));
-            }
+            let scope = CallScope(made.into_inner());
+            return CallProgress::Running(RunningCall::new(future, Some(waits), finish, scope));
         }
         if crate::context::current::is_forwarding() {
             context();
@@ -149,21 +130,21 @@ impl PreparedCall<'_> {
         let started = finish.recording.within(|| run_user_code(made.get(), start));
         let mut scope = CallScope(made.into_inner());
         let outcome = match started {
-            Ok(Ok(HandlerProgress::Running(future))) => {
-                return CallProgress::Running(RunningCall::new(future, finish, scope, limit));
-            }
-            Ok(Ok(HandlerProgress::Blocking(work))) => {
-                let waits = CallPermitWaits::default();
-                let future = Box::pin(run_blocking(dispatcher, work, waits.clone(), None));
-                let call = RunningCall::new(future, finish, scope, limit).with_waits(waits);
-                return CallProgress::Running(call);
-            }
-            Ok(Ok(HandlerProgress::Done(output))) => {
-                if scope.with_deferred().is_some() {
-                    let future = Box::pin(std::future::ready(output));
-                    return CallProgress::Running(RunningCall::new(future, finish, scope, limit));
-                }
+            Ok(Ok(HandlerProgress::Done(output))) if !scope.has_deferred() => {
                 CallOutcome::Output(output)
+            }
+            Ok(Ok(progress)) => {
+                let (future, waits): (Running, _) = match progress {
+                    HandlerProgress::Running(future) => (future, None),
+                    HandlerProgress::Blocking(work) => {
+                        let waits = CallPermitWaits::default();
+                        let future = run_blocking(dispatcher, work, waits.clone(), None);
+                        (Box::pin(future), Some(waits))
+                    }
+                    HandlerProgress::Done(output) => (Box::pin(std::future::ready(output)), None),
+                };
+                let call = RunningCall::new(future, waits, finish, scope);
+                return CallProgress::Running(call);
             }
             Ok(Err(refusal)) => CallOutcome::Output(Err(refusal.into())),
             Err(panic) => CallOutcome::Panicked(panic),
@@ -173,43 +154,44 @@ impl PreparedCall<'_> {
     }
 }
 
-/// Returns the limit for the output of a call, if its handler has one.
-fn max_output(request: &Request<'_>, guards: Option<&HandlerLimits>) -> Option<usize> {
-    let guards = guards?;
-    let max = guards.max_output?;
-    // The size of a result that is kept was compared with the limit before the id of the request was known.
-    let id = if guards.spills {
-        request.id.as_bytes().len()
-    } else {
-        0
-    };
-    Some(max.saturating_add(id))
+/// Wraps a handler in its middleware and the steps before it, which run only when the future is polled, like the handler
+/// itself. Returns `None` if the call needs none of them. `rounds` is the number of earlier rounds.
+#[inline(never)]
+fn wrap(
+    finish: &CallFinisher,
+    (request, source): (&Request<'_>, &RequestSource),
+    arguments: &str,
+    context: &dyn Fn() -> Context,
+    rounds: u16,
+) -> Option<(Running, CallPermitWaits)> {
+    let middleware = &finish.dispatcher.settings.middleware;
+    let (around, task) = middleware.for_call((request, source), &finish.target);
+    if around.is_handler() && !finish.must_wait() {
+        return None;
+    }
+    let handler = WrappedHandler::new(&finish.dispatcher, &finish.target, None);
+    let waits = handler.waits.clone();
+    let call = handler.into_call(arguments, context(), rounds.saturating_add(1), task)?;
+    let around = around.clone();
+    Some((Box::pin(async move { around.start(call).await }), waits))
 }
 
-/// Returns the middleware for a call, and the member of its request that asks for a task.
-#[inline]
-fn choose_middleware<'m>(
-    settings: &'m Settings,
-    request: &Request<'m>,
-    source: &RequestSource,
-    target: &CallTarget,
-) -> (&'m Next, Option<&'m str>) {
-    // Middleware for tasks wraps only calls to tools that support tasks and calls that request a task.
-    let (around_tasks, task) = match &settings.around_tasks {
-        None => (None, None),
-        Some(around_tasks) => match request.params.get(Member::Task) {
-            task if target.can_be_task(task.is_some()) => (Some(around_tasks), task),
-            _ => (None, None),
-        },
-    };
-    let meta = || request.params.get(Member::Meta);
-    let idempotent = &settings.idempotent_calls;
-    let idempotent = idempotent.around(target, meta, source, around_tasks.is_some());
-    let around = idempotent.or(around_tasks).unwrap_or_else(|| {
-        let spills = target.guards().is_some_and(|guards| guards.spills);
-        settings.around_calls(spills)
-    });
-    (around, task)
+impl CallFinisher {
+    /// Returns `false` if nothing can come between the request and the handler, which is the usual case.
+    #[inline]
+    fn must_wrap(&self) -> bool {
+        let middleware = &self.dispatcher.settings.middleware;
+        self.must_wait() || !middleware.is_empty_for(&self.target)
+    }
+
+    /// Returns `true` if the call must wait for a permit or for a value before its handler starts.
+    #[inline]
+    fn must_wait(&self) -> bool {
+        let guards = self.target.guards();
+        let states = &self.dispatcher.settings.states;
+        guards.is_some_and(|guards| guards.permits.is_some())
+            || self.target.awaited(states).is_some()
+    }
 }
 
 /// Reads the state and the answers in a modern request. A state that this server did not issue is an error even if the

@@ -118,7 +118,11 @@ impl Dispatcher {
                 call.tool
             )
         })?;
-        let next = self.settings.around_calls(callable.guards.spills).clone();
+        let next = self
+            .settings
+            .middleware
+            .for_plain_calls(callable.guards.spills)
+            .clone();
         let target = CallTarget::Named(Arc::clone(callable));
         let name = Arc::clone(&callable.name);
         let meta = call.meta.map(Box::<str>::from);

@@ -66,7 +66,8 @@ pub(super) struct ListTarget {
 
 impl CallTarget {
     /// Returns the callable, or `None` if the call has no options.
-    fn callable(&self) -> Option<&Callable> {
+    #[inline]
+    pub(super) fn callable(&self) -> Option<&Callable> {
         match self {
             Self::Named(callable) => Some(callable),
             Self::Read(read) => Some(&read.callable),

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::future::Future;
 
-use crate::dispatch::{Idempotency, IdempotentCalls};
 use crate::error::{Error, ErrorKind};
 use crate::handler::call::CallOutput;
 #[cfg(feature = "tower")]
@@ -27,42 +26,6 @@ pub(super) struct WrappingSettings {
     /// The names of tools that have their own layers.
     pub(super) layered: Vec<String>,
     pub(super) sanitizer: Option<Sanitizer>,
-}
-
-/// A server's linked middleware, with a separate chain for each kind of call.
-pub(super) struct LinkedMiddleware {
-    /// For plain calls.
-    pub(super) around: Next,
-    /// For plain calls to tools that keep large results.
-    pub(super) around_spilling: Next,
-    /// For calls that can be run as tasks, if any of them can.
-    pub(super) around_tasks: Option<Next>,
-    /// For calls that can have an idempotency key.
-    pub(super) idempotent_calls: IdempotentCalls,
-}
-
-impl LinkedMiddleware {
-    pub(super) fn new(
-        around: Vec<UnlinkedMiddleware>,
-        around_tasks: Vec<UnlinkedMiddleware>,
-        idempotency: Idempotency,
-    ) -> Self {
-        let around = middleware::chain(around);
-        let around_spilling = around.clone().keeping_large_results();
-        let around_tasks = (!around_tasks.is_empty())
-            .then(|| middleware::chain_around(&around_spilling, around_tasks));
-        let idempotent_calls = IdempotentCalls::new(
-            idempotency,
-            &around_spilling,
-            around_tasks.as_ref().unwrap_or(&around_spilling),
-        );
-        Self {
-            around,
-            around_spilling,
-            around_tasks,
-            idempotent_calls,
-        }
-    }
 }
 
 impl WrappingSettings {

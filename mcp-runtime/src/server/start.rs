@@ -6,7 +6,8 @@ use std::time::Duration;
 use crate::context::{Capability, MemoryOnceStore, ServerControl, ServerHandle};
 use crate::dispatch::seal::Seal;
 use crate::dispatch::{
-    Dispatcher, Idempotency, JobTools, KeptResults, SearchTools, ServerShared, Settings,
+    Dispatcher, Idempotency, JobTools, KeptResults, LinkedMiddleware, SearchTools, ServerShared,
+    Settings,
 };
 use crate::error::{Error, ErrorKind};
 use crate::extension::apps;
@@ -16,7 +17,6 @@ use crate::handler::task_options::LinkedTasks;
 use crate::protocol::encode::Identity;
 use crate::registry::{Registry, ServerRules, Sources, find_in_options, serves_apps};
 use crate::server::Server;
-use crate::server::middleware::LinkedMiddleware;
 
 impl Server {
     /// Returns the dispatcher, for use in tests of the layers above it.
@@ -168,10 +168,7 @@ impl Server {
             check_outputs: self.check_outputs,
             cache: self.cache,
             rate: wrapping.rate,
-            around: middleware.around,
-            around_spilling: middleware.around_spilling,
-            around_tasks: middleware.around_tasks,
-            idempotent_calls: middleware.idempotent_calls,
+            middleware,
             sanitizer: wrapping.sanitizer,
             hooks: self.hooks,
             admission: self.admission,

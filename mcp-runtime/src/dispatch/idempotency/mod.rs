@@ -50,8 +50,12 @@ impl IdempotentCalls {
         }
     }
 
+    /// Returns `true` if clients can send keys.
+    pub(super) fn accepts_keys(&self) -> bool {
+        self.accepts_keys
+    }
+
     /// Returns the middleware for a call that can have a key. `meta` returns the `_meta` of its request.
-    #[inline]
     pub(super) fn around<'m>(
         &self,
         target: &CallTarget,
