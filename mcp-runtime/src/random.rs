@@ -24,7 +24,7 @@ pub(crate) fn random<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// A random id with 192 bits, as 32 characters of URL-safe base64, for types that add its meaning. It does not begin
+/// A random id with 192 bits, as 32 characters of URL-safe base64, for types that give it a meaning. It does not begin
 /// with a hyphen, because on a command line it would be read as an option.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct RandomId(Arc<str>);

@@ -35,7 +35,7 @@ impl OnceStore for Sqlite {
     fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
         let (name, result) = (name.to_owned(), result.to_owned());
         self.0.writer.record(move |db| {
-            // The row comes first, because the triggers count a result when it is set.
+            // The row is inserted first, because the triggers count a result when it is set.
             let sql = "INSERT OR IGNORE INTO once (call, name, begun_at) VALUES (?1, ?2, ?3)";
             let mut insert = db.prepare_cached(sql)?;
             insert.execute(params![call.as_bytes(), name, now()])?;

@@ -9,7 +9,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use crate::error::SqliteError;
 use crate::options::SqliteOptions;
 
-/// The version of the tables that this build writes and reads.
+/// The version of the tables that this build reads and writes.
 const VERSION: i64 = 3;
 /// A number that marks a file as belonging to this crate: `mcpt` in ASCII.
 const APPLICATION: i64 = 0x6d63_7074;

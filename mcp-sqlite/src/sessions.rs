@@ -95,7 +95,7 @@ impl SessionStore for Sqlite {
                 return Ok(None);
             };
             let Ok(record) = mcp_runtime::serde_json::from_str::<SessionRecord>(&json) else {
-                // The session was written by another version of the program, so the client must start over.
+                // The session was written by a different version of the program, so the client must start over.
                 return Ok(None);
             };
             let longer = now() + milliseconds(keep);

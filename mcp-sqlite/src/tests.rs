@@ -249,7 +249,7 @@ async fn the_fault_of_one_operation_is_not_that_of_all() {
     assert_eq!(page.tasks.len(), 2);
 }
 
-/// Pays and returns the number of payments so far.
+/// Makes a payment and returns the number of payments so far.
 #[tool]
 async fn pay(ctx: &Context, paid: State<AtomicUsize>) -> Result<usize> {
     let pay = ctx.once("pay", async || Ok(paid.fetch_add(1, Ordering::Relaxed) + 1));

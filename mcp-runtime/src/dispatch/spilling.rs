@@ -23,7 +23,7 @@ use crate::spill::{
 use crate::stores::{KeptResult, ResultId};
 use crate::types::{CallToolResult, ContentBlock, ResourceLink};
 
-/// Upper bound for the bytes of a response besides its text and the server's identity.
+/// Upper bound on the bytes of a response other than its text and the server's identity.
 const FRAME: usize = 2_048;
 /// Time after which a store that does not answer is considered to have failed.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -91,8 +91,8 @@ impl LargeResult<'_> {
 
     /// Returns `true` if the response would be larger than the limit.
     fn is_too_large(&self, result: &CallToolResult) -> bool {
-        /// Upper bound for the growth of text in a response: structured content is repeated as text, in which a byte
-        /// can take up to six bytes.
+        /// Upper bound on the growth of text in a response: structured content is repeated as text, in which a byte can
+        /// take up to six bytes.
         const GROWTH: usize = 7;
         let mut size = result
             .structured_content
@@ -160,7 +160,7 @@ impl LargeResult<'_> {
         };
         let room = self.limit.checked_sub(self.size(&compose(&longest)));
         let page = room.and_then(|room| document.page(&PageRequest::default(), room).ok());
-        // Images or other content may leave no room.
+        // Images or other content may leave no room for text.
         let page = page.ok_or_else(|| too_large(self.limit))?;
         let shortened = compose(&page);
         if self.size(&shortened) > self.limit {

@@ -16,7 +16,7 @@ use crate::handler::tags::TagSelection;
 use crate::protocol::ProtocolVersion;
 use crate::types::{ClientCapabilities, Implementation};
 
-/// The format that this build writes and reads.
+/// The format that this build reads and writes.
 const FORMAT: u32 = 1;
 
 /// The part of a stored call that all formats have in common.

@@ -173,7 +173,7 @@ impl NotificationSender for CallStream {
         }
         reports.last_of_handler = Some(progress.progress);
         let mut progress = progress.clone();
-        // A keep-alive report since then may have been slightly greater.
+        // A keep-alive report since then may have reported slightly more progress.
         if let Some(last) = reports.last.filter(|last| progress.progress <= *last) {
             progress.progress = last.next_up();
         }

@@ -115,7 +115,7 @@ impl CallTarget {
         self.callable().map(|callable| &callable.pace)
     }
 
-    /// If the target is a tool, returns its definition and the details about its structured output.
+    /// If the target is a tool, returns its definition and the details of its structured output.
     #[inline]
     pub(super) fn tool(&self) -> Option<(&Tool, &OutputChecker)> {
         match self {

@@ -152,7 +152,7 @@ impl<'m> NamedCall<'m> {
                 "arguments" if value.starts_with('{') => inner = value.into(),
                 "arguments" => {
                     inner = unquote(value).ok()?;
-                    // The message's limits counted the whole string as a single value.
+                    // The message's limits treated the whole string as a single value.
                     Scan::within(&inner, limits).members(|scan, _| scan.next_value().map(drop))?;
                     entries(&inner).ok()?;
                     is_in_string = true;

@@ -21,13 +21,13 @@ pub(super) struct WrappedHandler {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) target: CallTarget,
     pub(super) waits: CallPermitWaits,
-    /// A permit that the call has held from the beginning until the handler takes it.
+    /// A permit that the call holds from the beginning until the handler takes it.
     permit: Mutex<Option<CallPermit>>,
-    /// The time for which the call's task is kept, if the call has become a task by the time it ends.
+    /// The period for which the call's task is kept, if the call has become a task by the time it ends.
     task_ttl: Option<TaskTtl>,
 }
 
-/// A function that returns the time for which a task is kept, or `None` if there is no task.
+/// A function that returns how long a task is kept, or `None` if there is no task.
 pub(super) type TaskTtl = Box<dyn Fn() -> Option<Duration> + Send + Sync>;
 
 impl WrappedHandler {
@@ -45,7 +45,7 @@ impl WrappedHandler {
         }
     }
 
-    /// Sets the time for which the call's task is kept.
+    /// Sets how long the call's task is kept.
     pub(super) fn with_task_ttl(mut self, ttl: TaskTtl) -> Self {
         self.task_ttl = Some(ttl);
         self

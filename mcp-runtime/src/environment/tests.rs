@@ -16,7 +16,7 @@ enum Level {
     Loud,
 }
 
-/// A name that its own `Deserialize` checks, which no schema shows.
+/// A name with a rule that its `Deserialize` implementation checks but its schema does not show.
 #[derive(Debug, JsonSchema)]
 #[schemars(transparent)]
 struct Name(String);
@@ -236,7 +236,7 @@ fn only_structs_declare_variables() {
     }
 }
 
-/// Settings with a rule that concerns several fields.
+/// Settings with a rule that involves several fields.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(try_from = "Bounds")]
 #[schemars(with = "Bounds")]

@@ -112,7 +112,7 @@ impl DeclaredVariable {
 /// A line of help: the description, followed by the type, the default and any marks in brackets.
 impl fmt::Display for DeclaredVariable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // An enum's documented values are in the brackets.
+        // An enum's documented values are listed in the brackets.
         let description = self.description().unwrap_or_default();
         f.write_str(&description)?;
         let gap = if description.is_empty() { "" } else { " " };

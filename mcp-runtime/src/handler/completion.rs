@@ -11,7 +11,7 @@ use crate::types::Completion;
 
 /// Maximum number of values in a result, as defined by the specification.
 const MOST: usize = 100;
-/// Maximum length of a partial text to search for, in characters. Useful candidates do not contain longer text.
+/// Maximum length of a partial text to search for, in characters. Longer text would not match any useful candidate.
 const LONGEST: usize = 256;
 /// Maximum length of a partial text in which typos are tolerated, in characters.
 const TYPED: usize = 32;

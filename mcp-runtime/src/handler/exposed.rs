@@ -29,8 +29,8 @@ pub fn exposed_text<E: MayBeExposed>(
     E::exposed_text(error, is_exposed)
 }
 
-/// A type that can be annotated with `#[expose]`, which is true for every error type. This trait exists only to improve
-/// the compiler's message for other types.
+/// A type that can be annotated with `#[expose]`, as every error type can. This trait exists only to improve the
+/// compiler's message for other types.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be `#[expose]`: it must implement `Display`, `std::error::Error`, `Send` and `Sync`",
     label = "not an error type",

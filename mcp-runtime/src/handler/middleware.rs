@@ -61,10 +61,11 @@ pub(crate) trait InnermostStep: Any + Send + Sync {
     /// Returns `true` if the call reads a part of a kept result.
     fn reads_kept_result(&self) -> bool;
 
-    /// Returns the output or, if it is too large to send, its first part with directions to the rest, which is kept.
+    /// Returns the output or, if it is too large to send, its first part with directions for reading the rest, which is
+    /// kept.
     fn spill(self: Arc<Self>, output: CallOutput, context: Context) -> Running;
 
-    /// Waits for a permit if the handler's concurrency is limited. The waiting time does not count towards the call's
+    /// Waits for a permit if the handler's concurrency is limited. The waiting time does not count toward the call's
     /// timeout.
     fn permit(self: Arc<Self>) -> PermitFuture;
 }
@@ -279,7 +280,8 @@ impl Next {
     }
 
     /// Returns the chain with an additional outermost link, which keeps results that are too large, if their tool has
-    /// the `spill` option. As the outermost link, it keeps results in the form in which all middleware has left them.
+    /// the `spill` option. As the outermost link, it keeps results in the form in which they leave the other
+    /// middleware.
     pub(crate) fn keeping_large_results(self) -> Self {
         Self::link(move |call| {
             if !call.handler.spills() {

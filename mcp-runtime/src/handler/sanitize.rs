@@ -85,7 +85,7 @@ impl Sanitizer {
     fn clean_text(&self, text: &mut String) {
         for clean in &self.0 {
             let cleaned = match clean(text) {
-                // An equal pointer shows that the string is unchanged; an equal length would not.
+                // Equal pointers show that the string is unchanged; equal lengths would not.
                 Cow::Borrowed(cleaned) if std::ptr::eq(cleaned, text.as_str()) => continue,
                 cleaned => cleaned.into_owned(),
             };

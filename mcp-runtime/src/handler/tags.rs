@@ -127,7 +127,7 @@ pub(crate) struct UnknownTag {
 }
 
 impl UnknownTag {
-    /// Creates the error for a tag. The error lists these tags, which do exist.
+    /// Creates the error for a tag. The error lists the tags that do exist.
     pub(crate) fn new<'t>(tag: &str, known: impl IntoIterator<Item = &'t str>) -> Self {
         let known: Vec<&str> = known.into_iter().collect();
         Self {

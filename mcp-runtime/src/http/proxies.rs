@@ -29,7 +29,7 @@ static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 #[must_use]
 pub struct TrustedProxies {
     networks: Vec<Network>,
-    /// `true` if requests from everywhere are trusted, even if their peer is unknown.
+    /// `true` if requests from anywhere are trusted, even if their peer is unknown.
     everywhere: bool,
     /// `true` if proxies send `Forwarded` instead of `X-Forwarded-For`.
     forwarded: bool,

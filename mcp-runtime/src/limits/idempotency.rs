@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Maximum of [`IdempotencyLimits::window`], because stores keep their entries for this time.
+/// Maximum of [`IdempotencyLimits::window`], because stores keep their entries for this long.
 pub(crate) const MAX_IDEMPOTENCY_WINDOW: Duration = Duration::from_hours(24);
 
 /// Limits on calls with an idempotency key, which are not run again if they are repeated.

@@ -238,7 +238,7 @@ mod tests {
         let kept = |number| results.get(&key(number)).is_some();
         assert_eq!((90..100).map(kept).filter(|kept| *kept).count(), 9);
         assert!(!kept(90));
-        // Keys count towards the size as well, and many small results add up.
+        // Keys count toward the size as well, and many small results add up.
         for number in 100..1_000 {
             insert(&mut results, number, "");
         }

@@ -50,7 +50,7 @@ pub fn retry(
     }
 }
 
-/// Shortens a pause randomly by up to half, so that calls that failed together are not retried together.
+/// Randomly shortens a pause by up to half, so that calls that failed together are not retried together.
 fn shortened(pause: Duration) -> Duration {
     let half = pause / 2;
     let [random] = crate::random::random();

@@ -147,8 +147,8 @@ fn list_tag(list: Capability) -> u8 {
     }
 }
 
-/// Comes first in a cursor: at the end, a lister's cursor that contains the right eight bytes would make the part of
-/// the cursor up to them valid too.
+/// Comes first in a cursor: if it came last, a lister's cursor that contained the right eight bytes would make the part
+/// of the cursor up to them valid too.
 fn checksum(bytes: &[u8], owner: &str) -> u64 {
     crate::fnv::fnv(SALT.iter().chain(bytes).chain(owner.as_bytes()))
 }
@@ -258,7 +258,7 @@ mod tests {
         let mut tried = 0;
         for rank in 0..10_000 {
             let shorter = URL_SAFE_NO_PAD.decode(within(rank, "").encode("")).unwrap();
-            // The lister's cursor is text, so only some checksums fit into it.
+            // The lister's cursor is text, so only some checksums can appear in it.
             let Ok(check) = std::str::from_utf8(&shorter[..8]) else {
                 continue;
             };

@@ -110,7 +110,7 @@ impl CallPermits {
         Arc::clone(&self.free).try_acquire_owned().ok()
     }
 
-    /// Waits for a permit, however long it takes. Calls that wait here do not count towards the limit of
+    /// Waits for a permit, however long it takes. Calls that wait here do not count toward the limit of
     /// [`acquire`](Self::acquire).
     pub(crate) async fn wait(&self) -> Option<CallPermit> {
         // The semaphore is never closed.

@@ -120,7 +120,7 @@ impl Registry {
             let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
             std::mem::replace(&mut *current, Arc::new(next))
         };
-        // The former snapshot is dropped outside the lock, because it may be the last owner of removed definitions.
+        // The previous snapshot is dropped outside the lock, because it may be the last owner of removed definitions.
         drop(former);
         Ok(edited)
     }

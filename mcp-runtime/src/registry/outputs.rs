@@ -24,7 +24,7 @@ pub(crate) struct OutputChecker {
     pub(crate) root: OutputRoot,
     /// `true` if every value of the tool's return type matches the schema, which is derived from that type.
     conforms: bool,
-    /// `true` if the schema contains numbers that may have fractions.
+    /// `true` if the schema contains numbers that may have a fractional part.
     has_numbers: bool,
     /// The validator, created on first use. `None` if the schema cannot be used.
     validator: OnceLock<Option<Box<Validator>>>,

@@ -57,7 +57,7 @@ impl ToolIndex {
         index
     }
 
-    /// Returns the tools that match a query, best match first. Equally good tools keep their order. `permitted` is
+    /// Returns the tools that match a query, best match first. Tools with equal scores keep their order. `permitted` is
     /// `true` for each tool that the request may use.
     pub(crate) fn search(&self, query: &str, permitted: &[bool]) -> Vec<usize> {
         let is_permitted = |tool: usize| permitted.get(tool).copied().unwrap_or_default();
@@ -81,7 +81,7 @@ impl ToolIndex {
             }
         }
         let mut found: Vec<_> = scores.into_iter().collect();
-        // The sort is stable, so equally good tools keep their order.
+        // The sort is stable, so tools with equal scores keep their order.
         found.sort_by(|(_, one), (_, other)| other.partial_cmp(one).unwrap_or(Ordering::Equal));
         found.into_iter().map(|(tool, _)| tool).collect()
     }

@@ -78,7 +78,7 @@ pub struct Server {
     #[cfg(feature = "sealing")]
     pub(super) sealing_keys: Vec<SealingKey>,
     pub(super) wrapping: WrappingSettings,
-    /// Mistakes found in the settings so far, to be reported at start-up.
+    /// Mistakes found in the settings so far, to be reported at startup.
     pub(super) faults: Vec<String>,
     pub(super) backend: Backend,
     pub(super) once_store: Option<Arc<dyn OnceStore>>,

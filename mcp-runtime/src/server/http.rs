@@ -182,8 +182,8 @@ impl Server {
         };
         let stop_announced = service.clone();
         let mut serving = pin!(http::serve_process(listener, service));
-        // This is polled after `serving`, which handles signals from its first poll onwards. A program that reads the URL
-        // may send a signal.
+        // This is polled after `serving`, which handles signals from its first poll onward. A program that reads the
+        // URL may send a signal.
         let started = async {
             // Standard error may be closed, but the server runs regardless.
             let _ = writeln!(io::stderr(), "{url}");

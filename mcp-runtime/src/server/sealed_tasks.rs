@@ -20,7 +20,7 @@ pub(super) struct SealedTaskStore {
     seal: Seal,
 }
 
-/// A text in its stored form. It is JSON, because result texts are JSON.
+/// Text in its stored form. It is JSON, because result texts are JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SealedText {
@@ -238,7 +238,7 @@ impl TaskStore for SealedTaskStore {
         self.store.delete_all(owner)
     }
 
-    // Operators see nothing that is sealed.
+    // Operators cannot see anything that is sealed.
     fn list_all<'a>(
         &'a self,
         cursor: Option<&'a str>,

@@ -30,7 +30,7 @@ impl Server {
         self.with_tasks().with_apps().start_prepared()
     }
 
-    /// Returns the first value found in the options of the tools that the server has at start-up: first the tools
+    /// Returns the first value found in the options of the tools that the server has at startup: first the tools
     /// declared by attributes, then those inserted through its handle.
     fn find_in_tools<T>(
         &self,

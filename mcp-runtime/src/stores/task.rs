@@ -230,7 +230,7 @@ impl StoredTask {
 pub enum TaskOutcome {
     /// The result of the call.
     Result {
-        /// A JSON object: the entire result that a plain call would have had.
+        /// A JSON object: the entire result that a plain call would have returned.
         json: Arc<str>,
         /// `true` if the result reports that the tool failed.
         is_error: bool,

@@ -43,7 +43,7 @@ pub(crate) enum CalledItem<'a> {
 )]
 pub(crate) enum RecordedOutcome {
     Answered,
-    /// Answered with a tool result that has `isError`.
+    /// Answered with a tool result that has `isError` set.
     ToolError,
     /// Answered with questions for the client, which is expected to repeat the request and include the answers.
     InputRequired,

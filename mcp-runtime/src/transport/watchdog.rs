@@ -27,7 +27,7 @@ const TICK: Duration = Duration::from_millis(5);
 /// Number of ticks without a call after which the watchdog sleeps until the next call.
 const SILENT: u32 = 20;
 
-/// Counts how often a channel enters and leaves user code.
+/// Counts how many times a channel enters and leaves user code.
 #[derive(Debug, Default)]
 pub(crate) struct HandlerBeat {
     /// An odd number while the leader is inside user code.

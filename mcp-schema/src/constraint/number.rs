@@ -14,7 +14,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// Converts a JSON number. Whole numbers may be written with a zero fraction, as in `1.0`.
+    /// Converts a JSON number. Whole numbers may be written with a fractional part of zero, as in `1.0`.
     pub(crate) fn from_number(number: &Number) -> Self {
         match number.as_i128() {
             Some(whole) => Self::Integer(whole),
@@ -72,7 +72,7 @@ impl Bound {
     }
 }
 
-/// Returns the value of a keyword that specifies a count. The count may be written with a zero fraction.
+/// Returns the value of a keyword that specifies a count. The count may be written with a fractional part of zero.
 pub(crate) fn to_count(value: &Value) -> Option<usize> {
     let Value::Number(number) = value else {
         return None;

@@ -128,7 +128,7 @@ fn collect_subschemas<'s>(
 }
 
 impl Subschema<'_> {
-    /// Checks a demand that applies to a single schema.
+    /// Checks a requirement that applies to a single schema.
     fn check_demand(&self, demand: ModelRequirement, push: &mut impl FnMut(String)) {
         let (pointer, members) = (&self.pointer, self.members);
         let subject = if pointer.is_empty() {

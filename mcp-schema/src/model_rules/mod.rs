@@ -60,7 +60,7 @@ pub enum ModelRequirement {
     PropertyName(usize, &'static str),
     /// The names of properties begin with a letter or `_`.
     NameStart,
-    /// The root is an object's schema and does not contain any of these keywords.
+    /// The root is an object schema and does not contain any of these keywords.
     Root(&'static [&'static str]),
     /// Schemas do not refer to each other.
     NoReference,

@@ -118,7 +118,7 @@ async fn a_session_that_makes_room_takes_its_streams_with_it() {
     let limits = Limits::default().with(|limits| limits.sessions.max_sessions = 0);
     let store = SqliteOptions::new().limits(limits).open(folder.file());
     let store = store.unwrap();
-    // As with the store in memory, there is always room for one session.
+    // As with the in-memory store, there is always room for one session.
     assert!(done(store.insert("a", record("a"), MINUTE, &|_| false)).await);
     done(store.append("a", 1, 0, StreamEntry::Opened, MINUTE)).await;
     let message = StreamEntry::Message((*b"abc").into());

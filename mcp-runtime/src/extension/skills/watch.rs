@@ -13,7 +13,7 @@ const MAX_BURST: Duration = Duration::from_secs(1);
 
 /// Watches directories until the watcher is dropped. The receiver contains a message if any file has changed.
 pub(super) fn watch(directories: &[PathBuf]) -> notify::Result<(RecommendedWatcher, Receiver<()>)> {
-    // A single unreceived message represents all changes.
+    // A single pending message represents all changes.
     let (sender, changes) = mpsc::sync_channel(1);
     // Some systems report paths relative to the directory as specified, whereas others resolve links first.
     let resolved = directories

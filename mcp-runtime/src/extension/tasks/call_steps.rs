@@ -25,8 +25,8 @@ impl Default for CallSteps {
 }
 
 impl CallSteps {
-    /// Moves all steps to a task, which keeps them from then on. Steps do not begin or end during the move. If the
-    /// store fails, the steps remain here.
+    /// Moves all steps to a task, which keeps them from then on. No step begins or ends during the move. If the store
+    /// fails, the steps remain here.
     pub(super) async fn move_to(&self, task: TaskSteps) -> Result<(), StoreError> {
         let place = &mut *self.0.lock().await;
         let StepPlace::Call(steps) = place else {

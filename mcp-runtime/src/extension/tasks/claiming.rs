@@ -27,7 +27,7 @@ pub(crate) const NOT_STARTED_AGAIN: &str = "it is not started again";
 const FIRST_RETRY: Duration = Duration::from_millis(50);
 
 impl TaskService {
-    /// Claims due tasks until the server stops, but only slightly more than can run at the same time.
+    /// Claims due tasks until the server stops, but only slightly more of them than can run at the same time.
     pub(super) async fn claim_tasks(self: Arc<Self>, server: ServerHandle) {
         // This is more than can run, because some tasks wait for their tool or their caller's turn and must not hold up
         // other tasks.
@@ -73,7 +73,7 @@ impl TaskService {
                     if stopped {
                         return self.give_back(&task).await;
                     }
-                    // Tries are not counted if the task was given back, parked or retried afterwards.
+                    // Tries are not counted if the task was given back, parked or retried afterward.
                     if task.tries > 1 {
                         TaskMetrics::count_lapsed(&task.tool);
                     }

@@ -198,7 +198,7 @@ fn requested_ttl(requested: &str) -> Result<Option<Duration>> {
         Some(ttl) => ttl,
     };
     let milliseconds = ttl.as_u64().or_else(|| {
-        // A number that does not fit into 64 bits is treated as the maximum time.
+        // A number that does not fit in 64 bits is treated as the maximum time.
         ttl.as_f64()
             .filter(|ttl| *ttl >= 2_f64.powi(64))
             .map(|_| u64::MAX)

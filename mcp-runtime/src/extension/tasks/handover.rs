@@ -36,8 +36,8 @@ pub(super) struct Handover {
 impl TaskService {
     /// Turns a call into a task and continues its run. Returns the run if there is no room for the task.
     ///
-    /// Once started, this function runs to its end even if the request is dropped. At the end, either the request knows
-    /// about the task or no task exists.
+    /// Once started, this function runs to completion even if the request is dropped. At the end, either the request
+    /// knows about the task or no task exists.
     pub(super) async fn hand_over(
         self: &Arc<Self>,
         handover: Handover,

@@ -9,8 +9,8 @@ use crate::handler::middleware::{Call, Next};
 /// Maximum time without a report. Clients give up after 60 seconds at the earliest.
 pub(super) const PERIOD: Duration = Duration::from_secs(15);
 
-/// Runs a call that could have been a task. Whenever the handler does not report progress, reports it to a client that
-/// wants reports.
+/// Runs a call that could have been a task. While the handler does not report progress, sends reports to a client that
+/// wants them.
 pub(super) async fn with_heartbeat(call: Call, next: Next) -> Result<CallOutput> {
     let context = call.context().clone();
     tokio::select! {

@@ -23,7 +23,7 @@ pub(super) struct LocalTask {
     pub(super) cancel: CancellationToken,
 }
 
-/// The tasks whose calls this process can run, except those whose time to live has ended.
+/// The tasks whose calls this process can run, except those whose time to live has expired.
 #[derive(Debug, Default)]
 pub(super) struct LocalTasks(Mutex<LocalTable>);
 
@@ -36,7 +36,7 @@ struct LocalTable {
 }
 
 impl LocalTasks {
-    /// Adds a task and forgets those whose time to live has ended. Returns `false` once the server has ended.
+    /// Adds a task and forgets those whose time to live has expired. Returns `false` once the server has ended.
     pub(super) fn insert(&self, id: &TaskId, task: LocalTask) -> bool {
         let table = &mut *lock(&self.0);
         if table.is_closed {

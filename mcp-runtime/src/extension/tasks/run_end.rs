@@ -83,7 +83,7 @@ fn for_retries(change: TaskChange, task: &StoredTask) -> TaskChange {
     }
 }
 
-/// Drops the journal and the answers, which nobody reads again.
+/// Drops the journal and the answers, which are never read again.
 fn without_state(change: TaskChange) -> TaskChange {
     change.state("")
 }

@@ -34,7 +34,7 @@ pub(super) struct QueueTurn(Option<RunQueue>);
 pub(super) struct TaskPermit(RunQueue);
 
 impl RunQueue {
-    /// Creates a queue with this number of permits, but at least one.
+    /// Creates a queue with this number of permits, with a minimum of one.
     pub(super) fn new(permits: usize) -> Self {
         Self(Arc::new(Mutex::new(RunQueueState {
             free: permits.max(1),
@@ -119,7 +119,7 @@ impl RunQueueState {
 }
 
 impl QueueTurn {
-    /// Takes the permit. Returns `None` if a task that had already had its turn was faster.
+    /// Takes the permit. Returns `None` if a task that had already had its turn took the permit first.
     pub(super) fn take(mut self) -> Option<TaskPermit> {
         let queue = self.0.take()?;
         queue.end_turn();
@@ -203,7 +203,7 @@ mod tests {
         let (mut third, mut fourth) = (wait(&queue, "a"), wait(&queue, "a"));
         drop(first);
         drop(running);
-        // The second task is called, and dropped before it notices.
+        // The second task is called, but it is dropped before it can respond.
         drop(second);
         let turn = poll(&mut third).expect("the third one is called");
         assert!(poll(&mut fourth).is_none());

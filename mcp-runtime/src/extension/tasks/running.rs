@@ -38,7 +38,7 @@ pub(super) enum AttemptEnd {
     Ended(BackgroundOutcome),
     /// The server is stopping, and the time allowed for tasks to end has passed.
     Stopped,
-    /// The time to live has ended.
+    /// The time to live has expired.
     Expired,
     /// The lease could not be renewed in time.
     Lapsed,
@@ -74,7 +74,7 @@ impl TaskService {
         server.spawn(async move { service.run_attempt(&task, &local, begun).await });
     }
 
-    /// Runs an attempt to its end and records the end. If a run has already begun, the attempt continues it.
+    /// Runs an attempt to completion and records how it ended. If a run has already begun, the attempt continues it.
     pub(super) async fn run_attempt(
         &self,
         task: &StoredTask,
@@ -278,7 +278,7 @@ impl TaskService {
         }
     }
 
-    /// Keeps renewing an attempt's lease. Returns when the attempt has lost the lease or may have lost it.
+    /// Keeps renewing an attempt's lease. Returns once the attempt has lost, or may have lost, the lease.
     async fn keep_lease(&self, task: &StoredTask) -> AttemptEnd {
         let mut lapses = Instant::now() + self.limits.lease;
         while Instant::now() < lapses {

@@ -119,7 +119,7 @@ impl TaskService {
                     announce(&changed, server);
                     return Ok(TaskChanged::Changed(changed));
                 }
-                // The task now has a different version, or a status that `change` will see.
+                // The task now has a new version, or a new status that `change` will see.
                 TaskChanged::Unchanged => {}
                 TaskChanged::Full => return Ok(TaskChanged::Full),
             }
@@ -127,7 +127,7 @@ impl TaskService {
     }
 }
 
-/// Returns the label that metrics use for the way in which a task has ended.
+/// Returns the label that metrics use for how a task has ended.
 const fn outcome_label(task: &StoredTask) -> Option<&'static str> {
     match (task.status, &task.outcome) {
         (TaskStatus::Completed, Some(TaskOutcome::Result { is_error: true, .. })) => {
@@ -161,7 +161,7 @@ pub(super) fn unavailable(cause: StoreError) -> HandlerError {
     HandlerError::opaque(cause)
 }
 
-/// Runs work to its end, even if the request that is waiting for it is dropped.
+/// Runs work to completion, even if the request that is waiting for it is dropped.
 pub(super) async fn to_the_end<T: Send + 'static>(
     work: impl Future<Output = Result<T>> + Send + 'static,
 ) -> Result<T> {

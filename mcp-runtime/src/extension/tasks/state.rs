@@ -21,7 +21,7 @@ pub(super) struct TaskState {
     /// The answers received since the last run, keyed by their journal keys.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     answers: BTreeMap<String, StoredAnswer>,
-    /// All keys that have been used on the wire, because keys are not reused during a task's lifetime.
+    /// All keys that have been used on the wire; keys are not reused during a task's lifetime.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     used: BTreeSet<String>,
 }

@@ -7,7 +7,7 @@ use crate::extension::tasks::state::TaskState;
 use crate::extension::tasks::timestamp::timestamp;
 use crate::stores::{StoredTask, TaskOutcome, TaskStatus};
 
-/// Maximum number of characters of a failure that become a task's message.
+/// Maximum number of characters of a failure's text to use as a task's message.
 const MAX_MESSAGE: usize = 1000;
 
 /// Returns a task in the extension's form, without its questions or its outcome.

@@ -275,9 +275,9 @@ impl Decoder {
     }
 }
 
-/// Reads a string into the slot of a `String`. Returns `false` if the value is not a string or the slot is for another
-/// type. Serde is not used because it would keep a second copy of a string with escapes while reading it, and the string
-/// may be large.
+/// Reads a string into the slot of a `String`. Returns `false` if the value is not a string or the slot is for a
+/// different type. Serde is not used because it would keep a second copy of a string with escapes while reading it, and
+/// the string may be large.
 fn read_string(slot: &mut dyn Any, scan: &mut Scan<'_>) -> Option<bool> {
     if scan.peek() != Some(b'"') {
         return Some(false);

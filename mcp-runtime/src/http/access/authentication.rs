@@ -103,14 +103,14 @@ impl Authentication {
         HttpRefusal::new(status, error).with_challenge(challenge)
     }
 
-    /// Rejects a request because an earlier call by the same caller demanded that the caller authorize again.
+    /// Rejects a request because an earlier call by the same caller required the caller to reauthorize.
     pub(in crate::http) fn refuse_until_reauthorized(&self, error: ErrorObject) -> HttpRefusal {
         let (status, challenge) = self.new_challenge(&error);
         HttpRefusal::new(status, error).with_challenge(challenge)
     }
 
-    /// If a request's call demanded that its caller authorize again, turns the error response into a challenge. An
-    /// event stream cannot become a challenge, so the caller's next request is challenged instead.
+    /// If a request's call required its caller to reauthorize, turns the error response into a challenge. An event
+    /// stream cannot become a challenge, so the caller's next request is challenged instead.
     pub(in crate::http) fn challenge_if_reauthorization_needed(
         &self,
         request: &HttpParts,
@@ -129,7 +129,7 @@ impl Authentication {
         }
     }
 
-    /// Returns the challenge for a handler's error that requires the caller to authorize again.
+    /// Returns the challenge for a handler's error that requires the caller to reauthorize.
     fn new_challenge(&self, error: &ErrorObject) -> (StatusCode, HeaderValue) {
         let scopes = errors::scopes_needed(error);
         let (status, reason) = match scopes {

@@ -17,7 +17,7 @@ pub(super) fn has_token_in_query(uri: &Uri) -> bool {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MalformedAuthorization;
 
-/// Returns a request's bearer token, or `None` if the request has no credentials or uses another scheme.
+/// Returns a request's bearer token, or `None` if the request has no credentials or uses a different scheme.
 pub(super) fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, MalformedAuthorization> {
     let Some(value) = headers.get(header::AUTHORIZATION) else {
         return Ok(None);

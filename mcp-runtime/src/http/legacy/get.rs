@@ -55,7 +55,7 @@ async fn open_or_resume_stream(
     Ok(events_response(state, session, reader.ok_or_else(gone)?))
 }
 
-/// Returns a reader for the events that follow this event on its stream. The events are either kept on this instance or
+/// Returns a reader for the events that follow this event on its stream. The events either are kept on this instance or
 /// were stored by the instance where they occurred.
 async fn resume_stream(
     state: &ServiceState,

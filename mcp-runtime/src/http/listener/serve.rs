@@ -82,7 +82,7 @@ where
     let finishing = async { while tasks.join_next().await.is_some() {} };
     // Requests that have not finished within this time are dropped along with their tasks.
     let finishing = timeout(limits.calls.drain_timeout, finishing);
-    // Requests can start background work until they finish. Work that was already running has been notified of the
+    // Until they finish, requests can start background work. Work that was already running has been notified of the
     // shutdown.
     let _ = finishing.await;
     service.0.dispatcher.drain_work().await;

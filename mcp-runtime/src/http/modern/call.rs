@@ -64,7 +64,7 @@ pub(super) fn start_call<'s>(
     }
 }
 
-/// A running call that its response owns.
+/// A running call that is owned by its response.
 struct OwnedCall {
     running: RunningCall,
     id: RequestId,

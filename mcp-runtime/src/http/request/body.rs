@@ -16,8 +16,8 @@ use crate::limits::Limits;
 
 /// Grace period during which bodies are not rejected for arriving too slowly.
 const GRACE: Duration = Duration::from_secs(5);
-/// Limits on the time spent and the number of bytes read to drain a rejected body. The body is drained so that the
-/// sender can receive the response.
+/// Limits on the time spent and the number of bytes read while draining a rejected body. The body is drained so that
+/// the sender can receive the response.
 const READ_AWAY_TIME: Duration = Duration::from_secs(2);
 const READ_AWAY: usize = 32 << 20;
 

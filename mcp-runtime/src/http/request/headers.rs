@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn what_may_be_there_once_is_refused_twice() {
-        // Expected results of the check made before the era is known (`at_first`) and of the checks made afterwards
+        // Expected results of the check made before the era is known (`at_first`) and of the checks made afterward
         // (`later`).
         for (name, at_first, later) in [
             ("mcp-method", true, false),

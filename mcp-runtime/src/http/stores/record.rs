@@ -190,7 +190,7 @@ impl SessionUpdate {
         }
     }
 
-    /// Returns `true` if the client has become ready, and nothing else has changed.
+    /// Returns `true` if the only change is that the client has become ready.
     pub(in crate::http) fn is_only_ready(&self) -> bool {
         let ready = Self {
             ready: true,

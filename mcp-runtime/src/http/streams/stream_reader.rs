@@ -67,7 +67,7 @@ impl StreamReader {
         let end = log.close_at.unwrap_or(log.next).min(log.next);
         while self.position < end.min(log.stored) && out.len() < MAX_POLLED_BYTES {
             let Some(event) = log.event(self.position) else {
-                // The event has been dropped, but unread events are never dropped.
+                // The event was dropped; only events that have already been read can be dropped.
                 return StreamStatus::Ended;
             };
             let id = stream

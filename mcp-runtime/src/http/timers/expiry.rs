@@ -36,7 +36,7 @@ impl ValidUntil {
 /// A timer for the expiry of credentials.
 #[derive(Default)]
 pub(in crate::http) struct ExpiryTimer {
-    /// An expiry and the corresponding time on the runtime's clock, which never goes backwards.
+    /// An expiry and the corresponding time on the runtime's clock, which never goes backward.
     due: Option<(SystemTime, Instant)>,
     alarm: Alarm,
 }

@@ -5,7 +5,7 @@ use std::task::{Context, Waker};
 
 use crate::cancellation::CancellationToken;
 
-/// Polls for the beginning of the server's shutdown.
+/// Polls for the server to begin shutting down.
 pub(in crate::http) struct ShutdownPoll {
     shutdown: CancellationToken,
     /// Completes when shutdown begins.

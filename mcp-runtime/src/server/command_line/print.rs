@@ -31,7 +31,7 @@ pub(super) enum Style {
     Problem,
 }
 
-/// Returns text for this stream, in colour if the stream is a terminal and the user has not requested plain output
+/// Returns text for this stream, in color if the stream is a terminal and the user has not requested plain output
 /// (`NO_COLOR`, no-color.org).
 pub(super) fn styled(text: impl Display, style: Style, stream: &impl IsTerminal) -> String {
     let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());

@@ -74,7 +74,7 @@ impl ClientHost for Terminal {
 }
 
 impl Answers {
-    /// Returns the fields for which the server has not asked.
+    /// Returns the fields that the server has not requested.
     fn unused(&self) -> impl Iterator<Item = &str> {
         let names = self.fields.iter().map(|(name, _)| name.as_str());
         names.filter(|name| !self.asked.iter().any(|asked| asked == name))

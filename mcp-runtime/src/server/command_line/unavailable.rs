@@ -18,7 +18,7 @@ const COMMANDS: &[(&str, &str)] = &[
         "bundle",
         "Pack the server into an MCP bundle (requires the `ship` feature)",
     ),
-    // This command writes files for servers over HTTP.
+    // This command writes files for HTTP servers.
     #[cfg(feature = "http")]
     (
         "recipe",

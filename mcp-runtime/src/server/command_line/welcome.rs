@@ -33,7 +33,7 @@ impl Welcome {
         })
     }
 
-    /// Prints the welcome once the server has started.
+    /// Prints the welcome text once the server has started.
     pub(in crate::server) fn print(&self) {
         // Errors are ignored because they mean that the output is not being read.
         let _ = writeln!(io::stderr().lock(), "{self}");

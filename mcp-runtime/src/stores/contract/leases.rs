@@ -75,7 +75,7 @@ async fn claim_all(store: &dyn TaskStore) -> (Vec<StoredTask>, Option<Duration>)
 }
 
 pub(super) async fn due(store: &dyn TaskStore) {
-    // Claims the tasks that earlier parts of the test have left.
+    // Claims the tasks left over from earlier parts of the test.
     claim_all(store).await;
     let mut brief = new("one");
     brief.lease = SHORT;

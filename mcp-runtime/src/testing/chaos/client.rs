@@ -22,7 +22,7 @@ const TASKS: &str = "io.modelcontextprotocol/tasks";
 /// Returns the result that answers a question, if any.
 pub(super) type AnswerSource<'a> = &'a (dyn Fn(&Question) -> Option<Value> + Send + Sync);
 
-/// An answer, and how often it is sent.
+/// An answer, and how many times it is sent.
 pub(super) enum SentAnswer {
     Once(Value),
     Twice(Value),
@@ -131,7 +131,7 @@ impl<'a> UnreliableClient<'a> {
         }
     }
 
-    /// Answers a question, either in time or late.
+    /// Answers a question, either on time or late.
     pub(super) async fn answer(&self, question: &Question) -> SentAnswer {
         let text = match question.message() {
             "" => &*question.method,

@@ -33,7 +33,7 @@ pub(super) enum CallEnd {
 }
 
 impl CallEnd {
-    /// Returns `true` if a task failed because it may not be started again.
+    /// Returns `true` if a task failed because it must not be started again.
     pub(super) fn is_not_started_again(&self) -> bool {
         matches!(self, Self::Failed(text) if text.contains(NOT_STARTED_AGAIN))
     }
@@ -110,7 +110,7 @@ pub(super) async fn follow_legacy_task(client: &mut UnreliableClient<'_>, id: &V
     }
 }
 
-/// Answers a round's questions. Returns the answers, and how often to send them.
+/// Answers a round's questions. Returns the answers, and how many times to send them.
 pub(super) async fn answer_all(
     client: &UnreliableClient<'_>,
     asked: &Value,

@@ -218,7 +218,7 @@ impl CallHistory {
         f(&self.state().runs)
     }
 
-    /// Returns how often each effect was recorded outside of steps that may be repeated.
+    /// Returns how many times each effect was recorded outside of steps that may be repeated.
     pub(super) fn effects(&self) -> BTreeMap<Arc<str>, usize> {
         let mut counts = BTreeMap::new();
         for effect in self.state().runs.iter().flat_map(|run| &run.effects) {

@@ -152,7 +152,7 @@ fn changed_questions(runs: &[WatchedRun]) -> Vec<ChaosFault> {
     faults
 }
 
-/// Returns what happened at each line, in order.
+/// Returns the values recorded at each call site, in order.
 fn by_site<V: Clone>(all: &[(CallSite, V)], value: fn(&V) -> &V) -> BTreeMap<CallSite, Vec<V>> {
     let mut by_site: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for (site, one) in all {

@@ -131,7 +131,7 @@ impl CallUnderTest<'_> {
                 .build()
                 .expect("a runtime can be built");
             let (end, now) = process.block_on(async {
-                // A process's clock continues where the previous process's clock ended.
+                // A process's clock continues where the previous process's clock left off.
                 if let Some(clock) = clock {
                     let behind = Instant::duration_since(&clock, Instant::now());
                     advance(behind + RESTART).await;

@@ -159,8 +159,8 @@ impl Channel {
             && state.out.len() < limits.streams.max_outgoing_bytes / 2
     }
 
-    /// Returns `true` if another line may be handled. Reading is never paused because of slow calls, but only if the
-    /// client does not read its output.
+    /// Returns `true` if another line may be handled. Reading is paused only if the client does not read its output,
+    /// never because of slow calls.
     fn may_read(&self, state: &ChannelState) -> bool {
         let limits = self.limits();
         let (waiting, max) = (state.out.len(), limits.streams.max_outgoing_bytes);

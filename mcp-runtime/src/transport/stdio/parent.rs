@@ -24,8 +24,8 @@ impl ParentProcess {
         }
     }
 
-    /// Returns `true` if the process has ended, in which case its children have another parent. Always returns `false`
-    /// on Windows, where children keep the old parent's id.
+    /// Returns `true` if the process has ended, in which case its children have a different parent. Always returns
+    /// `false` on Windows, where children keep the old parent's id.
     #[cfg_attr(
         not(unix),
         expect(clippy::unused_self, reason = "only Unix reparents orphaned processes")

@@ -38,7 +38,7 @@ pub(super) fn take_streams() -> io::Result<(File, File)> {
     Ok((input.into(), output.into()))
 }
 
-/// Returns `true` if the other end of a pipe or socket is closed. Files and terminals do not have another end.
+/// Returns `true` if the other end of a pipe or socket is closed. Files and terminals have no other end.
 pub(super) fn hung_up(input: &File) -> bool {
     let mut streams = [PollFd::new(input, PollFlags::empty())];
     let at_once = Timespec::default();

@@ -36,7 +36,7 @@ impl fmt::Display for Lint {
 const LONG: &str = "services compatible with OpenAI: at most 1024 characters";
 // Visual Studio Code, "Use tools in chat"; the Chat Completions API, `tools`.
 const MANY: &str = "OpenAI and VS Code: at most 128 tools in a request";
-/// Number of tokens above which a server's tools are reported as too large: 5 % of a 200,000-token context.
+/// Number of tokens above which a server's tools are reported as too large: 5% of a 200,000-token context.
 const MOST_TOKENS: usize = 10_000;
 const MOST_TOOLS: usize = 128;
 const LONGEST_DESCRIPTION: usize = 1_024;
@@ -329,7 +329,7 @@ mod tests {
             {"name": "user_get", "description": "x".repeat(400), "inputSchema": object},
         ]);
         let mut both = tools.as_array().unwrap().clone();
-        // Models read neither its tokens nor its name.
+        // Models do not see this tool, so neither its tokens nor its name counts.
         both.push(json!({"name": "getUser", "inputSchema": object, "_meta": {"ui": {"visibility": ["app"]}}}));
         let costs = token_costs(&both);
         assert_eq!(costs.len(), 2);

@@ -127,7 +127,7 @@ impl ConfigFile {
 /// The suffix for names of backups.
 const BACKUP: &str = ".backup";
 
-/// A file next to the file that it replaces or backs up. Dropping it removes the file.
+/// A file in the same directory as the file that it replaces or backs up. Dropping it removes the file.
 struct NewFile {
     path: PathBuf,
     file: File,
@@ -197,7 +197,7 @@ impl Drop for NewFile {
     }
 }
 
-/// Returns a path next to another path: `….backup`, `….backup-2` and so on.
+/// Returns the path with a suffix appended: `….backup`, `….backup-2` and so on.
 fn numbered(path: &Path, ending: &str, number: u32) -> PathBuf {
     let mut beside = path.as_os_str().to_owned();
     beside.push(ending);

@@ -211,7 +211,7 @@ mod with_comments {
         }
     }
 
-    /// A backup does not undo anything that the user has changed since.
+    /// A backup never overrides changes that the user has made since.
     #[test]
     fn later_changes_stay() {
         let host = HOSTS.iter().find(|host| host.name == "zed").unwrap();

@@ -41,7 +41,7 @@ const VERSION: u16 = 20;
 /// A flag that indicates that names are in UTF-8.
 const FLAGS: u16 = 1 << 11;
 const DEFLATED: u16 = 8;
-/// The earliest time that the format can represent, midnight on 1 January 1980.
+/// The earliest time that the format can represent, midnight on January 1, 1980.
 const TIME: u16 = 0;
 const DATE: u16 = (1 << 5) | 1;
 /// The system whose permissions the archive contains: Unix.

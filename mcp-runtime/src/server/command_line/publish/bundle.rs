@@ -225,12 +225,12 @@ fn platform(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns `true` if the file begins in the same way as executables for the platform.
+/// Returns `true` if the file starts with the platform's executable signature.
 fn runs_on(platform: &str, start: &[u8]) -> bool {
     let starts: &[&[u8]] = match platform {
         "linux" => &[b"\x7fELF"],
         "win32" => &[b"MZ"],
-        // This matches executables for one or several processors.
+        // This matches executables for one or more processor architectures.
         _ => &[
             b"\xcf\xfa\xed\xfe",
             b"\xca\xfe\xba\xbe",

@@ -38,7 +38,7 @@ pub(super) fn write<T>(
     written.map_err(describe)
 }
 
-/// Creates a file next to the path with an unused name.
+/// Creates a file with an unused name in the same directory as the path.
 fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
     for number in 1..u32::MAX {
         let mut new = path.as_os_str().to_owned();

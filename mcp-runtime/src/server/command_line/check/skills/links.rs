@@ -46,7 +46,7 @@ fn is_relative(link: &str) -> bool {
     !(link.is_empty() || link.starts_with(['#', '?']) || link.starts_with("//") || has_scheme)
 }
 
-/// Returns the unescaped URI to which a relative link in the file at `base` leads, or `None` if it leads outside all
+/// Returns the unescaped URI to which a relative link in the file at `base` points, or `None` if it points outside all
 /// skills.
 pub(super) fn target(base: &str, link: &str) -> Option<String> {
     let path = link.split(['#', '?']).next().unwrap_or_default();

@@ -184,7 +184,7 @@ fn lint_size(text: &str, found: &mut Findings) {
     );
 }
 
-/// Checks that the links in a file that belongs to the skill at `uri` lead to skill files.
+/// Checks that the links in a file that belongs to the skill at `uri` point to skill files.
 fn lint_links(
     file: &str,
     text: &str,

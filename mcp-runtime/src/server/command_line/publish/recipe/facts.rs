@@ -77,7 +77,7 @@ impl<'s> Recipe<'s> {
         })
     }
 
-    /// Returns the command that serves HTTP as JSON, which is also valid in YAML and Dockerfiles.
+    /// Returns the command that serves HTTP, written as JSON, which is also valid in YAML and Dockerfiles.
     pub(super) fn command(&self) -> String {
         let words = [self.program, "--http", "--allow-host", &self.host];
         Value::from(words.as_slice()).to_string()

@@ -8,7 +8,7 @@ use super::facts::{Recipe, label, plain_tag};
 use crate::Server;
 use crate::http::HttpOptions;
 
-/// Settings with a text that no file should interpret as its own syntax.
+/// Settings with text that no file should interpret as its own syntax.
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 #[allow(dead_code, reason = "only their schema matters")]
 struct Settings {
