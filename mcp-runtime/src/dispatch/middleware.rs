@@ -2,10 +2,9 @@
 
 use crate::context::RequestSource;
 use crate::dispatch::idempotency::{Idempotency, IdempotentCalls};
-use crate::dispatch::request::Request;
 use crate::dispatch::target::CallTarget;
 use crate::handler::middleware::{self, Next, UnlinkedMiddleware};
-use crate::jsonrpc::Member;
+use crate::jsonrpc::{Member, Params};
 
 /// A server's linked middleware, with a separate chain for each kind of call.
 pub(crate) struct LinkedMiddleware {
@@ -67,18 +66,18 @@ impl LinkedMiddleware {
     /// Returns the middleware for a call, and the member of its request that asks for a task.
     pub(super) fn for_call<'m>(
         &'m self,
-        (request, source): (&Request<'m>, &RequestSource),
+        (params, source): (&Params<'m>, &RequestSource),
         target: &CallTarget,
     ) -> (&'m Next, Option<&'m str>) {
         // Middleware for tasks wraps only calls to tools that support tasks and calls that request a task.
         let (tasks, task) = match &self.tasks {
             None => (None, None),
-            Some(tasks) => match request.params.get(Member::Task) {
+            Some(tasks) => match params.get(Member::Task) {
                 task if target.can_be_task(task.is_some()) => (Some(tasks), task),
                 _ => (None, None),
             },
         };
-        let meta = || request.params.get(Member::Meta);
+        let meta = || params.get(Member::Meta);
         let idempotent = self
             .idempotent
             .around(target, meta, source, tasks.is_some());

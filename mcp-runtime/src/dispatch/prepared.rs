@@ -165,7 +165,7 @@ fn wrap(
     rounds: u16,
 ) -> Option<(Running, CallPermitWaits)> {
     let middleware = &finish.dispatcher.settings.middleware;
-    let (around, task) = middleware.for_call((request, source), &finish.target);
+    let (around, task) = middleware.for_call((request.params, source), &finish.target);
     if around.is_handler() && !finish.must_wait() {
         return None;
     }

@@ -8,7 +8,7 @@ use tokio::io::{
 };
 use tokio::time::sleep;
 
-use super::history::{Accident, CallHistory};
+use super::history::{CallHistory, Disruption};
 use crate::client::Question;
 use crate::protocol::ProtocolVersion;
 
@@ -137,17 +137,17 @@ impl<'a> UnreliableClient<'a> {
             "" => &*question.method,
             text => text,
         };
-        let accident = self.history.accident_of_answer(text).await;
+        let disruption = self.history.disruption_of_answer(text).await;
         let Some(answer) = (self.answers)(question) else {
             panic!(
                 "the test has no answer to `{}` {}; give it one with `Chaos::answer` or `Chaos::answer_with`",
                 question.method, question.params
             );
         };
-        let (time, words) = match accident {
-            Some(Accident::LateAnswer) => (ANSWERING_LATE, "late"),
-            Some(Accident::RepeatedAnswer) => (ANSWERING, "twice"),
-            Some(Accident::NoAnswer) => {
+        let (time, words) = match disruption {
+            Some(Disruption::LateAnswer) => (ANSWERING_LATE, "late"),
+            Some(Disruption::RepeatedAnswer) => (ANSWERING, "twice"),
+            Some(Disruption::NoAnswer) => {
                 self.history
                     .tell(format!("the client never answers `{text}`"));
                 return SentAnswer::Never;
@@ -158,7 +158,7 @@ impl<'a> UnreliableClient<'a> {
         let space = if words.is_empty() { "" } else { " " };
         self.history
             .tell(format!("the client answers `{text}`{space}{words}"));
-        if accident == Some(Accident::RepeatedAnswer) {
+        if disruption == Some(Disruption::RepeatedAnswer) {
             SentAnswer::Twice(answer)
         } else {
             SentAnswer::Once(answer)

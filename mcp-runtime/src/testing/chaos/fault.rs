@@ -20,7 +20,7 @@ pub enum FaultKind {
     LostEffect,
     /// The call failed or did not end.
     LostCall,
-    /// After the call, the test observes a state that differs from the state after a call without accidents.
+    /// After the call, the test observes a state that differs from the state after a call without disruptions.
     DifferentState,
 }
 

@@ -1,4 +1,4 @@
-//! A single history of a call: the accidents that happen to it, and all other events in the meantime.
+//! A single history of a call: the disruptions that happen to it, and all other events in the meantime.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ const MAX_LINES: usize = 1_000;
 
 /// An event that can happen to a call at one of its points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Accident {
+pub(super) enum Disruption {
     /// The process dies.
     Death,
     /// A question is answered after a long time.
@@ -27,10 +27,10 @@ pub(super) enum Accident {
     NoAnswer,
 }
 
-impl Accident {
-    /// The accidents that can happen at a point between two operations.
+impl Disruption {
+    /// The disruptions that can happen at a point between two operations.
     pub(super) const AT_SEAM: &'static [Self] = &[Self::Death];
-    /// The accidents that can happen while a question is open.
+    /// The disruptions that can happen while a question is open.
     pub(super) const AT_ANSWER: &'static [Self] = &[
         Self::Death,
         Self::LateAnswer,
@@ -39,8 +39,8 @@ impl Accident {
     ];
 }
 
-/// Accidents, each with the number of the point at which it happens. The same plan always produces the same history.
-pub(super) type AccidentPlan = Vec<(usize, Accident)>;
+/// Disruptions, each with the number of the point at which it happens. The same plan always produces the same history.
+pub(super) type DisruptionPlan = Vec<(usize, Disruption)>;
 
 /// A single run of the handler.
 #[derive(Default)]
@@ -67,9 +67,9 @@ pub(super) struct CallHistory {
 
 #[derive(Default)]
 struct HistoryState {
-    plan: AccidentPlan,
-    /// The accidents that could happen at each point passed so far.
-    points: Vec<&'static [Accident]>,
+    plan: DisruptionPlan,
+    /// The disruptions that could happen at each point passed so far.
+    points: Vec<&'static [Disruption]>,
     runs: Vec<WatchedRun>,
     lines: Vec<String>,
     is_dead: bool,
@@ -87,11 +87,11 @@ impl HistoryState {
         }
     }
 
-    fn next_accident(&mut self, possible: &'static [Accident]) -> Option<Accident> {
+    fn next_disruption(&mut self, possible: &'static [Disruption]) -> Option<Disruption> {
         let point = self.points.len();
         self.points.push(possible);
         let planned = self.plan.iter().find(|(at, _)| *at == point);
-        planned.map(|(_, accident)| *accident)
+        planned.map(|(_, disruption)| *disruption)
     }
 
     fn die(&mut self, place: &str) {
@@ -104,7 +104,7 @@ impl HistoryState {
 }
 
 impl CallHistory {
-    pub(super) fn new(plan: &[(usize, Accident)]) -> Arc<Self> {
+    pub(super) fn new(plan: &[(usize, Disruption)]) -> Arc<Self> {
         let state = HistoryState {
             plan: plan.to_vec(),
             ..HistoryState::default()
@@ -130,7 +130,7 @@ impl CallHistory {
         if state.is_dead {
             return true;
         }
-        if state.next_accident(Accident::AT_SEAM).is_none() {
+        if state.next_disruption(Disruption::AT_SEAM).is_none() {
             return false;
         }
         state.die(place);
@@ -145,21 +145,21 @@ impl CallHistory {
         }
     }
 
-    /// Returns the accident that happens while a question is open. Never returns if the process dies.
-    pub(super) async fn accident_of_answer(&self, question: &str) -> Option<Accident> {
-        let accident = {
+    /// Returns the disruption that happens while a question is open. Never returns if the process dies.
+    pub(super) async fn disruption_of_answer(&self, question: &str) -> Option<Disruption> {
+        let disruption = {
             let mut state = self.state();
-            let accident = state.next_accident(Accident::AT_ANSWER);
-            if accident == Some(Accident::Death) {
+            let disruption = state.next_disruption(Disruption::AT_ANSWER);
+            if disruption == Some(Disruption::Death) {
                 state.die(&format!("while the client is asked `{question}`"));
                 self.died.notify_one();
             }
-            accident
+            disruption
         };
-        if accident == Some(Accident::Death) {
+        if disruption == Some(Disruption::Death) {
             std::future::pending::<()>().await;
         }
-        accident
+        disruption
     }
 
     /// Waits until the process dies.
@@ -197,7 +197,7 @@ impl CallHistory {
         }
     }
 
-    pub(super) fn points(&self) -> Vec<&'static [Accident]> {
+    pub(super) fn points(&self) -> Vec<&'static [Disruption]> {
         self.state().points.clone()
     }
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use super::fault::{ChaosFault, FaultKind};
 use super::following::CallEnd;
-use super::history::{Accident, AccidentPlan, CallHistory, RecordedEffect, WatchedRun};
+use super::history::{CallHistory, Disruption, DisruptionPlan, RecordedEffect, WatchedRun};
 use crate::context::once::UNKNOWN_OUTCOME;
 use crate::context::watching::CallSite;
 
 /// A history that has ended.
 pub(super) struct EndedHistory {
-    pub(super) plan: AccidentPlan,
+    pub(super) plan: DisruptionPlan,
     pub(super) history: Arc<CallHistory>,
     pub(super) end: CallEnd,
     /// The state that the author's function observes after the end.
@@ -28,7 +28,7 @@ impl EndedHistory {
         }
     }
 
-    /// Returns the faults in this history, compared with the history without accidents.
+    /// Returns the faults in this history, compared with the history without disruptions.
     pub(super) fn faults(&self, undisturbed: Option<&Self>) -> Vec<ChaosFault> {
         let mut faults = self.history.with_runs(|runs| {
             let mut faults = changed_names(runs);
@@ -44,7 +44,7 @@ impl EndedHistory {
         faults
     }
 
-    /// Compares the end of this history with the end of the history without accidents.
+    /// Compares the end of this history with the end of the history without disruptions.
     fn differences(&self, undisturbed: &Self) -> Vec<ChaosFault> {
         let mut faults = Vec::new();
         match &self.end {
@@ -196,8 +196,8 @@ fn repeated_effects(runs: &[WatchedRun]) -> Vec<ChaosFault> {
     repeated.collect()
 }
 
-/// Returns `true` if an accident makes a call end early, in which case its end is not meaningful.
-fn ends_early(plan: &[(usize, Accident)]) -> bool {
+/// Returns `true` if a disruption makes a call end early, in which case its end is not meaningful.
+fn ends_early(plan: &[(usize, Disruption)]) -> bool {
     plan.iter()
-        .any(|(_, accident)| matches!(accident, Accident::NoAnswer | Accident::LateAnswer))
+        .any(|(_, disruption)| matches!(disruption, Disruption::NoAnswer | Disruption::LateAnswer))
 }

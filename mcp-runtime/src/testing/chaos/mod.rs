@@ -59,7 +59,7 @@ use crate::testing::Response;
 pub use effects::Effects;
 pub use fault::{ChaosFault, FaultKind};
 use following::CallEnd;
-use history::{Accident, CallHistory};
+use history::{CallHistory, Disruption};
 use judge::EndedHistory;
 use life::{CallUnderTest, ServedAs};
 use report::ChaosCounts;
@@ -86,8 +86,8 @@ type Answerer = Box<dyn Fn(&Question) -> Option<Response> + Send + Sync>;
 /// The tool is served in every way that clients can call it: as a plain call and, with the `task` option, as a task, in
 /// both eras. A process can die before and after each step, within each step before and after its work, before and
 /// after each question and while it is open, and before and after each operation that changes a task in the store. All
-/// histories with one accident are tried first, then those with two accidents, and then some with three, in an order
-/// determined by the [`seed`](Self::seed).
+/// histories with one disruption are tried first, then those with two disruptions, and then some with three, in an
+/// order determined by the [`seed`](Self::seed).
 ///
 /// A plain call ends with its process, unless, in 2026-07-28, the client holds an open question and sends its answer to
 /// the next process.
@@ -122,8 +122,8 @@ impl<W> Chaos<W> {
         }
     }
 
-    /// Sets the seed for the order in which histories with several accidents are tried. The default is 0. The same seed
-    /// always results in the same histories and the same report.
+    /// Sets the seed for the order in which histories with several disruptions are tried. The default is 0. The same
+    /// seed always results in the same histories and the same report.
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
@@ -136,7 +136,7 @@ impl<W> Chaos<W> {
     }
 
     /// Sets a function that observes the world after a call has completed, for example by returning the rows of a
-    /// table. In all histories, the function must return the same value as for a call without accidents. This detects
+    /// table. In all histories, the function must return the same value as for a call without disruptions. This detects
     /// effects that are not recorded with [`Effects`].
     pub fn observe<O: fmt::Debug>(
         mut self,
@@ -175,7 +175,7 @@ impl<W> Chaos<W> {
     ///
     /// # Panics
     ///
-    /// Panics if the server does not start, if the call fails without any accident, or if a question has no answer.
+    /// Panics if the server does not start, if the call fails without any disruption, or if a question has no answer.
     #[allow(
         clippy::needless_pass_by_value,
         reason = "`json!({…})` is written in place, as for `TestClient::call`"
@@ -195,7 +195,7 @@ impl<W> Chaos<W> {
             answers: &answers,
             repeats: self.repeats,
         };
-        let run = |way, plan: &[(usize, Accident)]| self.run(&call, way, plan);
+        let run = |way, plan: &[(usize, Disruption)]| self.run(&call, way, plan);
         let mut search = HistorySearch {
             run: &run,
             max: self.histories,
@@ -246,7 +246,7 @@ impl<W> Chaos<W> {
         &self,
         call: &CallUnderTest<'_>,
         way: ServedAs,
-        plan: &[(usize, Accident)],
+        plan: &[(usize, Disruption)],
     ) -> EndedHistory {
         let history = CallHistory::new(plan);
         let effects = Effects {

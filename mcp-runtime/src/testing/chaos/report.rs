@@ -24,12 +24,12 @@ pub(super) struct ChaosCounts {
     pub(super) completed: usize,
     /// Number of histories in which the failure named the step in which a process died.
     pub(super) told: usize,
-    /// Number of histories with one accident, and the number of those that were skipped because of the limit.
+    /// Number of histories with one disruption, and the number of those that were skipped because of the limit.
     pub(super) singles: usize,
     pub(super) skipped_singles: usize,
     pub(super) pairs: usize,
     pub(super) all_pairs: usize,
-    /// Number of histories with three accidents.
+    /// Number of histories with three disruptions.
     pub(super) triples: usize,
 }
 

@@ -1,14 +1,14 @@
-//! Chooses the histories to try: every single accident, then pairs, then larger combinations at random.
+//! Chooses the histories to try: every single disruption, then pairs, then larger combinations at random.
 
 use super::fault::ChaosFault;
 use super::following::CallEnd;
-use super::history::{Accident, AccidentPlan};
+use super::history::{Disruption, DisruptionPlan};
 use super::judge::EndedHistory;
 use super::life::ServedAs;
 use super::report::ChaosCounts;
 
 /// Runs the history of a plan, with the tool served in a given way.
-pub(super) type HistoryRunner<'r> = dyn Fn(ServedAs, &[(usize, Accident)]) -> EndedHistory + 'r;
+pub(super) type HistoryRunner<'r> = dyn Fn(ServedAs, &[(usize, Disruption)]) -> EndedHistory + 'r;
 
 /// The search through a call's histories.
 pub(super) struct HistorySearch<'r> {
@@ -18,7 +18,7 @@ pub(super) struct HistorySearch<'r> {
     pub(super) random: SeededRandom,
     pub(super) counts: ChaosCounts,
     pub(super) faults: Vec<ChaosFault>,
-    /// A history without accidents, with which all other histories are compared.
+    /// A history without disruptions, with which all other histories are compared.
     pub(super) reference: Option<EndedHistory>,
 }
 
@@ -28,7 +28,7 @@ impl HistorySearch<'_> {
     }
 
     /// Runs a history, counts it and keeps its faults.
-    pub(super) fn try_plan(&mut self, way: ServedAs, plan: &[(usize, Accident)]) -> EndedHistory {
+    pub(super) fn try_plan(&mut self, way: ServedAs, plan: &[(usize, Disruption)]) -> EndedHistory {
         let ended = (self.run)(way, plan);
         if let CallEnd::NotServed(_) = &ended.end {
             return ended;
@@ -81,8 +81,8 @@ impl HistorySearch<'_> {
         self.search_at_random(&longest);
     }
 
-    /// Tries histories with three accidents, chosen at random from those that extend a history with two accidents.
-    fn search_at_random(&mut self, starts: &[(ServedAs, Vec<AccidentPlan>)]) {
+    /// Tries histories with three disruptions, chosen at random from those that extend a history with two disruptions.
+    fn search_at_random(&mut self, starts: &[(ServedAs, Vec<DisruptionPlan>)]) {
         while !self.is_over() && self.faults.is_empty() {
             let Some((way, plans)) = self.random.one_of(starts) else {
                 return;
@@ -95,15 +95,15 @@ impl HistorySearch<'_> {
     }
 }
 
-/// Returns the plans that add one more accident after all accidents in a history.
-fn extensions(ended: &EndedHistory) -> Vec<AccidentPlan> {
+/// Returns the plans that add one more disruption after all disruptions in a history.
+fn extensions(ended: &EndedHistory) -> Vec<DisruptionPlan> {
     let first = ended.plan.last().map_or(0, |(last, _)| last + 1);
     let points = ended.history.points();
     let later = points.iter().enumerate().skip(first);
-    let plans = later.flat_map(|(point, accidents)| {
-        accidents.iter().map(move |accident| {
+    let plans = later.flat_map(|(point, disruptions)| {
+        disruptions.iter().map(move |disruption| {
             let mut plan = ended.plan.clone();
-            plan.push((point, *accident));
+            plan.push((point, *disruption));
             plan
         })
     });

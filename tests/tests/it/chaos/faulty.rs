@@ -147,7 +147,7 @@ fn a_lost_step_is_found() {
     assert_eq!(kinds(&report), [FaultKind::LostEffect], "{report}");
     let history = report.faults()[0].history().join("\n");
     assert!(
-        history.contains("dies when step `charge` has begun"),
+        history.contains("dies after step `charge` begins"),
         "{history}"
     );
     assert_found_as(&report, FaultKind::LostEffect, &TASKS);

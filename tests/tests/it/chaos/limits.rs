@@ -19,7 +19,7 @@ fn panic_of(f: impl FnOnce() -> ChaosReport) -> String {
 fn a_call_that_cannot_succeed_fails_the_test() {
     let panic = panic_of(|| chaos().call("fails", json!({})));
     assert!(
-        panic.contains("without any accident: the call fails"),
+        panic.contains("without any disruption: the call fails"),
         "{panic}"
     );
     assert!(panic.contains("it does not work"), "{panic}");
