@@ -48,7 +48,7 @@ pub(crate) struct WatchedStep {
 pub(crate) enum StepPoint {
     /// The handler has reached the step.
     Reached,
-    /// The step has begun, and its work starts next.
+    /// The step has begun, but its work has not.
     Begun,
     /// The work is done, but its result has not been recorded yet.
     Worked,

@@ -216,9 +216,9 @@ fn the_help_shows_every_variable_and_no_secret_default() {
         T_HOSTS ([string])
         T_PORTS ([integer 0 to 65535])
         T_RATIO (number)
-        T_NAME A name that its own `Deserialize` checks, which no schema shows. (string)
+        T_NAME A name with a rule that its `Deserialize` implementation checks but its schema does not show. (string)
         T_PIN (integer from 0, secret)
-        T_TOKEN A name that its own `Deserialize` checks, which no schema shows. (string, secret)
+        T_TOKEN A name with a rule that its `Deserialize` implementation checks but its schema does not show. (string, secret)
     "]]
     .assert_eq(&lines.concat());
 }

@@ -238,7 +238,7 @@ impl CallableDraft {
         }
     }
 
-    /// Sets the completion candidates for arguments, which messages call `noun`.
+    /// Sets the completion candidates for arguments; messages refer to such an argument as `noun`.
     fn complete(&mut self, noun: &str) {
         for (argument, values) in &self.handler.candidates {
             let completer = Completer::Fixed(Arc::from(values.as_slice()));

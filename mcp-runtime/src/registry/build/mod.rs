@@ -215,7 +215,7 @@ type DeclaredNames = HashMap<(&'static str, &'static str), Location>;
 struct Build {
     /// All completers in the program.
     completers: HashMap<TypeId, &'static Definition>,
-    /// The completers created so far, or `None` for each completer whose problems have already been reported.
+    /// The completers created so far, with `None` in place of each completer whose problems have already been reported.
     made: HashMap<TypeId, Option<Arc<Callable>>>,
     receivers: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
     rules: Arc<ServerRules>,

@@ -90,7 +90,7 @@ impl<'a> HostEntry<'a> {
             Some(file) => Ok(file.into()),
             None => (self.host.file)(&Directories::read()).ok_or_else(|| {
                 format!(
-                    "the configuration file of {} on this system is unknown; specify it with `--config`",
+                    "the location of the configuration file for {} on this system is unknown; specify it with `--config`",
                     self.host.title
                 )
             }),
