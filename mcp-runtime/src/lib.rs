@@ -44,13 +44,13 @@
 //! |---|---|---|
 //! | `cli` | yes | the commands and options of [`Server::run`] |
 //! | `client-logs` | yes | `client_logs`, which sends handlers' `tracing` events to the client |
-//! | `http` | yes | HTTP, for all protocol versions |
+//! | `http` | yes | HTTP, for all protocol versions; the HTTP+SSE transport of 2024-11-05 is enabled with [`HttpOptions::legacy_sse`] |
 //! | `main` | yes | [`#[main]`](macro@main): a multi-threaded runtime, for programs that do not set one up themselves |
 //! | `sealing` | yes | sealed state, which clients keep between the rounds of a 2026-07-28 call; without this feature, the server process keeps that state |
 //! | `tower` | yes | tower layers as middleware |
 //! | `auth` | | authorization with access tokens over HTTP |
 //! | `axum` | | the HTTP service as an axum `Router` |
-//! | `ship` | | the `manifest` and `bundle` commands, and edits to configuration files that preserve comments; for use on the author's machine |
+//! | `ship` | | the `bundle`, `manifest` and `recipe` commands, and edits to configuration files that preserve comments; for use on the author's machine |
 //! | `skills` | | skills: folders with instructions for models, which are included in the program with [`skills!`](macro@skills) or read at run time |
 //! | `telemetry` | | a span and metrics for each request |
 //! | `testing` | | a client for testing servers |

@@ -37,7 +37,7 @@ pub struct Json<T>(pub T);
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned from a tool",
     label = "not a tool result",
-    note = "return text, a number, `bool`, `()`, content blocks, a tuple of these, `Json<T>`, `(text, Json<T>)`, an `Option` or `Result` of these, or `CallToolResult`",
+    note = "return text, a number, `bool`, `()`, content blocks, a `Vec` or tuple of strings or content blocks, `Json<T>`, `(text, Json<T>)`, an `Option` or `Result` of these, or `CallToolResult`",
     note = "for `Json<T>`, put `#[data]` on the type `T` (or derive `serde::Serialize` and `schemars::JsonSchema`)"
 )]
 pub trait IntoToolResult {

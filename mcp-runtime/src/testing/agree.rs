@@ -32,7 +32,8 @@ impl<'t> OutcomeComparison<'t> {
             Some((revision, other)) => assert!(
                 *other == neutral,
                 "different results for {}:\n{revision}: {other}\n{}: {neutral}\nBoth clients send every request, \
-                 one after the other: if the first one affects the result of the second, use `TestClient::each`",
+                 one after the other: if the first one affects the result of the second, use `TestClient::each`; \
+                 if results contain random ids or times, use `TestClient::legacy` and `TestClient::modern`",
                 self.what,
                 side.version(),
             ),

@@ -15,6 +15,7 @@ mod arguments;
 mod asking;
 mod auth;
 mod backend;
+mod background_work;
 mod bad_input;
 mod batches;
 mod cancellation;

@@ -26,6 +26,12 @@ pub(super) fn with_commands(command: Command) -> Command {
         .subcommand(types::command())
 }
 
+/// Returns `true` if the command reads only definitions, for which the server needs no values for its settings. Resources are
+/// not among them, because user code can list them.
+pub(super) fn needs_only_definitions(name: &str) -> bool {
+    matches!(name, "tools" | "prompts" | "templates" | "types" | "check")
+}
+
 /// Runs a command on the server.
 pub(super) async fn perform_in(
     session: &CommandSession,

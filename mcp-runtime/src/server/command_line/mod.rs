@@ -205,7 +205,7 @@ pub(super) async fn run(server: Server, matches: &ArgMatches) -> Result<i32, Err
     }
 }
 
-async fn perform(server: Server, before: &ArgMatches) -> CommandResult {
+async fn perform(mut server: Server, before: &ArgMatches) -> CommandResult {
     let Some((name, matches)) = before.subcommand() else {
         return Ok(true);
     };
@@ -230,6 +230,9 @@ async fn perform(server: Server, before: &ArgMatches) -> CommandResult {
     #[cfg(not(feature = "ship"))]
     if unavailable::is_command(name) {
         return unavailable::run(name);
+    }
+    if commands::needs_only_definitions(name) {
+        server.environment.faults.clear();
     }
     let session = CommandSession::start(server, before, matches).await?;
     if name == "shell" {

@@ -138,7 +138,7 @@ fn the_help_lists_the_environment_even_if_it_is_wrong() {
 #[test]
 fn a_server_does_not_start_in_a_wrong_environment() {
     let wrong = [("WEATHER_URL", "gopher://"), ("WEATHER_APIKEY", "k3y")];
-    for arguments in [&[][..], &["tools"], &["--http", "127.0.0.1:0"]] {
+    for arguments in [&[][..], &["resources"], &["--http", "127.0.0.1:0"]] {
         let (code, out, err) = run(arguments, &wrong);
         assert_eq!((code, &*out), (Some(1), ""), "{err}");
         assert!(err.contains("`WEATHER_URL`: "), "{err}");
@@ -148,4 +148,14 @@ fn a_server_does_not_start_in_a_wrong_environment() {
         );
         assert!(!err.contains("k3y"), "{err}");
     }
+}
+
+#[test]
+fn commands_that_read_only_definitions_need_no_valid_environment() {
+    for command in ["tools", "prompts", "templates", "types", "check"] {
+        let (code, out, err) = run(&[command], &[("WEATHER_URL", "gopher://")]);
+        assert_eq!(code, Some(0), "{command}: {out}{err}");
+    }
+    let (_, out, _) = run(&["tools"], &[("WEATHER_URL", "gopher://")]);
+    assert!(out.contains("current_weather("), "{out}");
 }

@@ -2,10 +2,11 @@
 //!
 //! `UPDATE_DOCS=1 cargo test -p tests --test it values::types` rewrites the table.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use mcp_runtime::prelude::*;
@@ -14,6 +15,7 @@ use serde_json::{Value, json};
 use tests::{Client, Version};
 
 use super::server;
+use crate::results::Log;
 use crate::support::connect;
 
 /// A place on Earth.
@@ -37,6 +39,33 @@ enum Unit {
 enum Shape {
     Circle { radius: f64 },
     Square { side: f64 },
+}
+
+/// The number of an order.
+#[data]
+#[serde(transparent)]
+struct OrderId(u32);
+
+/// An id or a name.
+#[data]
+#[serde(untagged)]
+enum Key {
+    Id(u32),
+    Name(String),
+}
+
+/// A place, and a note about it.
+#[data]
+struct Visit {
+    #[serde(flatten)]
+    place: Place,
+    note: String,
+}
+
+/// Several items.
+#[data]
+struct Batch<T> {
+    items: Vec<T>,
 }
 
 /// Creates a tool for each type, which takes a value both as an argument and in a field, and returns both.
@@ -72,12 +101,21 @@ tools! {
     positive: NonZeroU32;
     number: f64;
     text: String;
+    character: char;
     list: Vec<String>;
+    pair: [f64; 2];
     set: BTreeSet<String>;
+    hash_set: HashSet<u8>;
+    range: Range<u32>;
     map: BTreeMap<String, u32>;
+    object: serde_json::Map<String, Value>;
     place: Place;
+    visit: Visit;
+    batch: Batch<u8>;
+    order: OrderId;
     unit: Unit;
     shape: Shape;
+    key: Key;
     path: PathBuf;
     safe_path: SafePath;
     ip: IpAddr;
@@ -113,14 +151,42 @@ fn rows() -> Vec<Row> {
         ("positive", "`NonZeroU32`", "", json!(3)),
         ("number", "`f64`", "", json!(1.5)),
         ("text", "`String`", "", json!("tea")),
+        ("character", "`char`", "", json!("a")),
         ("list", "`Vec<String>`", "", json!(["a", "a"])),
+        ("pair", "`[f64; 2]`", "", json!([1.5, 2.5])),
         ("set", "`BTreeSet<String>`", "", json!(["a", "b"])),
+        ("hash_set", "`HashSet<u8>`", "", json!([1])),
+        ("range", "`Range<u32>`", "", json!({"start": 1, "end": 3})),
         ("map", "`BTreeMap<String, u32>`", "", json!({"a": 1})),
+        (
+            "object",
+            "`serde_json::Map<String, Value>`",
+            "",
+            json!({"a": [1]}),
+        ),
         (
             "place",
             "a struct",
             "",
             json!({"city": "Paris", "country": "FR"}),
+        ),
+        (
+            "visit",
+            "a struct with `#[serde(flatten)]`",
+            "",
+            json!({"city": "Paris", "country": "FR", "note": "warm"}),
+        ),
+        (
+            "batch",
+            "a generic struct, `Batch<u8>`",
+            "",
+            json!({"items": [1, 2]}),
+        ),
+        (
+            "order",
+            "a newtype with `#[serde(transparent)]`",
+            "",
+            json!(7),
         ),
         ("unit", "an enum", "", json!("celsius")),
         (
@@ -129,6 +195,7 @@ fn rows() -> Vec<Row> {
             "",
             json!({"kind": "circle", "radius": 1.5}),
         ),
+        ("key", "an untagged enum", "", json!("tea")),
         ("path", "`PathBuf`", "", json!("/tmp/a")),
         ("safe_path", "`SafePath`", "", json!("notes/a.txt")),
         ("ip", "`IpAddr`", "", json!("192.0.2.1")),
@@ -285,4 +352,22 @@ async fn every_type_is_an_argument_a_field_and_a_result_in_both_eras() {
         let (_, after) = rest.split_once("<!-- end -->\n").unwrap();
         format!("{before}<!-- the types -->\n{table}<!-- end -->\n{after}")
     });
+}
+
+#[tokio::test]
+async fn the_log_says_which_types_some_model_apis_refuse() {
+    let (log, _guard) = Log::begin();
+    let mut client = connect(server(), Version::V2026_07_28).await;
+    client.ok("tools/list", json!({})).await;
+    let log = log.take();
+    let warned = |tool: &str| {
+        log.lines()
+            .filter(|line| line.starts_with("WARN") && line.contains(&format!(" tool={tool} ")))
+            .count()
+    };
+    assert!(warned("decimals") > 0, "{log}");
+    assert!(log.contains("has several types"), "{log}");
+    for tool in ["shape", "place", "batch", "list"] {
+        assert_eq!(warned(tool), 0, "{log}");
+    }
 }
