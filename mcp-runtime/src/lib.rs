@@ -44,7 +44,7 @@
 //! |---|---|---|
 //! | `cli` | yes | the commands and options of [`Server::run`] |
 //! | `client-logs` | yes | `client_logs`, which sends handlers' `tracing` events to the client |
-//! | `http` | yes | HTTP, for all protocol versions; the HTTP+SSE transport of 2024-11-05 is enabled with [`HttpOptions::legacy_sse`] |
+//! | `http` | yes | HTTP, for all protocol versions; the HTTP+SSE transport of 2024-11-05 is enabled with `HttpOptions::legacy_sse` |
 //! | `main` | yes | [`#[main]`](macro@main): a multi-threaded runtime, for programs that do not set one up themselves |
 //! | `sealing` | yes | sealed state, which clients keep between the rounds of a 2026-07-28 call; without this feature, the server process keeps that state |
 //! | `tower` | yes | tower layers as middleware |
