@@ -26,9 +26,9 @@
 /// The doc comment becomes the description that the model reads. A parameter is an *argument* if its type implements
 /// `Deserialize` and `JsonSchema`, and *injected* if it implements [`FromContext`](crate::FromContext), as
 /// [`Context`](crate::Context) and [`State`](crate::State) do. Only these traits matter, not the name of the type.
-/// `&T`, `&str` and `&[T]` borrow for the duration of the call. The function may be `async` and may return any type that
-/// implements [`IntoToolResult`]: strings, numbers, content, [`Json`](crate::Json) for structured output, and `Result`s
-/// of these.
+/// `&T`, `&str` and `&[T]` borrow for the duration of the call. The function may be `async` and may return any type
+/// that implements [`IntoToolResult`]: strings, numbers, content, [`Json`](crate::Json) for structured output, and
+/// `Result`s of these.
 ///
 /// [`IntoToolResult`]: trait@crate::IntoToolResult
 ///
@@ -120,7 +120,7 @@
 ///
 /// # Mistakes
 ///
-/// Where possible, mistakes are reported at compile time, all of them in a single run:
+/// Mistakes are reported at compile time if possible, all of them in a single run:
 ///
 /// ```compile_fail
 /// # use mcp_runtime::prelude::*;

@@ -1,5 +1,5 @@
-//! The span in which a request arrives is current for the whole life of its handler, in every way of running it; with or
-//! without feature `telemetry`, and also if a filter disables the spans of this crate.
+//! The span in which a request arrives is current for the whole life of its handler, in every way of running it; with
+//! or without feature `telemetry`, and also if a filter disables the spans of this crate.
 #![cfg(feature = "http")]
 #![allow(
     clippy::unwrap_used,

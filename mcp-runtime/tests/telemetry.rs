@@ -1,5 +1,5 @@
-//! Spans across threads, under a subscriber of the whole process: all events of a handler are inside the span of its request,
-//! on any thread.
+//! Spans across threads, under a subscriber of the whole process: all events of a handler are inside the span of its
+//! request, on any thread.
 #![cfg(all(feature = "telemetry", feature = "testing"))]
 
 use std::collections::HashSet;

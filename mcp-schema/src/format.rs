@@ -1,7 +1,7 @@
 //! The string formats used in schemas, with a description of how to write their values.
 //!
-//! Model APIs list a few formats and may reject others. [`generate`](crate::generate) therefore keeps a listed format in
-//! the schema and moves any other format to the description. Messages about invalid values use the same words as the
+//! Model APIs list a few formats and may reject others. [`generate`](crate::generate) therefore keeps a listed format
+//! in the schema and moves any other format to the description. Messages about invalid values use the same words as the
 //! description.
 
 use serde_json::{Map, Value};

@@ -2,8 +2,8 @@
 //! header `Authorization: Bearer open sesame`. At SIGTERM, running calls may finish.
 //!
 //! Without an address, the same tools are served over standard input and output, for clients that start servers
-//! themselves. Commands such as `axum-app call visits` and `axum-app check` work as with every server. Needs the feature
-//! `axum` of the examples.
+//! themselves. Commands such as `axum-app call visits` and `axum-app check` work as with every server. Needs the
+//! feature `axum` of the examples.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

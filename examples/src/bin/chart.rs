@@ -1,7 +1,7 @@
 //! An app: a page that shows the result of a tool, and calls another tool.
 //!
-//! The page is `examples/ui/chart.html`. `chart check` compares it with this file, and `chart types` describes the tools
-//! for editors of the page.
+//! The page is `examples/ui/chart.html`. `chart check` compares it with this file, and `chart types` describes the
+//! tools for editors of the page.
 
 use mcp_runtime::prelude::*;
 

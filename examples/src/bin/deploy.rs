@@ -1,7 +1,8 @@
 //! Asks before it acts: a plan that is made once, a user who approves it, a model that summarizes it. The same code
 //! works in every protocol version.
 //!
-//! Several instances behind one URL need the same keys: set `DEPLOY_STATE_KEYS` (`openssl rand -base64 32` generates one).
+//! Several instances behind one URL need the same keys: set `DEPLOY_STATE_KEYS` (`openssl rand -base64 32` generates
+//! one).
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! Notes that belong to users, protected by the access tokens of an authorization server: `protected --http`.
 //!
-//! `PROTECTED_ISSUER` is the authorization server, and `PROTECTED_URL` the URL by which clients know this server; `protected --help`
-//! lists the settings. Over standard input and output there is one user, the one who started the program. Needs the feature
-//! `auth` of the examples.
+//! `PROTECTED_ISSUER` is the authorization server, and `PROTECTED_URL` the URL by which clients know this server;
+//! `protected --help` lists the settings. Over standard input and output there is one user, the one who started the
+//! program. Needs the feature `auth` of the examples.
 
 use std::sync::{Mutex, PoisonError};
 

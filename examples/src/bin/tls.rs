@@ -1,6 +1,6 @@
-//! Serves HTTPS: `tls CERTIFICATE KEY [ADDRESS]`, with PEM files, by default at 127.0.0.1:8443. When the files change, new
-//! connections get the new certificate; a file that is half written, or does not fit the other one, is reported, and the
-//! old certificate stays. Needs the feature `tls` of the examples.
+//! Serves HTTPS: `tls CERTIFICATE KEY [ADDRESS]`, with PEM files, by default at 127.0.0.1:8443. When the files change,
+//! new connections get the new certificate; a file that is half written, or does not fit the other one, is reported,
+//! and the old certificate stays. Needs the feature `tls` of the examples.
 
 use std::path::PathBuf;
 use std::sync::Arc;

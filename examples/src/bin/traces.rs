@@ -1,4 +1,5 @@
-//! The spans of requests as part of their callers' traces, with OpenTelemetry. Needs the feature `otel` of the examples.
+//! The spans of requests as part of their callers' traces, with OpenTelemetry. Needs the feature `otel` of the
+//! examples.
 //!
 //! Each span is written to standard error when it ends. In production, use the exporter of `opentelemetry-otlp` and
 //! install it with `with_batch_exporter`.

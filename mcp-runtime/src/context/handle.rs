@@ -76,8 +76,8 @@ impl ServerHandle {
         }
     }
 
-    /// Stops the server. Running and queued calls have up to [`limits.calls.drain_timeout`](crate::Limits) to finish. New
-    /// requests are rejected, but cancellations are still accepted.
+    /// Stops the server. Running and queued calls have up to [`limits.calls.drain_timeout`](crate::Limits) to finish.
+    /// New requests are rejected, but cancellations are still accepted.
     pub fn shut_down(&self) {
         self.0.shut_down();
     }

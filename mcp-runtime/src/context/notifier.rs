@@ -11,8 +11,8 @@ use crate::handler::notified_callers::NotifiedCallers;
 use crate::handler::rules;
 use crate::protocol::encode::ListKind;
 
-/// Notifies clients of changes. Edits made through [`ServerHandle::tools`](crate::ServerHandle::tools) and similar methods notify clients
-/// automatically.
+/// Notifies clients of changes. Edits made through [`ServerHandle::tools`](crate::ServerHandle::tools) and similar
+/// methods notify clients automatically.
 #[derive(Clone)]
 pub struct Notifier {
     control: Arc<dyn ServerControl>,

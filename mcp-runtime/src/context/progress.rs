@@ -1,7 +1,7 @@
 //! The progress of a call, which can be converted from numbers.
 
-/// Progress to report with [`Context::progress`](crate::Context::progress). `Progress` can be converted from a number, `(number,
-/// total)`, or `(number, total, message)`.
+/// Progress to report with [`Context::progress`](crate::Context::progress). `Progress` can be converted from a number,
+/// `(number, total)`, or `(number, total, message)`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {

@@ -1,8 +1,8 @@
 //! The request that started a call: its protocol version and session and, over HTTP, its headers, URL, extensions and
 //! addresses.
 //!
-//! `http` creates the parts of an HTTP request, and `dispatch` attaches them to the call. The caller and the contents of
-//! the message are in `context`.
+//! `http` creates the parts of an HTTP request, and `dispatch` attaches them to the call. The caller and the contents
+//! of the message are in `context`.
 
 use std::fmt;
 #[cfg(feature = "http")]

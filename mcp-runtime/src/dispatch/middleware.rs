@@ -19,8 +19,8 @@ pub(crate) struct LinkedMiddleware {
 }
 
 impl LinkedMiddleware {
-    /// Links middleware, given from the outermost to the innermost. `around_tasks` wraps all other middleware, for calls
-    /// that can be run as tasks.
+    /// Links middleware, given from the outermost to the innermost. `around_tasks` wraps all other middleware, for
+    /// calls that can be run as tasks.
     pub(crate) fn new(
         around: Vec<UnlinkedMiddleware>,
         around_tasks: Vec<UnlinkedMiddleware>,

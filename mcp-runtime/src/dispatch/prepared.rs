@@ -154,8 +154,8 @@ impl PreparedCall<'_> {
     }
 }
 
-/// Wraps a handler in its middleware and the steps before it, which run only when the future is polled, like the handler
-/// itself. Returns `None` if the call needs none of them. `rounds` is the number of earlier rounds.
+/// Wraps a handler in its middleware and the steps before it, which run only when the future is polled, like the
+/// handler itself. Returns `None` if the call needs none of them. `rounds` is the number of earlier rounds.
 #[inline(never)]
 fn wrap(
     finish: &CallFinisher,

@@ -57,8 +57,8 @@ pub(crate) trait BackgroundRunner: Send + Sync {
         arguments: Arc<str>,
         run: BackgroundRun,
     ) -> BackgroundFuture;
-    /// Like [`run`](Self::run), but as long as the request is waiting, the run communicates with the request's client and
-    /// ends with the answer to the request.
+    /// Like [`run`](Self::run), but as long as the request is waiting, the run communicates with the request's client
+    /// and ends with the answer to the request.
     fn run_attached(
         self: Arc<Self>,
         next: Next,

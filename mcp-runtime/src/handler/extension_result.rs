@@ -91,8 +91,8 @@ impl ExtensionResult {
     }
 
     /// Sets the type of the result. Defaults to `complete`. The extension must declare any other type with
-    /// [`Extension::result_type`](crate::extension::Extension::result_type); otherwise, the request fails with an internal
-    /// error.
+    /// [`Extension::result_type`](crate::extension::Extension::result_type); otherwise, the request fails with an
+    /// internal error.
     #[must_use]
     pub fn result_type(mut self, result_type: impl Into<Cow<'static, str>>) -> Self {
         self.result_type = result_type.into();
@@ -166,8 +166,8 @@ impl ExtensionResult {
     }
 
     /// Returns the text for the gap of
-    /// [`extension_result_with_gap`](crate::protocol::encode::extension_result_with_gap). All requests that receive this
-    /// result share the text. Returns `None` if copying the members is cheaper.
+    /// [`extension_result_with_gap`](crate::protocol::encode::extension_result_with_gap). All requests that receive
+    /// this result share the text. Returns `None` if copying the members is cheaper.
     pub(crate) fn shared_members(&self) -> Option<Bytes> {
         if self.members.get().len() < SHARED {
             return None;

@@ -124,8 +124,8 @@ impl Call {
         arguments
     }
 
-    /// Returns the name of the argument that a completer completes, or `None` for other kinds of handlers. The argument's
-    /// current value is one of the [`arguments`](Self::arguments).
+    /// Returns the name of the argument that a completer completes, or `None` for other kinds of handlers. The
+    /// argument's current value is one of the [`arguments`](Self::arguments).
     #[must_use]
     pub fn completed_argument(&self) -> Option<&str> {
         self.handler.completed_argument()
@@ -148,8 +148,8 @@ impl Call {
     /// In protocol version 2026-07-28, a question to the client ends a round, and the entire call, including
     /// middleware, runs again with the answer. Middleware starts in every round; in all rounds except the last, it is
     /// dropped while awaiting [`Next::run`]. Actions that must happen only once in a call belong in the first round.
-    /// [`Context::call_id`] is the same in all rounds. In older versions, a call has only one round, unless it is a task:
-    /// tasks run in rounds in all versions.
+    /// [`Context::call_id`] is the same in all rounds. In older versions, a call has only one round, unless it is a
+    /// task: tasks run in rounds in all versions.
     #[must_use]
     pub fn round(&self) -> u16 {
         self.round

@@ -180,8 +180,8 @@ pub enum DefaultValue {
     },
 }
 
-/// The traits that a type implements: [`Yes`] or [`No`] for each of `FromContext`, `AsyncFromContext`, `Deserialize` and
-/// `JsonSchema`.
+/// The traits that a type implements: [`Yes`] or [`No`] for each of `FromContext`, `AsyncFromContext`, `Deserialize`
+/// and `JsonSchema`.
 #[derive(Debug)]
 pub struct ImplementedTraits<C, A, D, J>(PhantomData<TraitAnswers<C, A, D, J>>);
 

@@ -18,8 +18,8 @@ pub enum Awaited {}
 #[derive(Debug)]
 pub enum Neither {}
 
-/// Maps the traits that a type implements (`FromContext`, `AsyncFromContext`, `Deserialize`, `JsonSchema`) to the kind of
-/// its parameters ([`Parameter`](crate::handler::parameter::Parameter)).
+/// Maps the traits that a type implements (`FromContext`, `AsyncFromContext`, `Deserialize`, `JsonSchema`) to the kind
+/// of its parameters ([`Parameter`](crate::handler::parameter::Parameter)).
 ///
 /// A type that implements only one of the two traits required of an argument counts as an argument, so that the
 /// compiler names the missing trait.

@@ -39,10 +39,10 @@ pub struct TaskLimits {
     pub max_ttl: Duration,
     /// Interval at which clients are asked to poll. Default 1 s. A `poll` option on the tool takes precedence.
     pub poll_interval: Duration,
-    /// Time for which a client that does not support tasks waits for a call to a tool with the `task` option. Default 45
-    /// s. A call that takes longer continues in the background and is answered with a handle for the `job_status` and
-    /// `job_cancel` tools. A `patience` option on the tool takes precedence. With `Duration::MAX`, clients wait for as
-    /// long as each call takes, regardless of the tool's options, and the server does not have these two tools.
+    /// Time for which a client that does not support tasks waits for a call to a tool with the `task` option. Default
+    /// 45 s. A call that takes longer continues in the background and is answered with a handle for the `job_status`
+    /// and `job_cancel` tools. A `patience` option on the tool takes precedence. With `Duration::MAX`, clients wait for
+    /// as long as each call takes, regardless of the tool's options, and the server does not have these two tools.
     pub patience: Duration,
 }
 

@@ -38,7 +38,8 @@ pub enum AuditOutcome {
 /// server logs most of them itself: exceeded rates as refusals of kind `too_many`, and missing scopes over HTTP as
 /// `forbidden` or `unauthorized`. It does not log calls to handlers that the caller is not allowed to see.
 ///
-/// `record` must not block. [`AuditRecord::log`] writes a line to the log; for anything slower, send the data to a task.
+/// `record` must not block. [`AuditRecord::log`] writes a line to the log; for anything slower, send the data to a
+/// task.
 ///
 /// ```
 /// use mcp_runtime::middleware::{AuditOutcome, audit};

@@ -10,8 +10,8 @@ use crate::middleware::{Call, MiddlewareFuture, Next};
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const MAX_PAUSE: Duration = Duration::from_secs(10);
 
-/// Creates middleware that runs a handler again if it fails with an error for which `is_temporary` returns `true`, up to
-/// `attempts` times in total.
+/// Creates middleware that runs a handler again if it fails with an error for which `is_temporary` returns `true`, up
+/// to `attempts` times in total.
 ///
 /// The pauses between the attempts are 100 ms, 200 ms, 400 ms and so on, up to 10 s, each randomly shortened by up to
 /// half. They count toward the call's timeout, and a cancelled call is not retried.

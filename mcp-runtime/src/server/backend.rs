@@ -13,8 +13,8 @@ use crate::stores::InstanceRelay;
 use crate::stores::{NotificationRelay, ResultStore, TaskStore};
 
 /// Stores for data that outlives a request, for [`Server::backend`](crate::Server::backend): tasks, the results of
-/// [`once`](crate::Context::once), legacy sessions, the events on their streams, and large results. Data without a store is kept in
-/// the process's memory. A backend can also send change notifications to the server's other instances.
+/// [`once`](crate::Context::once), legacy sessions, the events on their streams, and large results. Data without a
+/// store is kept in the process's memory. A backend can also send change notifications to the server's other instances.
 ///
 /// A database crate provides a type that converts into a backend, such as `Sqlite` in `mcp-runtime-sqlite`. Each store
 /// can be replaced:
@@ -74,8 +74,8 @@ impl Backend {
         self
     }
 
-    /// Sets the relay for change notifications to other instances. Without a relay, a change is announced only to clients of the
-    /// instance on which it occurs.
+    /// Sets the relay for change notifications to other instances. Without a relay, a change is announced only to
+    /// clients of the instance on which it occurs.
     pub fn notifications(mut self, relay: Arc<dyn NotificationRelay>) -> Self {
         self.notifications = Some(relay);
         self

@@ -389,8 +389,8 @@ impl Server {
     /// trace context that the caller sent. Programs that export spans can use it to link their spans to the caller's.
     /// Replaces any hook that was set earlier.
     ///
-    /// The span's fields follow OpenTelemetry; [Observability](crate::guide::observability) lists them. The hook must not block. It is not
-    /// called for spans that are not recorded by a subscriber.
+    /// The span's fields follow OpenTelemetry; [Observability](crate::guide::observability) lists them. The hook must
+    /// not block. It is not called for spans that are not recorded by a subscriber.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;

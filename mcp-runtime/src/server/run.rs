@@ -17,8 +17,8 @@ use crate::transport::{self, ParentProcess, Stdio, Transport};
 
 impl Server {
     /// Runs the server as specified by the process's command line. Without arguments, it serves standard input and
-    /// output until the client closes them, a signal asks the server to stop, or (on Unix) the process that started it has
-    /// ended.
+    /// output until the client closes them, a signal asks the server to stop, or (on Unix) the process that started it
+    /// has ended.
     ///
     /// | Argument | Meaning |
     /// |---|---|
@@ -123,9 +123,9 @@ impl Server {
     /// # }
     /// ```
     ///
-    /// A command must be the first argument; only `--json`, `--protocol-version DATE`, `--as SUBJECT`, `--scope SCOPE` and
-    /// `--tags TAGS` may precede it. All other arguments are left to the program, including `--help`, `--version` and
-    /// `--http`. Exits the process with status 1 if the command fails.
+    /// A command must be the first argument; only `--json`, `--protocol-version DATE`, `--as SUBJECT`, `--scope SCOPE`
+    /// and `--tags TAGS` may precede it. All other arguments are left to the program, including `--help`, `--version`
+    /// and `--http`. Exits the process with status 1 if the command fails.
     ///
     /// # Errors
     ///

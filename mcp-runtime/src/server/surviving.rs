@@ -16,7 +16,8 @@ pub(crate) struct SurvivingStores {
 const MIN_ATTEMPTS: u32 = 10;
 
 impl Server {
-    /// Replaces the stores for tasks and steps, and enables processes that share these stores to continue each other's calls.
+    /// Replaces the stores for tasks and steps, and enables processes that share these stores to continue each other's
+    /// calls.
     pub(crate) fn surviving(mut self, stores: &SurvivingStores) -> Self {
         self.task_store = None;
         self.backend.tasks = Some(Arc::clone(&stores.tasks));

@@ -10,7 +10,8 @@ use crate::protocol::{Method, ProtocolVersion};
     allow(dead_code, reason = "read only with the `telemetry` feature")
 )]
 pub(crate) struct RequestAttributes<'a> {
-    /// `None` if the method belongs to an extension or does not exist, so that names made up by clients are not recorded.
+    /// `None` if the method belongs to an extension or does not exist, so that names made up by clients are not
+    /// recorded.
     pub(crate) method: Option<Method>,
     pub(crate) id: &'a RequestId,
     pub(crate) version: Option<ProtocolVersion>,

@@ -1,5 +1,5 @@
-//! Opens apps in a headless browser, in a small host that speaks the protocol of MCP Apps: `host.html`, and between it and the
-//! page `sandbox.html`.
+//! Opens apps in a headless browser, in a small host that speaks the protocol of MCP Apps: `host.html`, and between it
+//! and the page `sandbox.html`.
 //!
 //! `browser DIRECTORY DRIVER [IMAGE]`: the directory of the servers' programs, the URL of a WebDriver, and a file for a
 //! image of the example.

@@ -1,5 +1,5 @@
-//! Several instances of a server with one Redis: each request goes to any of them, and some are killed. Each test starts a
-//! `redis-server` of its own, so these are run by `tests/redis/run`, and ignored otherwise.
+//! Several instances of a server with one Redis: each request goes to any of them, and some are killed. Each test
+//! starts a `redis-server` of its own, so these are run by `tests/redis/run`, and ignored otherwise.
 
 #![cfg(unix)]
 

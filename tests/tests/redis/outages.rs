@@ -13,8 +13,8 @@ const RECOVERY: Duration = Duration::from_secs(2);
 
 /// Checks that calls without a session go on, and those with one are refused without waiting for each other.
 async fn refuses(instance: &Instance, session: &str) {
-    // One at a time finds out whether Redis works again, and may take two seconds. In a queue, the last would wait for two minutes, and
-    // the client gives up before.
+    // One at a time finds out whether Redis works again, and may take two seconds. In a queue, the last would wait for
+    // two minutes, and the client gives up before.
     let all = (0..60).map(|_| {
         let (instance, request) = (instance.address(), echo(session));
         tokio::spawn(async move {

@@ -74,7 +74,8 @@ async fn a_task_whose_instance_is_killed_is_finished_at_another_and_its_steps_ar
         one.kill().await;
         group.go_on();
         until(async || client.status(&other, &id).await == "completed").await;
-        // Had the first instance been slow, the other would have begun before, so what is outside of `once` may be done more often.
+        // Had the first instance been slow, the other would have begun before, so what is outside of `once` may be done
+        // more often.
         let mut done = group.done();
         let all = done.len();
         done.retain(|step| step != "between");

@@ -1,4 +1,5 @@
-//! Checks the links between the pages of the guide, the README and the other Markdown files: files, headings and images.
+//! Checks the links between the pages of the guide, the README and the other Markdown files: files, headings and
+//! images.
 //!
 //! Links to items are checked where they are made, by rustdoc (`mcp-runtime/src/guide.rs`).
 

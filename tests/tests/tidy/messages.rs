@@ -1,7 +1,8 @@
-//! Checks that the messages in docs/troubleshooting.md exist in the sources, so that readers who search for theirs find it.
+//! Checks that the messages in docs/troubleshooting.md exist in the sources, so that readers who search for theirs find
+//! it.
 //!
-//! In the first column of a table, `…` stands for parts that vary. Code that is not one of our messages stands under the heading
-//! of hosts, or has the word "rustc" or a status beside it.
+//! In the first column of a table, `…` stands for parts that vary. Code that is not one of our messages stands under
+//! the heading of hosts, or has the word "rustc" or a status beside it.
 
 use crate::sources::{product, root};
 

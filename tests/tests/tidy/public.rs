@@ -174,8 +174,8 @@ pub(crate) fn types() -> BTreeSet<String> {
         .collect()
 }
 
-/// Collects the public methods, fields and variants of each type. Those that the documentation hides can be used all the same,
-/// so they are listed and marked.
+/// Collects the public methods, fields and variants of each type. Those that the documentation hides can be used all
+/// the same, so they are listed and marked.
 fn members(modules: &Modules) -> BTreeMap<String, BTreeSet<String>> {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut add = |of: &syn::Ident, member: String, is_hidden: bool| {

@@ -56,8 +56,8 @@ pub const DESCRIPTION: &str = "Looks up what is stored under a key, and says whe
 /// The options that every server takes.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Serves HTTP on a free port and writes the address to the first line of standard output, instead of serving standard
-    /// input and output.
+    /// Serves HTTP on a free port and writes the address to the first line of standard output, instead of serving
+    /// standard input and output.
     pub over_http: bool,
     /// Adds this many tools.
     pub tools: usize,

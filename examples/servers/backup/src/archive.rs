@@ -61,7 +61,8 @@ impl Plan {
     }
 }
 
-/// Writes the regular files of a folder. Until it is done, and if it fails, there is only a temporary file, which is removed.
+/// Writes the regular files of a folder. Until it is done, and if it fails, there is only a temporary file, which is
+/// removed.
 pub fn write(ctx: &Context, plan: &Plan, target: &Path) -> Result<Archive, Error> {
     let directory = target.parent().unwrap_or(Path::new("."));
     let file = NamedTempFile::new_in(directory)?;

@@ -1,5 +1,5 @@
-//! Backups of folders as compressed archives: a job that takes a while. It reports how far it is, stops within moments when its client
-//! cancels it, asks before a large one, and is done once however often a client sends its answer.
+//! Backups of folders as compressed archives: a job that takes a while. It reports how far it is, stops within moments
+//! when its client cancels it, asks before a large one, and is done once however often a client sends its answer.
 //!
 //! `backup --help` lists the settings.
 
@@ -52,8 +52,8 @@ async fn back_up(
     let Some(source) = source.filter(|source| source.is_dir()) else {
         bail!("there is no folder `{folder}`");
     };
-    // Clients of 2026-07-28 call again with the answer, and the function runs again. `once` keeps the question the same, though
-    // files may have changed meanwhile, and the job single.
+    // Clients of 2026-07-28 call again with the answer, and the function runs again. `once` keeps the question the
+    // same, though files may have changed meanwhile, and the job single.
     let plan = ctx
         .once("plan", async || in_thread(move || Plan::of(&source)).await)
         .await?;

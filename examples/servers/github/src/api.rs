@@ -1,4 +1,5 @@
-//! The REST API: requests that are sent again, pages, and errors. Knows nothing of MCP but which errors models may read.
+//! The REST API: requests that are sent again, pages, and errors. Knows nothing of MCP but which errors models may
+//! read.
 
 use std::time::Duration;
 

@@ -1,6 +1,7 @@
 //! A reading list: books with their state, tags, ratings and statistics, in a JSON file.
 //!
-//! `SHELF_FILE` names the file; without it, the list is gone when the server ends. This is the port of `server.py`, in the same order.
+//! `SHELF_FILE` names the file; without it, the list is gone when the server ends. This is the port of `server.py`, in
+//! the same order.
 
 mod shelf;
 

@@ -8,7 +8,8 @@ use sqlx::PgPool;
 use crate::configure;
 use crate::store::{Priority, Store, Ticket};
 
-/// Returns a client of each era, with a token of this tenant. Ids and times differ, so the two do not take turns as one.
+/// Returns a client of each era, with a token of this tenant. Ids and times differ, so the two do not take turns as
+/// one.
 async fn clients(pool: &PgPool, tenant: &str) -> [TestClient; 2] {
     sqlx::query("insert into tenants (name) values ($1)")
         .bind(tenant)

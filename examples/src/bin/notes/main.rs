@@ -1,4 +1,5 @@
-//! Notes in an `SQLite` database: tools, a URI for each note, a prompt, and notifications to clients when a note changes.
+//! Notes in an `SQLite` database: tools, a URI for each note, a prompt, and notifications to clients when a note
+//! changes.
 //!
 //! The database is the file named by `NOTES_DB`, or `notes.db` in the current directory.
 

@@ -117,7 +117,8 @@ impl Store {
         notes.collect()
     }
 
-    /// Ignores poisoning: a panic elsewhere leaves the database intact, because statements run completely or not at all.
+    /// Ignores poisoning: a panic elsewhere leaves the database intact, because statements run completely or not at
+    /// all.
     fn lock(&self) -> MutexGuard<'_, Connection> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

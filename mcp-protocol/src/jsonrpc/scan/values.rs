@@ -53,8 +53,8 @@ impl<'a> Scan<'a> {
         self.text.get(start..self.at)
     }
 
-    /// Reads the members of the next value, which must be an object. Calls `each` with every name; `each` must then read
-    /// the corresponding value.
+    /// Reads the members of the next value, which must be an object. Calls `each` with every name; `each` must then
+    /// read the corresponding value.
     pub fn members(
         &mut self,
         each: impl FnMut(&mut Self, Cow<'a, str>) -> Option<()>,

@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 use crate::client::message::Failure;
 use crate::client::{InProcessClient, ListRequest};
 
-/// Everything that a server declares: instructions, extensions, tools, prompts, resources and resource templates, each list
-/// sorted by name.
+/// Everything that a server declares: instructions, extensions, tools, prompts, resources and resource templates, each
+/// list sorted by name.
 ///
 /// Excludes details that can change while the program remains the same: the server's version, the order of definitions,
 /// and the resources returned by the listing functions of templates. Such resources are data, possibly belonging to a

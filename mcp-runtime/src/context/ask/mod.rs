@@ -5,7 +5,8 @@
 //! returning its open questions, and the handler runs again once the answers have arrived. The implementation of
 //! [`QuestionTransport`] chooses between the two mechanisms.
 //!
-//! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests"; client/elicitation, client/sampling, client/roots.
+//! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests"; client/elicitation, client/sampling,
+//! client/roots.
 
 mod asking;
 mod error;

@@ -51,8 +51,8 @@ impl Context {
     /// Returns `true` if the client displays the pages of [apps](macro@crate::app). Returns `false` if the server has
     /// no apps.
     ///
-    /// A tool's result is the same in either case: `content` for the model, `structuredContent` for the page. A tool can
-    /// use this to omit content that the page displays anyway.
+    /// A tool's result is the same in either case: `content` for the model, `structuredContent` for the page. A tool
+    /// can use this to omit content that the page displays anyway.
     ///
     /// Source: the extension `io.modelcontextprotocol/ui`, "Client<>Server Capability Negotiation".
     #[must_use]

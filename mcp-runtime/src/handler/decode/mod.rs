@@ -115,8 +115,8 @@ struct WireParameter {
 }
 
 impl Decoder {
-    /// Returns the input schema for clients, which is either generated from the parameters, in order, or provided by the
-    /// author and left unchanged.
+    /// Returns the input schema for clients, which is either generated from the parameters, in order, or provided by
+    /// the author and left unchanged.
     pub(crate) fn schema(&self) -> &Value {
         self.published.as_deref().unwrap_or(self.validator.schema())
     }

@@ -580,7 +580,8 @@ proptest! {
         thread_local! { static DECODER: Decoder = decoder(&SEARCH, STRICT); }
         let ours = DECODER.with(|decoder| search(decoder, &text));
         let theirs = serde_json::from_str::<Derived>(&text).ok().filter(|found| {
-            // A derived struct also accepts a sequence, but arguments are objects. Only this decoder checks constraints.
+            // A derived struct also accepts a sequence, but arguments are objects. Only this decoder checks
+            // constraints.
             text.trim().starts_with('{') && (1..=20).contains(&found.query.chars().count()) && (1..=100).contains(&found.limit)
         });
         match (ours, theirs) {

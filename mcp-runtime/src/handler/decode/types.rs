@@ -2,8 +2,8 @@
 //! schema requires a string, and it accepts an array of field values for any struct.
 //!
 //! Most parameters do not need these checks, because their types are known to accept exactly what their schema allows
-//! (`exact`). For the other parameters, the schema is converted at start-up to a [`PlainSchema`], against which a value's
-//! text is checked in a single pass. Schemas with choices or recursion are left to the [`Validator`].
+//! (`exact`). For the other parameters, the schema is converted at start-up to a [`PlainSchema`], against which a
+//! value's text is checked in a single pass. Schemas with choices or recursion are left to the [`Validator`].
 
 use std::collections::HashMap;
 

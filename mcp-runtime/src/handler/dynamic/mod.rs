@@ -142,8 +142,8 @@ macro_rules! guarded {
             /// scopes are required. Insertion or start-up fails if any of the scopes can never occur in credentials.
             ///
             /// Callers without these scopes do not see the definition in lists. If they try to use it, the error names
-            /// the required scopes. Scopes do not apply to trusted [`Caller`](crate::Caller)s, such as callers connected through
-            /// standard input and output.
+            /// the required scopes. Scopes do not apply to trusted [`Caller`](crate::Caller)s, such as callers
+            /// connected through standard input and output.
             #[must_use]
             pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
                 self.$handler.access.require(scopes);

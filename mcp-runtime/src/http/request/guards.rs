@@ -17,8 +17,8 @@ use crate::http::response::refusal::HttpRefusal;
 /// Host names that always refer to this machine.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// The first allowed value of the `Host` header. Nearly all requests have the same one, and comparing it costs less than
-/// checking it again.
+/// The first allowed value of the `Host` header. Nearly all requests have the same one, and comparing it costs less
+/// than checking it again.
 #[derive(Default)]
 pub(in crate::http) struct KnownHost(OnceLock<HeaderValue>);
 

@@ -1,6 +1,7 @@
 //! Stores for session data and stream events: in memory, in a database, or with the client.
 //!
-//! A store only holds data and contains no logic. The live part of a session, with its calls and streams, is in `sessions`.
+//! A store only holds data and contains no logic. The live part of a session, with its calls and streams, is in
+//! `sessions`.
 
 #[cfg(feature = "testing")]
 pub(super) mod contract;

@@ -26,8 +26,8 @@ pub(super) fn with_commands(command: Command) -> Command {
         .subcommand(types::command())
 }
 
-/// Returns `true` if the command reads only definitions, for which the server needs no values for its settings. Resources are
-/// not among them, because user code can list them.
+/// Returns `true` if the command reads only definitions, for which the server needs no values for its settings.
+/// Resources are not among them, because user code can list them.
 pub(super) fn needs_only_definitions(name: &str) -> bool {
     matches!(name, "tools" | "prompts" | "templates" | "types" | "check")
 }

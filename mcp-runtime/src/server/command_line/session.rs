@@ -131,8 +131,8 @@ fn with_secret_variables(server: Server) -> (Server, Vec<String>) {
 }
 
 impl CommandSession {
-    /// Starts the server and connects to it. Options may come before or after the command. The future is boxed so that its
-    /// code is compiled once for all commands.
+    /// Starts the server and connects to it. Options may come before or after the command. The future is boxed so that
+    /// its code is compiled once for all commands.
     pub(super) fn start<'m>(
         server: Server,
         before: &'m ArgMatches,

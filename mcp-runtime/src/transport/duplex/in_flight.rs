@@ -96,7 +96,8 @@ impl InFlight {
         self.batches.len()
     }
 
-    /// Opens a batch. Call [`complete_batch_call`](Self::complete_batch_call) once all of its requests have been recorded.
+    /// Opens a batch. Call [`complete_batch_call`](Self::complete_batch_call) once all of its requests have been
+    /// recorded.
     pub(super) fn open_batch(&mut self) -> BatchId {
         let batch = BatchId(self.calls.next_serial());
         let answers = Vec::new();

@@ -33,12 +33,12 @@ pub(super) struct HostApplication {
 /// All supported clients.
 ///
 /// Sources: Claude Desktop: modelcontextprotocol.io, "Connect to local MCP servers"; Claude Code:
-/// code.claude.com/docs/en/mcp, "Project scope"; Cursor: cursor.com/docs/context/mcp, "Configuration locations"; VS Code:
-/// code.visualstudio.com/docs/agents/reference/mcp-configuration; Windsurf: docs.windsurf.com/windsurf/cascade/mcp; Zed:
-/// zed.dev/docs/ai/mcp and zed.dev/docs/configuring-zed; Gemini CLI: geminicli.com/docs/tools/mcp-server; Codex:
-/// developers.openai.com/codex/mcp; Copilot CLI: docs.github.com, "Adding MCP servers for GitHub Copilot CLI"; `OpenCode`:
-/// opencode.ai/docs/mcp-servers; LM Studio: lmstudio.ai/docs/app/mcp; Junie: jetbrains.com/help/junie, "Model Context
-/// Protocol (MCP)"; Goose: goose-docs.ai, "Configuration files".
+/// code.claude.com/docs/en/mcp, "Project scope"; Cursor: cursor.com/docs/context/mcp, "Configuration locations"; VS
+/// Code: code.visualstudio.com/docs/agents/reference/mcp-configuration; Windsurf:
+/// docs.windsurf.com/windsurf/cascade/mcp; Zed: zed.dev/docs/ai/mcp and zed.dev/docs/configuring-zed; Gemini CLI:
+/// geminicli.com/docs/tools/mcp-server; Codex: developers.openai.com/codex/mcp; Copilot CLI: docs.github.com, "Adding
+/// MCP servers for GitHub Copilot CLI"; `OpenCode`: opencode.ai/docs/mcp-servers; LM Studio: lmstudio.ai/docs/app/mcp;
+/// Junie: jetbrains.com/help/junie, "Model Context Protocol (MCP)"; Goose: goose-docs.ai, "Configuration files".
 pub(super) const HOSTS: [HostApplication; 13] = [
     HostApplication {
         name: "claude-desktop",
