@@ -217,6 +217,15 @@ pub fn too_often(what: &str, retry_after: Duration) -> ErrorObject {
     retry_later(format!("too many calls to {what}"), retry_after)
 }
 
+/// Creates an error for a call that is refused because it cannot be counted against its rate.
+#[must_use]
+pub fn uncounted(what: &str, retry_after: Duration) -> ErrorObject {
+    retry_later(
+        format!("calls to {what} cannot be counted at the moment"),
+        retry_after,
+    )
+}
+
 /// Creates an error that specifies when to retry, both in the message and in `data.retryAfterMs`. Both times are
 /// rounded up.
 fn retry_later(mut message: String, retry_after: Duration) -> ErrorObject {

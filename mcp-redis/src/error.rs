@@ -10,11 +10,20 @@ use redis::{ErrorKind, ServerErrorKind};
 /// An error from the store. The message says what to do and, for a connection error, contains the server's address
 /// without credentials.
 #[derive(Clone, Debug)]
-pub struct RedisError(Arc<str>);
+pub struct RedisError {
+    text: Arc<str>,
+    /// The kind of error, for metrics.
+    pub(crate) kind: &'static str,
+}
 
 impl RedisError {
     pub(crate) fn text(text: impl Into<Arc<str>>) -> Self {
-        Self(text.into())
+        Self::new("invalid", text)
+    }
+
+    fn new(kind: &'static str, text: impl Into<Arc<str>>) -> Self {
+        let text = text.into();
+        Self { text, kind }
     }
 
     pub(crate) fn unexpected() -> Self {
@@ -24,29 +33,35 @@ impl RedisError {
     }
 
     pub(crate) fn no_answer(address: &str, limit: Duration) -> Self {
-        Self::text(format!(
-            "Redis at {address} did not answer within {limit:?}"
-        ))
+        let text = format!("Redis at {address} did not answer within {limit:?}");
+        Self::new("timeout", text)
     }
 
     pub(crate) fn of(address: &str, cause: &redis::RedisError) -> Self {
-        let advice = match cause.kind() {
-            ErrorKind::Io if cause.is_timeout() => "did not answer",
-            ErrorKind::Io => "cannot be reached",
-            ErrorKind::AuthenticationFailed => "rejects the user name or password",
-            ErrorKind::RESP3NotSupported => "is too old: 6.2 or later is required",
-            ErrorKind::Server(ServerErrorKind::ReadOnly) => {
-                "is read-only: it is a replica, or another instance is replacing it"
-            }
+        let (kind, advice) = match cause.kind() {
+            ErrorKind::Io if cause.is_timeout() => ("timeout", "did not answer"),
+            ErrorKind::Io => ("unreachable", "cannot be reached"),
+            ErrorKind::AuthenticationFailed => ("denied", "rejects the user name or password"),
+            ErrorKind::RESP3NotSupported => ("too_old", "is too old: 6.2 or later is required"),
+            ErrorKind::Server(ServerErrorKind::ReadOnly) => (
+                "read_only",
+                "is read-only: it is a replica, or another instance is replacing it",
+            ),
             ErrorKind::Server(ServerErrorKind::NoPerm) => {
-                "denies its user permission; the user needs the commands for scripts, hashes, sorted sets, streams and channels"
+                let advice = "denies its user permission; the user needs the commands for scripts, hashes, sorted sets, streams and channels";
+                ("denied", advice)
             }
-            ErrorKind::Server(ServerErrorKind::BusyLoading) => "is still loading its data",
+            ErrorKind::Server(ServerErrorKind::BusyLoading) => {
+                ("loading", "is still loading its data")
+            }
             _ => match cause.code() {
-                Some("OOM") => "is full: it has reached `maxmemory`",
-                Some("MISCONF") => "accepts no writes, because it cannot save to its disk",
-                Some("WRONGPASS" | "NOAUTH") => "rejects the user name or password",
-                _ => "failed",
+                Some("OOM") => ("full", "is full: it has reached `maxmemory`"),
+                Some("MISCONF") => (
+                    "no_writes",
+                    "accepts no writes, because it cannot save to its disk",
+                ),
+                Some("WRONGPASS" | "NOAUTH") => ("denied", "rejects the user name or password"),
+                _ => ("error", "failed"),
             },
         };
         // The library's messages for these errors can contain the address exactly as it was given.
@@ -54,13 +69,13 @@ impl RedisError {
             ErrorKind::InvalidClientConfig | ErrorKind::AuthenticationFailed => String::new(),
             _ => format!(" ({cause})"),
         };
-        Self::text(format!("Redis at {address} {advice}{said}"))
+        Self::new(kind, format!("Redis at {address} {advice}{said}"))
     }
 }
 
 impl fmt::Display for RedisError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 

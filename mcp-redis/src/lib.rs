@@ -12,28 +12,37 @@ mod location;
 mod once;
 mod operators;
 mod options;
+mod rates;
 mod relay;
 mod results;
 mod scripts;
+#[cfg(feature = "sealing")]
+mod sealing;
 #[cfg(feature = "http")]
 mod sessions;
+#[cfg(feature = "sealing")]
+mod shared_keys;
 mod tasks;
+mod telemetry;
 
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use mcp_runtime::backend::Backend;
-use redis::{FromRedisValue, Script, ScriptInvocation};
+use redis::FromRedisValue;
 
 use crate::changes::Changes;
 pub use crate::error::RedisError;
 use crate::link::{Link, OnLostConnection};
 pub use crate::options::RedisOptions;
+use crate::scripts::{NamedScript, Operation};
+#[cfg(feature = "sealing")]
+use crate::shared_keys::SharedKeys;
 
 /// Stores all data that outlives a request in Redis 6.2 or later: tasks, the results of `once`, large results, legacy
-/// sessions (with the `http` feature) and the events on their streams. Also passes change notifications between
-/// instances, and clients' messages to the instance that runs the call. Cheap to clone.
+/// sessions (with the `http` feature) and the events on their streams. Also counts calls against their rates, passes
+/// change notifications between instances, and clients' messages to the instance that runs the call. Cheap to clone.
 ///
 /// ```no_run
 /// use mcp_runtime::prelude::*;
@@ -58,6 +67,8 @@ struct Shared {
     /// The prefix of all keys, including the hash tag.
     prefix: String,
     changes: Arc<Changes>,
+    #[cfg(feature = "sealing")]
+    sealing: Option<Arc<SharedKeys>>,
 }
 
 impl Redis {
@@ -92,16 +103,26 @@ impl Redis {
     }
 
     async fn with(options: RedisOptions, url: &str) -> Result<Self, RedisError> {
+        telemetry::describe();
         let changes = Arc::new(Changes::new());
         let link = Link::new(&options, url, Arc::clone(&changes))?;
         let prefix = format!("{{{}}}:", options.name);
+        #[cfg(feature = "sealing")]
+        let sealing = options.sealing_keys.then(|| Arc::new(SharedKeys::new()));
         let store = Self(Arc::new(Shared {
             link,
             options,
             prefix,
             changes,
+            #[cfg(feature = "sealing")]
+            sealing,
         }));
         store.check().await?;
+        #[cfg(feature = "sealing")]
+        if let Some(keys) = &store.0.sealing {
+            store.load_sealing_keys(keys).await?;
+            store.follow_sealing_keys(keys);
+        }
         Ok(store)
     }
 
@@ -125,6 +146,7 @@ impl Redis {
     }
 
     /// Fails unless Redis is working and accepts writes.
+    #[cfg(feature = "http")]
     async fn probe(&self) -> Result<(), RedisError> {
         let probe = self.script(&scripts::PROBE);
         let _: u64 = self.0.link.script(&probe, OnLostConnection::Repeat).await?;
@@ -132,15 +154,15 @@ impl Redis {
     }
 
     /// Begins a call to a script.
-    fn script(&self, script: &'static LazyLock<Script>) -> ScriptInvocation<'static> {
-        script.key(&*self.0.prefix)
+    fn script(&self, script: &'static NamedScript) -> Operation {
+        script.with_prefix(&self.0.prefix)
     }
 
     /// Runs a script that records an event. Once the future has been polled, the script runs even if the future is
     /// dropped.
     fn record<T: FromRedisValue + Send + 'static>(
         &self,
-        script: ScriptInvocation<'static>,
+        script: Operation,
     ) -> impl Future<Output = Result<T, RedisError>> + Send + use<T> {
         let shared = Arc::clone(&self.0);
         async move {
@@ -159,6 +181,16 @@ impl From<Redis> for Backend {
             .once(Arc::<Redis>::clone(&store))
             .results(Arc::<Redis>::clone(&store))
             .notifications(Arc::<Redis>::clone(&store));
+        let backend = if store.0.options.shared_rates {
+            backend.rates(Arc::<Redis>::clone(&store))
+        } else {
+            backend
+        };
+        #[cfg(feature = "sealing")]
+        let backend = match &store.0.sealing {
+            Some(shared) => backend.sealing_keys(shared.keys.clone()),
+            None => backend,
+        };
         #[cfg(feature = "http")]
         let backend = backend
             .sessions(Arc::<Redis>::clone(&store))

@@ -11,11 +11,14 @@ use redis::{
     ServerErrorKind, Value,
 };
 use tokio::time::timeout;
+use tracing::Instrument as _;
 
 use crate::changes::Changes;
 use crate::error::RedisError;
 use crate::location::RedisLocation;
 use crate::options::RedisOptions;
+use crate::scripts::Operation;
+use crate::telemetry;
 
 /// Time between two attempts while Redis is not working.
 const RETRY_AFTER: Duration = Duration::from_millis(250);
@@ -91,6 +94,19 @@ impl Link {
 
     /// Runs a script, and fails if it exceeds the time limit.
     pub(crate) async fn script<T: FromRedisValue>(
+        &self,
+        operation: &Operation,
+        after_loss: OnLostConnection,
+    ) -> Result<T, RedisError> {
+        let began = Instant::now();
+        let span = telemetry::span(operation.name, &self.address);
+        let done = self.run(&operation.invocation, after_loss);
+        let done = done.instrument(span.clone()).await;
+        telemetry::record(&span, operation.name, began.elapsed(), done.as_ref().err());
+        done
+    }
+
+    async fn run<T: FromRedisValue>(
         &self,
         script: &ScriptInvocation<'static>,
         after_loss: OnLostConnection,
@@ -212,6 +228,9 @@ impl Link {
         // If several connections are being established at the same time, the most recently started connection is used.
         if state.number == number || state.connection.is_none() {
             state.number = state.number.max(number);
+            if state.failure.is_none() {
+                telemetry::record_available(true);
+            }
             state.connection = Some(connection.clone());
         }
         drop(state);
@@ -223,6 +242,7 @@ impl Link {
         let mut state = lock(&self.state);
         if state.number == number && state.failure.take().is_some() {
             tracing::info!(address = self.address, "Redis is available again");
+            telemetry::record_available(true);
         }
     }
 
@@ -239,6 +259,7 @@ impl Link {
         state.connection = None;
         if state.failure.is_none() {
             tracing::error!(%error, "Redis is unavailable; retrying every 250 ms while it is needed");
+            telemetry::record_available(false);
         }
         state.failure = Some((Instant::now(), error.clone()));
     }

@@ -14,6 +14,9 @@ pub struct RedisOptions {
     pub(crate) name: String,
     pub(crate) operation_timeout: Duration,
     pub(crate) max_at_once: usize,
+    pub(crate) shared_rates: bool,
+    #[cfg(feature = "sealing")]
+    pub(crate) sealing_keys: bool,
     #[cfg(feature = "http")]
     pub(crate) ready_check: bool,
     pub(crate) limits: Limits,
@@ -27,6 +30,9 @@ impl RedisOptions {
             name: "mcp".into(),
             operation_timeout: Duration::from_secs(2),
             max_at_once: 1024,
+            shared_rates: true,
+            #[cfg(feature = "sealing")]
+            sealing_keys: false,
             #[cfg(feature = "http")]
             ready_check: true,
             limits: Limits::default(),
@@ -55,6 +61,31 @@ impl RedisOptions {
     #[must_use]
     pub fn max_at_once(mut self, max: usize) -> Self {
         self.max_at_once = max.max(1);
+        self
+    }
+
+    /// Sets whether rates (a handler's `rate` option and [`Server::rate`](mcp_runtime::Server::rate)) apply to all
+    /// instances together. Defaults to `true`: a call to which a rate applies then takes one round trip. With `false`,
+    /// each instance counts its own calls.
+    ///
+    /// While Redis is failing, each instance counts its own calls;
+    /// [`Backend::rate_fallback`](mcp_runtime::backend::Backend::rate_fallback) can have them refused instead.
+    #[must_use]
+    pub fn shared_rates(mut self, are_shared: bool) -> Self {
+        self.shared_rates = are_shared;
+        self
+    }
+
+    /// Sets whether the instances take their sealing keys from Redis. Defaults to `false`. With `true`, the first
+    /// instance makes a key, and a new one takes its place every 30 days; replaced keys can open sealed state for
+    /// another 30 days. Keys set by [`Server::sealing_keys`](mcp_runtime::Server::sealing_keys) take precedence.
+    ///
+    /// The keys are in Redis in plain text: clients cannot read or change what is sealed, but anyone who can read
+    /// Redis's data can. The keys do not seal tasks.
+    #[cfg(feature = "sealing")]
+    #[must_use]
+    pub fn sealing_keys(mut self, are_shared: bool) -> Self {
+        self.sealing_keys = are_shared;
         self
     }
 

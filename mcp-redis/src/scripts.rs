@@ -2,71 +2,115 @@
 
 use std::sync::LazyLock;
 
-use redis::Script;
+use redis::{Script, ScriptInvocation, ToRedisArgs};
+
+/// A script, and the name under which its calls are reported.
+pub(crate) struct NamedScript {
+    name: &'static str,
+    script: LazyLock<Script>,
+}
+
+/// A call to a script.
+pub(crate) struct Operation {
+    pub(crate) name: &'static str,
+    pub(crate) invocation: ScriptInvocation<'static>,
+}
+
+impl NamedScript {
+    /// Begins a call to the script, for the keys with this prefix.
+    pub(crate) fn with_prefix(&'static self, prefix: &str) -> Operation {
+        Operation {
+            name: self.name,
+            invocation: self.script.key(prefix),
+        }
+    }
+}
+
+impl Operation {
+    pub(crate) fn arg(&mut self, argument: impl ToRedisArgs) -> &mut Self {
+        self.invocation.arg(argument);
+        self
+    }
+}
 
 /// Declares scripts, each of which begins with the same files.
 macro_rules! scripts {
     ($common:expr; $($name:ident = $file:literal;)*) => {
-        $(pub(crate) static $name: LazyLock<Script> = LazyLock::new(|| {
-            Script::new(&[$common, include_str!(concat!("lua/", $file))].concat())
-        });)*
+        $(pub(crate) static $name: NamedScript = NamedScript {
+            name: $file,
+            script: LazyLock::new(|| {
+                Script::new(&[$common, include_str!(concat!("lua/", $file, ".lua"))].concat())
+            }),
+        };)*
     };
 }
 
 scripts! {
     include_str!("lua/common.lua");
-    ABANDON_ONCE = "abandon_once.lua";
-    ABANDON_STEP = "abandon_step.lua";
-    BEGIN_ONCE = "begin_once.lua";
-    BEGIN_STEP = "begin_step.lua";
-    CHANGE = "change.lua";
-    CLAIM = "claim.lua";
-    CLAIM_DUE = "claim_due.lua";
-    COMPLETE_ONCE = "complete_once.lua";
-    COMPLETE_STEP = "complete_step.lua";
-    CREATE = "create.lua";
-    DELETE_ALL = "delete_all.lua";
-    FORGET_ONCE = "forget_once.lua";
-    INFO = "info.lua";
-    INSPECT = "inspect.lua";
-    LIST = "list.lua";
-    LIST_ALL = "list_all.lua";
-    LOAD = "load.lua";
-    PROBE = "probe.lua";
-    RETRY = "retry.lua";
-    SET_DUE = "set_due.lua";
-    VERSION = "version.lua";
+    ABANDON_ONCE = "abandon_once";
+    ABANDON_STEP = "abandon_step";
+    BEGIN_ONCE = "begin_once";
+    BEGIN_STEP = "begin_step";
+    CHANGE = "change";
+    CLAIM = "claim";
+    CLAIM_DUE = "claim_due";
+    COMPLETE_ONCE = "complete_once";
+    COMPLETE_STEP = "complete_step";
+    CREATE = "create";
+    DELETE_ALL = "delete_all";
+    FORGET_ONCE = "forget_once";
+    INFO = "info";
+    INSPECT = "inspect";
+    LIST = "list";
+    LIST_ALL = "list_all";
+    LOAD = "load";
+    RETRY = "retry";
+    SET_DUE = "set_due";
+    TAKE_TOKENS = "take_tokens";
+    VERSION = "version";
+}
+
+#[cfg(feature = "http")]
+scripts! {
+    include_str!("lua/common.lua");
+    PROBE = "probe";
+}
+
+#[cfg(feature = "sealing")]
+scripts! {
+    include_str!("lua/common.lua");
+    SEALING_KEYS = "sealing_keys";
 }
 
 scripts! {
     concat!(include_str!("lua/common.lua"), include_str!("lua/log.lua"));
-    PUBLISH_CHANGES = "publish_changes.lua";
-    RECEIVE_CHANGES = "receive_changes.lua";
+    PUBLISH_CHANGES = "publish_changes";
+    RECEIVE_CHANGES = "receive_changes";
 }
 
 scripts! {
     concat!(include_str!("lua/common.lua"), include_str!("lua/results.lua"));
-    DELETE_RESULTS = "delete_results.lua";
-    KEEP_RESULT = "keep_result.lua";
-    LOAD_RESULT = "load_result.lua";
+    DELETE_RESULTS = "delete_results";
+    KEEP_RESULT = "keep_result";
+    LOAD_RESULT = "load_result";
 }
 
 #[cfg(feature = "http")]
 scripts! {
     concat!(include_str!("lua/common.lua"), include_str!("lua/sessions.lua"));
-    APPEND_EVENT = "append_event.lua";
-    FORGET_EVENTS = "forget_events.lua";
-    INSERT_SESSION = "insert_session.lua";
-    LOAD_SESSION = "load_session.lua";
-    READ_EVENTS = "read_events.lua";
-    REMOVE_SESSION = "remove_session.lua";
-    SAVE_SESSION = "save_session.lua";
+    APPEND_EVENT = "append_event";
+    FORGET_EVENTS = "forget_events";
+    INSERT_SESSION = "insert_session";
+    LOAD_SESSION = "load_session";
+    READ_EVENTS = "read_events";
+    REMOVE_SESSION = "remove_session";
+    SAVE_SESSION = "save_session";
 }
 
 #[cfg(feature = "http")]
 scripts! {
     concat!(include_str!("lua/common.lua"), include_str!("lua/inboxes.lua"));
-    LIST_INSTANCES = "list_instances.lua";
-    RECEIVE_MESSAGES = "receive_messages.lua";
-    SEND_MESSAGE = "send_message.lua";
+    LIST_INSTANCES = "list_instances";
+    RECEIVE_MESSAGES = "receive_messages";
+    SEND_MESSAGE = "send_message";
 }

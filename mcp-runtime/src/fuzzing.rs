@@ -10,7 +10,7 @@ use std::time::Duration;
 use mcp_schema::explain::describe_faults;
 
 #[cfg(feature = "sealing")]
-use crate::dispatch::seal::{Binding, Seal, SealingKey};
+use crate::dispatch::seal::{Binding, Seal, SealingKey, SealingKeys};
 use crate::handler::decode::{ArgumentStyle, Decoder};
 use crate::handler::parameter::{Parameter, ParameterMeta};
 use crate::handler::refusal::CallRefusal;
@@ -95,7 +95,10 @@ impl States {
     #[must_use]
     pub fn new(key: [u8; 32]) -> Self {
         let lifetime = Duration::from_mins(10);
-        Self(Seal::new(&[SealingKey::from_bytes(key)], lifetime))
+        Self(Seal::new(
+            SealingKeys::new(&[SealingKey::from_bytes(key)]),
+            lifetime,
+        ))
     }
 
     /// Seals the state of a call.

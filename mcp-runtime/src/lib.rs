@@ -114,7 +114,7 @@ pub use context::{
     Notifier, Principal, ServerHandle, State, States,
 };
 #[cfg(feature = "sealing")]
-pub use dispatch::seal::SealingKey;
+pub use dispatch::seal::{SealingKey, SealingKeys};
 pub use error::{Error, ErrorKind};
 pub use handler::completion::IntoCompletionResult;
 pub use handler::definition::{IntoSchema, Selected};
@@ -155,9 +155,9 @@ pub mod backend {
     pub use crate::stores::check_task_store;
     pub use crate::stores::{
         InstanceRelay, KeptResult, MemoryInstanceRelay, MemoryResultStore, MemoryTaskStore,
-        NewTask, NotificationRelay, RelayedTexts, ResultId, ResultStore, StoredTask, TaskChange,
-        TaskChanged, TaskClaim, TaskCreation, TaskDetails, TaskId, TaskOutcome, TaskPage,
-        TaskStatus, TaskStep, TaskStore,
+        NewTask, NotificationRelay, RateDecision, RateFallback, RateStore, RateToken, RelayedTexts,
+        ResultId, ResultStore, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
+        TaskDetails, TaskId, TaskOutcome, TaskPage, TaskStatus, TaskStep, TaskStore,
     };
 }
 

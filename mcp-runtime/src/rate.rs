@@ -65,6 +65,21 @@ impl Rate {
         self
     }
 
+    pub(crate) const fn is_per_caller(self) -> bool {
+        self.per_caller
+    }
+
+    /// Returns the time required to refill one token.
+    pub(crate) const fn interval(self) -> Duration {
+        self.interval
+    }
+
+    /// Returns the number of tokens in a full bucket.
+    pub(crate) fn capacity(self) -> u32 {
+        let others = self.slack.as_nanos() / self.interval.as_nanos().max(1);
+        u32::try_from(others).unwrap_or(u32::MAX).saturating_add(1)
+    }
+
     /// Takes a token from a bucket that will be full at `full`. Returns the time at which it will be full again, or how
     /// long to wait for a token.
     fn take_token(self, full: Option<Instant>, now: Instant) -> Result<Instant, Duration> {
@@ -152,6 +167,25 @@ impl RateLimiter {
         Ok(())
     }
 
+    /// Returns a token that was taken for a call that did not run.
+    pub(crate) fn return_token(&self, caller: u64) {
+        let caller = self.bucket_key(caller);
+        let taken = &mut *self.lock_usage();
+        let full = match taken.full.get_mut(&caller) {
+            Some(full) => Some(full),
+            None => taken.others.as_mut(),
+        };
+        if let Some(full) = full
+            && let Some(earlier) = full.checked_sub(self.rate.interval)
+        {
+            *full = earlier;
+        }
+    }
+
+    pub(crate) const fn rate(&self) -> Rate {
+        self.rate
+    }
+
     fn bucket_key(&self, caller: u64) -> u64 {
         if self.rate.per_caller { caller } else { 0 }
     }
@@ -213,6 +247,22 @@ mod tests {
             Err(MILLISECOND)
         );
         assert_eq!(limiter.take_token(2, 10, start + wait), Ok(()));
+    }
+
+    #[test]
+    fn a_returned_token_can_be_taken_again() {
+        let start = Instant::now();
+        for max in [1, 0] {
+            let limiter = RateLimiter::new(Rate::new(1, Duration::from_mins(1), 2).per_caller());
+            for _ in 0..2 {
+                assert_eq!(limiter.take_token(7, max, start), Ok(()));
+            }
+            limiter.return_token(7);
+            assert_eq!(limiter.take_token(7, max, start), Ok(()));
+            assert!(limiter.take_token(7, max, start).is_err());
+        }
+        assert_eq!(Rate::parse("10/min burst 20").unwrap().capacity(), 20);
+        assert_eq!(Rate::new(1, Duration::MAX, 1).capacity(), 1);
     }
 
     #[test]

@@ -14,6 +14,7 @@ local function task_key(id) return prefix .. 'task:' .. id end
 local function steps_key(id) return prefix .. 'steps:' .. id end
 local function owner_key(owner) return prefix .. 'owner:' .. owner end
 local function call_key(id) return prefix .. 'call:' .. id end
+local function rate_key(bucket) return prefix .. 'rate:' .. bucket end
 
 -- Keeps a key for at least this time.
 local function keep(key, time)

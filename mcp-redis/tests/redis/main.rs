@@ -8,7 +8,11 @@ mod outages;
 mod results;
 #[cfg(feature = "http")]
 mod sessions;
+#[cfg(feature = "sealing")]
+mod sharing;
 #[allow(dead_code, reason = "the tests of several instances use the rest")]
 mod support;
 mod tasks;
+#[cfg(feature = "telemetry")]
+mod telemetry;
 mod topologies;

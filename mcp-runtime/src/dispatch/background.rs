@@ -192,8 +192,8 @@ impl DetachedCall {
         }));
         let waits = handler.waits.clone();
         let handed = Context::new(Arc::<DetachedContext>::clone(&context));
-        let Some(call) = handler.into_call(arguments, handed, rounds.saturating_add(1), None)
-        else {
+        let handler = Arc::new(handler);
+        let Some(call) = handler.call(arguments, handed, rounds.saturating_add(1), None) else {
             return Err("a list cannot run in the background");
         };
         let guards = self.target.guards();

@@ -16,6 +16,7 @@ use crate::dispatch::rates::RateLimits;
 use crate::dispatch::request::Request;
 use crate::dispatch::seal::Seal;
 use crate::dispatch::server_shared::ServerShared;
+use crate::dispatch::shared_rates::SharedRates;
 use crate::dispatch::tool_search::SearchTools;
 use crate::error::Error;
 use crate::extension::Extensions;
@@ -106,11 +107,12 @@ pub(crate) struct CacheHints {
 impl Dispatcher {
     pub(crate) fn new(
         settings: Settings,
+        shared_rates: Option<SharedRates>,
         registry: Arc<Registry>,
         shared: Arc<ServerShared>,
     ) -> Arc<Self> {
         let dispatcher = Arc::new(Self {
-            rates: RateLimits::new(settings.rate, &settings.limits),
+            rates: RateLimits::new(settings.rate, shared_rates, &settings.limits),
             blocking: CallPermits::new(settings.limits.calls.max_blocking),
             settings,
             registry,

@@ -48,6 +48,7 @@ mod runs;
 pub(crate) mod seal;
 mod selection;
 mod server_shared;
+mod shared_rates;
 mod spilling;
 mod stored_call;
 mod stream;
@@ -83,5 +84,6 @@ pub(crate) use prepared::PreparedCall;
 #[cfg(feature = "http")]
 pub(crate) use resumed::{HandshakeOutcome, SessionMemory};
 pub(crate) use server_shared::ServerShared;
+pub(crate) use shared_rates::SharedRates;
 pub(crate) use stream::Sink;
 pub(crate) use tool_search::SearchTools;

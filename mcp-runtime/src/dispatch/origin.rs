@@ -71,10 +71,22 @@ impl ChannelId {
     #[cfg(feature = "http")]
     pub(crate) const SHARED: Self = Self(0);
 
+    /// The bit that distinguishes a session's number from a connection's number.
+    const OF_SESSION: u64 = 1 << 63;
+
     /// Creates the channel for a new connection.
     fn next() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Returns a name by which all instances of the server know the channel. `process` is the name of this process.
+    pub(super) fn shared_name(self, process: &str) -> String {
+        match self.0 {
+            0 => "anonymous".to_owned(),
+            number if number & Self::OF_SESSION != 0 => format!("session {number:x}"),
+            number => format!("connection {process} {number}"),
+        }
     }
 
     /// Derives a session's channel from the session id that the server issued. The channel remains the same when the
@@ -83,7 +95,6 @@ impl ChannelId {
     pub(crate) fn of_session(id: &str) -> Self {
         let mut hasher = DefaultHasher::new();
         id.hash(&mut hasher);
-        // The high bit distinguishes this number from connection numbers.
-        Self(hasher.finish() | 1 << 63)
+        Self(hasher.finish() | Self::OF_SESSION)
     }
 }

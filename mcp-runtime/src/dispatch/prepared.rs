@@ -18,12 +18,14 @@ use crate::dispatch::rates::CallToAdmit;
 use crate::dispatch::request::Request;
 use crate::dispatch::rounds::CallMemory;
 use crate::dispatch::seal::{self, SealError};
+use crate::dispatch::shared_rates::SharedTokens;
 use crate::dispatch::stream::{LogBudget, Sink};
 use crate::dispatch::target::CallTarget;
 use crate::dispatch::wrapped::WrappedHandler;
 use crate::handler::call::Running;
 use crate::handler::decode::entries;
 use crate::handler::handler_error::HandlerError;
+use crate::handler::middleware::InnermostStep as _;
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::protocol::{Era, errors};
 use crate::registry::{FirstPollPace, HandlerProgress};
@@ -95,9 +97,10 @@ impl PreparedCall<'_> {
         let bound = finish.target.bound_arguments(&arguments);
         let resumed = read_call_memory(&finish, &request, bound).map_err(HandlerError::protocol);
         let admitted = resumed.and_then(|resumed| {
-            admit_by_rate(&finish, channel, resumed.as_deref()).map(|()| resumed)
+            let shared = admit_by_rate(&finish, channel, resumed.as_deref())?;
+            Ok((resumed, shared))
         });
-        let resumed = match admitted {
+        let (resumed, shared) = match admitted {
             Ok(resumed) => resumed,
             Err(error) => {
                 let outcome = CallOutcome::Output(Err(error));
@@ -116,9 +119,14 @@ impl PreparedCall<'_> {
             });
             Context::new(Arc::<CallContext>::clone(made))
         };
-        if finish.must_wrap()
-            && let Some((future, waits)) =
-                wrap(&finish, (&request, &source), &arguments, &context, rounds)
+        if (shared.is_some() || finish.must_wrap())
+            && let Some((future, waits)) = wrap(
+                &finish,
+                (&request, &source),
+                &arguments,
+                &context,
+                (rounds, shared),
+            )
         {
             let scope = CallScope(made.into_inner());
             return CallProgress::Running(RunningCall::new(future, Some(waits), finish, scope));
@@ -155,25 +163,42 @@ impl PreparedCall<'_> {
 }
 
 /// Wraps a handler in its middleware and the steps before it, which run only when the future is polled, like the
-/// handler itself. Returns `None` if the call needs none of them. `rounds` is the number of earlier rounds.
+/// handler itself. Returns `None` if the call needs none of them. `rounds` is the number of earlier rounds, and `shared`
+/// contains the tokens that the call must take from the store for rates.
 #[inline(never)]
 fn wrap(
     finish: &CallFinisher,
     (request, source): (&Request<'_>, &RequestSource),
     arguments: &str,
     context: &dyn Fn() -> Context,
-    rounds: u16,
+    (rounds, shared): (u16, Option<SharedTokens>),
 ) -> Option<(Running, CallPermitWaits)> {
     let middleware = &finish.dispatcher.settings.middleware;
     let (around, task) = middleware.for_call((request.params, source), &finish.target);
-    if around.is_handler() && !finish.must_wait() {
+    if around.is_handler() && shared.is_none() && !finish.must_wait() {
         return None;
     }
     let handler = WrappedHandler::new(&finish.dispatcher, &finish.target, None);
     let waits = handler.waits.clone();
-    let call = handler.into_call(arguments, context(), rounds.saturating_add(1), task)?;
-    let around = around.clone();
-    Some((Box::pin(async move { around.start(call).await }), waits))
+    let handler = Arc::new(handler);
+    let context = context();
+    let call = handler.call(arguments, context.clone(), rounds.saturating_add(1), task);
+    let running: Running = match call {
+        Some(call) => {
+            let around = around.clone();
+            Box::pin(async move { around.start(call).await })
+        }
+        None => handler.run(arguments.into(), context),
+    };
+    let Some(shared) = shared else {
+        return Some((running, waits));
+    };
+    let (dispatcher, target) = (Arc::clone(&finish.dispatcher), finish.target.clone());
+    let admitted = async move {
+        dispatcher.rates.take_shared(&shared, &target).await?;
+        running.await
+    };
+    Some((Box::pin(admitted), waits))
 }
 
 impl CallFinisher {
@@ -247,19 +272,19 @@ fn read_call_memory(
     Ok(Some(memory))
 }
 
-/// Admits a call if its caller's rate limits currently allow it.
+/// Admits a call if its caller's rate limits currently allow it. Returns the tokens that the call must also take from
+/// the store for rates, if there is one.
 fn admit_by_rate(
     finish: &CallFinisher,
     channel: ChannelId,
     resumed: Option<&CallMemory>,
-) -> Result<(), HandlerError> {
-    let guards = finish.target.guards();
+) -> Result<Option<SharedTokens>, HandlerError> {
     let call = CallToAdmit {
         principal: finish.caller.principal(),
         channel,
         earlier: resumed.and_then(|memory| Some((memory.journal.call_id()?, memory.journal.round))),
         is_completion: matches!(finish.target, CallTarget::Completion(_)),
-        rate: guards.and_then(|guards| guards.rate.as_ref()),
+        callable: finish.target.callable(),
     };
     let rates = &finish.dispatcher.rates;
     rates.admit(&call, || finish.target.name())

@@ -19,6 +19,7 @@ use crate::lock::lock;
 use crate::protocol::encode::ListKind;
 use crate::random::random_id;
 use crate::stores::NotificationRelay;
+use crate::telemetry::count_notification_gap;
 
 /// Maximum number of different changes that can wait. If there are more, the other instances are notified that
 /// everything has changed.
@@ -197,11 +198,15 @@ impl Relaying {
             retry = FIRST_RETRY;
             // Changes before the first position are unknown, and clients may have connected before that position was
             // received.
-            let known = received.texts.filter(|_| position.is_some());
-            position = Some(received.position);
-            match known {
-                Some(texts) => texts.iter().for_each(|text| self.post(text, &shared)),
-                None => shared.notifications.post_everything(),
+            let is_first = position.replace(received.position).is_none();
+            match received.texts {
+                Some(texts) if !is_first => texts.iter().for_each(|text| self.post(text, &shared)),
+                _ => {
+                    if !is_first {
+                        count_notification_gap();
+                    }
+                    shared.notifications.post_everything();
+                }
             }
         }
     }

@@ -12,6 +12,8 @@ mod canonical;
 #[cfg(not(feature = "sealing"))]
 mod kept;
 #[cfg(feature = "sealing")]
+mod keys;
+#[cfg(feature = "sealing")]
 mod sealed;
 
 use std::time::Duration;
@@ -22,7 +24,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 #[cfg(not(feature = "sealing"))]
 pub(crate) use kept::{Seal, hash};
 #[cfg(feature = "sealing")]
-pub use sealed::SealingKey;
+pub use keys::{SealingKey, SealingKeys};
 #[cfg(feature = "sealing")]
 pub(crate) use sealed::{Seal, hash};
 

@@ -53,8 +53,8 @@ impl WrappedHandler {
 
     /// Returns the call in the form that middleware receives. Returns `None` for a list, since lists bypass middleware.
     /// `task` is the raw JSON of the request's `task` member.
-    pub(super) fn into_call(
-        self,
+    pub(super) fn call(
+        self: &Arc<Self>,
         arguments: &str,
         context: Context,
         round: u16,
@@ -67,7 +67,7 @@ impl WrappedHandler {
             arguments.into(),
             (context, round),
             task,
-            Arc::new(self),
+            Arc::clone(self) as Arc<dyn InnermostStep>,
         ))
     }
 

@@ -4,17 +4,20 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::context::OnceStore;
+#[cfg(feature = "sealing")]
+use crate::dispatch::seal::SealingKeys;
 #[cfg(feature = "http")]
 use crate::http::health::ReadyCheck;
 #[cfg(feature = "http")]
 use crate::http::{EventStore, SessionStore};
 #[cfg(feature = "http")]
 use crate::stores::InstanceRelay;
-use crate::stores::{NotificationRelay, ResultStore, TaskStore};
+use crate::stores::{NotificationRelay, RateFallback, RateStore, ResultStore, TaskStore};
 
 /// Stores for data that outlives a request, for [`Server::backend`](crate::Server::backend): tasks, the results of
 /// [`once`](crate::Context::once), legacy sessions, the events on their streams, and large results. Data without a
-/// store is kept in the process's memory. A backend can also send change notifications to the server's other instances.
+/// store is kept in the process's memory. A backend can also send change notifications to the server's other instances,
+/// and count calls against rate limits for all instances together.
 ///
 /// A database crate provides a type that converts into a backend, such as `Sqlite` in `mcp-runtime-sqlite`. Each store
 /// can be replaced:
@@ -40,6 +43,10 @@ pub struct Backend {
     pub(super) once: Option<Arc<dyn OnceStore>>,
     pub(super) results: Option<Arc<dyn ResultStore>>,
     pub(super) notifications: Option<Arc<dyn NotificationRelay>>,
+    pub(super) rates: Option<Arc<dyn RateStore>>,
+    pub(super) rate_fallback: RateFallback,
+    #[cfg(feature = "sealing")]
+    pub(super) sealing_keys: Option<SealingKeys>,
     #[cfg(feature = "http")]
     pub(super) sessions: Option<Arc<dyn SessionStore>>,
     #[cfg(feature = "http")]
@@ -78,6 +85,29 @@ impl Backend {
     /// clients of the instance on which it occurs.
     pub fn notifications(mut self, relay: Arc<dyn NotificationRelay>) -> Self {
         self.notifications = Some(relay);
+        self
+    }
+
+    /// Sets the store that counts calls against the `rate` of their handler and of the server, for all instances
+    /// together. Without such a store, each instance counts its own calls.
+    pub fn rates(mut self, store: Arc<dyn RateStore>) -> Self {
+        self.rates = Some(store);
+        self
+    }
+
+    /// Sets how calls that have a rate are admitted while the store for [`rates`](Self::rates) fails. By default, each
+    /// instance then counts its own calls.
+    pub fn rate_fallback(mut self, fallback: RateFallback) -> Self {
+        self.rate_fallback = fallback;
+        self
+    }
+
+    /// Sets the keys that seal the state of calls between their rounds, and [sealed
+    /// sessions](crate::http::HttpSessions::Sealed), unless [`Server::sealing_keys`](crate::Server::sealing_keys) sets
+    /// others. They can be replaced while the server runs. They do not seal tasks.
+    #[cfg(feature = "sealing")]
+    pub fn sealing_keys(mut self, keys: SealingKeys) -> Self {
+        self.sealing_keys = Some(keys);
         self
     }
 
@@ -149,6 +179,9 @@ impl Backend {
         if let Some(relay) = &self.notifications {
             crate::stores::check_notification_relay(&**relay).await;
         }
+        if let Some(store) = &self.rates {
+            crate::stores::check_rate_store(&**store).await;
+        }
         #[cfg(feature = "http")]
         {
             if let Some(store) = &self.sessions {
@@ -171,7 +204,11 @@ impl fmt::Debug for Backend {
             .field("tasks", &self.tasks.is_some())
             .field("once", &self.once.is_some())
             .field("results", &self.results.is_some())
-            .field("notifications", &self.notifications.is_some());
+            .field("notifications", &self.notifications.is_some())
+            .field("rates", &self.rates.is_some())
+            .field("rate_fallback", &self.rate_fallback);
+        #[cfg(feature = "sealing")]
+        debug.field("sealing_keys", &self.sealing_keys);
         #[cfg(feature = "http")]
         debug
             .field("sessions", &self.sessions.is_some())

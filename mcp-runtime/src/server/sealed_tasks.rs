@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::context::{OnceClaim, StoreFuture};
-use crate::dispatch::seal::{Seal, SealingKey, hash};
+use crate::dispatch::seal::{Seal, SealingKey, SealingKeys, hash};
 use crate::stores::{
     NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskDetails, TaskId,
     TaskOutcome, TaskPage, TaskStore,
@@ -42,7 +42,7 @@ impl SealedTaskStore {
     /// The first of these keys is used for sealing; any of them can open.
     pub(super) fn new(store: Arc<dyn TaskStore>, keys: &[SealingKey]) -> Self {
         // A task lives as long as its store keeps it.
-        let seal = Seal::new(keys, Duration::MAX);
+        let seal = Seal::new(SealingKeys::new(keys), Duration::MAX);
         Self { store, seal }
     }
 

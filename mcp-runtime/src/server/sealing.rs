@@ -11,7 +11,8 @@ impl Server {
     /// Sets the keys used to seal the state that a call carries between rounds. The first key is used for sealing; any
     /// of the keys can open sealed state. Replaces any keys that were set earlier.
     ///
-    /// By default, a random key is created for this process, so a call cannot continue on another instance or after a
+    /// By default, the keys of the [`backend`](Self::backend) are used, if it has any. Otherwise, a random key is created
+    /// for this process, so a call cannot continue on another instance or after a
     /// restart. To rotate keys, put the new key first and remove the old one after `limits.elicitation.state_timeout`.
     ///
     /// If keys are set, they also seal the arguments, answers and results of [tasks](crate::tasks) in stores that
@@ -49,9 +50,10 @@ impl Server {
         Arc::new(SealedTaskStore::new(store, &self.sealing_keys))
     }
 
-    /// Returns `true` if sealing keys were set explicitly, in which case other instances may share them.
+    /// Returns `true` if sealing keys were set explicitly or by the backend, in which case other instances may share
+    /// them.
     #[cfg(feature = "http")]
     pub(super) fn has_sealing_keys(&self) -> bool {
-        !self.sealing_keys.is_empty()
+        !self.sealing_keys.is_empty() || self.backend.sealing_keys.is_some()
     }
 }

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use crate::context::{Capability, MemoryOnceStore, ServerControl, ServerHandle};
 use crate::dispatch::seal::Seal;
+#[cfg(feature = "sealing")]
+use crate::dispatch::seal::SealingKeys;
 use crate::dispatch::{
     Dispatcher, Idempotency, JobTools, KeptResults, LinkedMiddleware, SearchTools, ServerShared,
-    Settings,
+    Settings, SharedRates,
 };
 use crate::error::{Error, ErrorKind};
 use crate::extension::apps;
@@ -131,9 +133,17 @@ impl Server {
         let wrapping = self.wrapping;
         wrapping.check_layered_tools(&registry.snapshot().names(Capability::Tools))?;
         #[cfg(feature = "sealing")]
-        let seal = Seal::new(&self.sealing_keys, self.limits.elicitation.state_timeout);
+        let keys = match self.backend.sealing_keys {
+            Some(shared) if self.sealing_keys.is_empty() => shared,
+            _ => SealingKeys::new(&self.sealing_keys),
+        };
+        #[cfg(feature = "sealing")]
+        let seal = Seal::new(keys, self.limits.elicitation.state_timeout);
         #[cfg(not(feature = "sealing"))]
         let seal = Seal::new(self.limits.elicitation.state_timeout);
+        let fallback = self.backend.rate_fallback;
+        let rates = self.backend.rates;
+        let rates = rates.map(|store| SharedRates::new(store, fallback));
         let once_store = self.once_store.or(self.backend.once);
         let idempotency = Idempotency {
             store: once_store
@@ -177,7 +187,7 @@ impl Server {
             tags_in_instructions: tags.in_instructions,
         };
         crate::telemetry::describe_metrics();
-        let dispatcher = Dispatcher::new(settings, registry, Arc::clone(&self.shared));
+        let dispatcher = Dispatcher::new(settings, rates, registry, Arc::clone(&self.shared));
         Ok((dispatcher, self.shared))
     }
 }

@@ -1,6 +1,6 @@
 //! The traits for task stores and large-result stores, each with an in-memory store as the default, and the traits for
 //! relays between instances: one for change notifications and one for clients' messages. A program can implement all of
-//! these traits.
+//! these traits, and the one for rate limits that instances share.
 //!
 //! The stores for sessions and events are in `http`, and the store for the steps of calls is in `context`. `server`
 //! combines all of them in a single value.
@@ -14,6 +14,9 @@ mod memory_instances;
 mod memory_results;
 mod memory_tasks;
 mod notification_relay;
+#[cfg(feature = "testing")]
+mod rate_contract;
+mod rate_store;
 #[cfg(feature = "testing")]
 mod relay_contract;
 #[cfg(feature = "testing")]
@@ -32,6 +35,9 @@ pub use memory_instances::MemoryInstanceRelay;
 pub use memory_results::MemoryResultStore;
 pub use memory_tasks::MemoryTaskStore;
 pub use notification_relay::{NotificationRelay, RelayedTexts};
+#[cfg(feature = "testing")]
+pub(crate) use rate_contract::check_rate_store;
+pub use rate_store::{RateDecision, RateFallback, RateStore, RateToken};
 #[cfg(feature = "testing")]
 pub(crate) use relay_contract::check_notification_relay;
 #[cfg(feature = "testing")]

@@ -17,6 +17,7 @@ const ACTIVE_REQUESTS: &str = "mcp.server.active_requests";
 const ACTIVE_SESSIONS: &str = "mcp.server.active_sessions";
 const ACTIVE_SUBSCRIPTIONS: &str = "mcp.server.active_subscriptions";
 const REFUSALS: &str = "mcp.server.refusals";
+const GAPS: &str = "mcp.server.notification_gaps";
 
 /// Describes each metric to the recorder when a server starts.
 pub(crate) fn describe_metrics() {
@@ -46,7 +47,16 @@ pub(crate) fn describe_metrics() {
         Unit::Count,
         "Refused messages, connections and calls"
     );
+    describe_counter!(
+        GAPS,
+        Unit::Count,
+        "Times at which changes on other instances may have been missed, and clients were told that everything has changed"
+    );
     describe_task_metrics();
+}
+
+pub(crate) fn count_notification_gap() {
+    counter!(GAPS).increment(1);
 }
 
 /// Metrics for one request.

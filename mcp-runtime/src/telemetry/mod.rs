@@ -26,11 +26,11 @@ mod trace_context;
 pub(crate) use attributes::{CalledItem, RecordedOutcome, RequestAttributes};
 pub(crate) use caller_span::{current_span, in_current_span};
 #[cfg(feature = "telemetry")]
-pub(crate) use metrics::{GaugeGuard, describe_metrics};
+pub(crate) use metrics::{GaugeGuard, count_notification_gap, describe_metrics};
 #[cfg(not(feature = "telemetry"))]
 pub(crate) use off::{
     AttemptRecording, GaugeGuard, Hooks, RequestRecording, RequestTimer, TaskMetrics,
-    describe_metrics,
+    count_notification_gap, describe_metrics,
 };
 pub(crate) use origin::Origin;
 #[cfg(feature = "telemetry")]

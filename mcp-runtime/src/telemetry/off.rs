@@ -99,4 +99,7 @@ impl AttemptRecording {
 }
 
 #[inline]
+pub(crate) fn count_notification_gap() {}
+
+#[inline]
 pub(crate) fn describe_metrics() {}

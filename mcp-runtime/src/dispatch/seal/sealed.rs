@@ -4,94 +4,28 @@ use std::fmt;
 use std::time::Duration;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use chacha20poly1305::aead::{Aead, KeyInit, Payload};
-use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chacha20poly1305::XNonce;
+use chacha20poly1305::aead::{Aead, Payload};
 use sha2::{Digest, Sha256};
 
 use crate::dispatch::seal::SealError;
+use crate::dispatch::seal::keys::{KEY_ID, SealingKeys};
 use crate::random::random;
 
-const KEY_ID: usize = 4;
 const EXPIRY: usize = 8;
 const NONCE: usize = 24;
-
-/// A key that seals `requestState`: 32 unpredictable bytes.
-///
-/// A key is written as base64 (in either alphabet) or as 64 hexadecimal digits. `openssl rand -base64 32` generates
-/// one.
-#[derive(Clone, PartialEq, Eq)]
-pub struct SealingKey([u8; 32]);
-
-impl SealingKey {
-    /// Creates a key from its bytes.
-    #[must_use]
-    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
-        Self(bytes)
-    }
-
-    /// Parses a key. Returns `None` if the text does not encode exactly 32 bytes.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        let text = text.trim();
-        let bytes = match text.len() {
-            64 => (0..32)
-                .map(|at| u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok())
-                .collect::<Option<Vec<u8>>>()?,
-            44 if !text.contains(['-', '_']) => STANDARD.decode(text).ok()?,
-            _ => {
-                let text = text.trim_end_matches('=');
-                let text = text.replace('+', "-").replace('/', "_");
-                URL_SAFE_NO_PAD.decode(text).ok()?
-            }
-        };
-        bytes.try_into().ok().map(Self)
-    }
-
-    /// Generates a key for this process only.
-    fn random() -> Self {
-        Self(random())
-    }
-
-    /// Returns the key id. Each state contains the id of the key that sealed it.
-    fn id(&self) -> [u8; KEY_ID] {
-        let mut named = b"mcp state key id".to_vec();
-        named.extend_from_slice(&self.0);
-        let hash = hash(&named);
-        *hash.first_chunk().unwrap_or(&[0; KEY_ID])
-    }
-}
-
-impl fmt::Debug for SealingKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SealingKey(…)")
-    }
-}
 
 /// Seals and opens states.
 pub(crate) struct Seal {
     /// The first key seals states. Any of the keys can open them.
-    keys: Vec<([u8; KEY_ID], XChaCha20Poly1305)>,
+    keys: SealingKeys,
     lifetime: Duration,
 }
 
 impl Seal {
-    /// Creates a seal with the given keys or, if none are given, with a random key for this process.
-    pub(crate) fn new(keys: &[SealingKey], lifetime: Duration) -> Self {
-        let own;
-        let keys = if keys.is_empty() {
-            own = [SealingKey::random()];
-            &own
-        } else {
-            keys
-        };
-        Self {
-            keys: keys
-                .iter()
-                .map(|key| (key.id(), XChaCha20Poly1305::new(&key.0.into())))
-                .collect(),
-            lifetime,
-        }
+    pub(crate) const fn new(keys: SealingKeys, lifetime: Duration) -> Self {
+        Self { keys, lifetime }
     }
 
     /// Seals a call's state. With the keys and lengths in use, this never returns `None`.
@@ -106,10 +40,11 @@ impl Seal {
         plain: &[u8],
         expiry: Duration,
     ) -> Option<String> {
-        let (id, cipher) = self.keys.first()?;
+        let keys = self.keys.current();
+        let key = keys.first()?;
         let expiry = expiry.as_secs();
         let mut state = Vec::with_capacity(KEY_ID + EXPIRY + NONCE + plain.len() + 16);
-        state.extend_from_slice(id);
+        state.extend_from_slice(&key.id);
         state.extend_from_slice(&expiry.to_be_bytes());
         let aad = [&state, binding.as_slice()].concat();
         let nonce: [u8; NONCE] = random();
@@ -117,7 +52,7 @@ impl Seal {
             msg: plain,
             aad: &aad,
         };
-        let sealed = cipher.encrypt(&XNonce::from(nonce), payload).ok()?;
+        let sealed = key.cipher.encrypt(&XNonce::from(nonce), payload).ok()?;
         state.extend_from_slice(&nonce);
         state.extend_from_slice(&sealed);
         Some(URL_SAFE_NO_PAD.encode(state))
@@ -146,15 +81,15 @@ impl Seal {
         let (id, expiry) = head.split_at_checked(KEY_ID).ok_or(SealError::Malformed)?;
         let aad = [head, binding.as_slice()].concat();
         let mut refused = SealError::UnknownKey;
-        for (own, cipher) in &self.keys {
-            if own.as_slice() != id {
+        for key in &*self.keys.current() {
+            if key.id.as_slice() != id {
                 continue;
             }
             let payload = Payload {
                 msg: sealed,
                 aad: &aad,
             };
-            if let Ok(plain) = cipher.decrypt(&XNonce::from(*nonce), payload) {
+            if let Ok(plain) = key.cipher.decrypt(&XNonce::from(*nonce), payload) {
                 let expiry = expiry.try_into().map_or(0, u64::from_be_bytes);
                 if now.as_secs() > expiry {
                     return Err(SealError::Expired);
@@ -175,7 +110,7 @@ pub(crate) fn hash(bytes: &[u8]) -> [u8; 32] {
 impl fmt::Debug for Seal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Seal")
-            .field("keys", &self.keys.len())
+            .field("keys", &self.keys)
             .finish_non_exhaustive()
     }
 }
@@ -185,7 +120,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::dispatch::seal::Binding;
+    use crate::dispatch::seal::{Binding, SealingKey};
 
     const NOW: Duration = Duration::from_hours(500_000);
     const LIFETIME: Duration = Duration::from_mins(10);
@@ -195,7 +130,7 @@ mod tests {
             .iter()
             .map(|key| SealingKey::from_bytes([*key; 32]))
             .collect();
-        Seal::new(&keys, LIFETIME)
+        Seal::new(SealingKeys::new(&keys), LIFETIME)
     }
 
     fn binding() -> Binding<'static> {
@@ -235,37 +170,31 @@ mod tests {
     }
 
     #[test]
+    fn keys_are_replaced_while_the_server_runs() {
+        let (one, two) = (
+            SealingKey::from_bytes([1; 32]),
+            SealingKey::from_bytes([2; 32]),
+        );
+        let keys = SealingKeys::new(std::slice::from_ref(&one));
+        let (seal, bound) = (Seal::new(keys.clone(), LIFETIME), binding().digest());
+        let state = seal.seal(&bound, b"plain", NOW).unwrap();
+        keys.replace(&[]);
+        assert!(seal.open(&bound, &state, NOW).is_ok());
+        keys.replace(&[two.clone(), one]);
+        assert!(seal.open(&bound, &state, NOW).is_ok());
+        let later = seal.seal(&bound, b"plain", NOW).unwrap();
+        keys.replace(&[two]);
+        assert!(seal.open(&bound, &later, NOW).is_ok());
+        assert_eq!(seal.open(&bound, &state, NOW), Err(SealError::UnknownKey));
+    }
+
+    #[test]
     fn a_state_expires() {
         let (seal, bound) = (ring(&[1]), binding().digest());
         let state = seal.seal(&bound, b"plain", NOW).unwrap();
         assert!(seal.open(&bound, &state, NOW + LIFETIME).is_ok());
         let later = NOW + LIFETIME + Duration::from_secs(1);
         assert_eq!(seal.open(&bound, &state, later), Err(SealError::Expired));
-    }
-
-    #[test]
-    fn keys_are_read_from_the_usual_spellings() {
-        let key = SealingKey::from_bytes(*b"0123456789abcdefghijklmnopqrst\xff\xfe");
-        for text in [
-            STANDARD.encode(key.0),
-            URL_SAFE_NO_PAD.encode(key.0),
-            key.0
-                .iter()
-                .fold(String::new(), |text, byte| text + &format!("{byte:02x}")),
-            format!(" {}\n", STANDARD.encode(key.0)),
-        ] {
-            assert_eq!(SealingKey::parse(&text), Some(key.clone()), "{text}");
-        }
-        for text in [
-            "",
-            "secret",
-            &"a".repeat(63),
-            &"z".repeat(64),
-            &STANDARD.encode([0; 31]),
-        ] {
-            assert_eq!(SealingKey::parse(text), None, "{text}");
-        }
-        assert_eq!(format!("{key:?}"), "SealingKey(…)");
     }
 
     /// A change to a state, or to the call for which it is opened.

@@ -2,6 +2,7 @@
 
 mod concurrency;
 mod rates;
+mod shared_rates;
 mod sizes;
 
 use std::sync::Arc;
