@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod changes;
+mod definitions;
 mod error;
 #[cfg(feature = "http")]
 mod events;

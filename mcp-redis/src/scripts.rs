@@ -83,6 +83,13 @@ scripts! {
 }
 
 scripts! {
+    concat!(include_str!("lua/common.lua"), include_str!("lua/definitions.lua"));
+    PUT_DEFINITION = "put_definition";
+    RECEIVE_DEFINITIONS = "receive_definitions";
+    REMOVE_DEFINITION = "remove_definition";
+}
+
+scripts! {
     concat!(include_str!("lua/common.lua"), include_str!("lua/log.lua"));
     PUBLISH_CHANGES = "publish_changes";
     RECEIVE_CHANGES = "receive_changes";

@@ -151,14 +151,15 @@ pub mod apps {
 /// [`once`](mod@once).
 pub mod backend {
     pub use crate::server::Backend;
-    #[cfg(feature = "testing")]
-    pub use crate::stores::check_task_store;
     pub use crate::stores::{
-        InstanceRelay, KeptResult, MemoryInstanceRelay, MemoryResultStore, MemoryTaskStore,
-        NewTask, NotificationRelay, RateDecision, RateFallback, RateStore, RateToken, RelayedTexts,
-        ResultId, ResultStore, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
-        TaskDetails, TaskId, TaskOutcome, TaskPage, TaskStatus, TaskStep, TaskStore,
+        DefinitionStore, InstanceRelay, KeptResult, MemoryDefinitionStore, MemoryInstanceRelay,
+        MemoryResultStore, MemoryTaskStore, NewTask, NotificationRelay, RateDecision, RateFallback,
+        RateStore, RateToken, RelayedTexts, ResultId, ResultStore, StoredDefinitions, StoredTask,
+        TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskDetails, TaskId, TaskOutcome,
+        TaskPage, TaskStatus, TaskStep, TaskStore,
     };
+    #[cfg(feature = "testing")]
+    pub use crate::stores::{check_definition_store, check_task_store};
 }
 
 /// Completion candidates and their total number.
@@ -172,6 +173,7 @@ pub mod dynamic {
     pub use crate::handler::dynamic::{
         Arguments, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool,
     };
+    pub use crate::server::SharedDefinitions;
 }
 
 /// Questions to the client, and forms for the user to fill in.

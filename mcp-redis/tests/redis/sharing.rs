@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use mcp_runtime::backend::{RateDecision, RateStore as _, RateToken};
+use mcp_runtime::backend::{
+    DefinitionStore as _, RateDecision, RateStore as _, RateToken, check_definition_store,
+};
 use mcp_runtime_redis::{Redis, RedisOptions};
 
 use crate::support::RedisServer;
@@ -145,4 +147,25 @@ async fn a_new_key_opens_before_it_seals_and_an_old_one_after_it() {
     server.until_next_millisecond();
     server.until_next_millisecond();
     assert_eq!(texts(&ask(&server, [1, 0, 0], "f", &known)), ["f"]);
+}
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn definitions_keep_the_rules_and_there_is_room_for_a_thousand() {
+    let server = RedisServer::start();
+    let (one, other) = (server.connect().await, server.connect().await);
+    check_definition_store(&one).await;
+    for number in 0..1_000 {
+        one.put("set", &number.to_string(), "{}").await.unwrap();
+    }
+    let refused = one.put("set", "another", "{}").await.unwrap_err();
+    assert!(
+        refused.to_string().contains("1,000 definitions"),
+        "{refused}"
+    );
+    one.put("set", "999", "[]").await.unwrap();
+    one.put("another", "1", "{}").await.unwrap();
+    let stored = other.receive("set", None).await.unwrap().unwrap();
+    assert_eq!(stored.records.len(), 1_000);
+    assert!(stored.records.contains(&("999".into(), "[]".into())));
 }

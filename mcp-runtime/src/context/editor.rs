@@ -23,7 +23,7 @@ pub struct Editor<D> {
 }
 
 impl<D: ItemKind> Editor<D> {
-    pub(super) fn new(control: &Arc<dyn ServerControl>) -> Self {
+    pub(crate) fn new(control: &Arc<dyn ServerControl>) -> Self {
         Self {
             control: Arc::clone(control),
             kind: PhantomData,

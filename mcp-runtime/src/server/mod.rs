@@ -18,6 +18,7 @@ mod sealed_tasks;
 mod sealing;
 #[cfg(all(feature = "cli", feature = "http"))]
 mod service_manager;
+mod shared_definitions;
 mod start;
 mod state;
 mod stderr;
@@ -31,6 +32,7 @@ mod tracing_layer;
 
 pub use backend::Backend;
 pub use builder::{Cacheable, Server};
+pub use shared_definitions::SharedDefinitions;
 #[cfg(feature = "testing")]
 pub(crate) use surviving::SurvivingStores;
 #[cfg(feature = "client-logs")]

@@ -1,15 +1,19 @@
 //! The traits for task stores and large-result stores, each with an in-memory store as the default, and the traits for
 //! relays between instances: one for change notifications and one for clients' messages. A program can implement all of
-//! these traits, and the one for rate limits that instances share.
+//! these traits, and those for rate limits and definitions that instances share.
 //!
 //! The stores for sessions and events are in `http`, and the store for the steps of calls is in `context`. `server`
 //! combines all of them in a single value.
 
 #[cfg(any(feature = "testing", test))]
 mod contract;
+#[cfg(feature = "testing")]
+mod definition_contract;
+mod definition_store;
 #[cfg(all(feature = "testing", feature = "http"))]
 mod instance_contract;
 mod instance_relay;
+mod memory_definitions;
 mod memory_instances;
 mod memory_results;
 mod memory_tasks;
@@ -28,9 +32,13 @@ mod task_store;
 
 #[cfg(feature = "testing")]
 pub use contract::check_task_store;
+#[cfg(feature = "testing")]
+pub use definition_contract::check_definition_store;
+pub use definition_store::{DefinitionStore, StoredDefinitions};
 #[cfg(all(feature = "testing", feature = "http"))]
 pub(crate) use instance_contract::check_instance_relay;
 pub use instance_relay::InstanceRelay;
+pub use memory_definitions::MemoryDefinitionStore;
 pub use memory_instances::MemoryInstanceRelay;
 pub use memory_results::MemoryResultStore;
 pub use memory_tasks::MemoryTaskStore;

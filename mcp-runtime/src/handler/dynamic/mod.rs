@@ -268,6 +268,8 @@ impl Item {
 pub trait ItemKind: sealed::Sealed {
     const LIST: Capability;
     fn into_item(self) -> Item;
+    /// Returns the name or URI.
+    fn key(&self) -> &str;
 }
 
 mod sealed {
@@ -283,6 +285,10 @@ macro_rules! item {
 
             fn into_item(self) -> Item {
                 Item::$variant(self)
+            }
+
+            fn key(&self) -> &str {
+                &self.$wire.$key
             }
         }
 

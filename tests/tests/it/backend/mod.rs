@@ -1,5 +1,6 @@
 //! All stores of a server in a single value: in a file, and as an author would write them.
 
+mod definitions;
 mod instances;
 mod own;
 mod relay;
