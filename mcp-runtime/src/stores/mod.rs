@@ -7,6 +7,7 @@
 
 #[cfg(any(feature = "testing", test))]
 mod contract;
+mod expiry;
 #[cfg(all(feature = "testing", feature = "http"))]
 mod instance_contract;
 mod instance_relay;
@@ -25,6 +26,7 @@ mod task_store;
 
 #[cfg(feature = "testing")]
 pub use contract::check_task_store;
+pub(crate) use expiry::ExpiryOrder;
 #[cfg(all(feature = "testing", feature = "http"))]
 pub(crate) use instance_contract::check_instance_relay;
 pub use instance_relay::InstanceRelay;

@@ -43,12 +43,27 @@ fn messages_say_what_to_change() {
         (
             json!({"minLength": 1, "maxLength": 200}),
             json!(""),
-            "0 characters; allowed: 1 to 200",
+            "has 0 characters, but must have 1 to 200",
         ),
         (
             json!({"maxItems": 1}),
             json!([1, 2]),
-            "2 items; allowed: at most 1",
+            "has 2 items, but may have at most 1",
+        ),
+        (
+            json!({"prefixItems": [{}], "items": false}),
+            json!([1, 2]),
+            "has 2 items, but may have at most 1",
+        ),
+        (
+            json!({"minItems": 2}),
+            json!([1]),
+            "has 1 item, but must have at least 2",
+        ),
+        (
+            json!({"minLength": 2, "maxLength": 2}),
+            json!("a"),
+            "has 1 character, but must have exactly 2",
         ),
         (
             json!({"pattern": "^[a-z]+$"}),

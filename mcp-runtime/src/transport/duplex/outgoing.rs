@@ -13,8 +13,6 @@ use crate::protocol::encode::TextGap;
 
 /// A buffer larger than this is freed once it is empty.
 const LARGE: usize = 64 << 10;
-/// Minimum number of bytes that are shared with other messages rather than copied.
-const SHARED: usize = 8 << 10;
 /// Maximum number of pieces in a single write.
 const PIECES: usize = 8;
 
@@ -80,7 +78,7 @@ impl OutgoingBytes {
     }
 
     fn push_shared(&mut self, text: Bytes) {
-        if text.len() < SHARED {
+        if text.len() < TextGap::MIN_SHARED_BYTES {
             return self.bytes.extend_from_slice(&text);
         }
         self.remove_written();
@@ -302,6 +300,7 @@ mod tests {
     fn shared_text_keeps_its_place_in_the_queue() {
         let mut message = Vec::new();
         let gap = around(&mut message);
+        const SHARED: usize = TextGap::MIN_SHARED_BYTES;
         for size in [1, SHARED - 1, SHARED, 3 * SHARED] {
             for (accepts, takes_pieces) in [(1_000, true), (1_000, false), (1 << 20, true)] {
                 let page = Bytes::from(vec![b'p'; size]);
