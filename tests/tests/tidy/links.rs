@@ -167,7 +167,10 @@ fn every_package_has_a_readme_whose_links_are_checked() {
         let Ok(manifest) = std::fs::read_to_string(folder.path().join("Cargo.toml")) else {
             continue;
         };
-        let Some(readme) = manifest.lines().find_map(|line| line.strip_prefix("readme = ")) else {
+        let Some(readme) = manifest
+            .lines()
+            .find_map(|line| line.strip_prefix("readme = "))
+        else {
             continue;
         };
         let path = Path::new(&folder.file_name()).join(readme.trim_matches('"'));
