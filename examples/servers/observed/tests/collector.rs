@@ -65,7 +65,10 @@ fn a_collector_gets_the_spans_and_the_metrics_of_a_call() {
     assert!(has("/v1/traces", b"tools/call count_words"));
     assert!(has("/v1/traces", b"split"));
     let trace = 0x0af7_6519_16cd_43dd_8448_eb21_1c80_319c_u128;
-    assert!(has("/v1/traces", &trace.to_be_bytes()), "the caller's trace");
+    assert!(
+        has("/v1/traces", &trace.to_be_bytes()),
+        "the caller's trace"
+    );
     assert!(has("/v1/metrics", b"mcp.server.operation.duration"));
     assert!(has("/v1/metrics", b"mcp.server.active_requests"));
 }
