@@ -49,6 +49,7 @@ pub(crate) mod seal;
 mod selection;
 mod server_shared;
 mod spilling;
+mod state_failures;
 mod stored_call;
 mod stream;
 mod target;

@@ -130,7 +130,10 @@ fn remove_member(value: &mut Value, pointer: &str) -> bool {
     let mut pointer = pointer;
     while let Some((parent, token)) = pointer.rsplit_once('/') {
         if let Some(Value::Object(members)) = value.pointer_mut(parent) {
-            return members.remove(&unescaped(token)).is_some();
+            let (name, before) = (unescaped(token), members.len());
+            // `remove` may change the order, in which the values are reported.
+            members.retain(|member, _| *member != name);
+            return members.len() < before;
         }
         pointer = parent;
     }
