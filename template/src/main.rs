@@ -1,5 +1,8 @@
 //! {{description}}.
 
+// Reports a crate of tools that `Cargo.toml` lists but no `use` names: its tools would be missing.
+#![cfg_attr(not(test), warn(unused_crate_dependencies))]
+
 #[cfg(test)]
 mod tests;
 mod tools;

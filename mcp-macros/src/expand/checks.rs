@@ -19,7 +19,9 @@ pub(crate) fn handler_checks(
         .collect();
     match (&handler.options, &handler.target) {
         (Options::Resource(uri, _), _) => checks.extend(resource::variable_checks(handler, uri)),
-        (Options::Tool(tool), _) => checks.extend(tool::identifying_argument_checks(tool)),
+        (Options::Tool(tool), _) => {
+            checks.extend(tool::identifying_argument_checks(tool, &handler.parameters));
+        }
         (_, Some(target)) => {
             checks.extend(completer::target_check(target, handler.self_type.as_ref()));
         }

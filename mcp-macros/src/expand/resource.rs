@@ -1,10 +1,12 @@
 //! Expands the options for a resource or resource template, and generates checks for its parameters.
 
+use mcp_schema::rules::template_has_variable;
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::expand::tokens::compile_time_check;
 use crate::expand::value::{Fields, flagged_variants};
+use crate::model::argument_names::variables_without_parameter;
 use crate::model::handler::Handler;
 use crate::parse::kind::Kind;
 use crate::parse::resource::{Priority, ResourceOptions};
@@ -38,20 +40,23 @@ pub(crate) fn set_resource_options(
     fields.set_some("list", list);
 }
 
-/// Returns compile-time checks that the parameters are the variables of the URI.
+/// Returns compile-time checks that the arguments are the variables of the URI.
 pub(crate) fn variable_checks(handler: &Handler, uri: &syn::LitStr) -> TokenStream {
-    let mut checks = TokenStream::new();
     let is_template = handler.kind == Kind::ResourceTemplate;
-    if is_template {
-        let verdict = quote!(__mcp::rules::template(#uri, &__MCP_PARAMETERS));
-        checks.extend(compile_time_check(uri.span(), &verdict));
+    let template = uri.value();
+    let mut checks = TokenStream::new();
+    // The message about a variable without a parameter lists the parameters that are not variables.
+    if is_template && !variables_without_parameter(&template, &handler.parameters).is_empty() {
+        return checks;
     }
     // Every argument of a template must be one of the template's variables; a resource cannot have arguments.
     for (index, parameter) in handler.parameters.iter().enumerate() {
-        let verdict = if is_template {
-            quote!(__mcp::rules::template_parameter(#uri, &__MCP_PARAMETERS[#index]))
-        } else {
+        let verdict = if !is_template {
             quote!(__mcp::rules::resource_parameter(&__MCP_PARAMETERS[#index]))
+        } else if template_has_variable(&template, &parameter.name.value) {
+            quote!(__mcp::rules::template_variable(&__MCP_PARAMETERS[#index]))
+        } else {
+            quote!(__mcp::rules::template_parameter(#uri, &__MCP_PARAMETERS[#index]))
         };
         checks.extend(compile_time_check(parameter.name.span, &verdict));
     }

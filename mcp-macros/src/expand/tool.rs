@@ -8,6 +8,8 @@ use crate::expand::tokens::{
     compile_time_check, macro_span_at, option_expression, replace_self_and_lifetimes,
 };
 use crate::expand::value::{Fields, flagged_variants};
+use crate::model::argument_names::identifying_parameter;
+use crate::model::parameter::Parameter;
 use crate::parse::guard::PositiveCount;
 use crate::parse::task::TaskOptions;
 use crate::parse::tool::ToolOptions;
@@ -54,15 +56,17 @@ pub(crate) fn set_tool_options(
     fields.set_some("app", app.map(|app| app_constant(app, "URI", self_type)));
 }
 
-/// Checks that the arguments that identify a call exist.
-pub(crate) fn identifying_argument_checks(tool: &ToolOptions) -> TokenStream {
-    let by = tool.idempotent_by.iter();
-    let names = by.flat_map(|by| &by.names);
+/// Checks that the parameters that identify a call are arguments.
+pub(crate) fn identifying_argument_checks(
+    tool: &ToolOptions,
+    parameters: &[Parameter],
+) -> TokenStream {
+    let names = tool.idempotent_by.iter().flat_map(|by| &by.names);
     names
-        .filter(|name| !name.value().is_empty())
-        .map(|name| {
-            let verdict = quote!(__mcp::rules::identifying_argument(#name, &__MCP_PARAMETERS));
-            compile_time_check(name.span(), &verdict)
+        .filter_map(|name| {
+            let index = identifying_parameter(&name.value(), parameters)?;
+            let verdict = quote!(__mcp::rules::identifying_argument(&__MCP_PARAMETERS, #index));
+            Some(compile_time_check(name.span(), &verdict))
         })
         .collect()
 }

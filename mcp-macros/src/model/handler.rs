@@ -4,7 +4,7 @@ use crate::errors::Errors;
 use crate::model::completer::CompleterTarget;
 use crate::model::name::Name;
 use crate::model::parameter::Parameter;
-use crate::model::{resource, scopes, signature, text, tool};
+use crate::model::{argument_names, resource, scopes, signature, text, tool};
 use crate::parse::annotations::Annotations;
 use crate::parse::doc_comment::Description;
 use crate::parse::function::Function;
@@ -73,6 +73,11 @@ impl Handler {
         signature::check_signature(kind, signature, self_type, errors);
         let parameters = Parameter::from_signature(kind, signature, parameters, errors);
         signature::check_parameters(kind, signature, &parameters, errors);
+        // A parameter without a plain name is missing here, and has been reported.
+        if parameters.len() + usize::from(signature.receiver().is_some()) == signature.inputs.len()
+        {
+            check_argument_names(kind, &options, &parameters, errors);
+        }
         let execution_mode = execution_mode(signature, &options, errors);
         let handler = Self {
             kind,
@@ -103,6 +108,24 @@ impl Handler {
         };
         text::check_handler_texts(&handler, errors);
         handler
+    }
+}
+
+/// Checks the names of arguments in the options.
+fn check_argument_names(
+    kind: Kind,
+    options: &Options,
+    parameters: &[Parameter],
+    errors: &mut Errors,
+) {
+    match options {
+        Options::Tool(tool) => {
+            argument_names::check_identifying_arguments(tool, parameters, errors);
+        }
+        Options::Resource(uri, _) if kind == Kind::ResourceTemplate => {
+            argument_names::check_variables(uri, parameters, errors);
+        }
+        _ => {}
     }
 }
 

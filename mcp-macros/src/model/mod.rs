@@ -5,6 +5,7 @@
 //! `#[data]`.
 
 pub(crate) mod app;
+pub(crate) mod argument_names;
 pub(crate) mod completer;
 pub(crate) mod constraints;
 pub(crate) mod data;

@@ -93,10 +93,7 @@ fn a_template_has_its_variables_checked() {
                     &<__mcp::Probe<<Context as __mcp::Lend>::Owned>>::SUITABILITY,
                 );
                 const _: () = __mcp::rules::check(
-                    &__mcp::rules::template("notes:///{id}", &__MCP_PARAMETERS),
-                );
-                const _: () = __mcp::rules::check(
-                    &__mcp::rules::template_parameter("notes:///{id}", &__MCP_PARAMETERS[0usize]),
+                    &__mcp::rules::template_variable(&__MCP_PARAMETERS[0usize]),
                 );
                 const _: () = __mcp::rules::check(
                     &__mcp::rules::template_parameter("notes:///{id}", &__MCP_PARAMETERS[1usize]),

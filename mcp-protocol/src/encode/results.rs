@@ -83,6 +83,9 @@ pub fn list_with_gap(out: &mut Vec<u8>, reply: ResponseContext<'_>, cache: Cache
 pub struct TextGap(usize);
 
 impl TextGap {
+    /// Minimum size in bytes from which a text is shared by messages rather than copied into each.
+    pub const MIN_SHARED_BYTES: usize = 8 << 10;
+
     /// Inserts the omitted text.
     pub fn fill(self, out: &mut Vec<u8>, missing: &[u8]) {
         let after = self.split(out);

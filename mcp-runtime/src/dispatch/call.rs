@@ -42,7 +42,7 @@ pub(crate) struct RunningCall {
 
 /// The clock of a call's timeout. It runs only while the handler itself is working.
 enum CallClock {
-    New,
+    NotStarted,
     /// Stopped, with this much time left.
     Stopped(Duration),
     Running(Pin<Box<Sleep>>),
@@ -114,7 +114,7 @@ impl RunningCall {
             future: Some(future),
             finish,
             scope,
-            clock: CallClock::New,
+            clock: CallClock::NotStarted,
             waits,
         }
     }
@@ -203,7 +203,7 @@ impl RunningCall {
             return Poll::Pending;
         }
         let left = match self.clock {
-            CallClock::New => Some(self.finish.timeout()),
+            CallClock::NotStarted => Some(self.finish.timeout()),
             CallClock::Stopped(left) => Some(left),
             CallClock::Running(_) => None,
         };

@@ -17,6 +17,7 @@ use crate::dispatch::request::Request;
 use crate::dispatch::seal::Seal;
 use crate::dispatch::server_shared::ServerShared;
 use crate::dispatch::shared_rates::SharedRates;
+use crate::dispatch::state_failures::LoggedStateFailures;
 use crate::dispatch::tool_search::SearchTools;
 use crate::error::Error;
 use crate::extension::Extensions;
@@ -44,6 +45,7 @@ pub(crate) struct Dispatcher {
     pub(super) rates: RateLimits,
     /// Permits for tools that block a thread.
     pub(super) blocking: CallPermits,
+    pub(super) state_failures: LoggedStateFailures,
 }
 
 /// Server settings, as configured through the builder.
@@ -114,6 +116,7 @@ impl Dispatcher {
         let dispatcher = Arc::new(Self {
             rates: RateLimits::new(settings.rate, shared_rates, &settings.limits),
             blocking: CallPermits::new(settings.limits.calls.max_blocking),
+            state_failures: LoggedStateFailures::default(),
             settings,
             registry,
             shared,

@@ -6,7 +6,7 @@ use mcp_schema::explain::{Fault, describe_faults};
 
 use crate::dispatch::finish::CallFinisher;
 use crate::dispatch::target::CallTarget;
-use crate::error::Causes;
+use crate::error::{Causes, Error, ErrorKind};
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::{encode, errors};
@@ -51,7 +51,14 @@ impl CallFinisher {
             HandlerErrorRepr::Exposed(text) => text,
             HandlerErrorRepr::Opaque(cause) => {
                 let causes = Causes(&*cause);
-                let reference = self.log("a handler failed", &causes);
+                let log = || self.log("a handler failed", &causes);
+                let reference = match cause.downcast_ref::<Error>() {
+                    Some(error) if error.kind() == ErrorKind::State => {
+                        let failures = &self.dispatcher.state_failures;
+                        failures.reference(error.to_string(), log)
+                    }
+                    _ => log(),
+                };
                 if self.dispatcher.settings.expose_errors {
                     return self.write_message(causes.to_string(), out);
                 }

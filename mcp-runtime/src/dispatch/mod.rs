@@ -50,6 +50,7 @@ mod selection;
 mod server_shared;
 mod shared_rates;
 mod spilling;
+mod state_failures;
 mod stored_call;
 mod stream;
 mod target;

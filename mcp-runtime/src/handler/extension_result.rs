@@ -12,11 +12,8 @@ use serde_json::{Map, Value};
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr, IntoHandlerError, Result};
 use crate::handler::output::Json;
 use crate::protocol::ProtocolVersion;
-use crate::protocol::encode::{CacheHint, one_line};
+use crate::protocol::encode::{CacheHint, TextGap, one_line};
 use crate::types::{CacheScope, Meta};
-
-/// Minimum size in bytes from which members are shared rather than copied.
-const SHARED: usize = 8 << 10;
 
 /// The result of an extension's method, or an extension's result for a method of the core protocol.
 ///
@@ -169,7 +166,7 @@ impl ExtensionResult {
     /// [`extension_result_with_gap`](crate::protocol::encode::extension_result_with_gap). All requests that receive
     /// this result share the text. Returns `None` if copying the members is cheaper.
     pub(crate) fn shared_members(&self) -> Option<Bytes> {
-        if self.members.get().len() < SHARED {
+        if self.members.get().len() < TextGap::MIN_SHARED_BYTES {
             return None;
         }
         let text = Bytes::from_owner(SharedMembers(Arc::clone(&self.members)));

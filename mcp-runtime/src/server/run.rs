@@ -125,7 +125,8 @@ impl Server {
     ///
     /// A command must be the first argument; only `--json`, `--protocol-version DATE`, `--as SUBJECT`, `--scope SCOPE`
     /// and `--tags TAGS` may precede it. All other arguments are left to the program, including `--help`, `--version`
-    /// and `--http`. Exits the process with status 1 if the command fails.
+    /// and `--http`; [`help`](Self::help) is what a program can print about the commands. Exits the process with status 1
+    /// if the command fails.
     ///
     /// # Errors
     ///
@@ -133,6 +134,24 @@ impl Server {
     #[cfg(feature = "cli")]
     pub fn command_line(self) -> impl Future<Output = Result<Option<Self>, Error>> + Send + use<> {
         in_one_place(self.run_if_command())
+    }
+
+    /// Returns the help for the commands that [`command_line`](Self::command_line) runs and for the environment variables
+    /// that the server reads ([`env`](Self::env)), as two sections of text. A program with its own arguments can print it
+    /// after its own help:
+    ///
+    /// ```
+    /// # use mcp_runtime::Server;
+    /// let server = Server::new("shop", "1.0.0");
+    /// let help = format!("Usage: shop [--port PORT] | COMMAND\n\n{}", server.help());
+    /// assert!(help.contains("\nCommands:\n  tools "));
+    /// ```
+    ///
+    /// The text does not end with a line break.
+    #[cfg(feature = "cli")]
+    #[must_use]
+    pub fn help(&self) -> String {
+        super::command_line::help(self.grammar(&self.environment.help()))
     }
 
     #[cfg(feature = "cli")]

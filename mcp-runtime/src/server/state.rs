@@ -36,7 +36,8 @@ impl Server {
     /// A running server creates the value before it accepts requests and after definitions and settings have been
     /// checked; if that fails, the server does not start. Commands such as `check`, `tools` and `install`, clients in
     /// the same process, and a [mounted service](Self::into_http_service) create the value on the first call to a
-    /// handler that takes it. If that fails, the call fails, and the next call tries again.
+    /// handler that takes it. If that fails, the call fails, and the next call tries again. The same failure is logged
+    /// only once, and the errors of all these calls refer to that line of the log.
     ///
     /// Otherwise works like [`state`](Self::state).
     pub fn state_with<T, E, F>(mut self, make: impl Fn() -> F + Send + Sync + 'static) -> Self

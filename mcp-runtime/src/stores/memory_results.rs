@@ -1,6 +1,6 @@
 //! The store that keeps results in this process.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use crate::context::StoreFuture;
 use crate::limits::ResultLimits;
 use crate::lock::lock;
+use crate::stores::expiry::ExpiryOrder;
 use crate::stores::result_store::{KeptResult, ResultId, ResultStore};
 
 /// An in-memory store, which is sufficient for a server that runs as a single instance. Its results are lost when the
@@ -24,24 +25,20 @@ pub struct MemoryResultStore {
 
 #[derive(Debug, Default)]
 struct ResultTable {
-    results: HashMap<ResultId, (KeptResult, ExpiryKey)>,
-    by_expiry: BTreeMap<ExpiryKey, ResultId>,
+    /// The results, with the time at which each one expires.
+    results: HashMap<ResultId, (KeptResult, Instant)>,
+    by_expiry: ExpiryOrder<ResultId>,
     /// The size of each caller's results. Callers without results have no entry.
     by_owner: HashMap<Arc<str>, usize>,
     bytes: usize,
-    /// Number of results kept so far.
-    kept: u64,
 }
-
-/// The time at which a result expires, and a number that is unique to the result.
-type ExpiryKey = (Instant, u64);
 
 impl ResultTable {
     fn remove(&mut self, id: &ResultId) {
-        let Some((result, expiry)) = self.results.remove(id) else {
+        let Some((result, expires)) = self.results.remove(id) else {
             return;
         };
-        self.by_expiry.remove(&expiry);
+        self.by_expiry.remove(expires, id);
         let size = result.size();
         self.bytes = self.bytes.saturating_sub(size);
         if let Some(bytes) = self.by_owner.get_mut(&result.owner) {
@@ -73,10 +70,7 @@ impl MemoryResultStore {
     fn table(&self) -> MutexGuard<'_, ResultTable> {
         let mut table = lock(&self.table);
         let now = Instant::now();
-        while let Some(((expires, _), id)) = table.by_expiry.first_key_value()
-            && *expires <= now
-        {
-            let id = id.clone();
+        while let Some(id) = table.by_expiry.pop_expired(now) {
             table.remove(&id);
         }
         table
@@ -97,13 +91,11 @@ impl MemoryResultStore {
         let Some(expires) = Instant::now().checked_add(ttl) else {
             return Err("a result's time to live exceeds the clock's range");
         };
-        table.kept = table.kept.saturating_add(1);
-        let expiry = (expires, table.kept);
         table.bytes = table.bytes.saturating_add(size);
         let of_owner = table.by_owner.entry(Arc::clone(&result.owner)).or_default();
         *of_owner = of_owner.saturating_add(size);
-        table.by_expiry.insert(expiry, result.id.clone());
-        table.results.insert(result.id.clone(), (result, expiry));
+        table.by_expiry.insert(expires, result.id.clone());
+        table.results.insert(result.id.clone(), (result, expires));
         Ok(true)
     }
 }

@@ -51,10 +51,7 @@ impl MemoryTaskStore {
     fn table(&self) -> MutexGuard<'_, TaskTable> {
         let mut table = lock(&self.table);
         let now = Instant::now();
-        while let Some(((expires, _), id)) = table.by_expiry.first_key_value()
-            && *expires <= now
-        {
-            let id = id.clone();
+        while let Some(id) = table.by_expiry.pop_expired(now) {
             table.remove(&id);
         }
         table
@@ -90,7 +87,7 @@ impl MemoryTaskStore {
         of_owner.ids.insert(number, task.id.clone());
         of_owner.bytes = of_owner.bytes.saturating_add(size);
         table.bytes = table.bytes.saturating_add(size);
-        table.by_expiry.insert((expires, number), task.id.clone());
+        table.by_expiry.insert(expires, task.id.clone());
         let entry = TaskEntry {
             task: stored.clone(),
             number,

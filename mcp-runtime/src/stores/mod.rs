@@ -10,6 +10,7 @@ mod contract;
 #[cfg(feature = "testing")]
 mod definition_contract;
 mod definition_store;
+mod expiry;
 #[cfg(all(feature = "testing", feature = "http"))]
 mod instance_contract;
 mod instance_relay;
@@ -35,6 +36,7 @@ pub use contract::check_task_store;
 #[cfg(feature = "testing")]
 pub use definition_contract::check_definition_store;
 pub use definition_store::{DefinitionStore, StoredDefinitions};
+pub(crate) use expiry::ExpiryOrder;
 #[cfg(all(feature = "testing", feature = "http"))]
 pub(crate) use instance_contract::check_instance_relay;
 pub use instance_relay::InstanceRelay;

@@ -8,7 +8,7 @@ use crate::context::StoreFuture;
 use crate::random::RandomId;
 
 /// The id of a kept result: 192 random bits, as 32 characters of URL-safe base64. It is never reused.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResultId(RandomId);
 
 impl ResultId {

@@ -69,15 +69,8 @@ impl<'s> SchemaCheck<'s> {
                     break;
                 }
                 if schema == &Value::Bool(false) {
-                    push_message(
-                        found,
-                        path,
-                        format!(
-                            "has {} items; allowed: at most {}",
-                            items.len(),
-                            prefix.len()
-                        ),
-                    );
+                    let allowed = Size::at_most(SizeUnit::Items, prefix.len());
+                    check_size(allowed, items.len(), path, found);
                     break;
                 }
                 self.check_schema(schema, item, &ValuePath::Index(path, index), found);

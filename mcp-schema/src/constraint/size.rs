@@ -53,6 +53,15 @@ impl Size {
         }
     }
 
+    /// Returns the sizes up to a maximum.
+    pub(crate) const fn at_most(counted: SizeUnit, maximum: usize) -> Self {
+        Self {
+            counted,
+            minimum: None,
+            maximum: Some(maximum),
+        }
+    }
+
     /// Returns the sizes that a schema allows.
     pub(crate) fn of_schema(keywords: &Map<String, Value>, counted: SizeUnit) -> Self {
         let (minimum, maximum) = counted.keywords();
@@ -79,12 +88,14 @@ impl Size {
     /// Returns the message for a size that is not allowed.
     pub(crate) fn violation_message(self, size: usize) -> String {
         let allowed = match (self.minimum, self.maximum) {
-            (Some(minimum), Some(maximum)) if minimum == maximum => format!("exactly {minimum}"),
-            (Some(minimum), Some(maximum)) => format!("{minimum} to {maximum}"),
-            (Some(minimum), None) => format!("at least {minimum}"),
-            (None, Some(maximum)) => format!("at most {maximum}"),
-            (None, None) => "any number".to_owned(),
+            (Some(minimum), Some(maximum)) if minimum == maximum => {
+                format!("must have exactly {minimum}")
+            }
+            (Some(minimum), Some(maximum)) => format!("must have {minimum} to {maximum}"),
+            (Some(minimum), None) => format!("must have at least {minimum}"),
+            (None, Some(maximum)) => format!("may have at most {maximum}"),
+            (None, None) => "may have any number".to_owned(),
         };
-        format!("{size} {}; allowed: {allowed}", self.counted.noun(size))
+        format!("has {size} {}, but {allowed}", self.counted.noun(size))
     }
 }

@@ -9,13 +9,24 @@ use std::path::{Component, Path, PathBuf};
 use crate::sources::{Source, files, root};
 
 /// The files whose links are checked. Pages link to each other only within `docs/`.
-const PAGES: [&str; 5] = [
+const PAGES: [&str; 4] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs"];
+
+/// The readmes of the packages. A registry's page about a package shows its readme, and a relative link would lead
+/// nowhere from there.
+const READMES: [&str; 8] = [
     "README.md",
-    "ARCHITECTURE.md",
-    "CONTRIBUTING.md",
-    "CHANGELOG.md",
-    "docs",
+    "mcp-dev/README.md",
+    "mcp-macros/README.md",
+    "mcp-protocol/README.md",
+    "mcp-redis/README.md",
+    "mcp-schema/README.md",
+    "mcp-skills/README.md",
+    "mcp-sqlite/README.md",
 ];
+
+/// The repository on the web. The URL of a file continues with one of the [`VIEWS`] and the file's path.
+const REPOSITORY: &str = "https://github.com/mcp-runtime/mcp-runtime/";
+const VIEWS: [&str; 3] = ["blob/main/", "raw/main/", "tree/main/"];
 
 /// Returns the lines outside of code blocks, with their numbers.
 fn prose(text: &str) -> Vec<(usize, &str)> {
@@ -60,7 +71,15 @@ fn anchors(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Returns the targets of the links of a page that are not URLs, with the line of each.
+/// Returns the path in the repository to which a URL leads, with its fragment.
+fn path_of_url(url: &str) -> Option<&str> {
+    let rest = url.strip_prefix(REPOSITORY)?;
+    let path = VIEWS.iter().find_map(|view| rest.strip_prefix(view))?;
+    Some(path.split('?').next().unwrap_or(path))
+}
+
+/// Returns the targets of the links of a page that are paths, with the line of each. The path of a URL in the
+/// repository begins with `/`.
 fn targets(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (number, line) in prose(text) {
@@ -68,7 +87,9 @@ fn targets(text: &str) -> Vec<(usize, String)> {
         let line: String = line.split('`').step_by(2).collect();
         for rest in line.split("](").skip(1) {
             let target = rest.split(')').next().unwrap_or_default();
-            if !target.contains("://") && !target.starts_with("mailto:") {
+            if let Some(path) = path_of_url(target) {
+                found.push((number, format!("/{path}")));
+            } else if !target.contains("://") && !target.starts_with("mailto:") {
                 found.push((number, target.to_owned()));
             }
         }
@@ -99,6 +120,8 @@ fn broken(pages: &[Source]) -> Vec<String> {
                 .map_or((&*target, None), |(file, name)| (file, Some(name)));
             let path = if file.is_empty() {
                 PathBuf::from(&page.path)
+            } else if let Some(path) = file.strip_prefix('/') {
+                clean(Path::new(path))
             } else {
                 clean(&folder.join(file))
             };
@@ -118,8 +141,43 @@ fn broken(pages: &[Source]) -> Vec<String> {
 
 #[test]
 fn links_lead_to_files_and_headings() {
-    let broken = broken(&files(&PAGES, "md"));
+    let mut pages = files(&PAGES, "md");
+    pages.extend(files(&READMES, "md"));
+    let broken = broken(&pages);
     assert!(broken.is_empty(), "\n{}", broken.join("\n"));
+}
+
+#[test]
+fn links_in_readmes_of_packages_are_absolute() {
+    let mut relative = Vec::new();
+    for page in files(&READMES, "md") {
+        for (line, target) in targets(&page.text) {
+            if !target.starts_with(['#', '/']) {
+                relative.push(format!("{}:{line}: {target}", page.path));
+            }
+        }
+    }
+    assert!(relative.is_empty(), "\n{}", relative.join("\n"));
+}
+
+#[test]
+fn every_package_has_a_readme_whose_links_are_checked() {
+    for folder in std::fs::read_dir(root()).unwrap() {
+        let folder = folder.unwrap();
+        let Ok(manifest) = std::fs::read_to_string(folder.path().join("Cargo.toml")) else {
+            continue;
+        };
+        let Some(readme) = manifest
+            .lines()
+            .find_map(|line| line.strip_prefix("readme = "))
+        else {
+            continue;
+        };
+        let path = Path::new(&folder.file_name()).join(readme.trim_matches('"'));
+        let path = clean(&path);
+        let is_known = READMES.iter().any(|known| Path::new(known) == path);
+        assert!(is_known, "{} is not in `READMES`", path.display());
+    }
 }
 
 #[test]
@@ -135,7 +193,8 @@ fn broken_links_are_found() {
         ),
         page(
             "docs/b.md",
-            "## Over `HTTP`!\n## Over HTTP\n[up](../README.md#none)\n[main](../Cargo.toml)",
+            "## Over `HTTP`!\n## Over HTTP\n[up](../README.md#none)\n[main](../Cargo.toml)\n\
+             [c](https://github.com/mcp-runtime/mcp-runtime/blob/main/docs/c.md) [a](https://github.com/mcp-runtime/mcp-runtime/blob/main/docs/a.md#a)",
         ),
         page("README.md", "# R"),
     ];
@@ -145,6 +204,7 @@ fn broken_links_are_found() {
             "docs/a.md:2: c.md: there is no such file",
             "docs/a.md:7: b.md#over: there is no such heading",
             "docs/b.md:3: ../README.md#none: there is no such heading",
+            "docs/b.md:5: /docs/c.md: there is no such file",
         ]
     );
 }

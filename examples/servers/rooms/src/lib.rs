@@ -1,5 +1,8 @@
 //! The server: the tools of the crate `booking`, settings, and what wraps every call.
 
+// Reports a crate of tools that `Cargo.toml` lists but no `use` names: its tools would be missing.
+#![cfg_attr(not(test), warn(unused_crate_dependencies))]
+
 mod settings;
 
 use std::future::ready;

@@ -1,6 +1,6 @@
 //! The tasks whose calls this process can run.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Mutex;
 
 use tokio::time::Instant;
@@ -9,7 +9,7 @@ use crate::cancellation::CancellationToken;
 use crate::context::ServerHandle;
 use crate::extension::BackgroundCall;
 use crate::lock::lock;
-use crate::stores::TaskId;
+use crate::stores::{ExpiryOrder, TaskId};
 
 /// A task whose call this process can run.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ pub(super) struct LocalTasks(Mutex<LocalTable>);
 #[derive(Debug, Default)]
 struct LocalTable {
     tasks: HashMap<TaskId, LocalTask>,
-    by_expiry: BTreeSet<(Instant, TaskId)>,
+    by_expiry: ExpiryOrder<TaskId>,
     /// `true` once the server has ended.
     is_closed: bool,
 }
@@ -43,18 +43,15 @@ impl LocalTasks {
             return false;
         }
         let now = Instant::now();
-        while let Some((expires, id)) = table.by_expiry.first()
-            && *expires <= now
-        {
-            table.tasks.remove(id);
-            table.by_expiry.pop_first();
+        while let Some(id) = table.by_expiry.pop_expired(now) {
+            table.tasks.remove(&id);
         }
         // The entry is from an earlier attempt by this process, whose lease has lapsed.
         if let Some(earlier) = table.tasks.remove(id) {
-            table.by_expiry.remove(&(earlier.expires, id.clone()));
+            table.by_expiry.remove(earlier.expires, id);
             earlier.cancel.cancel();
         }
-        table.by_expiry.insert((task.expires, id.clone()));
+        table.by_expiry.insert(task.expires, id.clone());
         table.tasks.insert(id.clone(), task);
         true
     }
@@ -85,7 +82,7 @@ impl LocalTasks {
             .is_some_and(|task| task.attempt <= attempt)
             && let Some(task) = table.tasks.remove(id)
         {
-            table.by_expiry.remove(&(task.expires, id.clone()));
+            table.by_expiry.remove(task.expires, id);
             task.cancel.cancel();
         }
     }

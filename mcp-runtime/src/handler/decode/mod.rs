@@ -12,6 +12,7 @@ mod header;
 mod map;
 mod numbers;
 mod pointer;
+mod refused;
 mod root;
 mod slow;
 mod start_up;

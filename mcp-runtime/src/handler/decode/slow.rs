@@ -8,13 +8,12 @@ use std::fmt::Write as _;
 
 use mcp_schema::check::Validator;
 use mcp_schema::explain::{Fault, FaultSubject, missing_name_message, quote, unknown_name_message};
-use mcp_schema::format;
 use mcp_schema::query::allows;
 use serde_json::{Map, Value};
 
 use super::entries::entries;
 use super::forgive::{forgive, unquoted_as, unquoted_inside, without_fractions};
-use super::pointer::pointer_at;
+use super::refused::RefusedValue;
 use super::{Decoder, FAULTS, WireParameter, pointer_to, serde_message};
 
 impl Decoder {
@@ -132,7 +131,7 @@ impl Decoder {
                 }
             }
         }
-        let explained = match self
+        let mut explained = match self
             .arguments
             .iter()
             .find(|argument| argument.name == wire.name)
@@ -146,19 +145,27 @@ impl Decoder {
             _ if failure.is_none() => self.validator.explain_sent(Some(wire.name), &shown),
             _ => self.validator.check_property(wire.name, &shown),
         };
-        if !explained.is_empty() {
-            faults.extend(explained);
-            return;
-        }
         let anything = Value::Bool(true);
-        let schema = self.property(wire.name).unwrap_or(&anything);
-        faults.push(match &failure {
-            Some(error) => refused_by_type(pointer_to(wire.name), raw, &value, schema, error),
-            None => Fault::new(
+        if let Some(error) = &failure
+            && let Some(slot) = slots.get_mut(wire.index)
+        {
+            let refused = RefusedValue {
+                read: parameter.ty.read,
+                pointer: pointer_to(wire.name),
+                raw,
+                value: &value,
+                schema: self.property(wire.name).unwrap_or(&anything),
+                error,
+            };
+            let refused = refused.faults(&mut **slot, &explained);
+            explained.extend(refused);
+        } else if explained.is_empty() {
+            explained.push(Fault::new(
                 pointer_to(wire.name),
                 format!("is not allowed; received {}", quote(&value)),
-            ),
-        });
+            ));
+        }
+        faults.extend(explained);
     }
 
     fn property(&self, name: &str) -> Option<&Value> {
@@ -220,13 +227,23 @@ impl Decoder {
             FaultSubject::Unknown => false,
             FaultSubject::Value => true,
         });
-        if explained.is_empty() && faults.is_empty() {
-            explained.push(match &error {
-                Some(error) => refused_by_type(String::new(), &text, &value, self.schema(), error),
-                None => Fault::new("", "is not allowed"),
-            });
-        }
         faults.extend(explained);
+        match &error {
+            Some(error) => {
+                let refused = RefusedValue {
+                    read: parameter.ty.read,
+                    pointer: String::new(),
+                    raw: &text,
+                    value: &value,
+                    schema: self.schema(),
+                    error,
+                };
+                let refused = refused.faults(&mut **slot, faults);
+                faults.extend(refused);
+            }
+            None if faults.is_empty() => faults.push(Fault::new("", "is not allowed")),
+            None => {}
+        }
     }
 
     /// Checks the arguments against the schema that the author wrote, and corrects mistakes in `entries` where
@@ -273,44 +290,6 @@ impl Decoder {
             faults
         })
     }
-}
-
-/// Explains why a value that matches its schema was rejected by its type, for example because it is a date that does
-/// not exist. The position at which decoding stopped identifies the invalid value.
-fn refused_by_type(
-    mut pointer: String,
-    raw: &str,
-    value: &Value,
-    schema: &Value,
-    error: &serde_json::Error,
-) -> Fault {
-    let inner = pointer_at(raw, error.line(), error.column());
-    let mut received = value;
-    if let Some(found) = value.pointer(&inner) {
-        received = found;
-        pointer.push_str(&inner);
-    }
-    let mut message = format!("{}; received {}", serde_message(error), quote(received));
-    if received.is_string()
-        && let Some(format) = schema_at(schema, &inner).and_then(format::of_schema)
-    {
-        let _ = write!(message, "; expected {}", format.phrase);
-    }
-    Fault::new(pointer, message)
-}
-
-/// Returns the schema of the value at a pointer, or `None` if the path to it leads through a choice.
-fn schema_at<'s>(schema: &'s Value, pointer: &str) -> Option<&'s Value> {
-    pointer
-        .split('/')
-        .skip(1)
-        .try_fold(schema, |schema, token| {
-            let name = token.replace("~1", "/").replace("~0", "~");
-            let named = schema.get("properties").and_then(|all| all.get(&name));
-            named
-                .or_else(|| schema.get("items"))
-                .or_else(|| schema.get("additionalProperties"))
-        })
 }
 
 /// Returns the arguments as a single value.

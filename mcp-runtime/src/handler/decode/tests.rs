@@ -203,7 +203,7 @@ fn every_fault_is_named_at_once() {
         ),
         (
             r#"{"query":"","limit":0}"#,
-            "/query: 0 characters; allowed: 1 to 20\n/limit: 0 is less than 1",
+            "/query: has 0 characters, but must have 1 to 20\n/limit: 0 is less than 1",
         ),
         (
             r#"{"query":"x","limit":"500"}"#,

@@ -14,7 +14,7 @@ pub(crate) use mcp_schema::rules::{icon, scope, tool_name, uri};
 pub use mcp_schema::verdict::{RuleVerdict, check};
 pub use parameters::{
     completed_argument, identifying_argument, is_argument, partial_text, resource_parameter,
-    template, template_parameter,
+    template_parameter, template_variable,
 };
 
 /// Returns an error message for each icon that violates the rules.

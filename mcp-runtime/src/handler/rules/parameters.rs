@@ -1,55 +1,37 @@
 //! Rules that compare the parameters of a function with its URI or URI template.
 
-use mcp_schema::rules::{TemplateVariables, template_has_variable, template_syntax};
-use mcp_schema::suggest::{is_close, same};
+use mcp_schema::rules::{TemplateVariables, template_syntax};
+use mcp_schema::suggest::is_close;
 
 use super::RuleVerdict;
 use crate::handler::definition::has_argument;
 use crate::handler::parameter::ParameterMeta;
 
-/// Checks that a parameter exists for each variable of a template. The macro reports mistakes in the template's syntax.
+/// Checks that a parameter with the name of a variable in a URI template is an argument.
 #[must_use]
-pub const fn template(template: &str, parameters: &[ParameterMeta]) -> RuleVerdict {
-    if !template_syntax(template).holds() {
-        return RuleVerdict::HOLDS;
-    }
-    let mut variables = TemplateVariables::new(template);
-    while let Some(variable) = variables.next() {
-        let name = variable.name(template);
-        if !has_argument(parameters, name) {
-            let verdict = RuleVerdict::wrong(&[
-                "URI template variable `",
-                name,
-                "` has no parameter with that name; ",
-            ]);
-            return with_meant(&verdict, name, parameters, "this function has ");
-        }
+pub const fn template_variable(parameter: &ParameterMeta) -> RuleVerdict {
+    if parameter.ty.injected {
+        return RuleVerdict::wrong(&[
+            "parameter `",
+            parameter.name,
+            "` is injected, so it cannot be a variable of the URI template; rename one of them",
+        ]);
     }
     RuleVerdict::HOLDS
 }
 
-/// Checks that an argument of a resource template is one of the variables in its URI template.
+/// Checks that a parameter that is not a variable of its URI template is injected. The macro has found a parameter for
+/// each variable.
 #[must_use]
 pub const fn template_parameter(template: &str, parameter: &ParameterMeta) -> RuleVerdict {
-    if parameter.ty.injected
-        || !template_syntax(template).holds()
-        || template_has_variable(template, parameter.name)
-    {
+    if parameter.ty.injected || !template_syntax(template).holds() {
         return RuleVerdict::HOLDS;
     }
     let mut verdict = RuleVerdict::wrong(&[
         "parameter `",
         parameter.name,
-        "` is not a variable of the URI template; ",
+        "` is not a variable of the URI template; it has ",
     ]);
-    let mut variables = TemplateVariables::new(template);
-    while let Some(variable) = variables.next() {
-        let name = variable.name(template);
-        if is_close(parameter.name, name) {
-            return verdict.with("did you mean `").with(name).with("`?");
-        }
-    }
-    verdict = verdict.with("it has ");
     let mut variables = TemplateVariables::new(template);
     let mut first = true;
     while let Some(variable) = variables.next() {
@@ -99,26 +81,18 @@ pub const fn partial_text(parameter: &ParameterMeta) -> RuleVerdict {
     RuleVerdict::HOLDS
 }
 
-/// Checks that an argument that identifies a tool's calls exists.
+/// Checks that the parameter that identifies a tool's calls is an argument.
 #[must_use]
-pub const fn identifying_argument(name: &str, parameters: &[ParameterMeta]) -> RuleVerdict {
-    let mut index = 0;
-    while index < parameters.len() {
-        if parameters[index].flatten && same(parameters[index].name, name) {
-            return RuleVerdict::wrong(&[
-                "`idempotent_by`: `",
-                name,
-                "` takes all arguments; name an argument that is a parameter of its own",
-            ]);
-        }
-        index += 1;
-    }
-    if has_argument(parameters, name) {
+pub const fn identifying_argument(parameters: &[ParameterMeta], index: usize) -> RuleVerdict {
+    if !parameters[index].ty.injected {
         return RuleVerdict::HOLDS;
     }
-    let verdict =
-        RuleVerdict::wrong(&["`idempotent_by`: this tool has no argument `", name, "`; "]);
-    with_meant(&verdict, name, parameters, "it has ")
+    let verdict = RuleVerdict::wrong(&[
+        "`idempotent_by`: `",
+        parameters[index].name,
+        "` is injected, so clients do not send it; this tool has ",
+    ]);
+    with_arguments(verdict, parameters)
 }
 
 /// Checks that a prompt or template has an argument with this name.
@@ -133,7 +107,7 @@ pub const fn completed_argument(
         return RuleVerdict::HOLDS;
     }
     let verdict = RuleVerdict::wrong(&[kind, " `", function, "` has no argument `", name, "`; "]);
-    with_meant(&verdict, name, parameters, "it has ")
+    with_meant(&verdict, name, parameters)
 }
 
 /// Appends the name of the argument that the author probably meant by `name` or, if no name is similar, the names of
@@ -142,7 +116,6 @@ const fn with_meant(
     verdict: &RuleVerdict,
     name: &str,
     parameters: &[ParameterMeta],
-    there_are: &str,
 ) -> RuleVerdict {
     let mut index = 0;
     while index < parameters.len() {
@@ -152,7 +125,7 @@ const fn with_meant(
         }
         index += 1;
     }
-    with_arguments(verdict.with(there_are), parameters)
+    with_arguments(verdict.with("it has "), parameters)
 }
 
 /// Appends the names of all arguments.

@@ -1,5 +1,5 @@
-//! Parses command-line arguments, written as `a=1 b=true`, as a single JSON object, or as `@file`. Bytes can be read
-//! from a file, as in `photo=@file`.
+//! Parses command-line arguments, written as `a=1 b=true`, as a single JSON object, or as `@file`. A string can be read
+//! from a file, as in `text=@file`; bytes are read as Base64.
 
 use std::fs;
 use std::io::Read as _;
@@ -9,6 +9,9 @@ use base64::prelude::BASE64_STANDARD as STANDARD;
 use mcp_schema::format::{self, BASE64};
 use mcp_schema::text::read_text;
 use serde_json::{Map, Value};
+
+/// Maximum size in bytes of a file for one argument. Servers accept messages of a few megabytes.
+const MAX_FILE: u64 = 64 << 20;
 
 /// Parses a call's arguments. The schema determines which values are strings and which are JSON.
 pub(super) fn parse_arguments(words: &[String], schema: &Value) -> Result<Value, String> {
@@ -30,8 +33,10 @@ pub(super) fn parse_arguments(words: &[String], schema: &Value) -> Result<Value,
         };
         let schema = &schema["properties"][name];
         let value = match text.strip_prefix('@') {
-            // A string that is not Base64 may itself begin with `@`.
+            // `@@` stands for a text that begins with `@`.
+            Some(rest) if rest.starts_with('@') && takes_text(schema) => Value::from(rest),
             Some(path) if takes_bytes(schema) => read_bytes(path, schema)?,
+            Some(path) if takes_text(schema) => read_string(path, schema)?,
             _ => read_text(schema, text),
         };
         if arguments.insert(name.to_owned(), value).is_some() {
@@ -46,12 +51,41 @@ fn takes_bytes(schema: &Value) -> bool {
     format::of_schema(schema).is_some_and(|format| format.name == BASE64)
 }
 
+/// Returns `true` if the value may be any string, which is not Base64.
+fn takes_text(schema: &Value) -> bool {
+    let kind = &schema["type"];
+    let mut kinds = kind.as_array().into_iter().flatten().chain([kind]);
+    kinds.any(|kind| kind == "string") && schema.get("enum").is_none() && !takes_bytes(schema)
+}
+
+/// Returns `true` if the value can be read from a file.
+pub(super) fn takes_file(schema: &Value) -> bool {
+    takes_bytes(schema) || takes_text(schema)
+}
+
 /// Reads a file as Base64, unless it is longer than the schema allows.
 fn read_bytes(path: &str, schema: &Value) -> Result<Value, String> {
+    let most = max_length(schema) / 4 * 3;
+    Ok(Value::from(STANDARD.encode(read_file(path, most)?)))
+}
+
+/// Reads a file as UTF-8 text, unless it is longer than the schema allows.
+fn read_string(path: &str, schema: &Value) -> Result<Value, String> {
+    // A character has at most four bytes. The server counts them.
+    let bytes = read_file(path, max_length(schema).saturating_mul(4))?;
+    let text = String::from_utf8(bytes).map_err(|_| format!("{path} is not UTF-8 text"))?;
+    Ok(Value::from(text))
+}
+
+/// Returns the largest length of a string that the schema allows.
+fn max_length(schema: &Value) -> u64 {
+    schema["maxLength"].as_u64().unwrap_or(MAX_FILE)
+}
+
+/// Reads a file of at most this many bytes.
+fn read_file(path: &str, most: u64) -> Result<Vec<u8>, String> {
+    let most = most.min(MAX_FILE);
     let describe = |error: std::io::Error| format!("{path}: {error}");
-    let most = schema["maxLength"]
-        .as_u64()
-        .map_or(u64::MAX, |length| length / 4 * 3);
     let file = fs::File::open(path).map_err(describe)?;
     let mut bytes = Vec::new();
     let read = file
@@ -61,7 +95,7 @@ fn read_bytes(path: &str, schema: &Value) -> Result<Value, String> {
     if read as u64 > most {
         return Err(format!("{path} is larger than {most} bytes"));
     }
-    Ok(Value::from(STANDARD.encode(bytes)))
+    Ok(bytes)
 }
 
 fn parse_object(text: &str) -> Result<Value, String> {
@@ -127,16 +161,48 @@ mod tests {
                 .unwrap_err()
                 .ends_with("is larger than 0 bytes")
         );
-        assert_eq!(
-            read(&word("name")),
-            Ok(json!({"name": format!("@{}", path.display())}))
-        );
         assert!(read(&["photo=@/no/such/file".to_owned()]).is_err());
         assert_eq!(
             read(&["photo=AAAA".to_owned()]),
             Ok(json!({"photo": "AAAA"}))
         );
         fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn text_is_read_from_a_file() {
+        let path = std::env::temp_dir().join(format!("mcp-text-{}", std::process::id()));
+        let schema = json!({"properties": {
+            "text": {"type": "string"}, "short": {"type": "string", "maxLength": 1}, "count": {"type": "integer"},
+            "maybe": {"type": ["string", "null"]}, "colour": {"type": "string", "enum": ["@red"]},
+        }});
+        let read = |word: String| parse_arguments(&[word], &schema);
+        let at = |name: &str| format!("{name}=@{}", path.display());
+        fs::write(&path, "über\n").unwrap();
+        assert_eq!(read(at("text")), Ok(json!({"text": "über\n"})));
+        assert_eq!(read(at("maybe")), Ok(json!({"maybe": "über\n"})));
+        assert!(
+            read(at("short"))
+                .unwrap_err()
+                .ends_with("is larger than 4 bytes")
+        );
+        fs::write(&path, [0xff]).unwrap();
+        assert!(read(at("text")).unwrap_err().ends_with("is not UTF-8 text"));
+        fs::remove_file(&path).unwrap();
+        assert!(
+            read(at("text"))
+                .unwrap_err()
+                .starts_with(&path.display().to_string())
+        );
+        for (word, expected) in [
+            ("text=@@home", json!({"text": "@home"})),
+            ("text=a@b", json!({"text": "a@b"})),
+            ("colour=@red", json!({"colour": "@red"})),
+            ("count=@1", json!({"count": "@1"})),
+            ("unknown=@1", json!({"unknown": "@1"})),
+        ] {
+            assert_eq!(read(word.to_owned()), Ok(expected), "{word}");
+        }
     }
 
     #[test]

@@ -17,8 +17,8 @@ pub(super) fn command() -> Command {
     with_answer_options(Command::new("call").about("Call a tool").long_about(
         "Calls a tool and prints its result. Fails if the tool fails.\n\nThe tool's schema determines the types of values: \
          `call add a=1 b=2`. Write arrays and objects as JSON. You can also pass all arguments as one \
-         JSON object, or as `@file`, where the file contains one. `photo=@file` sends the contents of a file if the \
-         argument takes bytes.",
+         JSON object, or as `@file`, where the file contains one. `text=@file` sends the contents of a file if the \
+         argument takes a string or bytes; `text=@@home` is the string `@home`.",
     ))
     .arg(Arg::new("tool").value_name("TOOL").required(true).help("The name of the tool"))
     .arg(name_value_arg())

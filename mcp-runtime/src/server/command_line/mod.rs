@@ -100,6 +100,17 @@ pub(super) fn exit_for_help(grammar: Grammar<'_>) {
     }
 }
 
+/// Returns the help for the commands and the environment variables, without that for options.
+pub(super) fn help(grammar: Grammar<'_>) -> String {
+    // `help` is left to the program, as `--help` is.
+    let command = command(grammar).disable_help_subcommand(true);
+    let mut command = command.help_template("Commands:\n{subcommands}");
+    let commands = command.render_help().to_string();
+    let sections = [commands.trim_end(), grammar.environment];
+    let sections = sections.into_iter().filter(|section| !section.is_empty());
+    sections.collect::<Vec<_>>().join("\n\n")
+}
+
 /// Returns `true` for a common option that includes its value, such as `--protocol-version=…`.
 fn is_common_option_with_value(word: &str) -> bool {
     let option = word
@@ -262,6 +273,27 @@ mod tests {
     #[test]
     fn the_commands_hold_together() {
         command(with_tasks(&Implementation::new("server", "1"))).debug_assert();
+    }
+
+    #[test]
+    fn a_program_with_its_own_arguments_can_print_the_help_for_commands_and_variables() {
+        let identity = Implementation::new("server", "1");
+        let mut grammar = with_tasks(&identity);
+        let commands = help(grammar);
+        assert!(commands.starts_with("Commands:\n  tools "), "{commands}");
+        let names: Vec<_> = commands
+            .lines()
+            .skip(1)
+            .map(|line| line.split_whitespace().next().unwrap())
+            .collect();
+        // Each of them is a command of `Server::command_line`.
+        for name in &names {
+            let arguments = ["server".into(), OsString::from(name)];
+            assert!(names_command(&command(grammar), &arguments), "{name}");
+        }
+        assert!(names.contains(&"tasks") && names.contains(&"shell"));
+        grammar.environment = "Environment:\n  A  a";
+        assert_eq!(help(grammar), format!("{commands}\n\nEnvironment:\n  A  a"));
     }
 
     #[cfg(feature = "http")]

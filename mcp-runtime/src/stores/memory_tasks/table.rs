@@ -7,6 +7,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::limits::TaskLimits;
+use crate::stores::expiry::ExpiryOrder;
 use crate::stores::task::StoredTask;
 use crate::stores::task_id::TaskId;
 
@@ -15,8 +16,7 @@ use crate::stores::task_id::TaskId;
 pub(super) struct TaskTable {
     pub(super) tasks: HashMap<TaskId, TaskEntry>,
     pub(super) by_owner: HashMap<Arc<str>, CallerTasks>,
-    /// The tasks in the order in which their time to live ends.
-    pub(super) by_expiry: BTreeMap<(Instant, u64), TaskId>,
+    pub(super) by_expiry: ExpiryOrder<TaskId>,
     /// The working tasks in the order in which they are due.
     pub(super) by_due: BTreeMap<(Instant, u64), TaskId>,
     pub(super) created: u64,
@@ -82,7 +82,7 @@ impl TaskTable {
         let Some(entry) = self.tasks.remove(id) else {
             return;
         };
-        self.by_expiry.remove(&(entry.expires, entry.number));
+        self.by_expiry.remove(entry.expires, id);
         if let Some(due) = entry.due {
             self.by_due.remove(&(due, entry.number));
         }

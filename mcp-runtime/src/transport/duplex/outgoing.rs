@@ -13,8 +13,6 @@ use crate::protocol::encode::TextGap;
 
 /// A buffer larger than this is freed once it is empty.
 const LARGE: usize = 64 << 10;
-/// Minimum number of bytes that are shared with other messages rather than copied.
-const SHARED: usize = 8 << 10;
 /// Maximum number of pieces in a single write.
 const PIECES: usize = 8;
 
@@ -80,7 +78,7 @@ impl OutgoingBytes {
     }
 
     fn push_shared(&mut self, text: Bytes) {
-        if text.len() < SHARED {
+        if text.len() < TextGap::MIN_SHARED_BYTES {
             return self.bytes.extend_from_slice(&text);
         }
         self.remove_written();
@@ -302,7 +300,8 @@ mod tests {
     fn shared_text_keeps_its_place_in_the_queue() {
         let mut message = Vec::new();
         let gap = around(&mut message);
-        for size in [1, SHARED - 1, SHARED, 3 * SHARED] {
+        let shared = TextGap::MIN_SHARED_BYTES;
+        for size in [1, shared - 1, shared, 3 * shared] {
             for (accepts, takes_pieces) in [(1_000, true), (1_000, false), (1 << 20, true)] {
                 let page = Bytes::from(vec![b'p'; size]);
                 let mut whole = message.clone();
@@ -326,7 +325,7 @@ mod tests {
                     expected.push(b'\n');
                 }
                 assert_eq!(outgoing.len(), expected.len());
-                assert_eq!(outgoing.pieces.is_empty(), size < SHARED);
+                assert_eq!(outgoing.pieces.is_empty(), size < shared);
                 let (queue, before) = outgoing.unwritten();
                 assert_eq!(queue.len() + before, expected.len());
                 let mut client = Slow {

@@ -2,6 +2,7 @@
 
 mod mirrored;
 mod numbers;
+mod refused;
 mod repeated;
 mod types;
 

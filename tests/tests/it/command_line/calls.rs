@@ -59,6 +59,14 @@ fn a_tool_is_called_with_typed_arguments_in_every_version() {
             .bad()
             .contains("bytes.txt is larger than 1002 bytes")
     );
+    scratch.write("name.txt", "@ada");
+    for (name, expected) in [
+        ("name=@name.txt", "Hello, @ada!\n"),
+        ("name=@@ada", "Hello, @ada!\n"),
+    ] {
+        let called = run_in(scratch.path(), "hello", &["call", "hello", name]);
+        assert_eq!(called.good(), expected);
+    }
     let json = run("everything", &["call", "weather", "city=Rome", "--json"]).good();
     let result: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(result["structuredContent"]["sky"], "clear");

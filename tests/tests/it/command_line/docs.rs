@@ -1,4 +1,5 @@
-//! The terminal sessions in docs/first-server.md and docs/http.md and the test module in docs/testing.md are accurate.
+//! The terminal sessions in docs/command-line.md, docs/first-server.md and docs/http.md, the test module in
+//! docs/testing.md and the code in docs/observability.md are accurate.
 //!
 //! `UPDATE_DOCS=1 cargo test -p tests --test it command_line::docs` regenerates code and output.
 
@@ -15,8 +16,8 @@ const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/src/bin/
 
 /// Returns the page as it should be, with the blocks of example code and of terminal sessions regenerated.
 ///
-/// A block represents the server or the tests if a comment on the line before it says so, and a terminal if its
-/// language is `console`. Each line there that starts with `$ ` is a command, followed by its output.
+/// A block represents the server, the tests or another file if a comment on the line before it says so, and a terminal
+/// if its language is `console`. Each line there that starts with `$ ` is a command, followed by its output.
 fn renewed(page: &str) -> String {
     let example = fs::read_to_string(EXAMPLE).unwrap();
     let (server, tests) = example.split_once("#[cfg(test)]\n").unwrap();
@@ -31,8 +32,11 @@ fn renewed(page: &str) -> String {
         let _ = writeln!(renewed, "{line}");
         let is_code = line == "```rust" || line == "```rust,ignore";
         let code = match before {
-            "<!-- the server -->" if is_code => Some(server.trim_end()),
-            "<!-- its tests -->" if is_code => Some(tests.trim_end()),
+            "<!-- the server -->" if is_code => Some(server.trim_end().to_owned()),
+            "<!-- its tests -->" if is_code => Some(tests.trim_end().to_owned()),
+            _ if is_code => before
+                .strip_prefix("<!-- from ")
+                .map(|path| code_of(path.trim_end_matches(" -->"))),
             _ => None,
         };
         if let Some(code) = code {
@@ -50,11 +54,21 @@ fn renewed(page: &str) -> String {
     renewed
 }
 
-/// Returns the output of a command, with paths as the reader of the page would see them.
+/// Returns a source file without its first comment.
+fn code_of(path: &str) -> String {
+    let path = format!("{}/../{path}", env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(path).unwrap();
+    let (_, code) = text.split_once("\n\n").unwrap();
+    code.trim_end().to_owned()
+}
+
+/// Returns the output of a command, with paths as the reader of the page would see them. The command is the name of an
+/// example, or runs `garden` with cargo.
 fn printed(scratch: &Scratch, command: &str) -> String {
-    let arguments = command
-        .strip_prefix("cargo run -q -- ")
-        .unwrap_or_else(|| panic!("{command}"));
+    let (example, arguments) = match command.strip_prefix("cargo run -q -- ") {
+        Some(arguments) => ("garden", arguments),
+        None => command.split_once(' ').unwrap(),
+    };
     // Quoted words are one argument; no other shell syntax is used there.
     let arguments: Vec<_> = arguments
         .split('"')
@@ -66,7 +80,7 @@ fn printed(scratch: &Scratch, command: &str) -> String {
         .collect();
     let (home, here) = (scratch.path(), scratch.path().join("garden"));
     fs::create_dir_all(&here).unwrap();
-    let ran = run_at(&here, home, "garden", &arguments);
+    let ran = run_at(&here, home, example, &arguments);
     let text = ran.out + &ran.err;
     let executable = tests::binary("garden");
     let directory = executable.parent().unwrap().to_str().unwrap();
@@ -176,6 +190,16 @@ pub(crate) fn check(page: &str, renewed: impl Fn(&str) -> String) {
 #[test]
 fn the_walk_is_what_happens() {
     check("first-server.md", renewed);
+}
+
+#[test]
+fn the_sample_of_a_report_is_what_check_prints() {
+    check("command-line.md", renewed);
+}
+
+#[test]
+fn the_code_that_exports_telemetry_is_that_of_the_example() {
+    check("observability.md", renewed);
 }
 
 #[test]

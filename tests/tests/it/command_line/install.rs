@@ -34,6 +34,18 @@ fn a_server_is_installed_beside_what_is_there() {
     assert!(again.contains("Already installed"), "{again}");
     assert_eq!(scratch.read(config), after);
     assert!(!scratch.path().join(".cursor/mcp.json.backup-2").exists());
+    // The arguments of the program may also follow `--`.
+    let again = install(&["cursor", "--env", "A=b", "--", "--verbose"]).good();
+    assert!(again.contains("Already installed"), "{again}");
+    let printed = install(&[
+        "cursor", "--print", "--arg=-q", "--", "--config", "a b.toml",
+    ])
+    .good();
+    let printed: String = printed.split_whitespace().collect();
+    assert!(
+        printed.contains(r#""args":["-q","--config","ab.toml"]"#),
+        "{printed}"
+    );
     // Installing with other options keeps additions to the entry.
     scratch.write(
         config,

@@ -49,6 +49,35 @@ async fn in_this_process_state_is_made_when_it_is_first_needed() {
 }
 
 #[tokio::test]
+async fn a_failure_to_make_state_is_logged_once() {
+    let (log, _guard) = crate::results::Log::begin();
+    let maker = Maker::default();
+    maker.fail(true);
+    let client = TestClient::modern(maker.server()).await;
+    let mut texts = Vec::new();
+    for _ in 0..3 {
+        texts.push(
+            client
+                .call("queries", json!({}))
+                .await
+                .unwrap()
+                .error_text(),
+        );
+    }
+    assert_eq!(maker.made(), 3);
+    let log = log.take();
+    let lines: Vec<_> = log
+        .lines()
+        .filter(|line| line.contains("the database is down"))
+        .collect();
+    assert_eq!(lines.len(), 1, "{log}");
+    // All calls refer to that line.
+    let (_, reference) = texts[0].split_once("reference ").unwrap();
+    assert!(lines[0].contains(reference.trim_end_matches(')')), "{log}");
+    assert!(texts.iter().all(|text| *text == texts[0]), "{texts:?}");
+}
+
+#[tokio::test]
 async fn calls_at_the_same_time_make_state_once() {
     let maker = Maker::default();
     let client = TestClient::modern(maker.server()).await;

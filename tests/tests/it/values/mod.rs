@@ -1,5 +1,7 @@
 //! Types that authors use: each as an argument, as a field and as a result, in both eras; and the text of results.
 
+mod lent;
+mod other_crates;
 mod refused;
 mod results;
 mod types;

@@ -1,11 +1,10 @@
 //! Completes arguments of tools and prompts, written as `name=value`, with the values that schemas and completers
 //! suggest.
 
-use mcp_schema::format::{self, BASE64};
 use serde_json::{Map, Value, json};
 
 use crate::client::ListRequest;
-use crate::server::command_line::arguments::parse_arguments;
+use crate::server::command_line::arguments::{parse_arguments, takes_file};
 use crate::server::command_line::completions::candidates::{Candidate, Found};
 use crate::server::command_line::outcome::CommandError;
 use crate::server::command_line::session::CommandSession;
@@ -28,9 +27,7 @@ pub(super) fn of_tool(schema: &Value, given: &[String], typed: &str) -> Found {
         return Some(open_arguments(arguments, given));
     };
     let property = resolved(schema, &schema["properties"][name]);
-    if text.starts_with('@')
-        && format::of_schema(property).is_some_and(|format| format.name == BASE64)
-    {
+    if text.starts_with('@') && takes_file(property) {
         return None;
     }
     let mut texts = Vec::new();

@@ -29,7 +29,7 @@ pub(super) fn command() -> Command {
             Arg::new("url")
                 .long("url")
                 .value_name("URL")
-                .conflicts_with_all(["env", "arg", "executable"])
+                .conflicts_with_all(["env", "arg", "arguments", "executable"])
                 .help("Let the client connect to a server at this URL instead of starting this executable"),
         )
         .arg(
@@ -42,6 +42,13 @@ pub(super) fn command() -> Command {
         .arg(repeated("header", "NAME=VALUE", "A header for requests to the URL; may be repeated").requires("url"))
         .arg(flag("print", "Print the entry and change nothing"))
         .arg(flag("dry-run", "Print the new file and change nothing"))
+        .arg(
+            Arg::new("arguments")
+                .value_name("ARGUMENT")
+                .last(true)
+                .num_args(0..)
+                .help("Arguments for the server, after `--`; the same as `--arg` for each of them"),
+        )
 }
 
 pub(super) fn run(host_entry: &HostEntry<'_>, matches: &ArgMatches) -> CommandResult {

@@ -124,13 +124,16 @@ pub(super) fn server_entry(
                 Some(path) => absolute(path.as_ref())?,
                 None => executable()?,
             },
-            arguments: texts(matches, "arg").cloned().collect(),
+            arguments: texts(matches, "arg")
+                .chain(texts(matches, "arguments"))
+                .cloned()
+                .collect(),
             environment: pairs(matches, "env")?,
         }),
     };
     Ok(ServerEntry {
         members,
-        keeps_arguments: !matches.contains_id("arg"),
+        keeps_arguments: !matches.contains_id("arg") && !matches.contains_id("arguments"),
     })
 }
 

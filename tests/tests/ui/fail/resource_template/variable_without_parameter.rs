@@ -5,4 +5,9 @@ fn note(key: String) -> String {
     key
 }
 
+#[resource_template("pages:///{book}/{page}")]
+fn page(book: String) -> String {
+    book
+}
+
 fn main() {}

@@ -27,4 +27,8 @@ fn flattened(#[arg(flatten)] order: Order) -> u64 {
     order.order_id
 }
 
+/// A tool without parameters.
+#[tool(idempotent_by = "order_id")]
+fn empty() {}
+
 fn main() {}
