@@ -7,7 +7,9 @@ use mcp_runtime::Limits;
 use mcp_runtime::http::{EventStore, MemoryEvents, MemorySessions};
 use serde_json::json;
 use tests::Version;
+use tests::client::PATIENCE;
 use tests::http::{Request, Response};
+use tokio::time::timeout;
 
 use crate::backend::Folder;
 use crate::http::stores::{Mood, SlowEvents, instances};
@@ -204,4 +206,21 @@ async fn a_store_of_events_that_fails_costs_nothing_but_resuming() {
         let mut elsewhere = two.send(&get(&session, Some(&seen))).await;
         assert_eq!(elsewhere.all().await.len(), 2);
     }
+}
+
+// Covers: LHTTP-08
+#[tokio::test]
+async fn a_stream_ends_with_its_session_while_an_event_is_being_stored() {
+    let events = Arc::new(SlowEvents::new());
+    let [one, _] = serve(Some(events.clone())).await;
+    let session = one.session(Version::V2025_11_25).await;
+    let mut stream = one.send(&get(&session, None)).await;
+    one.handle.notify().tools_changed();
+    next_id(&mut stream).await;
+    events.is(Mood::Hangs);
+    one.handle.notify().prompts_changed();
+    events.until_it_hangs().await;
+    let delete = Request::new("DELETE", Version::V2025_11_25).header("Mcp-Session-Id", &session);
+    assert_eq!(one.send(&delete).await.status, 204);
+    timeout(PATIENCE, stream.all()).await.expect("it ends");
 }
