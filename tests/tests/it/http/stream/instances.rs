@@ -224,3 +224,27 @@ async fn a_stream_ends_with_its_session_while_an_event_is_being_stored() {
     assert_eq!(one.send(&delete).await.status, 204);
     timeout(PATIENCE, stream.all()).await.expect("it ends");
 }
+
+// Covers: LHTTP-05, LHTTP-08
+#[tokio::test]
+async fn a_resumed_stream_begins_with_the_id_after_which_it_can_be_resumed_again() {
+    let [one, two] = serve(Some(memory())).await;
+    for version in [Version::V2025_06_18, Version::V2025_11_25] {
+        let session = one.session(version).await;
+        let request = call(&session, 1, "report_and_wait", json!({}), version);
+        let mut broken = one.send(&request).await;
+        let seen = next_id(&mut broken).await;
+        drop(broken);
+        for instance in [&two, &one, &two] {
+            let resume = Request::new("GET", version).header("Mcp-Session-Id", &session);
+            let resume = resume
+                .header("Last-Event-ID", &seen)
+                .answering("tools/call");
+            let mut stream = instance.send(&resume).await;
+            if version == Version::V2025_11_25 {
+                let first = stream.event().await.unwrap();
+                assert_eq!((first.id.as_ref(), &*first.data), (Some(&seen), ""));
+            }
+        }
+    }
+}
