@@ -50,8 +50,9 @@ def kill_instances(run):
 
 
 def stop_instances(run):
-    """Stops an instance for longer than the leases of its tasks: for a minute, or for a third of the time."""
-    seconds = min(60, (run.end - time.monotonic()) / 3)
+    """Stops instances for longer than the leases of their tasks: for a minute if there is time, else for less."""
+    left = run.end - time.monotonic()
+    seconds = 60 if left > 63 else left / 3
     number = 0
     while not run.is_over(after=seconds):
         time.sleep(2)
