@@ -6,8 +6,9 @@ import time
 
 META = "io.modelcontextprotocol/"
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
-# Maximum time for which a request is sent again, and for which a response may be silent.
-PATIENCE, SILENCE = 20, 30
+# Maximum time for which a request is sent again, and for which a response may be silent. The proxy gives up an instance
+# after 20 s, and a request may get to that instance twice.
+PATIENCE, SILENCE = 50, 30
 # Time after a fault of Redis in which requests may still be refused.
 RECOVERY = 2
 # Time before a request is sent again.

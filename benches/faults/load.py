@@ -87,8 +87,8 @@ class MixedLoad(Load):
 
     def modern_calls(self, client):
         while not self.is_over.is_set():
-            _, answer = client.answer("calls", lambda: client.modern("tools/call", ECHO), needs_redis=False)
-            if "result" not in answer:
+            stream, answer = client.answer("calls", lambda: client.modern("tools/call", ECHO), needs_redis=False)
+            if stream and "result" not in answer:
                 self.results.add("calls", "wrong")
             time.sleep(0.01)
 
@@ -96,8 +96,8 @@ class MixedLoad(Load):
         session = client.session()
         while not self.is_over.is_set():
             stream, answer = client.answer("sessions", lambda: client.legacy(session, "tools/call", ECHO))
-            if "result" not in answer:
-                if not (stream and stream.status == 404 and client.has_lost_data()):
+            if stream and "result" not in answer:
+                if not (stream.status == 404 and client.has_lost_data()):
                     self.results.add("sessions", "wrong")
                 session = client.session()
             time.sleep(0.01)

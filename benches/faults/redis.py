@@ -50,14 +50,13 @@ class RedisWithSentinel:
     """A primary, a replica, and the Sentinel that makes the replica the primary when the primary has died."""
 
     NAME = "kills"
+    # A replica that has to copy everything does so immediately.
+    OPTIONS = ("--repl-diskless-sync-delay", "0")
 
     def __init__(self, processes, folder):
         self.processes = processes
-        # A replica that has to copy everything does so immediately.
-        immediately = ["--repl-diskless-sync-delay", "0"]
-        self.primary = RedisServer(processes, os.path.join(folder, "primary"), immediately)
-        follows = ["--replicaof", f"127.0.0.1 {self.primary.port}"]
-        self.replica = RedisServer(processes, os.path.join(folder, "replica"), immediately + follows)
+        self.primary = RedisServer(processes, os.path.join(folder, "primary"), self.OPTIONS)
+        self.replica = RedisServer(processes, os.path.join(folder, "replica"), self.options_of_replica())
         until(self.is_replicated, "copying the data to the replica")
         [self.port] = free_ports(1)
         # A Sentinel writes what it learns to the file.
@@ -69,6 +68,9 @@ class RedisWithSentinel:
                        f"sentinel failover-timeout {self.NAME} 5000\n")
         processes.start(["redis-server", settings, "--sentinel"])
         until(lambda: str(self.replica.port) in self.ask_sentinel("REPLICAS"), "finding the replica")
+
+    def options_of_replica(self):
+        return [*self.OPTIONS, "--replicaof", f"127.0.0.1 {self.primary.port}"]
 
     def is_replicated(self):
         return "master_link_status:up" in self.replica.tell("INFO", "replication")
@@ -89,6 +91,6 @@ class RedisWithSentinel:
 
     def add_replica(self):
         """Starts the server that was the primary as the replica of the present one."""
-        self.replica.options[-2:] = ["--replicaof", f"127.0.0.1 {self.primary.port}"]
+        self.replica.options = self.options_of_replica()
         self.replica.start()
         until(self.is_replicated, "copying the data to the replica")
