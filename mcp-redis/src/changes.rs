@@ -1,4 +1,4 @@
-//! Wakes the callers in this process that are waiting for a task to change.
+//! Wakes the callers in this process that are waiting for a task to change, or for messages from other instances.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -7,6 +7,10 @@ use tokio::sync::Notify;
 /// Number of groups into which tasks are divided. A change to a task wakes the callers waiting for any task in its
 /// group.
 const GROUPS: usize = 256;
+
+/// The message that wakes all callers, in place of an id. An instance sends it when another instance is not registered,
+/// because Redis may have lost its data, and instances register when they look for messages.
+const ALL: &[u8] = b"all";
 
 pub(crate) struct Changes([Notify; GROUPS]);
 
@@ -21,6 +25,15 @@ impl Changes {
         id.hash(&mut hasher);
         let group = usize::try_from(hasher.finish() % GROUPS as u64).unwrap_or_default();
         &self.0[group]
+    }
+
+    /// Wakes the callers that are waiting for this id.
+    pub(crate) fn wake(&self, id: &[u8]) {
+        if id == ALL {
+            self.wake_all();
+        } else {
+            self.of(id).notify_waiters();
+        }
     }
 
     /// Wakes all callers, because changes may have been missed.

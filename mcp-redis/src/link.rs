@@ -2,6 +2,8 @@
 //! re-established when it is lost. While Redis is unavailable, operations fail immediately, except that one operation
 //! every 250 ms tries to reconnect.
 
+use std::future::Future;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,6 +24,8 @@ use crate::telemetry;
 
 /// Time between two attempts while Redis is not working.
 const RETRY_AFTER: Duration = Duration::from_millis(250);
+/// The delay of a timer from which it follows that this process was stopped.
+const LATE: Duration = Duration::from_millis(500);
 
 pub(crate) struct Link {
     location: RedisLocation,
@@ -112,7 +116,7 @@ impl Link {
         after_loss: OnLostConnection,
     ) -> Result<T, RedisError> {
         let mut number = lock(&self.state).number;
-        let done = timeout(self.limit, async {
+        let done = timeout_while_running(self.limit, async {
             let mut repeats = after_loss == OnLostConnection::Repeat;
             loop {
                 let mut connection = self.connection(&mut number).await?;
@@ -136,7 +140,7 @@ impl Link {
                 return Err(told);
             }
         });
-        done.await.unwrap_or_else(|_| {
+        done.await.unwrap_or_else(|| {
             let error = RedisError::no_answer(&self.address, self.limit);
             // The machine at the other end of the connection may no longer exist.
             self.fail(number, &error);
@@ -200,7 +204,7 @@ impl Link {
                 match told.kind {
                     PushKind::Message => {
                         if let Some(Value::BulkString(id)) = told.data.get(1) {
-                            changes.of(id).notify_waiters();
+                            changes.wake(id);
                         }
                     }
                     PushKind::Disconnection => {
@@ -263,6 +267,20 @@ impl Link {
         }
         state.failure = Some((Instant::now(), error.clone()));
     }
+}
+
+/// Waits until the future completes or the time limit has passed. If this process was stopped in the meantime, the time
+/// limit starts again once, because a reply may be ready that could not be read.
+async fn timeout_while_running<T>(limit: Duration, future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    let started = Instant::now();
+    if let Ok(done) = timeout(limit, &mut future).await {
+        return Some(done);
+    }
+    if started.elapsed() < limit + LATE {
+        return None;
+    }
+    timeout(limit, future).await.ok()
 }
 
 fn forget(state: &Mutex<LinkState>, number: u64) {

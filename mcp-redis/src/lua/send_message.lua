@@ -17,4 +17,6 @@ for _, name in ipairs(alive) do
   redis.call('PEXPIRE', inbox_state_key(name), left)
   redis.call('PUBLISH', prefix .. 'changes', 'inbox:' .. name)
 end
+-- An instance that is alive may be unknown because Redis has lost its data. All instances register when woken.
+if #alive == 0 then redis.call('PUBLISH', prefix .. 'changes', 'all') end
 return #alive

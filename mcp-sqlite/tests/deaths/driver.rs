@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::run::{Failure, Run, run};
+use crate::store::ALL_PAIRS;
 use crate::tools::{TOOLS, Tool};
 
 /// Number of concurrent runs, which mostly wait for leases to lapse.
@@ -48,9 +49,7 @@ pub(crate) async fn drive(tries_all: bool) -> Result<(), Failure> {
         started.elapsed().as_secs()
     );
     if !tries_all {
-        println!(
-            "all pairs: cargo test -p mcp-runtime-sqlite --test deaths -- --all (seed {SEED})"
-        );
+        println!("all pairs: {ALL_PAIRS} (seed {SEED})");
     }
     let mut failed = runs
         .iter()

@@ -21,6 +21,8 @@ mod run;
 #[cfg(unix)]
 mod server;
 #[cfg(unix)]
+mod store;
+#[cfg(unix)]
 mod tools;
 
 #[cfg(unix)]

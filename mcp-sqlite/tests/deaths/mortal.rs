@@ -10,14 +10,14 @@ use mcp_runtime::backend::{
     TaskPage, TaskStore,
 };
 use mcp_runtime::once::{OnceClaim, StoreFuture};
-use mcp_runtime_sqlite::Sqlite;
 use rustix::process::{Signal, getpid, kill_process};
 
 use crate::server::append;
+use crate::store::Store;
 
 /// A store that writes the name of each seam to a file, and dies at one of them.
 pub(crate) struct Mortal {
-    store: Sqlite,
+    store: Store,
     seams: PathBuf,
     death: Option<String>,
     /// Number of times that each operation was begun.
@@ -25,7 +25,7 @@ pub(crate) struct Mortal {
 }
 
 impl Mortal {
-    pub(crate) fn new(store: Sqlite, seams: PathBuf, death: Option<String>) -> Self {
+    pub(crate) fn new(store: Store, seams: PathBuf, death: Option<String>) -> Self {
         let begun = Mutex::default();
         Self {
             store,

@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use mcp_runtime::backend::{StoredTask, TaskStatus, TaskStore as _};
 use mcp_runtime::serde_json::{Value, json};
-use mcp_runtime_sqlite::Sqlite;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::{Instant, sleep};
 
 use crate::judge::{Verdict, judge};
-use crate::server::{DEATH, SEAMS, STATE};
+use crate::server::{DEATH, SEAMS};
+use crate::store::{self, Store};
 use crate::tools::{DONE, Tool};
 
 /// Maximum time to wait for anything.
@@ -42,16 +42,17 @@ pub(crate) struct Run {
 /// Runs a task to its end, with one process for each death and one more process.
 pub(crate) async fn run(tool: &'static Tool, deaths: Vec<String>) -> Result<Run, Failure> {
     let folder = Folder::new()?;
+    let store = store::open(&folder.0).await?;
     let mut logs = Vec::new();
     let mut died = 0;
     for (number, death) in deaths.iter().map(Some).chain([None]).enumerate() {
         let log = format!("seams-{number}");
-        let mut process = Process::start(&folder.0, tool, &log, death).await?;
-        died += usize::from(process.live(&folder.0, death.is_some()).await?);
+        let mut process = Process::start((&folder.0, &store), tool, &log, death).await?;
+        died += usize::from(process.live(&store, death.is_some()).await?);
         drop(process);
         logs.push(lines(&folder.0.join(log)));
     }
-    let task = newest_task(&folder.0).await?;
+    let task = newest_task(&store).await?;
     let task = task.ok_or("the task is gone")?;
     let done = lines(&folder.0.join(DONE));
     let verdict = judge(tool, &task, &done, &logs);
@@ -75,16 +76,17 @@ struct Process {
 impl Process {
     /// Starts a server and calls its tool if the store has no task.
     async fn start(
-        folder: &Path,
+        (folder, store): (&Path, &Store),
         tool: &Tool,
         log: &str,
         death: Option<&String>,
     ) -> Result<Self, Failure> {
-        let has_task = newest_task(folder).await?.is_some();
+        let has_task = newest_task(store).await?.is_some();
         let mut command = Command::new(std::env::current_exe()?);
         command
             .env("FOLDER", folder)
             .env(SEAMS, log)
+            .envs(store::variables())
             .kill_on_drop(true);
         if let Some(death) = death {
             command.env(DEATH, death);
@@ -127,7 +129,7 @@ impl Process {
 
     /// Waits until the process has died or the task has ended, and answers the task's question in the meantime. Returns
     /// `true` if the process has died.
-    async fn live(&mut self, folder: &Path, is_mortal: bool) -> Result<bool, Failure> {
+    async fn live(&mut self, store: &Store, is_mortal: bool) -> Result<bool, Failure> {
         let started = Instant::now();
         let mut ended = None;
         loop {
@@ -138,7 +140,7 @@ impl Process {
                     Err(format!("a process ended by itself: {status}").into())
                 };
             }
-            if let Some(task) = newest_task(folder).await? {
+            if let Some(task) = newest_task(store).await? {
                 if task.status.is_final() {
                     let ended: &mut Instant = ended.get_or_insert_with(Instant::now);
                     if !is_mortal || ended.elapsed() > LAST_SEAM {
@@ -161,8 +163,7 @@ impl Process {
     }
 }
 
-async fn newest_task(folder: &Path) -> Result<Option<StoredTask>, Failure> {
-    let store = Sqlite::open(folder.join(STATE))?;
+async fn newest_task(store: &Store) -> Result<Option<StoredTask>, Failure> {
     let page = store.list("trusted", None, 10).await?;
     Ok(page.and_then(|page| page.tasks.into_iter().next_back()))
 }
@@ -180,7 +181,7 @@ impl Folder {
         use std::sync::atomic::{AtomicUsize, Ordering};
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("mcp-sqlite-deaths-{}-{number}", std::process::id());
+        let name = format!("mcp-deaths-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(name);
         fs::create_dir_all(&path)?;
         Ok(Self(path))

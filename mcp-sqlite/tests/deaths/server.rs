@@ -7,13 +7,11 @@ use std::time::Duration;
 
 use mcp_runtime::Limits;
 use mcp_runtime::prelude::*;
-use mcp_runtime_sqlite::Sqlite;
 
 use crate::mortal::Mortal;
+use crate::store;
 use crate::tools::Folder;
 
-/// The database.
-pub(crate) const STATE: &str = "state.db";
 /// The environment variable for the name of the file that lists the seams that the process passes.
 pub(crate) const SEAMS: &str = "SEAMS";
 /// The environment variable for the seam at which the process dies.
@@ -26,7 +24,7 @@ pub(crate) fn append(file: &Path, line: &str) -> std::io::Result<()> {
 }
 
 pub(crate) async fn serve(folder: &Path) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let store = Sqlite::open(folder.join(STATE))?;
+    let store = store::open(folder).await?;
     let limits = Limits::default().with(|limits| {
         limits.tasks.lease = Duration::from_millis(600);
         // On a busy machine, a lease can lapse even though its process is alive.

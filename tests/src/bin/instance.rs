@@ -61,13 +61,13 @@ async fn import(ctx: &Context, folder: State<Folder>) -> Result<String> {
     Ok("imported".into())
 }
 
-/// Works in three steps, each of which leaves a mark with this id.
+/// Works in three steps, each of which leaves a mark with this id and is followed by a pause.
 #[tool(task)]
-async fn work(ctx: &Context, folder: State<Folder>, id: String) -> Result<String> {
+async fn work(ctx: &Context, folder: State<Folder>, id: String, pause_ms: u64) -> Result<String> {
     for step in ["first", "second", "third"] {
         let work = ctx.once(step, async || Ok(folder.note(&format!("{id} {step}"))?));
         work.await?;
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        tokio::time::sleep(Duration::from_millis(pause_ms)).await;
     }
     Ok(id)
 }
@@ -121,6 +121,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     let redis = RedisOptions::new().limits(limits.clone());
     let redis = redis.connect_from_env().await?;
-    let server = new_server!().limits(limits).state(folder).backend(redis);
+    let mut server = new_server!().limits(limits).state(folder).backend(redis);
+    // Only tests in which clients continue calls at other instances need keys.
+    if std::env::var_os("SEALING_KEYS").is_some() {
+        server = server.sealing_keys_from_env("SEALING_KEYS");
+    }
     Ok(server.http(HttpOptions::new()).run().await?)
 }

@@ -14,13 +14,13 @@ async fn session(instance: &Instance) -> String {
     instance.session_of_client(&capabilities).await
 }
 
-fn call(session: &str, tool: &str) -> Request {
+pub(crate) fn call(session: &str, tool: &str) -> Request {
     let params = json!({"name": tool, "arguments": {}, "_meta": {"progressToken": 1}});
     request(session, "tools/call", &params)
 }
 
 /// Reads the stream until a message of this method. Returns it, with the id of its event.
-async fn until_method(stream: &mut Response, method: &str) -> (Value, String) {
+pub(crate) async fn until_method(stream: &mut Response, method: &str) -> (Value, String) {
     loop {
         let event = timeout(PATIENCE, stream.event()).await;
         let event = event
@@ -35,7 +35,7 @@ async fn until_method(stream: &mut Response, method: &str) -> (Value, String) {
     }
 }
 
-fn answer(session: &str, question: &Value) -> Request {
+pub(crate) fn answer(session: &str, question: &Value) -> Request {
     let result = json!({"action": "accept", "content": {"name": "Ada"}});
     let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": result});
     Request::legacy(session, &answer, LEGACY)

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Stdio;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tests::Version;
 use tests::client::PATIENCE;
@@ -99,6 +100,11 @@ impl Instance {
     /// Kills it with a signal that it cannot handle.
     pub(crate) async fn kill(mut self) {
         self.child.kill().await.unwrap();
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        let id = Pid::from_raw(self.child.id().unwrap().try_into().unwrap());
+        kill_process(id.unwrap(), signal).unwrap();
     }
 
     pub(crate) fn address(&self) -> SocketAddr {

@@ -2,10 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
-use tests::http::{Request, send};
-use tests::wait::until;
+use serde_json::json;
 
+use rustix::process::Signal;
+use tests::client::PATIENCE;
+use tests::http::{Request, send};
+use tests::wait::{for_seconds_of_the_system, until};
+use tokio::time::timeout;
+
+use crate::calls;
 use crate::instance::{Group, Instance, LEGACY, echo, modern_echo, text};
 
 /// Maximum time for everything to recover once Redis works again.
@@ -91,4 +96,41 @@ async fn after_redis_was_emptied_clients_begin_again() {
         text(&instance.message(&echo(&session)).await.1),
         "still here"
     );
+}
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn after_redis_was_emptied_answers_reach_the_instance_that_asked() {
+    let group = Group::start();
+    let (one, other) = (group.instance().await, group.instance().await);
+    // An instance with a session registers, and does so again three seconds later.
+    let first = one.session().await;
+    one.message(&echo(&first)).await;
+    until(async || group.redis.tell(&["ZCARD", "{mcp}:instances"]).trim() == "1").await;
+    group.redis.tell(&["FLUSHALL"]);
+    let session = one.session_of_client(&json!({"elicitation": {}})).await;
+    let mut stream = one.send(&calls::call(&session, "ask")).await;
+    let (question, _) = calls::until_method(&mut stream, "elicitation/create").await;
+    let accepted = other.send(&calls::answer(&session, &question)).await;
+    assert_eq!(accepted.status, 202);
+    let answered = timeout(PATIENCE, stream.next()).await.unwrap().unwrap();
+    assert_eq!(text(&answered), "Hello, Ada!");
+}
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn an_instance_that_was_stopped_does_not_take_redis_for_broken() {
+    let group = Group::start();
+    let instance = group.instance().await;
+    let session = instance.session().await;
+    // The request waits for a reply of Redis when the instance is stopped, and the reply is there when it continues.
+    group.redis.signal(Signal::STOP);
+    let (address, request) = (instance.address(), echo(&session));
+    let waiting = tokio::spawn(async move { send(address, &request).await.status });
+    for_seconds_of_the_system(1).await;
+    instance.signal(Signal::STOP);
+    group.redis.signal(Signal::CONT);
+    for_seconds_of_the_system(4).await;
+    instance.signal(Signal::CONT);
+    assert_eq!(waiting.await.unwrap(), 200);
 }

@@ -47,7 +47,14 @@ async fn open_or_resume_stream(
             stream.new_reader(stream.first_unread(), true)
         }
         Some(id) => match id.ok().and_then(sse::parse_event_id) {
-            Some(event) => resume_stream(state, &session, event).await?,
+            Some(event) => {
+                let reader = resume_stream(state, &session, event).await?;
+                if session.primes_streams() {
+                    reader.map(StreamReader::repeating_last_id)
+                } else {
+                    reader
+                }
+            }
             None => None,
         },
     };

@@ -281,6 +281,12 @@ impl HttpSession {
         }
     }
 
+    /// Returns `true` if the client understands events that contain only an id.
+    pub(in crate::http) fn primes_streams(&self) -> bool {
+        let version = self.state().channel.version();
+        version.is_some_and(ProtocolVersion::primes_streams)
+    }
+
     /// Opens a stream that will carry answers.
     pub(in crate::http) fn open_stream(
         &self,

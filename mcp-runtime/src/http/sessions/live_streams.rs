@@ -160,6 +160,8 @@ impl LiveStreams {
             transfer.abort();
         }
         for stream in self.streams.into_values() {
+            // The remaining events are no longer stored, so readers must not wait for that.
+            stream.mark_stored(u64::MAX);
             stream.end();
         }
     }

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use crate::context::StoreFuture;
 use crate::http::response::refusal::HttpRefusal;
 use crate::http::sessions::instance_tag::InstanceTag;
 use crate::http::stores::maybe_ready::StoreFailed;
+use crate::http::timers::running_timeout::timeout_while_running;
 use crate::jsonrpc::{Message, RequestId};
 use crate::random::random_id;
 use crate::stores::{InstanceRelay, RelayedTexts};
@@ -100,9 +101,8 @@ impl OtherInstances {
         // Serialization cannot fail because a message consists only of strings.
         let text = serde_json::to_string(&outgoing.message).unwrap_or_default();
         for attempt in 1..=ATTEMPTS {
-            let sent = timeout(limit, self.relay.send(&outgoing.to, &text)).await;
-            let sent =
-                sent.unwrap_or_else(|_| Err(format!("it took longer than {limit:?}").into()));
+            let sent = timeout_while_running(limit, self.relay.send(&outgoing.to, &text)).await;
+            let sent = sent.unwrap_or_else(|| Err(format!("it took longer than {limit:?}").into()));
             let reached = sent.map_err(|error| {
                 tracing::warn!(%error, "a message cannot be delivered to its target instance");
                 HttpRefusal::from(StoreFailed)
@@ -130,7 +130,9 @@ impl OtherInstances {
 
     /// Returns `true` if an instance with this tag is alive, or `None` if this is unknown.
     pub(super) async fn is_alive(&self, tag: InstanceTag, limit: Duration) -> Option<bool> {
-        let names = timeout(limit, self.relay.instances()).await.ok()?.ok()?;
+        let names = timeout_while_running(limit, self.relay.instances())
+            .await?
+            .ok()?;
         let prefix = tag.prefix();
         Some(names.iter().any(|name| name.starts_with(&prefix)))
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::context::StoreFuture;
 use crate::error::Causes;
+use crate::http::timers::running_timeout::timeout_while_running;
 
 /// The result of a store operation, which is available immediately or later.
 ///
@@ -34,9 +35,9 @@ impl<'a, T> MaybeReady<'a, T> {
     pub(in crate::http) async fn with_timeout(self, time: Duration) -> Result<T, StoreFailed> {
         let known = match self {
             Self::Ready(known) => known,
-            Self::Later(future) => Box::pin(tokio::time::timeout(time, future))
+            Self::Later(future) => Box::pin(timeout_while_running(time, future))
                 .await
-                .unwrap_or_else(|_| Err(format!("it took longer than {time:?}").into())),
+                .unwrap_or_else(|| Err(format!("it took longer than {time:?}").into())),
         };
         known.map_err(|error| {
             tracing::error!(error = %Causes(&*error), "a session or event store failed");

@@ -30,7 +30,7 @@ impl SessionStream {
             stream: Arc::clone(self),
             me: log.reader,
             position,
-            primes: primes && self.properties.resumption == Resumption::Primed,
+            primes: (primes && self.properties.resumption == Resumption::Primed).then_some(0),
         })
     }
 }
@@ -40,10 +40,18 @@ pub(in crate::http) struct StreamReader {
     pub(in crate::http) stream: Arc<SessionStream>,
     me: u64,
     position: u64,
-    primes: bool,
+    /// The position of the event whose id is sent first, in an event that contains nothing else.
+    primes: Option<u64>,
 }
 
 impl StreamReader {
+    /// Sends the id of the last event that the client has received once more, before anything else. Some clients only
+    /// remember ids that they have received on the present connection, which may also be cut.
+    pub(in crate::http) fn repeating_last_id(mut self) -> Self {
+        self.primes = self.position.checked_sub(1);
+        self
+    }
+
     /// Returns `true` if there is no newer reader.
     pub(in crate::http) fn is_current(&self) -> bool {
         self.stream.log().reader == self.me
@@ -60,9 +68,11 @@ impl StreamReader {
         if log.reader != self.me {
             return StreamStatus::Ended;
         }
-        if self.primes && log.stored > 0 {
-            self.primes = false;
-            sse::write_priming_event(out, stream.event_id(0));
+        if let Some(position) = self.primes
+            && log.stored > 0
+        {
+            self.primes = None;
+            sse::write_priming_event(out, stream.event_id(position));
         }
         let end = log.close_at.unwrap_or(log.next).min(log.next);
         while self.position < end.min(log.stored) && out.len() < MAX_POLLED_BYTES {
@@ -82,7 +92,7 @@ impl StreamReader {
             }
         }
         log.drop_oldest_events(stream.bounds);
-        if self.position >= end && log.close_at.is_some() && !self.primes {
+        if self.position >= end && log.close_at.is_some() && self.primes.is_none() {
             log.close_at = None;
             return StreamStatus::Ended;
         }

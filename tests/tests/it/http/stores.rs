@@ -11,6 +11,7 @@ use mcp_runtime::http::{
     EventStore, HttpOptions, HttpSessions, MaybeReady, MemoryEvents, SessionRecord, SessionStore,
     StreamEntry,
 };
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::http::support::{Served, serve_with};
@@ -25,7 +26,7 @@ pub(crate) enum Mood {
 }
 
 #[derive(Default)]
-struct Health(AtomicU8);
+struct Health(AtomicU8, Notify);
 
 impl Health {
     async fn check(&self) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
@@ -33,7 +34,10 @@ impl Health {
         match self.0.load(Ordering::SeqCst) {
             0 => Ok(()),
             1 => Err("the database is gone".into()),
-            _ => pending().await,
+            _ => {
+                self.1.notify_one();
+                pending().await
+            }
         }
     }
 }
@@ -136,6 +140,11 @@ impl SlowEvents {
 
     pub(crate) fn is(&self, mood: Mood) {
         self.health.0.store(mood as u8, Ordering::SeqCst);
+    }
+
+    /// Waits until an operation hangs.
+    pub(crate) async fn until_it_hangs(&self) {
+        self.health.1.notified().await;
     }
 }
 

@@ -7,7 +7,9 @@ use mcp_runtime::Limits;
 use mcp_runtime::http::{EventStore, MemoryEvents, MemorySessions};
 use serde_json::json;
 use tests::Version;
+use tests::client::PATIENCE;
 use tests::http::{Request, Response};
+use tokio::time::timeout;
 
 use crate::backend::Folder;
 use crate::http::stores::{Mood, SlowEvents, instances};
@@ -203,5 +205,46 @@ async fn a_store_of_events_that_fails_costs_nothing_but_resuming() {
         events.is(Mood::Well);
         let mut elsewhere = two.send(&get(&session, Some(&seen))).await;
         assert_eq!(elsewhere.all().await.len(), 2);
+    }
+}
+
+// Covers: LHTTP-08
+#[tokio::test]
+async fn a_stream_ends_with_its_session_while_an_event_is_being_stored() {
+    let events = Arc::new(SlowEvents::new());
+    let [one, _] = serve(Some(events.clone())).await;
+    let session = one.session(Version::V2025_11_25).await;
+    let mut stream = one.send(&get(&session, None)).await;
+    one.handle.notify().tools_changed();
+    next_id(&mut stream).await;
+    events.is(Mood::Hangs);
+    one.handle.notify().prompts_changed();
+    events.until_it_hangs().await;
+    let delete = Request::new("DELETE", Version::V2025_11_25).header("Mcp-Session-Id", &session);
+    assert_eq!(one.send(&delete).await.status, 204);
+    timeout(PATIENCE, stream.all()).await.expect("it ends");
+}
+
+// Covers: LHTTP-05, LHTTP-08
+#[tokio::test]
+async fn a_resumed_stream_begins_with_the_id_after_which_it_can_be_resumed_again() {
+    let [one, two] = serve(Some(memory())).await;
+    for version in [Version::V2025_06_18, Version::V2025_11_25] {
+        let session = one.session(version).await;
+        let request = call(&session, 1, "report_and_wait", json!({}), version);
+        let mut broken = one.send(&request).await;
+        let seen = next_id(&mut broken).await;
+        drop(broken);
+        for instance in [&two, &one, &two] {
+            let resume = Request::new("GET", version).header("Mcp-Session-Id", &session);
+            let resume = resume
+                .header("Last-Event-ID", &seen)
+                .answering("tools/call");
+            let mut stream = instance.send(&resume).await;
+            if version == Version::V2025_11_25 {
+                let first = stream.event().await.unwrap();
+                assert_eq!((first.id.as_ref(), &*first.data), (Some(&seen), ""));
+            }
+        }
     }
 }

@@ -1,0 +1,1 @@
+"""What clients notice while instances of a server, or its Redis, fail. The program is `benches/kills`."""

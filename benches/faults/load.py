@@ -1,0 +1,260 @@
+"""The traffic of both eras: calls, sessions, questions, tasks, changes and their listeners."""
+
+import http.client
+import threading
+import time
+
+from faults.client import Client, Cut, Refused
+
+TASKS = "io.modelcontextprotocol/tasks"
+URI = "note://1"
+ECHO = {"name": "echo", "arguments": {"text": "hello"}}
+# Maximum time for a change to be heard, and for a question or a task to end.
+HEARD_WITHIN, END_WITHIN = 5, 60
+TASK_CLIENTS, PAUSE_OF_TASKS = 2, 50
+
+
+class Load:
+    """Clients that work until the scenario is over. Each has its own thread."""
+
+    def __init__(self, cluster, results, functions, listeners):
+        self.cluster, self.results = cluster, results
+        self.is_over = threading.Event()
+        # Listeners go on until the last change must have been heard.
+        self.is_heard = threading.Event()
+        # The times at which something has changed, and at which each listener has heard of it.
+        self.touched, self.heard = [], {}
+        self.threads = [self.thread(function) for function in functions]
+        self.listeners = [self.thread(function) for function in listeners]
+
+    def thread(self, function):
+        return threading.Thread(target=function, args=[Client(self.cluster, self.results)], daemon=True)
+
+    def start(self):
+        for thread in self.listeners + self.threads:
+            thread.start()
+
+    def end(self):
+        """Waits until all work has come to its end, and the changes have been heard."""
+        self.is_over.set()
+        for thread in self.threads:
+            thread.join(END_WITHIN * 2)
+        self.wait_for_notifications()
+        self.is_heard.set()
+
+    def touch(self, client):
+        params = {"name": "touch", "arguments": {"uri": URI}}
+        while not self.is_over.is_set():
+            _, answer = client.answer("calls", lambda: client.modern("tools/call", params), needs_redis=False)
+            if "result" in answer:
+                self.touched.append(time.monotonic())
+            time.sleep(0.5)
+
+    def due(self, touched):
+        """Returns the time at which a change is due to be heard at the latest: a fault may delay it until its end."""
+        faults = [fault for fault in self.cluster.faults if fault.overlaps(touched, touched + HEARD_WITHIN)]
+        return max([touched, *(fault.ended for fault in faults)]) + HEARD_WITHIN
+
+    def time_heard(self, who, touched):
+        return next((heard for heard in self.heard[who] if heard > touched - 0.1), float("inf"))
+
+    def wait_for_notifications(self):
+        last = max(self.touched, default=0)
+        while time.monotonic() < self.due(last) and any(self.time_heard(who, last) == float("inf") for who in self.heard):
+            time.sleep(0.1)
+
+    def count_notifications(self):
+        for who in self.heard:
+            self.count_heard("notifications", who, self.touched)
+
+    def count_heard(self, kind, who, touched):
+        for at in touched:
+            heard = self.time_heard(who, at)
+            self.results.add(kind, "requests")
+            self.results.add(kind, "answered" if heard <= self.due(at) else "lost")
+            self.results.note_longest(kind, min(max(heard - at, 0), END_WITHIN))
+
+
+class MixedLoad(Load):
+    """Calls, sessions, questions, tasks, changes and listeners of both eras."""
+
+    def __init__(self, cluster, results, task_clients=TASK_CLIENTS, pause_of_tasks=PAUSE_OF_TASKS):
+        functions = [self.modern_calls] * 2 + [self.legacy_calls] * 2 + [self.questions] * 2
+        functions += [self.tasks] * task_clients + [self.touch]
+        super().__init__(cluster, results, functions, [self.listen_legacy, self.listen_modern])
+        self.pause_of_tasks, self.finished_tasks = pause_of_tasks, []
+        self.heard = {"legacy": [], "modern": []}
+
+    def modern_calls(self, client):
+        while not self.is_over.is_set():
+            stream, answer = client.answer("calls", lambda: client.modern("tools/call", ECHO), needs_redis=False)
+            if stream and "result" not in answer:
+                self.results.add("calls", "wrong")
+            time.sleep(0.01)
+
+    def legacy_calls(self, client):
+        session = client.session()
+        while not self.is_over.is_set():
+            stream, answer = client.answer("sessions", lambda: client.legacy(session, "tools/call", ECHO))
+            if stream and "result" not in answer:
+                if not (stream.status == 404 and client.has_lost_data()):
+                    self.results.add("sessions", "wrong")
+                session = client.session()
+            time.sleep(0.01)
+
+    def tasks(self, client):
+        while not self.is_over.is_set():
+            began, number = time.monotonic(), f"{threading.get_ident()}-{client.number}"
+            task = self.create_task(client, number)
+            if task:
+                self.follow_task(client, task, number, began)
+
+    def create_task(self, client, number):
+        """Creates a task and returns its id. A request without an answer may have created a task or not."""
+        began = time.monotonic()
+        self.results.add("tasks", "requests")
+        arguments = {"id": number, "pause_ms": self.pause_of_tasks}
+        try:
+            response = client.modern("tools/call", {"name": "work", "arguments": arguments},
+                                     capabilities={"extensions": {TASKS: {}}})
+            created = (list(response.messages()) or [{}])[-1]
+            if "taskId" in created.get("result", {}):
+                return created["result"]["taskId"]
+            client.fail("tasks", "told" if created else "cut", began, needs_redis=True)
+        except Cut:
+            client.fail("tasks", "cut", began, needs_redis=True)
+        except Refused:
+            client.fail("tasks", "refused", began, needs_redis=True)
+        return None
+
+    def follow_task(self, client, task, number, began):
+        capabilities, state = {"extensions": {TASKS: {}}}, {}
+        while state.get("status") not in ("completed", "failed", "cancelled"):
+            if time.monotonic() > began + END_WITHIN:
+                self.results.add("tasks", "lost")
+                return
+            time.sleep(0.1)
+            _, answer = client.answer("task requests", lambda: client.modern(
+                "tasks/get", {"taskId": task}, named=task, capabilities=capabilities))
+            if "error" in answer:
+                # Unknown.
+                self.results.add("tasks", "told" if client.has_lost_data() else "lost")
+                return
+            state = answer.get("result", {})
+        # A step that was interrupted between its claim and its mark is not run again: the handler returns an error.
+        if state["status"] == "completed" and not state.get("result", {}).get("isError"):
+            self.finished_tasks.append(number)
+            self.results.add("tasks", "answered", began)
+        else:
+            client.end("tasks", began, "told")
+
+    def questions(self, client):
+        session = client.session()
+        while not self.is_over.is_set():
+            began = time.monotonic()
+            self.results.add("questions", "requests")
+            try:
+                stream = client.legacy(session, "tools/call", {"name": "ask", "arguments": {}})
+            except Cut:
+                client.fail("questions", "cut", began, needs_redis=True)
+                continue
+            except Refused:
+                client.fail("questions", "refused", began, needs_redis=True)
+                continue
+            ended = self.follow_question(client, session, stream, began)
+            if ended == "answered":
+                self.results.add("questions", ended, began)
+            elif ended == "lost session":
+                self.results.add("questions", "told" if client.has_lost_data() else "wrong", began)
+                session = client.session()
+            elif ended:
+                client.end("questions", began, ended)
+            else:
+                self.results.add("questions", "lost", began)
+
+    def follow_question(self, client, session, stream, began):
+        """Reads a response to its end, and resumes it if it is cut."""
+        while time.monotonic() < began + END_WITHIN:
+            if stream.status == 404:
+                return "lost session"
+            try:
+                for message in stream.messages():
+                    if message.get("method") == "elicitation/create":
+                        if self.answer_question(client, session, message["id"]) == 404:
+                            return "lost session"
+                    elif "result" in message or "error" in message:
+                        return "answered" if "result" in message else "told"
+            except Cut:
+                pass
+            if stream.last is None:
+                return "cut"
+            last, stream = stream.last, self.resume(client, session, stream.last, began)
+            if stream is None:
+                return None
+            stream.last = last
+        return None
+
+    @staticmethod
+    def resume(client, session, last, began):
+        while time.monotonic() < began + END_WITHIN:
+            time.sleep(0.05)
+            try:
+                return client.resume(session, last)
+            except (Cut, Refused):
+                pass
+        return None
+
+    @staticmethod
+    def answer_question(client, session, question):
+        """Answers until the answer is accepted, or refused for good. Returns the status."""
+        began = time.monotonic()
+        result = {"action": "accept", "content": {"name": "Ada"}}
+        while time.monotonic() < began + END_WITHIN:
+            try:
+                stream = client.post(session, {"id": question, "result": result})
+                stream.response.read()
+                return stream.status
+            except (Cut, Refused, OSError, http.client.HTTPException):
+                time.sleep(0.1)
+        return None
+
+    def listen_legacy(self, client):
+        session = None
+        while not self.is_heard.is_set():
+            if session is None:
+                session = client.session()
+                client.answer("sessions", lambda: client.legacy(session, "resources/subscribe", {"uri": URI}))
+            stream = self.listen("legacy", lambda: client.resume(session, None))
+            if stream and stream.status == 404:
+                session = None
+
+    def listen_modern(self, client):
+        follows = {"notifications": {"resourceSubscriptions": [URI]}}
+        while not self.is_heard.is_set():
+            self.listen("modern", lambda: client.modern("subscriptions/listen", follows))
+
+    def listen(self, era, open_stream):
+        """Notes the time of each notification, and of each time at which the client has to read the resource anew."""
+        stream = None
+        try:
+            stream = open_stream()
+            self.heard[era].append(time.monotonic())
+            for _ in stream.messages():
+                self.heard[era].append(time.monotonic())
+        except (Cut, Refused):
+            pass
+        time.sleep(0.02)
+        return stream
+
+    def count_steps(self):
+        """Compares the steps that were done with the tasks that have completed."""
+        done = {}
+        for step in self.cluster.done():
+            done[step] = done.get(step, 0) + 1
+        for times in done.values():
+            for _ in range(times - 1):
+                self.results.add("tasks", "doubled")
+        for number in self.finished_tasks:
+            for step in ("first", "second", "third"):
+                if f"{number} {step}" not in done:
+                    self.results.add("tasks", "lost")
