@@ -1,4 +1,4 @@
-//! What operators see of the operations: a span and a metric for each, and whether Redis is available. Payloads are never
+//! Reports operations to operators, with a span and a metric for each, and the availability of Redis. Payloads are never
 //! recorded. Names follow OpenTelemetry: semantic-conventions, docs/db/database-metrics.md and docs/db/redis.md.
 //!
 //! Without the `telemetry` feature, there are only spans.

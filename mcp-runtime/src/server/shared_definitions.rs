@@ -111,9 +111,12 @@ where
     /// # Errors
     ///
     /// Nothing is stored if the definition is invalid ([`Configuration`](ErrorKind::Configuration), with all mistakes;
-    /// also if the record takes more than 256 KiB of JSON, or if the server is not running), if its name belongs to another definition of the server
-    /// ([`Duplicate`](ErrorKind::Duplicate)), or if the store fails ([`Io`](ErrorKind::Io)). After an `Io` error, the
-    /// record may have been stored if the store's reply was lost.
+    /// also if the record takes more than 256 KiB of JSON, or if the server is not running), if its name belongs to
+    /// another definition of the server ([`Duplicate`](ErrorKind::Duplicate)), or if the store fails
+    /// ([`Io`](ErrorKind::Io)). After an `Io` error, the record may have been stored if the store's reply was lost.
+    ///
+    /// If the future is dropped before it completes, this instance may serve the definition although its record was not
+    /// stored, until the records change.
     pub async fn put(&self, record: &T) -> Result<(), Error> {
         let text = serde_json::to_string(record).map_err(|error| {
             Error::new(
