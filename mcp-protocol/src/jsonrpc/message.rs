@@ -37,6 +37,14 @@ pub struct Message<'a> {
     pub error: Option<&'a str>,
 }
 
+impl Message<'_> {
+    /// Returns the length of the message's text, in bytes.
+    #[must_use]
+    pub fn text_bytes(&self) -> usize {
+        self.params.text().len()
+    }
+}
+
 /// The `id` member of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Id {

@@ -110,6 +110,16 @@ impl<'a> Params<'a> {
         }
     }
 
+    /// Returns the text of the message.
+    pub(super) fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// Returns these `params` in another copy of the text.
+    pub(super) fn in_copy<'b>(&self, text: &'b str) -> Params<'b> {
+        Params { text, ..*self }
+    }
+
     /// Reads the value of `params`. Sets `repeated` if a member that is kept occurs more than once.
     pub(super) fn read(
         &mut self,

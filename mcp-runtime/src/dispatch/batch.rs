@@ -5,12 +5,8 @@
 use crate::jsonrpc::{self, ErrorObject, Incoming, Message, MetaMember, ParseLimits, RequestId};
 use crate::protocol::{ProtocolVersion, errors};
 
-/// An element of a batch.
-pub(crate) struct BatchElement<'m> {
-    pub(crate) text: &'m str,
-    /// The message, or the error to send in its place, together with the message's id if it could be read.
-    pub(crate) message: Result<Message<'m>, (Option<RequestId>, ErrorObject)>,
-}
+/// An element of a batch, or the error to send in its place, together with the message's id if it could be read.
+pub(crate) type BatchElement<'m> = Result<Message<'m>, (Option<RequestId>, ErrorObject)>;
 
 /// Reads a batch's elements. `version` is the negotiated protocol version, if any.
 ///
@@ -25,23 +21,19 @@ pub(crate) fn read_batch<'m>(
     if !version.is_some_and(ProtocolVersion::has_batches) {
         return Err(errors::batch_not_supported());
     }
-    let read = |text: &&'m str| BatchElement {
-        text,
-        message: match jsonrpc::parse(text.as_bytes(), limits) {
-            Ok(Incoming::Message(message)) => Ok(message),
-            Ok(Incoming::Batch(_)) => {
-                let error = ErrorObject::invalid_request("a batch must not contain another batch");
-                Err((None, error))
-            }
-            Err(invalid) => Err(invalid),
-        },
+    let read = |text: &&'m str| match jsonrpc::parse(text.as_bytes(), limits)? {
+        Incoming::Message(message) => Ok(message),
+        Incoming::Batch(_) => {
+            let error = ErrorObject::invalid_request("a batch must not contain another batch");
+            Err((None, error))
+        }
     };
-    let elements: Vec<_> = elements.iter().map(read).collect();
+    let elements: Vec<BatchElement<'_>> = elements.iter().map(read).collect();
     let has_claim =
         |message: &Message<'_>| message.params.meta(MetaMember::ProtocolVersion).is_some();
     if elements
         .iter()
-        .any(|element| element.message.as_ref().is_ok_and(has_claim))
+        .any(|element| element.as_ref().is_ok_and(has_claim))
     {
         let text = "a message that names its own protocol version must not be part of a batch";
         return Err(ErrorObject::invalid_request(text));

@@ -1,7 +1,7 @@
 //! Reads strings, numbers and literals.
 
 use super::{Scan, Span};
-use crate::jsonrpc::text::{parse_hex4, plain_length, plain_run_length};
+use crate::jsonrpc::text::{plain_length, string_end};
 
 impl Scan<'_> {
     /// Reads a string, including its quotes, that starts exactly at the current position.
@@ -25,27 +25,15 @@ impl Scan<'_> {
     fn read_escaped_string(&mut self, length: usize) -> Option<Span> {
         let start = self.at;
         self.escaped += 1;
-        let bytes = self.text.as_bytes();
-        let mut at = start + 1 + length;
-        loop {
-            match bytes.get(at) {
-                Some(b'"') => {
-                    self.at = at + 1;
-                    return self.span(start);
-                }
-                Some(b'\\') => {
-                    let Some(length) = escape_length(bytes, at) else {
-                        self.at = at;
-                        return self.fail_syntax();
-                    };
-                    at += length;
-                }
-                _ => {
-                    self.at = at;
-                    return self.fail_syntax();
-                }
+        match string_end(self.text.as_bytes(), start + 1 + length) {
+            Ok(end) => {
+                self.at = end + 1;
+                self.span(start)
             }
-            at += plain_run_length(bytes.get(at..).unwrap_or_default());
+            Err(at) => {
+                self.at = at;
+                self.fail_syntax()
+            }
         }
     }
 
@@ -113,28 +101,5 @@ impl Scan<'_> {
         }
         self.at += word.len();
         Some(())
-    }
-}
-
-/// Returns the length of the escape at this position, or `None` if it is invalid.
-#[inline]
-fn escape_length(bytes: &[u8], at: usize) -> Option<usize> {
-    match bytes.get(at + 1)? {
-        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(2),
-        b'u' => unicode_escape_length(bytes.get(at..)?),
-        _ => None,
-    }
-}
-
-#[cold]
-fn unicode_escape_length(escape: &[u8]) -> Option<usize> {
-    match parse_hex4(escape, 2)? {
-        0xD800..=0xDBFF => {
-            let is_pair = escape.get(6..8) == Some(b"\\u")
-                && matches!(parse_hex4(escape, 8), Some(0xDC00..=0xDFFF));
-            is_pair.then_some(12)
-        }
-        0xDC00..=0xDFFF => None,
-        _ => Some(6),
     }
 }

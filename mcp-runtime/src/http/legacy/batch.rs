@@ -49,21 +49,14 @@ pub(in crate::http) fn serve_batch(
         Ok(elements) => elements,
         Err(error) => return HttpRefusal::new(StatusCode::BAD_REQUEST, error).into(),
     };
-    let messages = || {
-        elements
-            .iter()
-            .filter_map(|element| element.message.as_ref().ok())
-    };
+    let messages = || elements.iter().filter_map(|element| element.as_ref().ok());
     let is_request = |message: &Message<'_>| message.method.is_some() && message.id != Id::Absent;
     let requests = messages().filter(|message| is_request(message)).count();
     if requests > 0 && messages().any(|message| message.method.is_none()) {
         return HttpRefusal::bad_request("a batch must not contain both requests and responses")
             .into();
     }
-    let invalid = elements
-        .iter()
-        .filter(|element| element.message.is_err())
-        .count();
+    let invalid = elements.iter().filter(|element| element.is_err()).count();
     let session = match require_live_session(state, found.as_ref(), version) {
         Ok(session) => session,
         Err(refusal) => return refusal.into(),
@@ -99,7 +92,7 @@ pub(in crate::http) fn serve_batch(
     let mut outgoing = Vec::new();
     let open = || Arc::clone(&stream);
     for element in &elements {
-        match &element.message {
+        match element {
             Ok(message) if is_request(message) => {
                 let answer = serve_on_stream(state, &session, head, message, &open);
                 if let Some(answer) = answer {

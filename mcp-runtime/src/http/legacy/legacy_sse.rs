@@ -100,7 +100,7 @@ pub(in crate::http) fn handle_post(
                 }
             };
             for element in elements {
-                match element.message {
+                match element {
                     Ok(message) => take(&message),
                     Err((id, error)) => stream.push_answer(&error_message(id.as_ref(), &error)),
                 }

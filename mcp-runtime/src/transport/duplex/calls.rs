@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::dispatch::{Decision, Reply, SharedText, read_batch};
-use crate::jsonrpc::{self, ErrorObject, Incoming, KnownMeta, Message, RequestId};
+use crate::jsonrpc::{self, ErrorObject, Incoming, KnownMeta, Message, OwnedRequest, RequestId};
 use crate::protocol::{encode, errors};
 use crate::telemetry::RefusalKind;
 use crate::transport::duplex::in_flight::{BatchId, Job};
@@ -35,7 +35,7 @@ impl Channel {
                 }
             }
             Ok(Incoming::Message(message)) => {
-                self.handle_message(leader, text, message, None, scratch);
+                self.handle_message(leader, message, None, scratch);
             }
             Ok(Incoming::Batch(elements)) => self.handle_batch(leader, elements, scratch),
         }
@@ -70,11 +70,8 @@ impl Channel {
         }
         let batch = self.lock().in_flight.open_batch();
         for element in elements {
-            match element.message {
-                Ok(message) => {
-                    let text = element.text.as_bytes();
-                    self.handle_message(leader, text, &message, Some(batch), scratch);
-                }
+            match element {
+                Ok(message) => self.handle_message(leader, &message, Some(batch), scratch),
                 Err((id, error)) => {
                     self.lock().in_flight.add_call_to_batch(batch);
                     self.answer_error(id.as_ref(), Some(batch), &error);
@@ -87,7 +84,6 @@ impl Channel {
     fn handle_message(
         self: &Arc<Self>,
         leader: u64,
-        text: &[u8],
         message: &Message<'_>,
         batch: Option<BatchId>,
         scratch: &mut Vec<u8>,
@@ -130,9 +126,9 @@ impl Channel {
         match decision {
             Decision::Call(call) if let Some(id) = id => {
                 if !self.may_run(state) {
-                    self.queue_or_refuse(state, id, batch, text);
+                    self.queue_or_refuse(state, id, batch, message);
                 } else if batch.is_some() || call.pace().is_some_and(|pace| pace.spawn_first()) {
-                    let job = new_job(state, id, batch, text);
+                    let job = new_job(state, id, batch, message);
                     drop(guard);
                     self.spawn_job(job);
                 } else {
@@ -155,13 +151,14 @@ impl Channel {
         state: &mut ChannelState,
         id: &RequestId,
         batch: Option<BatchId>,
-        text: &[u8],
+        message: &Message<'_>,
     ) {
         let limits = self.limits();
-        let bytes = state.in_flight.queued_bytes().saturating_add(text.len());
+        let bytes = message.text_bytes();
+        let bytes = state.in_flight.queued_bytes().saturating_add(bytes);
         let fits = bytes <= limits.message.max_line_bytes || state.in_flight.queued_calls() == 0;
         if fits && state.in_flight.queued_calls() < limits.calls.max_queued {
-            let job = new_job(state, id, batch, text);
+            let job = new_job(state, id, batch, message);
             return state.in_flight.enqueue(job);
         }
         self.origin.record_refusal(RefusalKind::TooMany);
@@ -225,10 +222,14 @@ impl Channel {
     }
 }
 
-fn new_job(state: &mut ChannelState, id: &RequestId, batch: Option<BatchId>, text: &[u8]) -> Job {
+fn new_job(
+    state: &mut ChannelState,
+    id: &RequestId,
+    batch: Option<BatchId>,
+    message: &Message<'_>,
+) -> Job {
     Job {
-        id: id.clone(),
         serial: state.in_flight.calls.add(id, batch),
-        text: text.into(),
+        request: OwnedRequest::new(id, message),
     }
 }

@@ -3,14 +3,19 @@
 use std::collections::{HashMap, VecDeque};
 
 use crate::dispatch::{CallTable, RemovedCall};
-use crate::jsonrpc::RequestId;
+use crate::jsonrpc::{OwnedRequest, RequestId};
 
-/// A queued call, stored as the text that was received.
+/// A call that is queued, or that starts in its task.
 #[derive(Debug)]
 pub(super) struct Job {
-    pub(super) id: RequestId,
     pub(super) serial: u64,
-    pub(super) text: Box<[u8]>,
+    pub(super) request: OwnedRequest,
+}
+
+impl Job {
+    pub(super) fn id(&self) -> &RequestId {
+        self.request.id()
+    }
 }
 
 /// A number that identifies a batch on its channel.
@@ -54,13 +59,13 @@ impl InFlight {
     }
 
     pub(super) fn enqueue(&mut self, job: Job) {
-        self.queued_bytes = self.queued_bytes.saturating_add(job.text.len());
+        self.queued_bytes = self.queued_bytes.saturating_add(job.request.text_bytes());
         self.queue.push_back(job);
     }
 
     pub(super) fn dequeue(&mut self) -> Option<Job> {
         let job = self.queue.pop_front()?;
-        self.queued_bytes = self.queued_bytes.saturating_sub(job.text.len());
+        self.queued_bytes = self.queued_bytes.saturating_sub(job.request.text_bytes());
         Some(job)
     }
 
@@ -82,7 +87,7 @@ impl InFlight {
         if let Some(position) = self.queue.iter().position(|job| job.serial == serial)
             && let Some(job) = self.queue.remove(position)
         {
-            self.queued_bytes = self.queued_bytes.saturating_sub(job.text.len());
+            self.queued_bytes = self.queued_bytes.saturating_sub(job.request.text_bytes());
         }
     }
 

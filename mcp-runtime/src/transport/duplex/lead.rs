@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::task::{Context, Poll};
 
+use bytes::BytesMut;
+
 use crate::context::current;
 use crate::jsonrpc::{ErrorObject, KnownMeta};
 use crate::telemetry::RefusalKind;
@@ -16,6 +18,9 @@ use crate::transport::duplex::{Channel, ChannelState, ClosingPhase};
 /// Number of lines after which the leader yields. On a current-thread runtime, a busy client would otherwise starve
 /// other tasks.
 const TURN: u32 = 64;
+
+/// A buffer larger than this is freed after each message.
+const LARGE: usize = 64 << 10;
 
 /// The leader's next action.
 enum LeaderStep {
@@ -31,7 +36,7 @@ enum LeaderStep {
 
 /// Leads the channel until it is closed or another task becomes the leader.
 pub(super) async fn run_leader(channel: &Arc<Channel>, leader: u64) {
-    let mut line = Vec::new();
+    let mut line = BytesMut::new();
     let mut known = KnownMeta::default();
     let mut scratch = Vec::new();
     poll_fn(|cx| {
@@ -55,8 +60,13 @@ pub(super) async fn run_leader(channel: &Arc<Channel>, leader: u64) {
                 LeaderStep::Wait => return Poll::Pending,
                 LeaderStep::Over => return Poll::Ready(()),
             }
-            free_if_large(&mut line);
-            free_if_large(&mut scratch);
+            // A large line shares its buffer with the lines that follow it.
+            if line.capacity() > LARGE {
+                line = BytesMut::new();
+            }
+            if scratch.capacity() > LARGE {
+                scratch = Vec::new();
+            }
         }
         cx.waker().wake_by_ref();
         Poll::Pending
@@ -64,15 +74,8 @@ pub(super) async fn run_leader(channel: &Arc<Channel>, leader: u64) {
     .await;
 }
 
-/// Frees a large buffer.
-fn free_if_large(buffer: &mut Vec<u8>) {
-    if buffer.capacity() > 64 << 10 {
-        *buffer = Vec::new();
-    }
-}
-
 impl Channel {
-    fn next_step(&self, leader: u64, line: &mut Vec<u8>, cx: &mut Context<'_>) -> LeaderStep {
+    fn next_step(&self, leader: u64, line: &mut BytesMut, cx: &mut Context<'_>) -> LeaderStep {
         let mut guard = self.lock();
         let state = &mut *guard;
         loop {

@@ -1,6 +1,7 @@
 //! Splits a stream of bytes into lines of bounded length. Accepts `\r\n` line endings and skips blank lines.
 //!
-//! The buffer starts small, grows to fit the longest line, and shrinks again. The caller interprets the lines.
+//! The buffer starts small, grows to fit the longest line, and shrinks again. Lines leave it by moving its start, so a
+//! line is not copied because another one follows it. The caller interprets the lines.
 
 use std::future::Future;
 use std::io;
@@ -8,12 +9,15 @@ use std::ops::Range;
 use std::pin::pin;
 use std::task::{Context, Poll};
 
+use bytes::{Buf as _, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// Buffer size for an idle channel.
 const SMALL: usize = 8 << 10;
-/// A buffer larger than this is freed once it is empty.
+/// A line longer than this keeps its buffer. A buffer that has grown has room for as much again.
 const LARGE: usize = 64 << 10;
+/// Minimum number of bytes to read at once.
+const READ: usize = 1 << 10;
 
 /// The kind of line taken from the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +31,9 @@ pub(super) enum NextLine {
 /// Splits a stream into lines.
 #[derive(Debug)]
 pub(super) struct LineReader {
-    buffer: Vec<u8>,
+    buffer: BytesMut,
+    /// `true` if the buffer is larger than that of an idle channel.
+    is_grown: bool,
     /// Position of the next line in the buffer.
     start: usize,
     /// Position up to which the buffer does not contain the end of a line.
@@ -43,7 +49,8 @@ pub(super) struct LineReader {
 impl LineReader {
     pub(super) fn new(limit: usize) -> Self {
         Self {
-            buffer: Vec::with_capacity(SMALL),
+            buffer: BytesMut::with_capacity(SMALL),
+            is_grown: false,
             start: 0,
             searched: 0,
             limit,
@@ -55,15 +62,16 @@ impl LineReader {
 
     /// Puts the next line into `line` if a whole line has been read. At the end of input, the remaining bytes are
     /// treated as a line.
-    pub(super) fn next(&mut self, line: &mut Vec<u8>) -> Option<NextLine> {
+    pub(super) fn next(&mut self, line: &mut BytesMut) -> Option<NextLine> {
         loop {
             let unsearched = self.buffer.get(self.searched..).unwrap_or_default();
             let Some(length) = memchr::memchr(b'\n', unsearched) else {
                 self.searched = self.buffer.len();
-                return self.make_room_or_take_rest(line);
+                return self.keep_or_take_rest(line);
             };
             let end = self.searched.saturating_add(length);
-            if self.start == 0 && end > LARGE && end <= self.limit && !self.discarding {
+            let length = end.saturating_sub(self.start);
+            if length > LARGE && length <= self.limit && !self.discarding {
                 if self.take_large_line(end, line) {
                     return Some(NextLine::Text);
                 }
@@ -79,7 +87,7 @@ impl LineReader {
     }
 
     /// Copies a line out of the buffer, unless it is blank.
-    fn copy_line(&mut self, place: Range<usize>, line: &mut Vec<u8>) -> Option<NextLine> {
+    fn copy_line(&mut self, place: Range<usize>, line: &mut BytesMut) -> Option<NextLine> {
         let text = self.buffer.get(place).unwrap_or_default();
         let text = text.strip_suffix(b"\r").unwrap_or(text);
         line.clear();
@@ -93,20 +101,22 @@ impl LineReader {
         Some(NextLine::Text)
     }
 
-    /// Takes a large line together with its buffer to avoid copying the line. Returns `false` if the line is blank.
-    fn take_large_line(&mut self, end: usize, line: &mut Vec<u8>) -> bool {
-        let after = self.buffer.split_off(end.saturating_add(1));
-        *line = std::mem::replace(&mut self.buffer, after);
+    /// Splits off a large line, which shares the buffer until it is dropped. Returns `false` if the line is blank.
+    fn take_large_line(&mut self, end: usize, line: &mut BytesMut) -> bool {
+        self.buffer.advance(self.start);
+        let end = end.saturating_sub(self.start);
+        *line = self.buffer.split_to(end.saturating_add(1));
         line.truncate(end);
         line.truncate(line.strip_suffix(b"\r").map_or(end, <[u8]>::len));
+        self.start = 0;
         self.searched = 0;
         !line.trim_ascii().is_empty()
     }
 
-    /// Makes room when the buffer does not contain any more complete lines. At the end of input, takes the remaining
-    /// bytes.
-    fn make_room_or_take_rest(&mut self, line: &mut Vec<u8>) -> Option<NextLine> {
-        self.buffer.drain(..self.start.min(self.buffer.len()));
+    /// Removes the lines before the rest of the buffer, which does not contain any more complete lines. At the end of
+    /// input, takes the rest.
+    fn keep_or_take_rest(&mut self, line: &mut BytesMut) -> Option<NextLine> {
+        self.buffer.advance(self.start.min(self.buffer.len()));
         self.start = 0;
         // This allows one extra byte for a `\r` that belongs to the line ending.
         if self.buffer.len() > self.limit.saturating_add(1) {
@@ -120,11 +130,28 @@ impl LineReader {
         if self.ended || self.discarding {
             self.buffer.clear();
         }
-        if self.buffer.is_empty() && self.buffer.capacity() > LARGE {
-            self.buffer = Vec::with_capacity(SMALL);
+        if self.buffer.is_empty() && self.is_grown {
+            self.buffer = BytesMut::with_capacity(SMALL);
+            self.is_grown = false;
         }
         self.searched = self.buffer.len();
         found
+    }
+
+    /// Makes room for a read.
+    fn make_room(&mut self) {
+        let length = self.buffer.len();
+        if self.buffer.capacity().saturating_sub(length) >= READ {
+            return;
+        }
+        // While the rest is short, it is moved to the beginning of the buffer, into the room that lines have left.
+        let additional = if length < SMALL / 2 {
+            SMALL.saturating_sub(length)
+        } else {
+            self.is_grown = true;
+            LARGE.max(length)
+        };
+        self.buffer.reserve(additional);
     }
 
     /// Performs a single read. Call it when [`next`](Self::next) returns `None`.
@@ -136,9 +163,7 @@ impl LineReader {
         if self.ended {
             return Poll::Ready(Ok(()));
         }
-        if self.buffer.len() == self.buffer.capacity() {
-            self.buffer.reserve(SMALL.max(self.buffer.len()));
-        }
+        self.make_room();
         let read = pin!(reader.read_buf(&mut self.buffer)).poll(cx)?;
         read.map(|count| {
             self.ended |= count == 0;
@@ -158,7 +183,7 @@ impl LineReader {
 
     /// Ends the input and discards all bytes that have been read.
     pub(super) fn abandon_line(&mut self) {
-        self.buffer = Vec::new();
+        self.buffer = BytesMut::new();
         self.start = 0;
         self.searched = 0;
         self.discarding = false;
@@ -182,7 +207,7 @@ mod tests {
 
     fn lines(limit: usize, chunks: &[&[u8]]) -> Vec<String> {
         let mut lines = LineReader::new(limit);
-        let mut line = Vec::new();
+        let mut line = BytesMut::new();
         let mut found = Vec::new();
         let mut cx = Context::from_waker(std::task::Waker::noop());
         for chunk in chunks.iter().copied().chain([&b""[..]]) {

@@ -52,14 +52,18 @@ impl OutgoingBytes {
         self.bytes.push(b'\n');
     }
 
-    /// Like [`push`](Self::push), but takes ownership of a large message's buffer if no other bytes are waiting.
+    /// Like [`push`](Self::push), but takes ownership of a large message's buffer, so that the message is not copied.
     pub(super) fn push_whole(&mut self, message: &mut Vec<u8>) {
-        if self.len() > 0 || message.len() <= LARGE {
+        if message.len() <= LARGE {
             return self.push(message);
         }
-        std::mem::swap(&mut self.bytes, message);
+        if self.len() == 0 {
+            std::mem::swap(&mut self.bytes, message);
+            self.written = 0;
+        } else {
+            self.push_shared(std::mem::take(message).into());
+        }
         self.bytes.push(b'\n');
-        self.written = 0;
     }
 
     /// Appends a whole message with a gap as a line. The text in the gap is not copied if it is large.
@@ -238,8 +242,16 @@ mod tests {
         let mut outgoing = OutgoingBytes::default();
         outgoing.push(b"first");
         outgoing.push_whole(&mut vec![b'x'; LARGE + 1]);
-        assert!(outgoing.bytes.starts_with(b"first\nxx"));
-        assert_eq!(outgoing.len(), b"first\n".len() + LARGE + 1 + b"\n".len());
+        outgoing.push(b"last");
+        let large = "x".repeat(LARGE + 1);
+        let mut client = Slow {
+            accepts: LARGE / 2,
+            takes_pieces: true,
+            got: Vec::new(),
+        };
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        assert!(outgoing.poll_write(&mut client, &mut cx).is_ready());
+        assert!(client.got == format!("first\n{large}\nlast\n").as_bytes());
     }
 
     /// A client that accepts a few bytes at a time.

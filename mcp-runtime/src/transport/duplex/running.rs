@@ -8,7 +8,7 @@ use std::time::Instant;
 use crate::dispatch::{
     CallProgress, Decision, PreparedCall, Reply, RunningCall, SharedText, Sink, WrittenResponse,
 };
-use crate::jsonrpc::{self, ErrorObject, Incoming, KnownMeta, Message, RequestId};
+use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::encode;
 use crate::registry::FirstPollPace;
 use crate::transport::duplex::in_flight::Job;
@@ -105,15 +105,15 @@ impl Channel {
 
     /// Starts a queued call.
     pub(super) fn start_job(self: &Arc<Self>, leader: u64, job: Job, answer: &mut Vec<u8>) {
-        let message = self.parse_job(&job);
+        let message = job.request.message();
         let mut guard = self.lock();
         let state = &mut *guard;
         // The call may have been refused or cancelled since it left the queue.
-        if !state.in_flight.calls.is_live(&job.id, job.serial) {
+        if !state.in_flight.calls.is_live(job.id(), job.serial) {
             return;
         }
-        let is_alone = state.in_flight.calls.detail(&job.id) == Some(&None);
-        if let Some(message) = message.filter(|_| is_alone) {
+        let is_alone = state.in_flight.calls.detail(job.id()) == Some(&None);
+        if is_alone {
             let mark = state.out.position();
             let out = state.out.buffer();
             let mut decision = self.dispatcher.decide(&message, &mut state.memory, out);
@@ -126,16 +126,16 @@ impl Channel {
             state.out.end_line(&mark);
             match decision {
                 Decision::Call(call) if !call.pace().is_some_and(|pace| pace.spawn_first()) => {
-                    state.in_flight.calls.finish(&job.id, job.serial);
-                    let serial = state.in_flight.calls.enter(&job.id);
+                    state.in_flight.calls.finish(job.id(), job.serial);
+                    let serial = state.in_flight.calls.enter(job.id());
                     drop(guard);
-                    self.poll_in_place(leader, call, &job.id, serial, answer);
+                    self.poll_in_place(leader, call, job.id(), serial, answer);
                     return;
                 }
                 Decision::Call(_) => {}
                 // The session changed while the call was queued.
                 Decision::Silent | Decision::Answered(_) | Decision::Cancel(_) => {
-                    state.in_flight.calls.finish(&job.id, job.serial);
+                    state.in_flight.calls.finish(job.id(), job.serial);
                     return;
                 }
             }
@@ -147,7 +147,7 @@ impl Channel {
     /// Runs an entire call in a task, including its start.
     pub(super) fn spawn_job(self: &Arc<Self>, job: Job) {
         let permit = self.new_run_permit(&mut self.lock());
-        let (channel, id, serial) = (Arc::clone(self), job.id.clone(), job.serial);
+        let (channel, id, serial) = (Arc::clone(self), job.id().clone(), job.serial);
         let task = self.runtime.spawn(async move {
             let mut answer = Vec::with_capacity(ANSWER);
             let begin = || {
@@ -158,11 +158,11 @@ impl Channel {
             match channel.span.in_scope(begin) {
                 None => {}
                 Some(CallProgress::Answered(written)) => {
-                    channel.queue_answer(&job.id, serial, (answer, written.shared));
+                    channel.queue_answer(job.id(), serial, (answer, written.shared));
                 }
                 Some(CallProgress::Running(running)) => {
                     channel
-                        .finish_running(running, &job.id, serial, answer)
+                        .finish_running(running, job.id(), serial, answer)
                         .await;
                 }
             }
@@ -172,43 +172,38 @@ impl Channel {
         calls.set_task_or_abort(&id, serial, task.abort_handle());
     }
 
-    /// Parses a queued call's message again. The message was valid when it was queued.
-    fn parse_job<'j>(&self, job: &'j Job) -> Option<Message<'j>> {
-        let limits = self.limits().message.parse_limits();
-        match jsonrpc::parse_next(&job.text, &limits, &mut KnownMeta::default()) {
-            Ok(Incoming::Message(message)) => Some(message),
-            Ok(Incoming::Batch(_)) | Err(_) => None,
-        }
-    }
-
     /// Starts a queued call in its task. Returns `None` if the call was cancelled.
     fn begin_job(self: &Arc<Self>, job: &Job, answer: &mut Vec<u8>) -> Option<CallProgress> {
-        let message = self.parse_job(job);
+        let message = job.request.message();
         let mut state = self.lock();
-        if !state.in_flight.calls.is_live(&job.id, job.serial) {
+        if !state.in_flight.calls.is_live(job.id(), job.serial) {
             return None;
         }
-        let decision = message
-            .as_ref()
-            .map(|message| self.dispatcher.decide(message, &mut state.memory, answer));
+        let decision = self.dispatcher.decide(&message, &mut state.memory, answer);
         drop(state);
         let call = match decision {
-            Some(Decision::Call(call)) => call,
-            Some(Decision::Answered(mut reply)) => {
+            Decision::Call(call) => call,
+            Decision::Answered(mut reply) => {
                 reply.complete(answer);
                 return Some(CallProgress::Answered(WrittenResponse::default()));
             }
             // This cannot happen, because the message was a request when it was queued. Even so, its id must be
             // released.
-            Some(Decision::Silent | Decision::Cancel(_)) | None => {
+            Decision::Silent | Decision::Cancel(_) => {
                 let error = ErrorObject::internal("internal error");
-                encode::error(answer, Some(&job.id), &error);
+                encode::error(answer, Some(job.id()), &error);
                 return Some(CallProgress::Answered(WrittenResponse::default()));
             }
         };
         let pace = call.pace().cloned();
         let began = Instant::now();
-        let run = || call.run(&job.id, &|| self.new_call_sink(&job.id, job.serial), answer);
+        let run = || {
+            call.run(
+                job.id(),
+                &|| self.new_call_sink(job.id(), job.serial),
+                answer,
+            )
+        };
         let progress = self.beat.run(&self.watchdog, run);
         record_first_poll(pace.as_deref(), began);
         Some(progress)

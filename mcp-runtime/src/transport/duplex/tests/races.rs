@@ -7,7 +7,7 @@ use tokio::runtime::Handle;
 
 use super::client::call;
 use super::server::TestServer;
-use crate::jsonrpc::RequestId;
+use crate::jsonrpc::{Incoming, OwnedRequest, RequestId, parse};
 use crate::limits::Limits;
 use crate::transport::Connection;
 use crate::transport::duplex::in_flight::Job;
@@ -35,10 +35,13 @@ async fn a_call_that_is_refused_between_the_queue_and_its_start_is_not_answered_
     let (channel, _watchdog, _client) = channel();
     let (id, text) = (RequestId::from_valid("1"), call(1, "echo"));
     // The leader has taken the call from the queue …
+    let message = match parse(text.as_bytes(), &Limits::default().message.parse_limits()) {
+        Ok(Incoming::Message(message)) => message,
+        other => panic!("{other:?}"),
+    };
     let job = Job {
         serial: channel.lock().in_flight.calls.add(&id, None),
-        id,
-        text: text.as_bytes().into(),
+        request: OwnedRequest::new(&id, &message),
     };
     // … another task finds that the drain time is over …
     drop(channel.lock().refuse_all());

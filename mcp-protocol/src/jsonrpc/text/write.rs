@@ -1,0 +1,179 @@
+//! Writes JSON strings.
+
+use super::search::{BLOCK, first_special_of, long_plain_length, plain_length, special_marks};
+
+/// Length above which the exact space for a string is reserved, provided that the string makes up most of the output.
+const LARGE: usize = 64 << 10;
+/// Space reserved after a large string, which is sufficient for the rest of most messages.
+const AFTER: usize = 256;
+
+/// Length from which text is written in blocks.
+const LONG: usize = 128;
+
+/// Appends `text` as a JSON string, including the quotes.
+pub fn write_string(out: &mut Vec<u8>, text: &str) {
+    let mut rest = text.as_bytes();
+    if rest.len() > LARGE.max(out.len()) {
+        // Reserves space for some escapes and for the rest of the message, because two copies of a large buffer are
+        // needed temporarily while it grows.
+        out.reserve_exact(rest.len() + rest.len() / 32 + AFTER);
+    } else {
+        out.reserve(rest.len() + 2);
+    }
+    out.push(b'"');
+    if rest.len() >= LONG {
+        rest = write_blocks(out, rest);
+    }
+    loop {
+        rest = write_plain(out, rest);
+        let Some((&byte, after)) = rest.split_first() else {
+            break;
+        };
+        write_escape(out, byte);
+        rest = after;
+    }
+    out.push(b'"');
+}
+
+/// Appends text up to the first special byte. Returns the rest, which is either empty or begins with that byte.
+#[inline]
+fn write_plain<'a>(out: &mut Vec<u8>, mut rest: &'a [u8]) -> &'a [u8] {
+    // Copying a whole vector takes a single instruction, whereas copying a few bytes takes a function call.
+    for _ in 0..2 {
+        let Some((half, after)) = rest.split_first_chunk() else {
+            break;
+        };
+        let end = out.len();
+        out.extend_from_slice(half);
+        if let Some(at) = first_special_of(half) {
+            out.truncate(end + at);
+            return rest.get(at..).unwrap_or_default();
+        }
+        rest = after;
+    }
+    let (head, after) = rest.split_at(plain_length(rest));
+    out.extend_from_slice(head);
+    after
+}
+
+/// The second byte of each special byte's escape, or zero if the escape is longer than two bytes.
+const SHORT_ESCAPES: [u8; 256] = {
+    let mut kinds = [0; 256];
+    let mut pairs: &[(u8, u8)] = &[
+        (b'"', b'"'),
+        (b'\\', b'\\'),
+        (0x08, b'b'),
+        (0x0C, b'f'),
+        (b'\n', b'n'),
+        (b'\r', b'r'),
+        (b'\t', b't'),
+    ];
+    while let [(byte, kind), rest @ ..] = pairs {
+        kinds[*byte as usize] = *kind;
+        pairs = rest;
+    }
+    kinds
+};
+
+/// Appends the escape for a special byte.
+fn write_escape(out: &mut Vec<u8>, byte: u8) {
+    match SHORT_ESCAPES[usize::from(byte)] {
+        0 => out.extend_from_slice(&long_escape(byte)),
+        kind => out.extend_from_slice(&[b'\\', kind]),
+    }
+}
+
+/// Returns the escape for a control character that has no short one.
+#[cold]
+#[inline(never)]
+fn long_escape(byte: u8) -> [u8; 6] {
+    const HEX: [u8; 16] = *b"0123456789abcdef";
+    let (high, low) = (usize::from(byte >> 4), usize::from(byte & 0xF));
+    [b'\\', b'u', b'0', b'0', HEX[high], HEX[low & 0xF]]
+}
+
+/// Number of bytes into which one block is written at most, including a block that follows it.
+const ESCAPED: usize = 6 * BLOCK + BLOCK;
+/// Number of bytes that are collected before they are appended to the output.
+const COLLECTED: usize = 2 * ESCAPED;
+/// Number of consecutive blocks without a special byte after which text is searched in larger steps.
+const CLEAN: usize = 8;
+
+/// Appends text as the inside of a JSON string, as long as whole blocks follow. Returns the rest.
+///
+/// Bytes are collected on the stack, where their number needs no check. Each run between special bytes is copied with
+/// the bytes that happen to follow it, up to the length of a block, because copying a fixed number of bytes takes two
+/// instructions. What is written next replaces the bytes that do not belong to the run.
+#[inline(never)]
+fn write_blocks<'t>(out: &mut Vec<u8>, text: &'t [u8]) -> &'t [u8] {
+    let mut collected = [0; COLLECTED];
+    let mut length = 0;
+    let mut rest = text;
+    let mut clean = 0;
+    while let Some(window) = rest.first_chunk::<{ 2 * BLOCK }>() {
+        if length > COLLECTED - ESCAPED || clean == CLEAN {
+            out.extend_from_slice(collected.get(..length).unwrap_or_default());
+            length = 0;
+        }
+        if clean == CLEAN {
+            clean = 0;
+            let (plain, after) = rest.split_at(long_plain_length(rest));
+            out.extend_from_slice(plain);
+            rest = after;
+            continue;
+        }
+        let room = collected
+            .get_mut(length..)
+            .and_then(<[u8]>::first_chunk_mut);
+        let (Some(room), Some(after)) = (room, rest.get(BLOCK..)) else {
+            break;
+        };
+        let written = write_block(room, window);
+        clean = if written == BLOCK { clean + 1 } else { 0 };
+        length += written;
+        rest = after;
+    }
+    out.extend_from_slice(collected.get(..length).unwrap_or_default());
+    rest
+}
+
+/// Writes the first block of `window`. Returns the number of bytes written.
+#[inline]
+fn write_block(room: &mut [u8; ESCAPED], window: &[u8; 2 * BLOCK]) -> usize {
+    let mut marks = window.first_chunk().map_or(0, special_marks);
+    let mut read = 0;
+    let mut written = 0;
+    copy_block(room, 0, window, 0);
+    while marks != 0 {
+        let at = marks.trailing_zeros() as usize;
+        marks &= !(1 << at);
+        written += at - read;
+        read = at + 1;
+        let byte = window.get(at).copied().unwrap_or_default();
+        let kind = SHORT_ESCAPES[usize::from(byte)];
+        let escape = room.get_mut(written..).unwrap_or_default();
+        if kind == 0 {
+            if let Some(escape) = escape.first_chunk_mut() {
+                *escape = long_escape(byte);
+            }
+            written += 6;
+        } else {
+            if let Some(escape) = escape.first_chunk_mut() {
+                *escape = [b'\\', kind];
+            }
+            written += 2;
+        }
+        copy_block(room, written, window, read);
+    }
+    written + BLOCK - read
+}
+
+/// Copies as many bytes as a block has.
+#[inline]
+fn copy_block(to: &mut [u8; ESCAPED], at: usize, from: &[u8; 2 * BLOCK], start: usize) {
+    let to = to.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<BLOCK>);
+    let from = from.get(start..).and_then(<[u8]>::first_chunk);
+    if let (Some(to), Some(from)) = (to, from) {
+        *to = *from;
+    }
+}
