@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64_simd::STANDARD;
 use serde::{Deserialize, Serialize};
 
 use crate::types::{Annotations, Icon, Meta};
@@ -115,7 +114,7 @@ impl ImageContent {
     /// Creates an image with the given media type, encoding `bytes` in base64.
     pub fn new(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         Self {
-            data: STANDARD.encode(bytes),
+            data: STANDARD.encode_to_string(bytes),
             mime_type: mime_type.into(),
             ..Self::default()
         }
@@ -143,7 +142,7 @@ impl AudioContent {
     /// Creates audio content with the given media type, encoding `bytes` in base64.
     pub fn new(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         Self {
-            data: STANDARD.encode(bytes),
+            data: STANDARD.encode_to_string(bytes),
             mime_type: mime_type.into(),
             ..Self::default()
         }
@@ -272,7 +271,7 @@ impl ResourceContents {
     pub fn blob(uri: impl Into<Cow<'static, str>>, bytes: impl AsRef<[u8]>) -> Self {
         Self {
             uri: uri.into(),
-            blob: Some(STANDARD.encode(bytes)),
+            blob: Some(STANDARD.encode_to_string(bytes)),
             ..Self::default()
         }
     }

@@ -75,6 +75,10 @@ fn decode(json: &str, text: &mut String) -> Result<usize, usize> {
         let at = json.len() - rest.len();
         let length = plain_run_length(rest.as_bytes());
         let (head, after) = rest.split_at_checked(length).ok_or(at)?;
+        if text.capacity() - text.len() <= length {
+            // Growing fourfold copies less than doubling. No more can follow than the rest of the JSON.
+            text.reserve((3 * text.len()).max(length + 1).min(rest.len()));
+        }
         text.push_str(head);
         let at = at + length;
         let kind = match after.as_bytes() {

@@ -2,8 +2,10 @@
 
 use super::search::{BLOCK, first_special_of, long_plain_length, plain_length, special_marks};
 
-/// Length above which the exact space for a string is reserved, provided that the string makes up most of the output.
-const LARGE: usize = 64 << 10;
+/// Length above which the share of special bytes is estimated.
+const LARGE: usize = 4 << 10;
+/// Number of bytes from which it is estimated.
+const SAMPLE: usize = 1 << 10;
 /// Space reserved after a large string, which is sufficient for the rest of most messages.
 const AFTER: usize = 256;
 
@@ -14,9 +16,8 @@ const LONG: usize = 128;
 pub fn write_string(out: &mut Vec<u8>, text: &str) {
     let mut rest = text.as_bytes();
     if rest.len() > LARGE.max(out.len()) {
-        // Reserves space for some escapes and for the rest of the message, because two copies of a large buffer are
-        // needed temporarily while it grows.
-        out.reserve_exact(rest.len() + rest.len() / 32 + AFTER);
+        // A large buffer that must grow is copied, and both copies are in memory meanwhile.
+        out.reserve_exact(expected_length(rest) + AFTER);
     } else {
         out.reserve(rest.len() + 2);
     }
@@ -33,6 +34,20 @@ pub fn write_string(out: &mut Vec<u8>, text: &str) {
         rest = after;
     }
     out.push(b'"');
+}
+
+/// Estimates the length of large text inside a JSON string, from its first part.
+#[cold]
+fn expected_length(text: &[u8]) -> usize {
+    let sample = text.get(..SAMPLE).unwrap_or(text);
+    let (blocks, _) = sample.as_chunks();
+    let special: u32 = blocks
+        .iter()
+        .map(|block| special_marks(block).count_ones())
+        .sum();
+    // An eighth more than in the sample, and one byte in 64 in any case.
+    let share = special as usize + special as usize / 8 + SAMPLE / 64;
+    text.len() + text.len() / SAMPLE * share
 }
 
 /// Appends text up to the first special byte. Returns the rest, which is either empty or begins with that byte.
@@ -94,39 +109,33 @@ fn long_escape(byte: u8) -> [u8; 6] {
 
 /// Number of bytes into which one block is written at most, including a block that follows it.
 const ESCAPED: usize = 6 * BLOCK + BLOCK;
-/// Number of bytes that are collected before they are appended to the output.
-const COLLECTED: usize = 2 * ESCAPED;
+/// Number of bytes that are collected before they are appended to the output, and room for one more block.
+const COLLECTED: usize = (1 << 10) + ESCAPED;
 /// Number of consecutive blocks without a special byte after which text is searched in larger steps.
 const CLEAN: usize = 8;
 
 /// Appends text as the inside of a JSON string, as long as whole blocks follow. Returns the rest.
 ///
-/// Bytes are collected on the stack, where their number needs no check. Each run between special bytes is copied with
-/// the bytes that happen to follow it, up to the length of a block, because copying a fixed number of bytes takes two
-/// instructions. What is written next replaces the bytes that do not belong to the run.
+/// Bytes are collected on the stack, where room for them needs no check.
 #[inline(never)]
 fn write_blocks<'t>(out: &mut Vec<u8>, text: &'t [u8]) -> &'t [u8] {
     let mut collected = [0; COLLECTED];
     let mut length = 0;
     let mut rest = text;
     let mut clean = 0;
-    while let Some(window) = rest.first_chunk::<{ 2 * BLOCK }>() {
-        if length > COLLECTED - ESCAPED || clean == CLEAN {
+    while let Some((window, after)) = rest.first_chunk().zip(rest.get(BLOCK..)) {
+        let room = collected.get_mut(length..);
+        let room = room.and_then(<[u8]>::first_chunk_mut::<ESCAPED>);
+        let Some(room) = room.filter(|_| clean < CLEAN) else {
             out.extend_from_slice(collected.get(..length).unwrap_or_default());
             length = 0;
-        }
-        if clean == CLEAN {
-            clean = 0;
-            let (plain, after) = rest.split_at(long_plain_length(rest));
-            out.extend_from_slice(plain);
-            rest = after;
+            if clean == CLEAN {
+                let (plain, after) = rest.split_at(long_plain_length(rest));
+                out.extend_from_slice(plain);
+                rest = after;
+                clean = 0;
+            }
             continue;
-        }
-        let room = collected
-            .get_mut(length..)
-            .and_then(<[u8]>::first_chunk_mut);
-        let (Some(room), Some(after)) = (room, rest.get(BLOCK..)) else {
-            break;
         };
         let written = write_block(room, window);
         clean = if written == BLOCK { clean + 1 } else { 0 };
@@ -138,42 +147,48 @@ fn write_blocks<'t>(out: &mut Vec<u8>, text: &'t [u8]) -> &'t [u8] {
 }
 
 /// Writes the first block of `window`. Returns the number of bytes written.
+///
+/// Each run between special bytes is copied with the bytes that happen to follow it, up to the length of a block, because
+/// copying a fixed number of bytes takes a few instructions. What is written next replaces the bytes that do not belong
+/// to the run.
 #[inline]
 fn write_block(room: &mut [u8; ESCAPED], window: &[u8; 2 * BLOCK]) -> usize {
     let mut marks = window.first_chunk().map_or(0, special_marks);
     let mut read = 0;
     let mut written = 0;
-    copy_block(room, 0, window, 0);
+    if let (Some(to), Some(block)) = (room.first_chunk_mut::<BLOCK>(), window.first_chunk()) {
+        *to = *block;
+    }
     while marks != 0 {
-        let at = marks.trailing_zeros() as usize;
+        let at = marks.trailing_zeros() as usize & (BLOCK - 1);
         marks &= !(1 << at);
         written += at - read;
         read = at + 1;
-        let byte = window.get(at).copied().unwrap_or_default();
-        let kind = SHORT_ESCAPES[usize::from(byte)];
-        let escape = room.get_mut(written..).unwrap_or_default();
+        let kind = SHORT_ESCAPES[usize::from(window[at])];
+        let to = room.get_mut(written..);
+        let to = to.and_then(<[u8]>::first_chunk_mut::<{ 2 + BLOCK }>);
+        let run = window.get(read..).and_then(<[u8]>::first_chunk);
+        let (Some([first, second, to @ ..]), Some(run)) = (to, run) else {
+            break;
+        };
+        (*first, *second, *to) = (b'\\', kind, *run);
+        written += 2;
         if kind == 0 {
-            if let Some(escape) = escape.first_chunk_mut() {
-                *escape = long_escape(byte);
-            }
-            written += 6;
-        } else {
-            if let Some(escape) = escape.first_chunk_mut() {
-                *escape = [b'\\', kind];
-            }
-            written += 2;
+            replace_by_long_escape(room, written - 2, window[at], run);
+            written += 4;
         }
-        copy_block(room, written, window, read);
     }
     written + BLOCK - read
 }
 
-/// Copies as many bytes as a block has.
-#[inline]
-fn copy_block(to: &mut [u8; ESCAPED], at: usize, from: &[u8; 2 * BLOCK], start: usize) {
-    let to = to.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<BLOCK>);
-    let from = from.get(start..).and_then(<[u8]>::first_chunk);
-    if let (Some(to), Some(from)) = (to, from) {
-        *to = *from;
+/// Writes the escape of a special byte that has no short one, and the run after it.
+#[cold]
+#[inline(never)]
+fn replace_by_long_escape(room: &mut [u8; ESCAPED], at: usize, byte: u8, run: &[u8; BLOCK]) {
+    let to = room.get_mut(at..);
+    let to = to.and_then(<[u8]>::first_chunk_mut::<{ 6 + BLOCK }>);
+    if let Some((escape, to)) = to.and_then(|to| to.split_first_chunk_mut()) {
+        *escape = long_escape(byte);
+        to.copy_from_slice(run);
     }
 }

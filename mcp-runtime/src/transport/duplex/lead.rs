@@ -12,7 +12,7 @@ use crate::context::current;
 use crate::jsonrpc::{ErrorObject, KnownMeta};
 use crate::telemetry::RefusalKind;
 use crate::transport::duplex::in_flight::Job;
-use crate::transport::duplex::lines::NextLine;
+use crate::transport::duplex::lines::{LineReader, NextLine};
 use crate::transport::duplex::{Channel, ChannelState, ClosingPhase};
 
 /// Number of lines after which the leader yields. On a current-thread runtime, a busy client would otherwise starve
@@ -60,10 +60,7 @@ pub(super) async fn run_leader(channel: &Arc<Channel>, leader: u64) {
                 LeaderStep::Wait => return Poll::Pending,
                 LeaderStep::Over => return Poll::Ready(()),
             }
-            // A large line shares its buffer with the lines that follow it.
-            if line.capacity() > LARGE {
-                line = BytesMut::new();
-            }
+            LineReader::release(&mut line);
             if scratch.capacity() > LARGE {
                 scratch = Vec::new();
             }

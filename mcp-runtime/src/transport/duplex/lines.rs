@@ -14,8 +14,10 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// Buffer size for an idle channel.
 const SMALL: usize = 8 << 10;
-/// A line longer than this keeps its buffer. A buffer that has grown has room for as much again.
-const LARGE: usize = 64 << 10;
+/// Number of bytes by which a buffer grows at least.
+const GROWTH: usize = 64 << 10;
+/// A line longer than this is not copied.
+const LARGE: usize = 4 << 10;
 /// Minimum number of bytes to read at once.
 const READ: usize = 1 << 10;
 
@@ -110,7 +112,18 @@ impl LineReader {
         line.truncate(line.strip_suffix(b"\r").map_or(end, <[u8]>::len));
         self.start = 0;
         self.searched = 0;
-        !line.trim_ascii().is_empty()
+        let is_blank = line.trim_ascii().is_empty();
+        if is_blank {
+            Self::release(line);
+        }
+        !is_blank
+    }
+
+    /// Drops a line that has been handled if it is large, because it may share the reader's buffer.
+    pub(super) fn release(line: &mut BytesMut) {
+        if line.len() > LARGE {
+            *line = BytesMut::new();
+        }
     }
 
     /// Removes the lines before the rest of the buffer, which does not contain any more complete lines. At the end of
@@ -149,7 +162,7 @@ impl LineReader {
             SMALL.saturating_sub(length)
         } else {
             self.is_grown = true;
-            LARGE.max(length)
+            GROWTH.max(length)
         };
         self.buffer.reserve(additional);
     }

@@ -54,7 +54,7 @@ impl OutgoingBytes {
 
     /// Like [`push`](Self::push), but takes ownership of a large message's buffer, so that the message is not copied.
     pub(super) fn push_whole(&mut self, message: &mut Vec<u8>) {
-        if message.len() <= LARGE {
+        if message.len() < TextGap::MIN_SHARED_BYTES {
             return self.push(message);
         }
         if self.len() == 0 {
@@ -241,11 +241,12 @@ mod tests {
     fn a_large_message_does_not_displace_what_waits() {
         let mut outgoing = OutgoingBytes::default();
         outgoing.push(b"first");
-        outgoing.push_whole(&mut vec![b'x'; LARGE + 1]);
+        let large = "x".repeat(TextGap::MIN_SHARED_BYTES);
+        outgoing.push_whole(&mut large.clone().into_bytes());
         outgoing.push(b"last");
-        let large = "x".repeat(LARGE + 1);
+        assert_eq!(outgoing.pieces.len(), 2);
         let mut client = Slow {
-            accepts: LARGE / 2,
+            accepts: large.len() / 2,
             takes_pieces: true,
             got: Vec::new(),
         };
