@@ -391,11 +391,12 @@ pub use mcp_macros::main;
 ///
 /// Forms are flat. A field is a string, a number, a `bool`, an enum that derives `Elicit`, a `Vec` of such an enum, or
 /// an `Option` of one of these. The user may leave optional fields empty. A field's doc comment is its description; a
-/// variant's doc comment is the choice's title. No other derive is needed.
+/// variant's doc comment is the choice's title. No other derive is needed. `#[serde(rename_all = "…")]` and
+/// `#[serde(rename = "…")]` apply to forms as well, so that a type has the same names in forms and schemas.
 ///
 /// | Field option | Value | Meaning | On the wire |
 /// |---|---|---|---|
-/// | `name` | `"string"` | the name in the client's answer, instead of the field's name | the property's name |
+/// | `name` | `"string"` | the name in the client's answer, instead of serde's name for the field | the property's name |
 /// | `title` | `"string"` | the display name | `title` |
 /// | `description` | `"string"` | instructions for the user, instead of the doc comment | `description` |
 /// | `default` | a literal; for a choice, its value as a string | the initial value in the form | `default`, since 2025-11-25 (for `bool`, in all versions) |
@@ -405,7 +406,7 @@ pub use mcp_macros::main;
 ///
 /// | Variant option | Value | Meaning |
 /// |---|---|---|
-/// | `name` | `"string"` | the value in the client's answer, instead of the variant's name |
+/// | `name` | `"string"` | the value in the client's answer, instead of serde's name for the variant |
 /// | `title` | `"string"` | the display name, instead of the doc comment |
 ///
 /// On the type, `crate = path` sets the path of the runtime crate, which defaults to `::mcp_runtime`.
