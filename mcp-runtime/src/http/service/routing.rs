@@ -58,7 +58,7 @@ pub(super) async fn route_request<B: Body>(
     }
     let caller = match state
         .authentication
-        .authenticate(parts, &state.dispatcher)
+        .authenticate(request, &state.dispatcher)
         .await
     {
         Ok(caller) => caller,
