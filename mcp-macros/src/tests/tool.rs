@@ -340,6 +340,20 @@ fn an_error_leaves_the_function_without_markers() {
 }
 
 #[test]
+fn parameters_can_be_renamed_at_once() {
+    let text = crate::stages::expand_handler(
+        Kind::Tool,
+        "rename_all = \"camelCase\"".parse().unwrap(),
+        "fn add(first_number: i64, #[arg(name = \"other\")] second_number: i64) -> i64 { 0 }"
+            .parse()
+            .unwrap(),
+    )
+    .to_string();
+    assert!(text.contains("(\"firstNumber\" , \"\")"), "{text}");
+    assert!(text.contains("(\"other\" , \"\")"), "{text}");
+}
+
+#[test]
 fn many_parameters_are_allowed() {
     let expand = |function: &str| {
         let function = function.parse().unwrap();
