@@ -61,7 +61,7 @@ pub(crate) fn expand_handler(kind: Kind, options: TokenStream, item: TokenStream
             let handler = Handler::new(&function, annotations, None, errors);
             (function, handler)
         },
-        |(function, handler)| expand::expand_function(&function, &handler),
+        |(function, handler)| expand::expand_function(function, &handler),
         |(function, _)| function.into_token_stream(),
     )
 }

@@ -83,17 +83,40 @@ impl From<std::io::Error> for Error {
     }
 }
 
-/// Displays an error and its causes on one line.
+/// Displays an error and its causes on one line. Causes that an error's message already ends with are not repeated.
 pub(crate) struct Causes<'a>(pub(crate) &'a (dyn std::error::Error + 'static));
 
 impl fmt::Display for Causes<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)?;
-        let mut source = self.0.source();
-        while let Some(cause) = source {
-            write!(f, ": {cause}")?;
-            source = cause.source();
+        let message = self.0.to_string();
+        f.write_str(&message)?;
+        let causes = self.0.source().map(|source| Causes(source).to_string());
+        match causes {
+            Some(causes) if !message.ends_with(&causes) => write!(f, ": {causes}"),
+            _ => Ok(()),
         }
-        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_are_displayed_once() {
+        let cause = || Error::new(ErrorKind::Io, "no route").with_source("unplugged");
+        let plain = Error::new(ErrorKind::State, "no database").with_source(cause());
+        assert_eq!(
+            Causes(&plain).to_string(),
+            "no database: no route: unplugged"
+        );
+        let message = format!("no database: {}", Causes(&cause()));
+        let whole = Error::new(ErrorKind::State, message).with_source(cause());
+        assert_eq!(
+            Causes(&whole).to_string(),
+            "no database: no route: unplugged"
+        );
+        let io = Error::from(std::io::Error::other("unplugged"));
+        assert_eq!(Causes(&io).to_string(), "unplugged");
     }
 }

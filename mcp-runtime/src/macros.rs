@@ -57,6 +57,7 @@
 /// | `text` | `"compact"`, `"none"` or `"table"` | `"compact"` | the text of a result that is `Json<T>`: its JSON, nothing (except for clients before 2025-06-18, which read nothing else), or a Markdown table of its rows | the text in `content` |
 /// | `app` | the path of a type with [`#[app]`](macro@app) | none | the page that shows the results | `_meta.ui.resourceUri` |
 /// | `visibility` | `model`, `app`, or both | both | the tool's users, for hosts that show apps: the model, the page, or both | `_meta.ui.visibility` |
+/// | `rename_all` | `"camelCase"`, `"kebab-case"` or another rule of serde | the parameters' names | turns the names of parameters into those of arguments; `#[arg(name = …)]` takes precedence | the properties |
 /// | `schema` | a `Schema`, a `serde_json::Value` or a JSON string | generated from the parameters | the input schema, sent unchanged | `inputSchema` |
 /// | `strict` | flag | no | arguments are not coerced, so a number in quotes is an error | nothing |
 /// | `task` | `task`, `task = required`, or `task(required, manual, ttl = "1h", poll = "2s", patience = "45s")` | not a task | for clients that support tasks, calls continue after their request has been answered | `execution.taskSupport` |
@@ -167,6 +168,7 @@ pub use mcp_macros::tool;
 /// | Option | Value | Default | Meaning | On the wire |
 /// |---|---|---|---|---|
 /// | `name` | string | the function's name | the name in requests | `name` |
+/// | `rename_all` | as in [`tool`](macro@tool) | the parameters' names | turns the names of parameters into those of arguments | the names in `arguments` |
 /// | `title` | string | none | the display name | `title` |
 /// | `description` | string, or an expression of type `&'static str` | the doc comment | the description of the prompt | `description` |
 /// | `icons` | as in [`tool`](macro@tool) | none | icons for user interfaces | `icons` |
@@ -391,11 +393,12 @@ pub use mcp_macros::main;
 ///
 /// Forms are flat. A field is a string, a number, a `bool`, an enum that derives `Elicit`, a `Vec` of such an enum, or
 /// an `Option` of one of these. The user may leave optional fields empty. A field's doc comment is its description; a
-/// variant's doc comment is the choice's title. No other derive is needed.
+/// variant's doc comment is the choice's title. No other derive is needed. `#[serde(rename_all = "…")]` and
+/// `#[serde(rename = "…")]` apply to forms as well, so that a type has the same names in forms and schemas.
 ///
 /// | Field option | Value | Meaning | On the wire |
 /// |---|---|---|---|
-/// | `name` | `"string"` | the name in the client's answer, instead of the field's name | the property's name |
+/// | `name` | `"string"` | the name in the client's answer, instead of serde's name for the field | the property's name |
 /// | `title` | `"string"` | the display name | `title` |
 /// | `description` | `"string"` | instructions for the user, instead of the doc comment | `description` |
 /// | `default` | a literal; for a choice, its value as a string | the initial value in the form | `default`, since 2025-11-25 (for `bool`, in all versions) |
@@ -405,7 +408,7 @@ pub use mcp_macros::main;
 ///
 /// | Variant option | Value | Meaning |
 /// |---|---|---|
-/// | `name` | `"string"` | the value in the client's answer, instead of the variant's name |
+/// | `name` | `"string"` | the value in the client's answer, instead of serde's name for the variant |
 /// | `title` | `"string"` | the display name, instead of the doc comment |
 ///
 /// On the type, `crate = path` sets the path of the runtime crate, which defaults to `::mcp_runtime`.

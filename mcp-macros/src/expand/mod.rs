@@ -41,8 +41,12 @@ pub(crate) use main::{expand_main, without_async};
 #[cfg(feature = "skills")]
 pub(crate) use skills::{expand_failed_skills, expand_skills};
 
+/// The number of parameters up to which clippy does not object.
+const FEW_PARAMETERS: usize = 7;
+
 /// Returns a function and its definition.
-pub(crate) fn expand_function(function: &Function, handler: &Handler) -> TokenStream {
+pub(crate) fn expand_function(mut function: Function, handler: &Handler) -> TokenStream {
+    allow_many_parameters(&mut function);
     let reference = hidden_function(handler);
     let definition = handler_definition(handler);
     quote!(#function #reference #definition)
@@ -54,10 +58,28 @@ pub(crate) fn expand_server(server: Server) -> TokenStream {
         mut block,
         handlers,
     } = server;
+    for item in &mut block.items {
+        if let Item::Function(function, _) = item
+            && handlers
+                .iter()
+                .any(|handler| handler.ident == function.signature.ident)
+        {
+            allow_many_parameters(function);
+        }
+    }
     let references = handlers.iter().filter_map(hidden_function);
     block.items.extend(references.map(Item::Other));
     let definitions = handlers.iter().map(handler_definition);
     quote!(#block #(#definitions)*)
+}
+
+/// Prevents a lint about the number of parameters, because each argument of a handler is a parameter.
+fn allow_many_parameters(function: &mut Function) {
+    if function.signature.inputs.len() > FEW_PARAMETERS {
+        // It comes first, so that the author's own attribute takes precedence.
+        let allow = syn::parse_quote!(#[allow(clippy::too_many_arguments)]);
+        function.attributes.insert(0, allow);
+    }
 }
 
 /// Returns the item, followed by the errors.

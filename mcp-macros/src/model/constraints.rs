@@ -1,12 +1,14 @@
 //! Rules for an argument's constraints and default.
 
+use mcp_schema::rules;
+
 use crate::errors::Errors;
 use crate::parse::argument::Constraints;
 use crate::parse::literal::find_literal;
 use crate::parse::range::parse_number;
 use crate::parse::value::Keyed;
 
-/// Rejects empty ranges, because no value could match them.
+/// Rejects empty ranges, because no value could match them, and patterns that cannot be compiled.
 pub(crate) fn check_constraints(constraints: &Constraints, errors: &mut Errors) {
     if let Some(Keyed { key, value: range }) = &constraints.range
         && let (Some(start), Some(end)) = (&range.start, &range.end)
@@ -31,6 +33,12 @@ pub(crate) fn check_constraints(constraints: &Constraints, errors: &mut Errors) 
             *key,
             "this range is empty, so it allows no lengths",
         ));
+    }
+    if let Some(Keyed { value: pattern, .. }) = &constraints.pattern {
+        let verdict = rules::pattern(&pattern.value());
+        if !verdict.holds() {
+            errors.push(syn::Error::new(pattern.span(), verdict.text()));
+        }
     }
     if let Some(items) = &constraints.items {
         check_constraints(&items.value, errors);

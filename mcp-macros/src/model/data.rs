@@ -52,14 +52,13 @@ fn take_markers(ty: &mut syn::DeriveInput, errors: &mut Errors) {
     };
     for field in fields {
         for (marker, instead) in MARKERS {
-            let at = field
-                .attrs
-                .iter()
-                .position(|found| found.path().is_ident(marker));
-            if let Some(at) = at {
-                let found = field.attrs.remove(at);
-                errors.push(syn::Error::new_spanned(found.path(), instead));
-            }
+            field.attrs.retain(|found| {
+                let is_marker = found.path().is_ident(marker);
+                if is_marker {
+                    errors.push(syn::Error::new_spanned(found.path(), instead));
+                }
+                !is_marker
+            });
         }
     }
 }

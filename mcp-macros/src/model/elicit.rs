@@ -8,6 +8,7 @@ use crate::parse::choice::parse_word;
 use crate::parse::doc_comment::Description;
 use crate::parse::elicit::{ElicitedBody, ElicitedField, ElicitedType, ElicitedVariant};
 use crate::parse::literal::find_signed_literal;
+use crate::parse::rename::RenameRule;
 use crate::parse::value::{Expression, PathValue};
 
 /// A type that derives `Elicit`, ready to be expanded.
@@ -50,10 +51,11 @@ impl Elicited {
         }
         let contents = match item.body {
             ElicitedBody::Fields(fields) => {
-                ElicitedContents::Form(model_form_fields(fields, errors))
+                ElicitedContents::Form(model_form_fields(fields, item.rename_all, errors))
             }
             ElicitedBody::Choices(variants) => {
-                ElicitedContents::Choices(model_choices(&item.ident, variants, errors))
+                let choices = model_choices(&item.ident, variants, item.rename_all, errors);
+                ElicitedContents::Choices(choices)
             }
             ElicitedBody::Unnamed(fields) => {
                 errors.push(syn::Error::new_spanned(
@@ -78,10 +80,14 @@ impl Elicited {
     }
 }
 
-fn model_form_fields(fields: Vec<ElicitedField>, errors: &mut Errors) -> Vec<FormField> {
+fn model_form_fields(
+    fields: Vec<ElicitedField>,
+    rename_all: Option<RenameRule>,
+    errors: &mut Errors,
+) -> Vec<FormField> {
     let mut form: Vec<FormField> = Vec::new();
     for field in fields {
-        let field = FormField::new(field, errors);
+        let field = FormField::new(field, rename_all, errors);
         if form
             .iter()
             .any(|other| other.name.value == field.name.value)
@@ -97,7 +103,7 @@ fn model_form_fields(fields: Vec<ElicitedField>, errors: &mut Errors) -> Vec<For
 }
 
 impl FormField {
-    fn new(parsed: ElicitedField, errors: &mut Errors) -> Self {
+    fn new(parsed: ElicitedField, rename_all: Option<RenameRule>, errors: &mut Errors) -> Self {
         let options = &parsed.options;
         let default = options.default.as_ref().map(|Expression(value)| {
             literal_kind(value).ok_or_else(|| {
@@ -112,7 +118,7 @@ impl FormField {
             .as_ref()
             .map(|name| field_format(&name.value));
         Self {
-            name: Name::new(options.name.as_ref(), &parsed.ident),
+            name: Name::of_field(options.name.as_ref(), &parsed.ident, rename_all),
             default: default.and_then(|default| errors.ok_or_push(default)),
             format: format.and_then(|format| errors.ok_or_push(format)),
             parsed,
@@ -144,6 +150,7 @@ fn literal_kind(value: &syn::Expr) -> Option<&'static str> {
 fn model_choices(
     name: &syn::Ident,
     variants: Vec<ElicitedVariant>,
+    rename_all: Option<RenameRule>,
     errors: &mut Errors,
 ) -> Vec<Choice> {
     if variants.is_empty() {
@@ -160,7 +167,7 @@ fn model_choices(
             ));
         }
         Choice {
-            name: Name::new(variant.name.as_ref(), &variant.ident),
+            name: Name::of_variant(variant.name.as_ref(), &variant.ident, rename_all),
             ident: variant.ident,
             title: variant.title,
         }

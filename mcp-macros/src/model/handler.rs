@@ -71,7 +71,8 @@ impl Handler {
             Options::Prompt(_) => {}
         }
         signature::check_signature(kind, signature, self_type, errors);
-        let parameters = Parameter::from_signature(kind, signature, parameters, errors);
+        let parameters =
+            Parameter::from_signature((kind, options.rename_all()), signature, parameters, errors);
         signature::check_parameters(kind, signature, &parameters, errors);
         // A parameter without a plain name is missing here, and has been reported.
         if parameters.len() + usize::from(signature.receiver().is_some()) == signature.inputs.len()

@@ -7,6 +7,7 @@ use crate::parse::annotations::ParameterAnnotations;
 use crate::parse::argument::{ArgumentOptions, DefaultValue};
 use crate::parse::kind::Kind;
 use crate::parse::literal::to_json;
+use crate::parse::rename::RenameRule;
 use crate::parse::types::{find_impl, find_nested_reference};
 use crate::parse::value::{Expression, Keyed};
 
@@ -23,9 +24,9 @@ pub(crate) struct Parameter {
 }
 
 impl Parameter {
-    /// Returns the valid parameters of a signature.
+    /// Returns the valid parameters of a signature. A rule turns their names into those of arguments.
     pub(crate) fn from_signature(
-        kind: Kind,
+        handler: (Kind, Option<RenameRule>),
         signature: &syn::Signature,
         annotations: Vec<ParameterAnnotations>,
         errors: &mut Errors,
@@ -36,12 +37,14 @@ impl Parameter {
         });
         typed
             .zip(annotations)
-            .filter_map(|(parameter, annotations)| Self::new(kind, parameter, annotations, errors))
+            .filter_map(|(parameter, annotations)| {
+                Self::new(handler, parameter, annotations, errors)
+            })
             .collect()
     }
 
     fn new(
-        kind: Kind,
+        (kind, rename_all): (Kind, Option<RenameRule>),
         parameter: &syn::PatType,
         annotations: ParameterAnnotations,
         errors: &mut Errors,
@@ -87,7 +90,7 @@ impl Parameter {
         }
         let (ident, (lent, ty)) = (ident?, ty?);
         Some(Self {
-            name: Name::new(options.name.as_ref(), &ident),
+            name: Name::of_field(options.name.as_ref(), &ident, rename_all),
             ty,
             lent,
             example,

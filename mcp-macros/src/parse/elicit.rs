@@ -6,6 +6,7 @@ use proc_macro2::TokenStream;
 use crate::errors::Errors;
 use crate::parse::doc_comment::Description;
 use crate::parse::range::{Length, Range};
+use crate::parse::rename::{RenameRule, serde_rename, serde_rename_all};
 use crate::parse::reword::reworded_error;
 use crate::parse::value::{Expression, Keyed, PathValue, keyed_text, text};
 
@@ -22,7 +23,7 @@ pub(crate) struct FormOptions {
 #[derive(Default, FromAttributes)]
 #[darling(attributes(elicit))]
 pub(crate) struct FieldOptions {
-    /// The name in the client's answer. Defaults to the field's name.
+    /// The name in the client's answer. Defaults to serde's name.
     #[darling(with = text)]
     pub(crate) name: Option<syn::LitStr>,
     /// The display name.
@@ -44,7 +45,7 @@ pub(crate) struct FieldOptions {
 #[derive(Default, FromAttributes)]
 #[darling(attributes(elicit))]
 pub(crate) struct ChoiceOptions {
-    /// The value in the client's answer. Defaults to the variant's name.
+    /// The value in the client's answer. Defaults to serde's name.
     #[darling(with = text)]
     pub(crate) name: Option<syn::LitStr>,
     /// A display name that replaces the doc comment.
@@ -56,6 +57,8 @@ pub(crate) struct ElicitedType {
     pub(crate) ident: syn::Ident,
     pub(crate) generics: syn::Generics,
     pub(crate) runtime: Option<PathValue>,
+    /// The rule in `#[serde(rename_all = "…")]`.
+    pub(crate) rename_all: Option<RenameRule>,
     pub(crate) body: ElicitedBody,
 }
 
@@ -90,6 +93,7 @@ pub(crate) struct ElicitedVariant {
 pub(crate) fn parse_elicit(item: TokenStream, errors: &mut Errors) -> syn::Result<ElicitedType> {
     let item: syn::DeriveInput = syn::parse2(item)?;
     let FormOptions { runtime } = parse_attributes(&item.attrs, errors);
+    let rename_all = serde_rename_all(&item.attrs, errors);
     let body = match item.data {
         syn::Data::Struct(data) => match data.fields {
             syn::Fields::Unnamed(fields) => ElicitedBody::Unnamed(fields),
@@ -116,13 +120,17 @@ pub(crate) fn parse_elicit(item: TokenStream, errors: &mut Errors) -> syn::Resul
         ident: item.ident,
         generics: item.generics,
         runtime,
+        rename_all,
         body,
     })
 }
 
 /// Parses the options of a field; returns `None` if the field has no name.
 fn parse_field(field: syn::Field, errors: &mut Errors) -> Option<ElicitedField> {
-    let options: FieldOptions = parse_attributes(&field.attrs, errors);
+    let mut options: FieldOptions = parse_attributes(&field.attrs, errors);
+    if options.name.is_none() {
+        options.name = serde_rename(&field.attrs, errors);
+    }
     Some(ElicitedField {
         ident: field.ident?,
         ty: field.ty,
@@ -136,7 +144,7 @@ fn parse_variant(variant: syn::Variant, errors: &mut Errors) -> ElicitedVariant 
     ElicitedVariant {
         ident: variant.ident,
         fields: variant.fields,
-        name,
+        name: name.or_else(|| serde_rename(&variant.attrs, errors)),
         title: Description::new(title.as_ref(), &variant.attrs),
     }
 }

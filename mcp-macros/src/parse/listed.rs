@@ -4,7 +4,17 @@ use darling::FromMeta;
 
 use crate::parse::access::{Scopes, Tags};
 use crate::parse::guard::GuardOptions;
+use crate::parse::rename::RenameRule;
 use crate::parse::value::{Expression, Icons, PathValue, text};
+
+/// Options in `#[prompt(…)]`.
+#[derive(Default, FromMeta)]
+pub(crate) struct PromptOptions {
+    /// The rule that turns the names of parameters into those of arguments.
+    pub(crate) rename_all: Option<RenameRule>,
+    #[darling(flatten)]
+    pub(crate) listed: ListedOptions,
+}
 
 /// Options accepted by every handler attribute.
 #[derive(Default, FromMeta)]

@@ -18,6 +18,7 @@ pub(crate) mod listed;
 pub(crate) mod literal;
 pub(crate) mod options;
 pub(crate) mod range;
+pub(crate) mod rename;
 pub(crate) mod resource;
 pub(crate) mod reword;
 pub(crate) mod server;

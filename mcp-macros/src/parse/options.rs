@@ -9,7 +9,8 @@ use syn::spanned::Spanned;
 use crate::errors::Errors;
 use crate::parse::completer::CompleterOptions;
 use crate::parse::kind::Kind;
-use crate::parse::listed::{CommonOptions, ListedOptions};
+use crate::parse::listed::{CommonOptions, ListedOptions, PromptOptions};
+use crate::parse::rename::RenameRule;
 use crate::parse::resource::ResourceOptions;
 use crate::parse::reword::reworded_error;
 use crate::parse::tool::ToolOptions;
@@ -18,7 +19,7 @@ use crate::parse::value::PathValue;
 /// Options for a handler of a given kind.
 pub(crate) enum Options {
     Tool(Box<ToolOptions>),
-    Prompt(Box<ListedOptions>),
+    Prompt(Box<PromptOptions>),
     /// The URI of a resource, or the URI template of a resource template, followed by its options.
     Resource(syn::LitStr, Box<ResourceOptions>),
     Completer(Box<CompleterOptions>),
@@ -47,7 +48,7 @@ impl Options {
         match self {
             Self::Completer(completer) => &completer.common,
             Self::Tool(tool) => &tool.listed.common,
-            Self::Prompt(prompt) => &prompt.common,
+            Self::Prompt(prompt) => &prompt.listed.common,
             Self::Resource(_, resource) => &resource.listed.common,
         }
     }
@@ -57,8 +58,17 @@ impl Options {
         match self {
             Self::Completer(_) => None,
             Self::Tool(tool) => Some(&tool.listed),
-            Self::Prompt(prompt) => Some(prompt),
+            Self::Prompt(prompt) => Some(&prompt.listed),
             Self::Resource(_, resource) => Some(&resource.listed),
+        }
+    }
+
+    /// Returns the rule that turns the names of parameters into those of arguments, if there is one.
+    pub(crate) fn rename_all(&self) -> Option<RenameRule> {
+        match self {
+            Self::Tool(tool) => tool.rename_all,
+            Self::Prompt(prompt) => prompt.rename_all,
+            Self::Resource(..) | Self::Completer(_) => None,
         }
     }
 }

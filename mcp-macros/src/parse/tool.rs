@@ -8,6 +8,7 @@ use syn::spanned::Spanned;
 use crate::parse::app::{Visibility, parse_visibility};
 use crate::parse::choice::parse_word;
 use crate::parse::listed::ListedOptions;
+use crate::parse::rename::RenameRule;
 use crate::parse::task::TaskOptions;
 use crate::parse::value::{
     CacheScopeValue, DurationValue, Expression, Keyed, PathValue, flag, text,
@@ -35,6 +36,8 @@ pub(crate) struct ToolOptions {
     pub(crate) blocking: Option<Keyed<bool>>,
     /// The client features that the tool requires.
     pub(crate) requires: Option<RequiredFeatures>,
+    /// The rule that turns the names of parameters into those of arguments.
+    pub(crate) rename_all: Option<RenameRule>,
     /// Replaces the generated input schema.
     pub(crate) schema: Option<Expression>,
     /// Calls can be run as tasks.

@@ -338,3 +338,37 @@ fn an_error_leaves_the_function_without_markers() {
         "#]],
     );
 }
+
+#[test]
+fn parameters_can_be_renamed_at_once() {
+    let text = crate::stages::expand_handler(
+        Kind::Tool,
+        "rename_all = \"camelCase\"".parse().unwrap(),
+        "fn add(first_number: i64, #[arg(name = \"other\")] second_number: i64) -> i64 { 0 }"
+            .parse()
+            .unwrap(),
+    )
+    .to_string();
+    assert!(text.contains("(\"firstNumber\" , \"\")"), "{text}");
+    assert!(text.contains("(\"other\" , \"\")"), "{text}");
+}
+
+#[test]
+fn many_parameters_are_allowed() {
+    let expand = |function: &str| {
+        let function = function.parse().unwrap();
+        crate::stages::expand_handler(Kind::Tool, proc_macro2::TokenStream::new(), function)
+            .to_string()
+    };
+    let allow = "# [allow (clippy :: too_many_arguments)]";
+    let eight = expand("fn f(a: u8, b: u8, c: u8, d: u8, e: u8, f: u8, g: u8, h: u8) {}");
+    assert!(eight.starts_with(allow), "{eight}");
+    let seven = expand("fn f(a: u8, b: u8, c: u8, d: u8, e: u8, f: u8, g: u8) {}");
+    assert!(!seven.contains(allow), "{seven}");
+    let method =
+        "impl Notes { #[tool] fn f(&self, b: u8, c: u8, d: u8, e: u8, f: u8, g: u8, h: u8) {} }";
+    let method =
+        crate::stages::expand_server(proc_macro2::TokenStream::new(), method.parse().unwrap())
+            .to_string();
+    assert!(method.contains(allow), "{method}");
+}

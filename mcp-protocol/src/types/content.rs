@@ -50,6 +50,20 @@ impl ContentBlock {
     pub fn resource(contents: ResourceContents) -> Self {
         EmbeddedResource::new(contents).into()
     }
+
+    /// Sets the audience, priority and modification time.
+    #[must_use]
+    pub fn with_annotations(mut self, annotations: Annotations) -> Self {
+        let slot = match &mut self {
+            Self::Text(content) => &mut content.annotations,
+            Self::Image(content) => &mut content.annotations,
+            Self::Audio(content) => &mut content.annotations,
+            Self::ResourceLink(link) => &mut link.annotations,
+            Self::Resource(embedded) => &mut embedded.annotations,
+        };
+        *slot = Some(annotations);
+        self
+    }
 }
 
 #[doc(hidden)]
@@ -91,6 +105,13 @@ impl TextContent {
             ..Self::default()
         }
     }
+
+    /// Sets the audience, priority and modification time.
+    #[must_use]
+    pub fn with_annotations(mut self, annotations: Annotations) -> Self {
+        self.annotations = Some(annotations);
+        self
+    }
 }
 
 /// An image, base64-encoded on the wire.
@@ -119,6 +140,13 @@ impl ImageContent {
             ..Self::default()
         }
     }
+
+    /// Sets the audience, priority and modification time.
+    #[must_use]
+    pub fn with_annotations(mut self, annotations: Annotations) -> Self {
+        self.annotations = Some(annotations);
+        self
+    }
 }
 
 /// Audio, base64-encoded on the wire. Since revision 2025-03-26.
@@ -146,6 +174,13 @@ impl AudioContent {
             mime_type: mime_type.into(),
             ..Self::default()
         }
+    }
+
+    /// Sets the audience, priority and modification time.
+    #[must_use]
+    pub fn with_annotations(mut self, annotations: Annotations) -> Self {
+        self.annotations = Some(annotations);
+        self
     }
 }
 
@@ -204,6 +239,13 @@ impl ResourceLink {
         self.description = Some(description.into());
         self
     }
+
+    /// Sets the audience, priority and modification time.
+    #[must_use]
+    pub fn with_annotations(mut self, annotations: Annotations) -> Self {
+        self.annotations = Some(annotations);
+        self
+    }
 }
 
 /// The contents of a resource, embedded in a message.
@@ -229,6 +271,13 @@ impl EmbeddedResource {
             annotations: None,
             meta: None,
         }
+    }
+
+    /// Sets the audience, priority and modification time.
+    #[must_use]
+    pub fn with_annotations(mut self, annotations: Annotations) -> Self {
+        self.annotations = Some(annotations);
+        self
     }
 }
 

@@ -73,6 +73,13 @@ impl GetPromptResult {
             ..Self::default()
         }
     }
+
+    /// Sets the description of the messages.
+    #[must_use]
+    pub fn with_description(mut self, description: impl Into<String>) -> Self {
+        self.description = Some(description.into());
+        self
+    }
 }
 
 /// A message in a prompt, with a role and exactly one content block.

@@ -107,3 +107,30 @@ fn structured_content_may_be_null() {
         serde_json::from_str(r#"{"content":[],"structuredContent":null}"#).unwrap();
     assert_eq!(result.structured_content.unwrap().get(), "null");
 }
+
+#[test]
+fn every_kind_of_content_takes_annotations() {
+    let annotations = || Annotations::new().with_audience(Role::User);
+    let blocks: [ContentBlock; 6] = [
+        TextContent::new("a").with_annotations(annotations()).into(),
+        ImageContent::new("a", "image/png")
+            .with_annotations(annotations())
+            .into(),
+        AudioContent::new("a", "audio/wav")
+            .with_annotations(annotations())
+            .into(),
+        ResourceLink::new("a:b", "a")
+            .with_annotations(annotations())
+            .into(),
+        EmbeddedResource::new(ResourceContents::text("a:b", "a"))
+            .with_annotations(annotations())
+            .into(),
+        ContentBlock::text("a"),
+    ];
+    for block in blocks {
+        let again = block.clone().with_annotations(annotations());
+        let json = serde_json::to_value(&again).unwrap();
+        assert_eq!(json["annotations"]["audience"][0], "user", "{json}");
+        assert!(block == again || block == ContentBlock::text("a"));
+    }
+}

@@ -103,9 +103,36 @@ pub(crate) enum Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Refused(error) => write!(f, "{} ({})", error.message, error.code),
+            Self::Refused(error) => {
+                write!(f, "{} ({}", error.message, error.code)?;
+                // The log has the cause of an internal error under this reference.
+                let data = error.data.as_ref();
+                if let Some(reference) = data.and_then(|data| data["reference"].as_str()) {
+                    write!(f, ", reference {reference}")?;
+                }
+                f.write_str(")")
+            }
             Self::Unanswered(reason) => f.write_str(reason),
             Self::Broken(what) => f.write_str(what),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_displayed_with_its_reference() {
+        let error = ErrorObject::internal("internal error");
+        assert_eq!(
+            Failure::Refused(error.clone()).to_string(),
+            "internal error (-32603)"
+        );
+        let error = error.with_data(serde_json::json!({"reference": "00ff"}));
+        assert_eq!(
+            Failure::Refused(error).to_string(),
+            "internal error (-32603, reference 00ff)"
+        );
     }
 }

@@ -43,6 +43,11 @@ impl HttpParts {
         }
     }
 
+    /// Returns `true` if the peer is a trusted proxy.
+    pub(crate) fn is_from_trusted_proxy(&self) -> bool {
+        self.addresses.is_from_trusted_proxy
+    }
+
     /// Returns the request's URI as the client sees it, even within nested routers.
     pub(crate) fn uri(&self) -> &Uri {
         #[cfg(feature = "axum")]

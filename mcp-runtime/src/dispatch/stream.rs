@@ -16,8 +16,8 @@ use crate::protocol::{ProtocolVersion, encode};
 use crate::rate::{Rate, TokenBucket};
 use crate::types::LoggingLevel;
 
-/// The amount of progress added by a report that shows only that a call is still running.
-const SLIGHT_PROGRESS: f64 = 1e-9;
+/// A report that shows only that a call is still running adds one to this many parts of a unit of progress.
+const PARTS_OF_A_UNIT: f64 = 10_000.0;
 
 /// Accepts complete messages for a request's stream.
 pub(crate) trait Sink: Send + Sync {
@@ -160,6 +160,16 @@ impl CallStream {
     }
 }
 
+/// Returns slightly more progress, in few digits if possible: the numbers may be shown to people.
+fn slightly_more(last: f64) -> f64 {
+    let next = ((last * PARTS_OF_A_UNIT).round() + 1.0) / PARTS_OF_A_UNIT;
+    if next.is_finite() && next > last {
+        next
+    } else {
+        last.next_up()
+    }
+}
+
 impl NotificationSender for CallStream {
     fn progress(&self, progress: &Progress) {
         let total_is_finite = progress.total.is_none_or(f64::is_finite);
@@ -175,7 +185,7 @@ impl NotificationSender for CallStream {
         let mut progress = progress.clone();
         // A keep-alive report since then may have reported slightly more progress.
         if let Some(last) = reports.last.filter(|last| progress.progress <= *last) {
-            progress.progress = last.next_up();
+            progress.progress = slightly_more(last);
         }
         self.report(reports, progress);
     }
@@ -191,8 +201,7 @@ impl NotificationSender for CallStream {
             reports.at = Some(Instant::now());
             self.send_progress(&held);
         } else if self.token.is_some() && !reports.over {
-            let last = reports.last.unwrap_or_default();
-            let slightly = (last + SLIGHT_PROGRESS).max(last.next_up());
+            let slightly = slightly_more(reports.last.unwrap_or_default());
             self.report(reports, Progress::from(slightly));
         }
         quiet
@@ -291,5 +300,19 @@ mod tests {
         assert!(cut.starts_with(r#"{"a":"xxx"#), "{cut}");
         // The mark is always present, even if it is longer than the limit.
         assert!(shortened(&object, 1).contains("bytes in total"));
+    }
+
+    #[test]
+    fn slight_progress_increases_in_few_digits() {
+        let mut progress = 0.0;
+        for part in 1..=100_000_u32 {
+            progress = slightly_more(progress);
+            let digits = (f64::from(part) / 10_000.0).to_string();
+            assert_eq!(progress.to_string(), digits);
+        }
+        for last in [0.5, 0.000_17, -3.2, 1e6, 1e15, 1e300, 1e308] {
+            let more = slightly_more(last);
+            assert!(more > last && more.is_finite(), "{last}");
+        }
     }
 }

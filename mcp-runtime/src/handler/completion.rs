@@ -119,7 +119,14 @@ enum MatchQuality {
     Scattered(usize),
 }
 
-/// Returns the hundred best candidates for the partial text, ignoring case.
+impl MatchQuality {
+    fn contains_the_text(&self) -> bool {
+        *self <= Self::Substring
+    }
+}
+
+/// Returns the hundred best candidates for the partial text, ignoring case. Candidates that do not contain the text are
+/// returned only if no candidate contains it.
 pub(crate) fn rank(partial: &str, candidates: Candidates) -> Completion {
     let Candidates {
         mut values,
@@ -135,6 +142,13 @@ pub(crate) fn rank(partial: &str, candidates: Candidates) -> Completion {
         let mut classes: Vec<(MatchQuality, String)> = classes.collect();
         // The sort is stable, so equally good candidates keep the author's order.
         classes.sort_by_key(|(class, _)| *class);
+        // A guess about a typo is only noise next to a candidate that contains the text.
+        if classes
+            .first()
+            .is_some_and(|(best, _)| best.contains_the_text())
+        {
+            classes.retain(|(class, _)| class.contains_the_text());
+        }
         values = classes.into_iter().map(|(_, value)| value).collect();
     }
     let found = u64::try_from(values.len()).unwrap_or(u64::MAX);
@@ -245,21 +259,24 @@ mod tests {
             "python",
             "my_python",
             "pithon",
-            "p-y-t-h-o-n",
             "rust",
         ];
         assert_eq!(
             ranked("python", &values),
-            [
-                "python",
-                "Python 3",
-                "my_python",
-                "micropython",
-                "cpython",
-                "pithon",
-                "p-y-t-h-o-n"
-            ]
+            ["python", "Python 3", "my_python", "micropython", "cpython",]
         );
+        assert_eq!(
+            ranked("python", &["p-y-t-h-o-n", "pithon", "rust"]),
+            ["pithon", "p-y-t-h-o-n"]
+        );
+    }
+
+    #[test]
+    fn guesses_are_offered_only_if_no_candidate_contains_the_text() {
+        let kinds = ["food", "travel", "other"];
+        assert_eq!(ranked("tr", &kinds), ["travel"]);
+        assert_eq!(ranked("ther", &kinds), ["other"]);
+        assert_eq!(ranked("tar", &kinds), ["travel"]);
     }
 
     #[test]

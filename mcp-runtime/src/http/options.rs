@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::header::HeaderName;
+
 #[cfg(feature = "auth")]
 use crate::auth::ProtectedResource;
 use crate::http::health::HealthPaths;
@@ -36,6 +38,8 @@ pub struct HttpOptions {
     /// Set together with a backend's sessions.
     pub(in crate::http) instances: Option<Arc<dyn InstanceRelay>>,
     pub(in crate::http) proxies: Option<TrustedProxies>,
+    /// The header in which trusted proxies name the principal.
+    pub(in crate::http) principal_header: Option<String>,
     #[cfg(feature = "auth")]
     pub(in crate::http) protected: Option<ProtectedResource>,
 }
@@ -53,6 +57,7 @@ impl Default for HttpOptions {
             events: None,
             instances: None,
             proxies: None,
+            principal_header: None,
             #[cfg(feature = "auth")]
             protected: None,
         }
@@ -82,9 +87,31 @@ impl HttpOptions {
         }
         let faults = self.health.fault(&endpoints).into_iter();
         let faults = faults.chain(self.proxies.iter().flat_map(TrustedProxies::faults));
+        let faults = faults.chain(self.principal_header_fault());
         #[cfg(feature = "auth")]
         let faults = faults.chain(self.protected.iter().flat_map(ProtectedResource::faults));
         faults.collect()
+    }
+
+    /// Describes the problem with the header in which proxies name the principal, if there is one.
+    fn principal_header_fault(&self) -> Option<String> {
+        let name = self.principal_header.as_deref()?;
+        if name.parse::<HeaderName>().is_err() {
+            return Some(format!(
+                "`principal_header`: `{name}` is not the name of a header"
+            ));
+        }
+        #[cfg(feature = "auth")]
+        if self.protected.is_some() {
+            return Some(
+                "`principal_header` and `authenticate` both identify callers; choose one"
+                    .to_owned(),
+            );
+        }
+        self.proxies.is_none().then(|| {
+            "`principal_header` is read only from trusted proxies; set `trusted_proxies` (`--trusted-proxies`)"
+                .to_owned()
+        })
     }
 
     /// Returns the paths of the liveness and readiness probes, if this crate's listener answers them.
@@ -237,6 +264,26 @@ impl HttpOptions {
         self
     }
 
+    /// Identifies callers by a header that a trusted proxy sets, such as the tenant's name in `X-Tenant`.
+    ///
+    /// The request then has a [`Principal`](crate::Principal) whose subject is the header's value and whose issuer is
+    /// the header's name, in lower case. Sessions, tasks, jobs, kept results, rates per caller, idempotency keys and
+    /// sealed state belong to it, and it has no scopes. Requests without the header are anonymous, and so are all
+    /// requests from other peers, whatever headers they have. The request is rejected with status 400 if the value is
+    /// empty, longer than 256 bytes or not UTF-8, or if it contains a comma or the header occurs more than once, because
+    /// it would name several principals.
+    ///
+    /// All requests with the same value count as one caller, also for `limits.sessions.max_per_principal` and
+    /// `limits.streams.max_per_principal`.
+    ///
+    /// The proxy must set or remove this header in every request, because otherwise it would forward a value sent by a
+    /// client. Start-up fails without [`trusted_proxies`](Self::trusted_proxies). A principal in the request's extensions
+    /// takes precedence.
+    pub fn principal_header(mut self, name: impl Into<String>) -> Self {
+        self.principal_header = Some(name.into());
+        self
+    }
+
     /// Trusts additional proxies, which report the client's address in the header that the program has configured.
     #[cfg(feature = "cli")]
     pub(crate) fn also_trust_proxies(mut self, proxies: Vec<String>) -> Self {
@@ -282,6 +329,7 @@ impl fmt::Debug for HttpOptions {
             .field("event_store", &self.events.is_some())
             .field("instances", &self.instances.is_some())
             .field("trusted_proxies", &self.proxies)
+            .field("principal_header", &self.principal_header)
             .finish()
     }
 }

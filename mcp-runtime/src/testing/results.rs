@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Deref;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -141,6 +143,21 @@ impl ReadResult {
     pub fn text(&self) -> String {
         let texts = self.0.contents.iter().filter_map(contents_text);
         texts.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Returns the bytes of the binary contents, decoded, one after another.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the bytes are not valid base64.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        let blobs = self.0.contents.iter().filter_map(|it| it.blob.as_deref());
+        let bytes = blobs.map(|blob| match BASE64_STANDARD.decode(blob) {
+            Ok(bytes) => bytes,
+            Err(error) => panic!("the contents are not base64: {error}"),
+        });
+        bytes.collect::<Vec<_>>().concat()
     }
 }
 

@@ -24,9 +24,15 @@ pub(super) fn apply_constraints(
     ] {
         let Some(bound) = bound else { continue };
         if !any_number {
-            problems.push(
-                "`range` applies to numbers, but the schema does not allow numbers".to_owned(),
-            );
+            let remedy = if text {
+                "; if its strings are numbers, as those of `Decimal` are, take a newtype whose `TryFrom` checks the range, with \
+                 `#[serde(try_from = \"…\")]`"
+            } else {
+                ""
+            };
+            problems.push(format!(
+                "`range` applies to numbers, but the schema does not allow numbers{remedy}"
+            ));
             break;
         }
         let Some(number) = bound.to_json() else {

@@ -253,7 +253,9 @@ fn demands_that_make_no_sense_are_problems() {
             constraints: range,
             ..of::<Plain>("")
         },
-        &expect!["argument `a`: `range` applies to numbers, but the schema does not allow numbers"],
+        &expect![[
+            r#"argument `a`: `range` applies to numbers, but the schema does not allow numbers; if its strings are numbers, as those of `Decimal` are, take a newtype whose `TryFrom` checks the range, with `#[serde(try_from = "…")]`"#
+        ]],
     );
     let length = &Constraints {
         max_length: Some(1),

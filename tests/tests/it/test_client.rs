@@ -114,6 +114,12 @@ fn thing() -> &'static str {
     "thing"
 }
 
+/// Bytes.
+#[resource("test-client:bytes", tags("test-client"))]
+fn bytes() -> Vec<u8> {
+    (0..200).collect()
+}
+
 /// Numbers that are no object.
 #[tool(tags("test-client"))]
 fn numbers() -> Json<Vec<u32>> {
@@ -154,6 +160,8 @@ async fn results_are_read_as_types() {
         client.read("test-client:thing").await.unwrap().text(),
         "thing"
     );
+    let bytes = client.read("test-client:bytes").await.unwrap().bytes();
+    assert_eq!(bytes, (0..200).collect::<Vec<u8>>());
     client.read("test-client:none").await.unwrap_err();
     // There are several pages.
     assert_eq!(client.tools().await.len(), 9);

@@ -52,7 +52,8 @@ pub async fn serve(
 
     let options = HttpOptions::new()
         .health(true)
-        .trusted_proxies(TrustedProxies::new(settings.gateways.clone()));
+        .trusted_proxies(TrustedProxies::new(settings.gateways.clone()))
+        .principal_header("x-tenant"); // sessions belong to the tenant
     let options = settings.hosts.iter().fold(options, HttpOptions::allow_host);
     let stopping = Arc::new(AtomicBool::new(false));
     let server = server.http(options).ready_check("stopping", {

@@ -1,15 +1,18 @@
 //! Determines which caller sent a request.
 //!
 //! A program in which the server is mounted may already have authenticated the request. In that case, the caller is the
-//! `Principal` in the request's extensions. Otherwise, on a protected server, a token identifies the caller.
+//! `Principal` in the request's extensions. Otherwise, on a protected server, a token identifies the caller; on other
+//! servers, a header from a trusted proxy may do so.
 
 use hyper::header::{self, HeaderValue};
+#[cfg(feature = "auth")]
 use hyper::http::request::Parts;
 use hyper::{Response, StatusCode};
 
 use crate::context::{HttpParts, Principal};
 use crate::dispatch::Dispatcher;
 use crate::http::access::challenge::BearerChallenge;
+use crate::http::access::principal_header::PrincipalHeader;
 #[cfg(feature = "auth")]
 use crate::http::access::protection::Protection;
 use crate::http::options::HttpOptions;
@@ -23,14 +26,12 @@ pub(in crate::http) struct Authentication {
     /// `None` if requests do not need a token.
     #[cfg(feature = "auth")]
     protection: Option<Protection>,
+    /// `None` if proxies do not name principals.
+    principal_header: Option<PrincipalHeader>,
 }
 
 impl Authentication {
     /// Sets up authentication as configured. If the server is protected, also allows requests to its host.
-    #[cfg_attr(
-        not(feature = "auth"),
-        expect(unused_variables, reason = "only protected servers have a host")
-    )]
     pub(in crate::http) fn new(options: &mut HttpOptions) -> Self {
         #[cfg(feature = "auth")]
         let protection = options.protected.as_ref().and_then(Protection::new);
@@ -41,6 +42,10 @@ impl Authentication {
         Self {
             #[cfg(feature = "auth")]
             protection,
+            principal_header: options
+                .principal_header
+                .as_deref()
+                .and_then(PrincipalHeader::new),
         }
     }
 
@@ -67,9 +72,10 @@ impl Authentication {
     )]
     pub(in crate::http) async fn authenticate(
         &self,
-        parts: &Parts,
+        request: &HttpParts,
         dispatcher: &Dispatcher,
     ) -> Result<Option<Principal>, HttpRefusal> {
+        let parts = &request.parts;
         if let Some(principal) = parts.extensions.get::<Principal>() {
             return Ok(Some(principal.clone()));
         }
@@ -80,7 +86,10 @@ impl Authentication {
                 .await
                 .map(Some);
         }
-        Ok(None)
+        match &self.principal_header {
+            Some(header) => header.read(request),
+            None => Ok(None),
+        }
     }
 
     /// Rejects a request because its caller lacks the scopes named in the error. The status is 403 for a known caller

@@ -11,5 +11,6 @@ mod bearer;
 mod challenge;
 #[cfg(feature = "auth")]
 mod metadata;
+mod principal_header;
 #[cfg(feature = "auth")]
 mod protection;

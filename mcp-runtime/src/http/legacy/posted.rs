@@ -19,6 +19,7 @@ use crate::http::sessions::session_lookup::PendingSave;
 use crate::http::state::ServiceState;
 use crate::http::streams::session_stream::{ResponseStart, SessionStream};
 use crate::http::timers::silence_timeout::SilenceTimeout;
+use crate::jsonrpc::RequestId;
 
 /// The part of a POST request's result that is known without waiting.
 pub(in crate::http) struct PostOutcome {
@@ -70,15 +71,20 @@ impl From<Response<HttpBody>> for PostOutcome {
 }
 
 impl PostOutcome {
-    /// Returns the response, which is available immediately unless something must be stored, passed on or awaited.
-    pub(in crate::http) fn into_pending(self, state: &ServiceState) -> PendingResponse<'_> {
+    /// Returns the response, which is available immediately unless something must be stored, passed on or awaited. `id`
+    /// returns the id of the request.
+    pub(in crate::http) fn into_pending(
+        self,
+        state: &ServiceState,
+        id: impl FnOnce() -> Option<RequestId>,
+    ) -> PendingResponse<'_> {
         match self {
             Self {
                 save: None,
                 outgoing,
                 answer: PostResponse::Over(response),
             } if outgoing.is_empty() => PendingResponse::Over(response),
-            posted => PendingResponse::from_future(posted.wait_for_response(state)),
+            posted => PendingResponse::from_future(posted.wait_for_response(state), id()),
         }
     }
 

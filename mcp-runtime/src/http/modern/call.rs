@@ -52,6 +52,7 @@ pub(super) fn start_call<'s>(
             let silence = accepts
                 .events
                 .then(|| SilenceTimeout::new(state.limits(), &state.shutdown));
+            let request = Some(id.clone());
             let call = OwnedCall {
                 running,
                 id,
@@ -59,7 +60,7 @@ pub(super) fn start_call<'s>(
                 queue,
                 heartbeat: Arc::clone(&state.heartbeat),
             };
-            PendingResponse::from_future(run_until_response(state, call, silence))
+            PendingResponse::from_future(run_until_response(state, call, silence), request)
         }
     }
 }

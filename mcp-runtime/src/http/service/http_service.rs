@@ -5,7 +5,7 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use hyper::body::Body;
@@ -26,6 +26,7 @@ use crate::http::response::body::HttpBody;
 use crate::http::response::refusal::HttpRefusal;
 use crate::http::service::{mounted, routing};
 use crate::http::state::ServiceState;
+use crate::jsonrpc::RequestId;
 use crate::telemetry::{Origin, RefusalKind};
 
 /// A server as a `tower` service, for mounting in a program that already serves HTTP.
@@ -136,10 +137,15 @@ impl HttpService {
                     origin.record_refusal(kind);
                     refusal.into_response()
                 } else {
+                    let waiting = OnceLock::new();
                     let served = pin!(routing::route_request(
-                        &state, &origin, &request, &headers, body
+                        &state,
+                        &origin,
+                        &request,
+                        &headers,
+                        (body, &waiting)
                     ));
-                    let mut response = with_timeout(&state, served).await;
+                    let mut response = with_timeout(&state, served, &waiting).await;
                     state
                         .authentication
                         .challenge_if_reauthorization_needed(&request, &mut response);
@@ -163,10 +169,12 @@ impl HttpService {
 }
 
 /// Waits for a response until shutdown has begun and the time allowed for finishing requests has run out. Most
-/// responses are available immediately and do not need a timer.
+/// responses are available immediately and do not need a timer. `waiting` is the id of the request, once it is known and
+/// its response has to be awaited.
 async fn with_timeout(
     state: &ServiceState,
     mut served: Pin<&mut impl Future<Output = Response<HttpBody>>>,
+    waiting: &OnceLock<RequestId>,
 ) -> Response<HttpBody> {
     let mut overdue = None;
     poll_fn(|cx| {
@@ -175,7 +183,10 @@ async fn with_timeout(
         }
         let overdue = overdue.get_or_insert_with(|| Box::pin(state.drain_timed_out()));
         let is_over = overdue.as_mut().poll(cx);
-        is_over.map(|()| HttpRefusal::shutting_down().into_response())
+        is_over.map(|()| {
+            let refusal = HttpRefusal::shutting_down();
+            refusal.with_id(waiting.get().cloned()).into_response()
+        })
     })
     .await
 }

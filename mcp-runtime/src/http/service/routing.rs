@@ -1,7 +1,7 @@
 //! Routes requests by HTTP method. `era` then routes POST requests by their body.
 
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hyper::body::Body;
 use hyper::http::request::Parts;
@@ -23,15 +23,17 @@ use crate::http::service::era;
 #[cfg(any(feature = "auth", feature = "axum"))]
 use crate::http::service::mounted;
 use crate::http::state::ServiceState;
+use crate::jsonrpc::RequestId;
 use crate::telemetry::Origin;
 
-/// Serves a request. Rarely needed futures are boxed so that other requests do not pay for moving them.
+/// Serves a request. `waiting` is set to the id of a request whose response has to be awaited. Rarely needed futures are
+/// boxed so that other requests do not pay for moving them.
 pub(super) async fn route_request<B: Body>(
     state: &Arc<ServiceState>,
     origin: &Origin,
     request: &Arc<HttpParts>,
     headers: &RequestHeaders<'_>,
-    body: B,
+    (body, waiting): (B, &OnceLock<RequestId>),
 ) -> Response<HttpBody> {
     let (options, parts) = (&state.options, &request.parts);
     if parts.method == Method::OPTIONS && !options.origins.is_empty() && headers.origin.is_some() {
@@ -58,7 +60,7 @@ pub(super) async fn route_request<B: Body>(
     }
     let caller = match state
         .authentication
-        .authenticate(parts, &state.dispatcher)
+        .authenticate(request, &state.dispatcher)
         .await
     {
         Ok(caller) => caller,
@@ -90,7 +92,7 @@ pub(super) async fn route_request<B: Body>(
                 .authentication
                 .refuse_until_reauthorized(error)
                 .into_response(),
-            None => route_post(state, head, body).await,
+            None => route_post(state, head, body, waiting).await,
         },
     }
 }
@@ -132,6 +134,7 @@ async fn route_post<B: Body>(
     state: &ServiceState,
     head: RequestHead<'_>,
     body: B,
+    waiting: &OnceLock<RequestId>,
 ) -> Response<HttpBody> {
     let body = match read_body(pin!(body), head.headers, state.limits()).await {
         Ok(body) => body,
@@ -145,6 +148,12 @@ async fn route_post<B: Body>(
     drop(body);
     match pending {
         PendingResponse::Over(response) => response,
-        PendingResponse::Waiting(rest) => rest.await,
+        PendingResponse::Waiting(rest) => {
+            if let Some(id) = rest.id {
+                // Each request sets it only once.
+                let _ = waiting.set(id);
+            }
+            rest.response.await
+        }
     }
 }

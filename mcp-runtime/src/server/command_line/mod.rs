@@ -221,7 +221,12 @@ async fn perform(mut server: Server, before: &ArgMatches) -> CommandResult {
         return Ok(true);
     };
     if install::is_command(name) {
-        return install::run(name, &server.identity, before, matches);
+        return install::run(
+            name,
+            (&server.identity, &server.environment),
+            before,
+            matches,
+        );
     }
     if completions::is_command(name) {
         let grammar = command(Grammar {

@@ -23,6 +23,12 @@ pub(super) fn error(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{prefix} {text}");
 }
 
+/// Prints a note to standard error.
+pub(super) fn note(text: &str) {
+    let prefix = styled("note:", Style::Name, &io::stderr());
+    let _ = writeln!(io::stderr().lock(), "{prefix} {text}");
+}
+
 /// The style for a part of the human-readable output.
 #[derive(Clone, Copy)]
 pub(super) enum Style {

@@ -1,9 +1,67 @@
 //! Every kind of form field, in every protocol version that has forms.
 
+use mcp_runtime::prelude::*;
 use serde_json::json;
 use tests::{Answer, Version};
 
-use super::{client, text};
+use super::{able, client, client_of, text};
+
+/// A reason to stop keeping an animal.
+#[data]
+#[derive(Elicit, Debug)]
+#[serde(rename_all = "snake_case")]
+enum Reason {
+    Died,
+    GivenAway,
+    #[serde(rename = "lost!")]
+    RanAway,
+}
+
+#[derive(Elicit, Debug)]
+#[serde(rename_all = "camelCase")]
+struct Farewell {
+    last_seen: String,
+    #[serde(rename = "why")]
+    reason: Reason,
+    #[elicit(name = "said")]
+    #[serde(rename = "unused")]
+    last_words: Option<String>,
+}
+
+/// Asks why.
+#[tool(tags("renamed"))]
+async fn farewell(ctx: &Context, expected: Reason) -> Result<String> {
+    let farewell: Farewell = ctx.elicit("Why?").key("why").await?;
+    Ok(format!("{expected:?} {farewell:?}"))
+}
+
+#[tokio::test]
+async fn forms_have_the_names_that_serde_gives() {
+    for version in Version::ERAS {
+        let server = new_server!().tags(["renamed"]);
+        let mut client = client_of(server, version, able()).await;
+        client.answer(|_| {
+            Answer::accept(json!({"lastSeen": "May", "why": "given_away", "said": "moo"}))
+        });
+        let (tools, _) = client.list("tools/list", "tools").await;
+        let schema = &tools[0]["inputSchema"];
+        let reasons = json!(["died", "given_away", "lost!"]);
+        assert!(
+            schema.to_string().contains(&reasons.to_string()),
+            "{schema}"
+        );
+        let params = json!({"name": "farewell", "arguments": {"expected": "lost!"}});
+        let result = client.ask("tools/call", params).await.unwrap();
+        assert_eq!(
+            result["content"][0]["text"],
+            "RanAway Farewell { last_seen: \"May\", reason: GivenAway, last_words: Some(\"moo\") }",
+        );
+        let properties = &client.asked[0].params["requestedSchema"]["properties"];
+        let names: Vec<_> = properties.as_object().unwrap().keys().collect();
+        assert_eq!(names, ["lastSeen", "why", "said"]);
+        assert_eq!(properties["why"]["enum"], reasons);
+    }
+}
 
 // Covers: ELIC-02, ELIC-03, ELIC-12
 #[tokio::test]

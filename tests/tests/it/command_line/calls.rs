@@ -164,6 +164,35 @@ fn prompts_resources_and_completions_are_had() {
 }
 
 #[test]
+fn contents_are_written_to_a_file_that_is_not_there() {
+    let scratch = Scratch::new("read");
+    let read = |more: &[&str]| {
+        let arguments = [&["read", "image://pixel", "--output", "pixel.png"], more].concat();
+        run_in(scratch.path(), "everything", &arguments)
+    };
+    let said = read(&[]).good();
+    let path = scratch.path().join("pixel.png");
+    let written = std::fs::read(&path).unwrap();
+    assert_eq!(
+        said,
+        format!("Wrote {} bytes to pixel.png\n", written.len())
+    );
+    assert!(written.starts_with(b"\x89PNG"), "{written:?}");
+    scratch.write("pixel.png", "mine");
+    let refused = read(&[]).bad();
+    assert!(
+        refused.contains("pixel.png exists; overwrite it with `--force`"),
+        "{refused}"
+    );
+    assert_eq!(scratch.read("pixel.png"), "mine");
+    read(&["--force"]).good();
+    assert_eq!(std::fs::read(&path).unwrap(), written);
+    let text = ["read", "memo:///3", "-o", "memo.txt"];
+    run_in(scratch.path(), "everything", &text).good();
+    assert_eq!(scratch.read("memo.txt"), "memo 3");
+}
+
+#[test]
 fn questions_are_answered_from_the_command_line_where_there_is_no_terminal() {
     for version in ["2025-06-18", "2025-11-25", "2026-07-28"] {
         let call = ["call", "deploy", "service=shop", "--revision", version];

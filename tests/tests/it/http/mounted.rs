@@ -246,7 +246,13 @@ async fn a_program_that_is_stopped_waits_for_calls_only_so_long() {
     for (stream, request, status) in waiting {
         let mut answer = response(stream, &request).await.unwrap();
         assert_eq!(answer.status, status);
-        answer.text().await;
+        if status == 503 {
+            let message = answer.message().await;
+            assert_eq!(message["id"], 1, "{message}");
+            assert_eq!(message["error"]["message"], "the server is stopping");
+        } else {
+            answer.text().await;
+        }
     }
     shared.dropped(4).await;
 }

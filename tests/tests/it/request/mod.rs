@@ -5,6 +5,7 @@ mod environment;
 mod headers;
 mod lazy_state;
 mod mounted;
+mod principal_header;
 mod proxies;
 
 use mcp_runtime::prelude::*;

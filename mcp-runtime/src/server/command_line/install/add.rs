@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::Value;
 
+use crate::environment::ServerEnvironment;
 use crate::server::command_line::install::change::Change;
 use crate::server::command_line::install::file::ConfigFile;
 use crate::server::command_line::install::options::{HostEntry, flag, server_entry, with_place};
@@ -51,12 +53,25 @@ pub(super) fn command() -> Command {
         )
 }
 
-pub(super) fn run(host_entry: &HostEntry<'_>, matches: &ArgMatches) -> CommandResult {
+pub(super) fn run(
+    host_entry: &HostEntry<'_>,
+    environment: &ServerEnvironment,
+    matches: &ArgMatches,
+) -> CommandResult {
     let HostEntry { host, name, .. } = *host_entry;
     let entry = server_entry(host, matches)?;
     let snippet = host.format.snippet(host.servers, name, &entry.members);
+    let note_missing = |entry: &Value| {
+        // The server at a URL has an environment of its own.
+        if !matches.contains_id("url")
+            && let Some(note) = missing_variables(environment, entry)
+        {
+            print::note(&note);
+        }
+    };
     if matches.get_flag("print") {
         print::line(&snippet);
+        note_missing(&Value::Object(entry.members));
         return Ok(true);
     }
     let path = host_entry.path()?;
@@ -76,6 +91,8 @@ pub(super) fn run(host_entry: &HostEntry<'_>, matches: &ArgMatches) -> CommandRe
     };
     let after = host.format.edit(file.text(), &changes);
     let after = after.map_err(cannot_edit)?;
+    let entry_after = host.format.parse(&after).map_err(cannot_edit)?;
+    note_missing(&entry_after[host.servers][name]);
     if matches.get_flag("dry-run") {
         print_file(&path, &after);
         return Ok(true);
@@ -99,6 +116,24 @@ pub(super) fn run(host_entry: &HostEntry<'_>, matches: &ArgMatches) -> CommandRe
     Ok(true)
 }
 
+/// Names the variables that the server requires and that no member of its entry sets, if there are any.
+fn missing_variables(environment: &ServerEnvironment, entry: &Value) -> Option<String> {
+    let members = entry.as_object().into_iter().flatten();
+    let objects: Vec<_> = members.filter_map(|(_, value)| value.as_object()).collect();
+    let is_set = |name: &str| objects.iter().any(|object| object.contains_key(name));
+    let required = environment.variables.iter();
+    let required = required.filter(|variable| variable.is_required && !is_set(&variable.name));
+    let missing: Vec<&str> = required.map(|variable| &*variable.name).collect();
+    let first = missing.first()?;
+    let (names, verb) = (
+        missing.join("`, `"),
+        if missing.len() == 1 { "is" } else { "are" },
+    );
+    Some(format!(
+        "the server does not start without `{names}`, which {verb} not in the entry; add `--env {first}=…`"
+    ))
+}
+
 /// Prints a file that would be written.
 pub(super) fn print_file(path: &Path, text: &str) {
     print::line(&format!("{}:", path.display()));
@@ -110,4 +145,45 @@ pub(super) fn backup_line(backup: Option<&Path>) -> String {
     backup.map_or_else(String::new, |path| {
         format!("\nBackup of the old file: {}", path.display())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::environment::DeclaredVariable;
+
+    #[test]
+    fn required_variables_that_no_entry_sets_are_named() {
+        let required = |name: &str, is_required| {
+            let mut variable = DeclaredVariable::for_header(name, "");
+            variable.is_required = is_required;
+            variable
+        };
+        let environment = ServerEnvironment {
+            variables: vec![
+                required("GARDEN_URL", true),
+                required("A", true),
+                required("GARDEN_KEY", true),
+                required("GARDEN_LOG", false),
+            ],
+            ..ServerEnvironment::default()
+        };
+        // Hosts have different names for the member with the variables.
+        for entry in [
+            json!({"env": {"A": "1"}}),
+            json!({"args": ["x"], "environment": {"A": "1"}}),
+        ] {
+            assert_eq!(
+                missing_variables(&environment, &entry).as_deref(),
+                Some(
+                    "the server does not start without `GARDEN_URL`, `GARDEN_KEY`, which are not in the entry; add `--env \
+                     GARDEN_URL=…`"
+                )
+            );
+        }
+        let entry = json!({"env": {"GARDEN_URL": "", "A": "", "GARDEN_KEY": ""}});
+        assert_eq!(missing_variables(&environment, &entry), None);
+    }
 }

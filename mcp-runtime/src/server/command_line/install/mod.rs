@@ -23,6 +23,7 @@ mod uninstall;
 
 use clap::{ArgMatches, Command};
 
+use crate::environment::ServerEnvironment;
 use crate::server::command_line::outcome::CommandResult;
 use crate::types::Implementation;
 use options::HostEntry;
@@ -38,7 +39,7 @@ pub(super) fn with_commands(command: Command) -> Command {
 /// Runs one of the commands.
 pub(super) fn run(
     name: &str,
-    identity: &Implementation,
+    (identity, environment): (&Implementation, &ServerEnvironment),
     before: &ArgMatches,
     matches: &ArgMatches,
 ) -> CommandResult {
@@ -48,7 +49,7 @@ pub(super) fn run(
             before.get_flag("json") || matches.get_flag("json"),
         ),
         "uninstall" => uninstall::run(&HostEntry::read(identity, matches)?, matches),
-        _ => add::run(&HostEntry::read(identity, matches)?, matches),
+        _ => add::run(&HostEntry::read(identity, matches)?, environment, matches),
     }
 }
 
