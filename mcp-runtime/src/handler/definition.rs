@@ -292,6 +292,11 @@ impl Kind {
         }
     }
 
+    /// Returns `true` if clients refer to the definition by its name.
+    pub(crate) fn has_name_for_clients(self) -> bool {
+        matches!(self, Self::Tool | Self::Prompt)
+    }
+
     /// Returns `true` if clients can request completions for the arguments.
     pub(crate) fn has_completions(self) -> bool {
         matches!(self, Self::Prompt | Self::ResourceTemplate)

@@ -1,6 +1,7 @@
 //! Converts annotated functions into callables.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use mcp_schema::check::Validator;
@@ -62,8 +63,12 @@ pub(super) fn declared_callable(
     guards.set_spills(options.spill, &mut problems);
     let raw_schema = raw_schema(definition, &mut problems);
     let is_generated = raw_schema.is_none();
+    let key = given.rules.lookup_key(definition);
     if definition.kind == Kind::Tool {
-        problems.extend(given.rules.check_tool_name(definition.name).err());
+        problems.extend(given.rules.check_tool_name(&key).err());
+        if let Cow::Owned(prefixed) = &key {
+            problems.extend(rules::tool_name(prefixed).into_result().err());
+        }
     }
     if definition.kind == Kind::Resource {
         problems.extend(rules::uri(options.uri).into_result().err());
@@ -93,10 +98,10 @@ pub(super) fn declared_callable(
             if is_generated {
                 warn_of_rejected_schemas(definition, &decoder);
             }
-            tool_details(definition, &decoder, meta, &mut problems)
+            tool_details(definition, &key, &decoder, meta, &mut problems)
         }
         (Kind::Prompt, _) => Some(ItemDetails::Prompt(prompt_definition(
-            definition, &decoder, meta,
+            definition, &key, &decoder, meta,
         ))),
         (Kind::Resource, _) => {
             refuse_arguments(&decoder, &mut problems);
@@ -120,7 +125,7 @@ pub(super) fn declared_callable(
     let mut access = Access::declared(options.scopes, options.visible_if);
     access.require(given.rules.scopes(&tags));
     Ok(Callable {
-        name: definition.lookup_key().into(),
+        name: key.into(),
         details,
         handler: Handler::Function {
             run: definition.run,
@@ -171,6 +176,7 @@ fn warn_of_rejected_schemas(definition: &Definition, decoder: &Decoder) {
 
 fn tool_details(
     definition: &Definition,
+    name: &str,
     decoder: &Decoder,
     meta: Option<Meta>,
     problems: &mut Vec<String>,
@@ -188,7 +194,7 @@ fn tool_details(
     let is_idempotent = (!options.idempotent_by.is_empty()).then_some(true);
     annotations.idempotent_hint = options.idempotent.or(is_idempotent);
     annotations.open_world_hint = options.open_world;
-    let mut tool = Tool::new(definition.name, input_schema?);
+    let mut tool = Tool::new(name, input_schema?);
     tool.title = options.title.map(str::to_owned);
     tool.description = non_empty_text(definition.description);
     tool.icons = definition_icons(definition);
@@ -210,7 +216,12 @@ pub(super) fn tool_execution(task: &TaskOptions) -> ToolExecution {
     })
 }
 
-fn prompt_definition(definition: &Definition, decoder: &Decoder, meta: Option<Meta>) -> Prompt {
+fn prompt_definition(
+    definition: &Definition,
+    name: &str,
+    decoder: &Decoder,
+    meta: Option<Meta>,
+) -> Prompt {
     let arguments = decoder.arguments().iter().map(|declared| {
         let mut argument = PromptArgument::default();
         declared.name.clone_into(&mut argument.name);
@@ -219,7 +230,7 @@ fn prompt_definition(definition: &Definition, decoder: &Decoder, meta: Option<Me
         argument
     });
     let mut prompt = Prompt::default();
-    definition.name.clone_into(&mut prompt.name);
+    name.clone_into(&mut prompt.name);
     prompt.title = definition.options.title.map(str::to_owned);
     prompt.description = non_empty_text(definition.description);
     prompt.arguments = arguments.collect();

@@ -1,5 +1,8 @@
 //! Rules that a server sets for all of its definitions, including those that are inserted while it runs.
 
+use std::borrow::Cow;
+
+use crate::handler::definition::{Definition, Selected};
 use crate::handler::spill::READ_RESULT;
 use crate::handler::tags::TagSelection;
 use crate::handler::task_options::{JOB_CANCEL, JOB_STATUS};
@@ -25,9 +28,28 @@ pub(crate) struct ServerRules {
     pub(crate) message_limits: MessageLimits,
     /// Tags and their descriptions for models.
     pub(crate) tag_descriptions: Vec<(String, String)>,
+    /// Prefixes of names, each with the functions whose names have it.
+    pub(crate) prefixes: Vec<(String, Vec<Selected>)>,
 }
 
 impl ServerRules {
+    /// Returns the key by which requests look up a definition on this server: the URI of a resource or template, and the
+    /// name of any other definition, with its prefix.
+    pub(super) fn lookup_key(&self, definition: &Definition) -> Cow<'static, str> {
+        let key = definition.lookup_key();
+        let mut prefixes = self.prefixes.iter();
+        let prefix = prefixes.find(|(_, functions)| {
+            let mut functions = functions.iter();
+            functions.any(|selected| selected.function == definition.function)
+        });
+        match prefix {
+            Some((prefix, _)) if definition.kind.has_name_for_clients() => {
+                format!("{prefix}{key}").into()
+            }
+            _ => key.into(),
+        }
+    }
+
     /// Returns an error if the name is taken by one of the server's built-in tools.
     pub(super) fn check_tool_name(&self, name: &str) -> Result<(), String> {
         if self.searches_tools && ToolSearch::is_name(name) {

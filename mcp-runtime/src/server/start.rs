@@ -114,6 +114,7 @@ impl Server {
             selection: tags.selection,
             message_limits: self.limits.message.clone(),
             tag_descriptions: tags.descriptions,
+            prefixes: self.prefixes,
         });
         let registry = Arc::new(Registry::build(Sources {
             only: self.selected,

@@ -21,27 +21,8 @@ pub(super) fn choose_definitions(
     build: &mut Build,
 ) -> Vec<(u32, &'static Definition)> {
     for selected in only.unwrap_or_default() {
-        let found = definitions
-            .iter()
-            .find(|definition| definition.function == selected.function);
-        match found {
-            None => build.problems.push(format!(
-                "`{}` is not registered: is it annotated?",
-                selected.path
-            )),
-            Some(first) if first.kind != selected.kind => {
-                let is = first.kind.attribute();
-                let name = selected.path.rsplit("::").next().unwrap_or(selected.path);
-                build.problems.push(format!(
-                    "{}: `{}` was chosen as a {}, but is a {}; write `{is}({name})`",
-                    first.location,
-                    selected.path,
-                    selected.kind.attribute().replace('_', " "),
-                    is.replace('_', " "),
-                ));
-            }
-            Some(_) => {}
-        }
+        let problem = selection_problem(selected, definitions);
+        build.problems.extend(problem);
     }
     let known: BTreeSet<_> = definitions
         .iter()
@@ -93,6 +74,50 @@ pub(super) fn choose_definitions(
             .push(missing_receiver_message(owner.name, &methods));
     }
     chosen
+}
+
+/// Checks that prefixes are given to tools and prompts, and at most one to each.
+pub(super) fn check_prefixes(definitions: &[&'static Definition], build: &mut Build) {
+    let rules = Arc::clone(&build.rules);
+    let mut prefixed = BTreeSet::new();
+    for selected in rules.prefixes.iter().flat_map(|(_, functions)| functions) {
+        if let Some(problem) = selection_problem(selected, definitions) {
+            build.problems.push(problem);
+        } else if !selected.kind.has_name_for_clients() {
+            build.problems.push(format!(
+                "`{}` cannot have a prefix: clients call tools and prompts by name, and all others by URI",
+                selected.path
+            ));
+        } else if !prefixed.insert(selected.function) {
+            let problem = format!("`{}` is given two prefixes", selected.path);
+            build.problems.push(problem);
+        }
+    }
+}
+
+/// Returns the problem with a selected function, if it is not annotated or if its attribute is a different one.
+fn selection_problem(selected: &Selected, definitions: &[&'static Definition]) -> Option<String> {
+    let found = definitions
+        .iter()
+        .find(|definition| definition.function == selected.function);
+    match found {
+        None => Some(format!(
+            "`{}` is not registered: is it annotated?",
+            selected.path
+        )),
+        Some(first) if first.kind != selected.kind => {
+            let is = first.kind.attribute();
+            let name = selected.path.rsplit("::").next().unwrap_or(selected.path);
+            Some(format!(
+                "{}: `{}` was chosen as a {}, but is a {}; write `{is}({name})`",
+                first.location,
+                selected.path,
+                selected.kind.attribute().replace('_', " "),
+                is.replace('_', " "),
+            ))
+        }
+        Some(_) => None,
+    }
 }
 
 /// The author's selection: functions, tags, or everything.

@@ -3,6 +3,8 @@
 //! At this stage, hiding an item that does not exist is an error, because a misspelled name would leave the intended
 //! item visible.
 
+use std::borrow::Cow;
+
 use super::DeclaredNames;
 use crate::context::Edit;
 use crate::registry::edit::{self, MissingName, NameTaken};
@@ -35,7 +37,7 @@ pub(super) fn apply_early_edits(
         match edit::apply(snapshot, prepared, rules) {
             Ok((next, _)) => *snapshot = next,
             Err(NameTaken { noun, name }) => {
-                problems.push(match declared.get(&(noun, &*name)) {
+                problems.push(match declared.get(&(noun, Cow::from(name.to_string()))) {
                     Some(location) => format!(
                         "{noun} `{name}` is used twice: first at {location}, then by a definition created at run time"
                     ),

@@ -7,6 +7,7 @@ mod early;
 mod tests;
 
 use std::any::{Any, TypeId};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use crate::registry::declared::{self, ServerAdditions};
 use crate::registry::server_rules::ServerRules;
 use crate::registry::snapshot::Snapshot;
 use crate::registry::table::{CallableTable, OrderKey, TableSlot};
-use choose::{AuthorChoice, choose_definitions, nothing_to_serve_message};
+use choose::{AuthorChoice, check_prefixes, choose_definitions, nothing_to_serve_message};
 
 /// The sources of a server's definitions.
 #[derive(Debug)]
@@ -142,6 +143,7 @@ fn assemble(
         slots: Vec::new(),
     };
     build.collect_receivers(sources.receivers, &definitions);
+    check_prefixes(&definitions, &mut build);
     let chosen = choose_definitions(
         sources.only.as_deref(),
         &sources.tags,
@@ -209,7 +211,7 @@ fn assemble(
 }
 
 /// The location of the first definition with each kind and name.
-type DeclaredNames = HashMap<(&'static str, &'static str), Location>;
+type DeclaredNames = HashMap<(&'static str, Cow<'static, str>), Location>;
 
 /// A registry under construction.
 struct Build {
@@ -319,9 +321,9 @@ impl Build {
 
     /// Reserves a name, or reports that another definition already has it.
     fn claim_name(&mut self, list: Capability, definition: &Definition) {
-        let (noun, name) = (list.key_noun(), definition.lookup_key());
+        let (noun, name) = (list.key_noun(), self.rules.lookup_key(definition));
         let location = definition.location;
-        match self.taken.entry((noun, name)) {
+        match self.taken.entry((noun, name.clone())) {
             Entry::Vacant(free) => {
                 free.insert(location);
             }

@@ -153,6 +153,41 @@ fn functions_and_tags_can_be_chosen_together() {
 }
 
 #[test]
+fn names_have_the_prefixes_of_their_functions() {
+    let prefixed = |prefixes: Vec<(&str, Vec<Selected>)>| {
+        let prefixes = prefixes.into_iter();
+        Sources {
+            rules: Arc::new(ServerRules {
+                prefixes: prefixes
+                    .map(|(prefix, all)| (prefix.to_owned(), all))
+                    .collect(),
+                ..ServerRules::default()
+            }),
+            ..Sources::default()
+        }
+    };
+    let make = || vec![tool::<1>("search"), tool::<2>("search"), tool::<3>("other")];
+    let sources = prefixed(vec![("notes_", vec![selected::<2>(), selected::<3>()])]);
+    assert_eq!(
+        tools(with(sources, make())),
+        ["search", "notes_search", "notes_other"]
+    );
+    let sources = prefixed(vec![
+        ("a b", vec![selected::<1>()]),
+        ("x_", vec![selected::<2>(), selected::<7>()]),
+        ("y_", vec![selected::<2>()]),
+    ]);
+    fails(
+        with(sources, make()),
+        &expect![[r#"
+        the server cannot start:
+          `app::chosen` is not registered: is it annotated?
+          `app::chosen` is given two prefixes
+          src/a.rs:1:1: tool `search`: tool name `a bsearch` contains a space; use 1 to 128 of A-Z a-z 0-9 _ - ."#]],
+    );
+}
+
+#[test]
 fn choosing_what_is_not_there_is_said() {
     let mut tagged = tool::<2>("b");
     tagged.options = &Options {

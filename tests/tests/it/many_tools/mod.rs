@@ -1,5 +1,6 @@
 //! Servers with many tools: selections of definitions by tags, instructions by tag, and search.
 
+mod prefixes;
 mod search;
 mod search_calls;
 mod search_pages;
