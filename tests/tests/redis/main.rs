@@ -3,6 +3,7 @@
 
 #![cfg(unix)]
 
+mod builds;
 mod calls;
 mod instance;
 mod notifications;
