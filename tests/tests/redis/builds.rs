@@ -127,9 +127,8 @@ async fn a_session_in_a_format_of_another_build_is_refused_and_the_log_says_why(
     let instance = group.instance().await;
     let session = instance.session().await;
     let key = format!("{{mcp}}:session:{session}");
-    group
-        .redis
-        .tell(&["HSET", &key, "record", r#"{"a future format":1}"#]);
+    let written = "9 x\n{\"a future format\":1}\n";
+    group.redis.tell(&["SET", &key, written]);
     assert_eq!(instance.send(&echo(&session)).await.status, 503);
     // A session that begins now works.
     let session = instance.session().await;

@@ -35,7 +35,7 @@ impl TaskClient {
     }
 
     /// Starts the task, and returns its id.
-    async fn start(&self, instance: &Instance) -> String {
+    pub(crate) async fn start(&self, instance: &Instance) -> String {
         let params = json!({"name": "import", "arguments": {}});
         self.start_with(instance, params).await
     }
