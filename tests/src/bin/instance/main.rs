@@ -11,7 +11,7 @@ use crate::common::Folder;
 /// Greets someone.
 #[tool]
 fn greet(name: String) -> String {
-    format!("Hello, {name}!")
+    name + "!"
 }
 
 /// Waits, and then greets someone.

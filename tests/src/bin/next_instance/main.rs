@@ -10,7 +10,7 @@ use crate::common::Folder;
 /// Greets someone in a language.
 #[tool]
 fn greet(name: String, language: String) -> String {
-    format!("Hello, {name}, in {language}!")
+    [name, language].join(" in ")
 }
 
 /// Waits, and then greets someone in a language.
