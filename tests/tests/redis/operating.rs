@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -76,7 +76,7 @@ fn redis(arguments: &[String]) -> (RedisServer, u16) {
 }
 
 /// Starts nginx with the configuration of the guide, in front of these instances. It listens on the returned address.
-async fn nginx(folder: PathBuf, instances: &[&Instance]) -> (Child, SocketAddr) {
+async fn nginx(folder: &Path, instances: &[&Instance]) -> (Child, SocketAddr) {
     let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
     let mut configuration = swap(
         &read("nginx.conf"),
@@ -104,7 +104,7 @@ async fn nginx(folder: PathBuf, instances: &[&Instance]) -> (Child, SocketAddr) 
         .arg("-e")
         .arg(folder.join("nginx.log"))
         .arg("-p")
-        .arg(&folder)
+        .arg(folder)
         .args(["-c", "nginx.conf", "-g"])
         .arg(format!(
             "daemon off; pid {}/nginx.pid; {user}",
@@ -147,7 +147,7 @@ async fn the_files_for_compose_and_nginx_make_a_cluster() {
     }
     let published = services["nginx"]["ports"][0].as_str().unwrap();
     assert!(published.ends_with(":80"), "nginx listens on port 80");
-    let (_nginx, proxy) = nginx(group.redis.folder(), &instances.iter().collect::<Vec<_>>()).await;
+    let (_nginx, proxy) = nginx(&group.redis.folder(), &instances.iter().collect::<Vec<_>>()).await;
     drive(&group, proxy, instances).await;
 }
 
@@ -171,7 +171,7 @@ async fn a_user_with_the_permissions_in_the_guide_is_enough() {
         group.instance_with(&variables).await,
         group.instance_with(&variables).await,
     ];
-    let (_nginx, proxy) = nginx(group.redis.folder(), &instances.iter().collect::<Vec<_>>()).await;
+    let (_nginx, proxy) = nginx(&group.redis.folder(), &instances.iter().collect::<Vec<_>>()).await;
     // A task as well.
     let client = TaskClient::Modern;
     let id = client.start(&instances[0]).await;
