@@ -3,7 +3,6 @@
 import base64
 import http.client
 import os
-import shutil
 import signal
 import time
 from dataclasses import dataclass
@@ -34,11 +33,10 @@ class Fault:
 class Cluster:
     """Redis, the instances, and nginx in front of them."""
 
-    def __init__(self, folder, program, make_redis=RedisServer):
+    def __init__(self, folder, builds, make_redis=RedisServer):
         self.folder, self.processes, self.faults = folder, Processes(), []
         # A rolling update replaces one build by the other.
-        self.builds = [program, os.path.join(folder, "new-build")]
-        shutil.copy(program, self.builds[1])
+        self.builds = builds
         self.sealing_key = base64.b64encode(os.urandom(32)).decode()
         *self.ports, self.port = free_ports(INSTANCES + 1)
         self.instances = [None] * INSTANCES

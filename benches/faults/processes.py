@@ -63,6 +63,10 @@ class Processes:
 def build(package, binary):
     """Builds a program and returns its path."""
     subprocess.run(["cargo", "build", "--quiet", "--package", package, "--bin", binary], cwd=ROOT, check=True)
+    return os.path.join(target_folder(), "debug", binary)
+
+
+def target_folder():
     metadata = subprocess.run(["cargo", "metadata", "--format-version", "1", "--no-deps"], cwd=ROOT, check=True,
                               stdout=subprocess.PIPE).stdout
-    return os.path.join(json.loads(metadata)["target_directory"], "debug", binary)
+    return json.loads(metadata)["target_directory"]

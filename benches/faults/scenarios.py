@@ -152,10 +152,10 @@ SCENARIOS = {
 }
 
 
-def run_scenario(scenario, program, seconds):
+def run_scenario(scenario, builds, seconds):
     """Runs a scenario, prints its table, and returns the bars."""
     folder, results, bars = tempfile.mkdtemp(prefix="kills-"), Results(), Bars()
-    cluster = Cluster(folder, program, scenario.make_redis)
+    cluster = Cluster(folder, builds, scenario.make_redis)
     try:
         load = scenario.load(cluster, results, seconds)
         load.start()
@@ -170,7 +170,7 @@ def run_scenario(scenario, program, seconds):
         judge(scenario, results, bars, acted - began, len(cluster.faults))
         if bars.failed and os.environ.get("KEEP"):
             folder_of_logs = shutil.copytree(folder, tempfile.mkdtemp(prefix="kills-logs-"), dirs_exist_ok=True,
-                                             ignore=shutil.ignore_patterns("*.sock", "new-build"))
+                                             ignore=shutil.ignore_patterns("*.sock"))
             print(f"logs: {folder_of_logs}")
     finally:
         cluster.stop()
@@ -201,13 +201,13 @@ def main(usage):
         seconds = int(sys.argv[2]) if len(sys.argv) > 2 else None
         if names[0] not in SCENARIOS:
             sys.exit(f"{usage}\nScenarios: {', '.join(SCENARIOS)}")
-    program = build("tests", "instance")
+    builds = [build("tests", program) for program in ("instance", "next_instance")]
     print(LEGEND)
     passed = failed = 0
     for name in names:
         scenario = SCENARIOS[name]
         print(f"\n{name}: {scenario.title}", flush=True)
-        bars = run_scenario(scenario, program, seconds or scenario.seconds)
+        bars = run_scenario(scenario, builds, seconds or scenario.seconds)
         passed, failed = passed + bars.passed, failed + bars.failed
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0

@@ -14,11 +14,15 @@ mod once;
 mod operators;
 mod options;
 mod rates;
+#[cfg(feature = "http")]
+mod records;
 mod relay;
 mod results;
 mod scripts;
 #[cfg(feature = "sealing")]
 mod sealing;
+#[cfg(feature = "http")]
+mod session_loads;
 #[cfg(feature = "http")]
 mod sessions;
 #[cfg(feature = "sealing")]
@@ -37,7 +41,11 @@ use crate::changes::Changes;
 pub use crate::error::RedisError;
 use crate::link::{Link, OnLostConnection};
 pub use crate::options::RedisOptions;
+#[cfg(feature = "http")]
+use crate::records::KnownRecords;
 use crate::scripts::{NamedScript, Operation};
+#[cfg(feature = "http")]
+use crate::session_loads::WaitingLoads;
 #[cfg(feature = "sealing")]
 use crate::shared_keys::SharedKeys;
 
@@ -68,6 +76,10 @@ struct Shared {
     /// The prefix of all keys, including the hash tag.
     prefix: String,
     changes: Arc<Changes>,
+    #[cfg(feature = "http")]
+    records: KnownRecords,
+    #[cfg(feature = "http")]
+    loads: WaitingLoads,
     #[cfg(feature = "sealing")]
     sealing: Option<Arc<SharedKeys>>,
 }
@@ -115,6 +127,10 @@ impl Redis {
             options,
             prefix,
             changes,
+            #[cfg(feature = "http")]
+            records: KnownRecords::default(),
+            #[cfg(feature = "http")]
+            loads: WaitingLoads::default(),
             #[cfg(feature = "sealing")]
             sealing,
         }));

@@ -3,14 +3,14 @@
 //! every 250 ms tries to reconnect.
 
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use redis::aio::MultiplexedConnection;
 use redis::{
-    AsyncConnectionConfig, Client, ErrorKind, FromRedisValue, PushInfo, PushKind, ScriptInvocation,
-    ServerErrorKind, Value,
+    AsyncConnectionConfig, Client, ErrorKind, FromRedisValue, PushInfo, PushKind, ServerErrorKind,
+    Value,
 };
 use tokio::time::timeout;
 use tracing::Instrument as _;
@@ -104,7 +104,8 @@ impl Link {
     ) -> Result<T, RedisError> {
         let began = Instant::now();
         let span = telemetry::span(operation.name, &self.address);
-        let done = self.run(&operation.invocation, after_loss);
+        // Pinned here, because a future that is passed on is copied, and takes its size twice.
+        let done = pin!(self.run(operation, after_loss));
         let done = done.instrument(span.clone()).await;
         telemetry::record(&span, operation.name, began.elapsed(), done.as_ref().err());
         done
@@ -112,35 +113,38 @@ impl Link {
 
     async fn run<T: FromRedisValue>(
         &self,
-        script: &ScriptInvocation<'static>,
+        operation: &Operation,
         after_loss: OnLostConnection,
     ) -> Result<T, RedisError> {
         let mut number = lock(&self.state).number;
-        let done = timeout_while_running(self.limit, async {
-            let mut repeats = after_loss == OnLostConnection::Repeat;
-            loop {
-                let mut connection = self.connection(&mut number).await?;
-                let error = match script.invoke_async(&mut connection).await {
-                    Ok(done) => {
-                        self.works(number);
-                        return Ok(done);
+        let done = {
+            let work = pin!(async {
+                let mut repeats = after_loss == OnLostConnection::Repeat;
+                loop {
+                    let mut connection = self.connection(&mut number).await?;
+                    let error = match operation.run(&mut connection).await {
+                        Ok(done) => {
+                            self.works(number);
+                            return Ok(done);
+                        }
+                        Err(error) => error,
+                    };
+                    let is_lost = error.is_unrecoverable_error() || error.is_io_error();
+                    if is_lost && repeats {
+                        repeats = false;
+                        self.lose(number);
+                        continue;
                     }
-                    Err(error) => error,
-                };
-                let is_lost = error.is_unrecoverable_error() || error.is_io_error();
-                if is_lost && repeats {
-                    repeats = false;
-                    self.lose(number);
-                    continue;
+                    let told = RedisError::of(&self.address, &error);
+                    if is_lost || is_about_server(&error) {
+                        self.fail(number, &told);
+                    }
+                    return Err(told);
                 }
-                let told = RedisError::of(&self.address, &error);
-                if is_lost || is_about_server(&error) {
-                    self.fail(number, &told);
-                }
-                return Err(told);
-            }
-        });
-        done.await.unwrap_or_else(|| {
+            });
+            timeout_while_running(self.limit, work).await
+        };
+        done.unwrap_or_else(|| {
             let error = RedisError::no_answer(&self.address, self.limit);
             // The machine at the other end of the connection may no longer exist.
             self.fail(number, &error);
@@ -164,7 +168,8 @@ impl Link {
         } else {
             None
         };
-        match self.connect().await {
+        // Boxed, because it is large and seldom needed.
+        match Box::pin(self.connect()).await {
             Ok((made, connection)) => {
                 *number = made;
                 Ok(connection)
@@ -271,8 +276,10 @@ impl Link {
 
 /// Waits until the future completes or the time limit has passed. If this process was stopped in the meantime, the time
 /// limit starts again once, because a reply may be ready that could not be read.
-async fn timeout_while_running<T>(limit: Duration, future: impl Future<Output = T>) -> Option<T> {
-    let mut future = pin!(future);
+async fn timeout_while_running<T>(
+    limit: Duration,
+    mut future: Pin<&mut impl Future<Output = T>>,
+) -> Option<T> {
     let started = Instant::now();
     if let Ok(done) = timeout(limit, &mut future).await {
         return Some(done);
@@ -308,4 +315,20 @@ fn is_about_server(error: &redis::RedisError) -> bool {
 
 fn lock(state: &Mutex<LinkState>) -> MutexGuard<'_, LinkState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scripts;
+
+    #[test]
+    fn an_operation_takes_little_memory() {
+        let (options, changes) = (RedisOptions::new(), Arc::new(Changes::new()));
+        let link = Link::new(&options, "redis://127.0.0.1", changes).unwrap();
+        let load = scripts::LOAD.with_prefix("{mcp}:");
+        let done = link.script::<Option<String>>(&load, OnLostConnection::Repeat);
+        // Each request in a session allocates it. What is seldom needed, such as connecting, is in boxes of its own.
+        assert!(size_of_val(&done) < 1024, "{}", size_of_val(&done));
+    }
 }

@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use redis::{Script, ScriptInvocation, ToRedisArgs};
+use redis::aio::MultiplexedConnection;
+use redis::{Cmd, ErrorKind, FromRedisValue, RedisResult, Script, ServerErrorKind, ToRedisArgs};
 
 /// A script, and the name under which its calls are reported.
 pub(crate) struct NamedScript {
@@ -10,28 +11,58 @@ pub(crate) struct NamedScript {
     script: LazyLock<Script>,
 }
 
-/// A call to a script.
+/// A call to a script. It is written as it is sent, which takes fewer allocations than the library's type.
 pub(crate) struct Operation {
     pub(crate) name: &'static str,
-    pub(crate) invocation: ScriptInvocation<'static>,
+    script: &'static Script,
+    command: Cmd,
 }
 
 impl NamedScript {
     /// Begins a call to the script, for the keys with this prefix.
     pub(crate) fn with_prefix(&'static self, prefix: &str) -> Operation {
+        let script = &*self.script;
+        let mut command = Cmd::with_capacity(ARGUMENTS, BYTES);
+        command.arg("EVALSHA").arg(script.get_hash());
+        command.arg(1).arg(prefix);
         Operation {
             name: self.name,
-            invocation: self.script.key(prefix),
+            script,
+            command,
         }
     }
 }
 
 impl Operation {
     pub(crate) fn arg(&mut self, argument: impl ToRedisArgs) -> &mut Self {
-        self.invocation.arg(argument);
+        self.command.arg(argument);
         self
     }
+
+    /// Runs the script, which is loaded first if Redis does not know it.
+    pub(crate) async fn run<T: FromRedisValue>(
+        &self,
+        connection: &mut MultiplexedConnection,
+    ) -> RedisResult<T> {
+        let done = self.command.query_async(connection).await;
+        let is_unknown = |error: &redis::RedisError| {
+            error.kind() == ErrorKind::Server(ServerErrorKind::NoScript)
+        };
+        if !done.as_ref().is_err_and(is_unknown) {
+            return done;
+        }
+        // Boxed, because it is seldom needed.
+        Box::pin(async {
+            self.script.load_async(connection).await?;
+            self.command.query_async(connection).await
+        })
+        .await
+    }
 }
+
+/// Usual number and size of the arguments of a command, which are not limits.
+const ARGUMENTS: usize = 8;
+const BYTES: usize = 192;
 
 /// Declares scripts, each of which begins with the same files.
 macro_rules! scripts {
@@ -108,7 +139,7 @@ scripts! {
     APPEND_EVENT = "append_event";
     FORGET_EVENTS = "forget_events";
     INSERT_SESSION = "insert_session";
-    LOAD_SESSION = "load_session";
+    LOAD_SESSIONS = "load_sessions";
     READ_EVENTS = "read_events";
     REMOVE_SESSION = "remove_session";
     SAVE_SESSION = "save_session";

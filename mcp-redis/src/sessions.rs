@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_runtime::http::{MaybeReady, SessionRecord, SessionStore};
+use tokio::sync::oneshot;
 
 use crate::error::RedisError;
 use crate::fields::milliseconds;
 use crate::link::OnLostConnection::Repeat;
+use crate::session_loads::{LoadedSession, WaitingLoad};
 use crate::{Redis, scripts};
 
 impl SessionStore for Redis {
@@ -54,17 +56,22 @@ impl SessionStore for Redis {
         keep: Duration,
     ) -> MaybeReady<'a, Option<Arc<SessionRecord>>> {
         MaybeReady::later(async move {
-            let mut load = self.script(&scripts::LOAD_SESSION);
-            load.arg(id).arg(milliseconds(keep));
-            let json: Option<String> = self.0.link.script(&load, Repeat).await?;
-            let Some(json) = json else { return Ok(None) };
-            let record = mcp_runtime::serde_json::from_str::<SessionRecord>(&json);
+            let known = self.0.records.find(id);
+            let version = known.as_ref().map(|known| Arc::clone(&known.version));
+            let loaded = match self.load_session(id, keep, version).await? {
+                LoadedSession::Unknown => return Ok(None),
+                LoadedSession::Unchanged => return Ok(known.map(|known| known.record)),
+                LoadedSession::Changed(loaded) => loaded,
+            };
+            let lines = loaded.split_once('\n');
+            let (version, text) = lines.ok_or_else(RedisError::unexpected)?;
+            let record = self.0.records.parse(id, version, text);
             let unreadable = |_| {
                 RedisError::text(
                     "a stored session cannot be read; another build may be using the same name",
                 )
             };
-            Ok(Some(Arc::new(record.map_err(unreadable)?)))
+            Ok(Some(record.map_err(unreadable)?))
         })
     }
 
@@ -84,5 +91,69 @@ impl SessionStore for Redis {
             let mut remove = self.script(&scripts::REMOVE_SESSION);
             Ok(self.0.link.script(remove.arg(id), Repeat).await?)
         })
+    }
+}
+
+impl Redis {
+    /// Loads the record of a session as text, unless it has the known version, and keeps the session for this time.
+    async fn load_session(
+        &self,
+        id: &str,
+        keep: Duration,
+        known: Option<Arc<str>>,
+    ) -> Result<LoadedSession, RedisError> {
+        let (reply, loaded) = oneshot::channel();
+        let starts = self.0.loads.push(WaitingLoad {
+            id: id.into(),
+            keep: milliseconds(keep),
+            known,
+            reply,
+        });
+        if starts {
+            // Other requests that have already arrived begin their loads before this task runs.
+            let store = self.clone();
+            tokio::spawn(async move { store.send_loads().await });
+        }
+        let ending = |_| RedisError::text("the process is ending");
+        loaded.await.map_err(ending)?
+    }
+
+    /// Sends loads that are waiting.
+    async fn send_loads(&self) {
+        let loads = self.0.loads.take();
+        if loads.is_empty() {
+            return;
+        }
+        let mut operation = self.script(&scripts::LOAD_SESSIONS);
+        for load in &loads {
+            operation.arg(&*load.id).arg(load.keep);
+            operation.arg(load.known.as_deref().unwrap_or_default());
+        }
+        let replies: Result<Vec<String>, _> = self.0.link.script(&operation, Repeat).await;
+        // Requests that have ended in the meantime have dropped their ends of the channels.
+        match replies {
+            Ok(replies) => {
+                let mut replies = replies.into_iter();
+                let letters = replies.next().unwrap_or_default();
+                let mut letters = letters.chars();
+                for load in loads {
+                    let loaded = match letters.next() {
+                        Some('-') => Ok(LoadedSession::Unknown),
+                        Some('=') => Ok(LoadedSession::Unchanged),
+                        Some('+') => replies
+                            .next()
+                            .map(LoadedSession::Changed)
+                            .ok_or_else(RedisError::unexpected),
+                        _ => Err(RedisError::unexpected()),
+                    };
+                    let _ = load.reply.send(loaded);
+                }
+            }
+            Err(error) => {
+                for load in loads {
+                    let _ = load.reply.send(Err(error.clone()));
+                }
+            }
+        }
     }
 }

@@ -50,6 +50,7 @@ pages! {
     retries = "retries.md";
     backends = "backends.md";
     more_than_one_process = "more-than-one-process.md";
+    operating_a_cluster = "operating-a-cluster.md";
     skills = "skills.md" needs all(feature = "main", feature = "skills");
     several_crates = "several-crates.md";
     many_tools = "many-tools.md";

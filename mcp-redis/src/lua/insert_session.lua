@@ -16,6 +16,6 @@ end
 if redis.call('ZCARD', sessions) >= tonumber(ARGV[6]) then
   return { 'full', unpack(redis.call('ZRANGE', sessions, 0, MAX_CANDIDATES - 1)) }
 end
-redis.call('HSET', session_key(id), 'owner', owner, 'changes', ARGV[3], 'record', ARGV[4])
+write_session(id, owner, ARGV[3], ARGV[4])
 use_session(id, owner, now + keep_for, keep_for)
 return { 'done' }

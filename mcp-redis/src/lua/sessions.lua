@@ -9,12 +9,28 @@ local function streams_key(session) return prefix .. 'streams:' .. session end
 local function state_key(session) return prefix .. 'stream-state:' .. session end
 local function events_key(session, stream) return prefix .. 'events:' .. session .. ':' .. stream end
 
+-- A session is one string, which takes less memory than a hash: its version, its record and its owner, in lines. Only the
+-- owner can contain line breaks. A version is the number of changes and a digest, because after a failover, another record
+-- can have the same number.
+local function write_session(id, owner, changes, record)
+  local version = changes .. ' ' .. redis.sha1hex(record):sub(1, 16)
+  redis.call('SET', session_key(id), version .. '\n' .. record .. '\n' .. owner, 'KEEPTTL')
+end
+
+local function read_session(id)
+  local text = redis.call('GET', session_key(id))
+  if not text then return nil end
+  local version, record, owner = text:match('^(.-)\n(.-)\n(.*)$')
+  return { version = version, record = record, owner = owner, changes = tonumber(version:match('^%d+')) }
+end
+
 -- Returns a session unless it has expired.
 local function find_session(id)
   local expires = tonumber(redis.call('ZSCORE', session_expiry, id) or 0)
-  local f = redis.call('HMGET', session_key(id), 'owner', 'changes')
-  if not f[1] or expires <= now then return nil end
-  return { owner = f[1], changes = tonumber(f[2]), expires = expires }
+  if expires <= now then return nil end
+  local session = read_session(id)
+  if session then session.expires = expires end
+  return session
 end
 
 -- Records that a session is being used now, and keeps it at least until this time.
@@ -31,8 +47,8 @@ local function use_session(id, owner, expires, keep_for)
 end
 
 local function remove_session(id)
-  local owner = redis.call('HGET', session_key(id), 'owner')
-  if owner and owner ~= '' then redis.call('ZREM', owner_sessions_key(owner), id) end
+  local session = read_session(id)
+  if session and session.owner ~= '' then redis.call('ZREM', owner_sessions_key(session.owner), id) end
   redis.call('DEL', session_key(id))
   redis.call('ZREM', sessions, id)
   redis.call('ZREM', session_expiry, id)

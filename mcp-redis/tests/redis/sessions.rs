@@ -132,3 +132,51 @@ async fn a_stream_and_a_session_keep_only_so_much() {
     done(store.forget("a")).await;
     assert_eq!(redis.tell(&["KEYS", "*"]).trim(), "");
 }
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn loads_at_the_same_time_are_a_few_operations_and_each_gets_its_own_session() {
+    const SESSIONS: u32 = 100;
+    let redis = RedisServer::start();
+    let store = redis.connect().await;
+    let never = |_: &str| false;
+    for number in 1..=SESSIONS {
+        let id = number.to_string();
+        assert!(done(store.insert(&id, record(None, number), MINUTE, &never)).await);
+    }
+    redis.tell(&["CONFIG", "RESETSTAT"]);
+    // Some of them do not exist.
+    let loads = (1..=SESSIONS + 10).map(|number| {
+        let store = store.clone();
+        tokio::spawn(async move { (number, load(&store, &number.to_string()).await) })
+    });
+    for loaded in loads.collect::<Vec<_>>() {
+        let (number, record) = loaded.await.unwrap();
+        let changes = record.map(|record| record.changes());
+        assert_eq!(changes, (number <= SESSIONS).then_some(number));
+    }
+    let stats = redis.tell(&["INFO", "commandstats"]);
+    let scripts = stats
+        .lines()
+        .find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
+    let scripts: u32 = scripts.unwrap().split(',').next().unwrap().parse().unwrap();
+    // 32 in one operation. The first attempt is refused, because Redis does not know the script.
+    assert!((4..=10).contains(&scripts), "{scripts}");
+    // A record that has changed is not confused with the one that was parsed before.
+    assert!(done(store.save("1", record(None, 2))).await);
+    assert_eq!(load(&store, "1").await.unwrap().changes(), 2);
+    // A load keeps its session, and no other.
+    let expires = |id: &str| {
+        let score = redis.tell(&["ZSCORE", "{mcp}:session-expiry", id]);
+        score.trim().parse::<f64>().unwrap()
+    };
+    let before = (expires("2"), expires("3"));
+    let loads = (
+        load(&store, "2"),
+        done(SessionStore::load(&store, "3", MINUTE * 10)),
+    );
+    let (second, third) = tokio::join!(loads.0, loads.1);
+    assert!(second.is_some() && third.is_some());
+    assert_eq!(expires("2"), before.0, "it is not kept for longer");
+    assert!(expires("3") > before.1 + 60_000.0);
+}

@@ -1,11 +1,14 @@
 //! Kills a server with SIGKILL before and after every operation of its task store in Redis, lets another process continue
-//! the task, and counts how often each step was done. The test of the store in SQLite has the tools and the driver.
+//! the task, and counts how often each step was done. The test of the store in SQLite has the tools and the driver. Then
+//! does the same with calls that are not tasks (`calls`).
 //!
 //! `tests/redis/run` tries every single death and some pairs of deaths, and with `--all`, all pairs. Without `--ignored`,
 //! the program does nothing, because it needs a `redis-server`.
 
 #![allow(clippy::print_stdout, reason = "it prints a table")]
 
+#[cfg(unix)]
+mod calls;
 #[cfg(unix)]
 #[path = "../../../mcp-sqlite/tests/deaths/driver.rs"]
 mod driver;
@@ -35,6 +38,9 @@ mod tools;
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     if let Some(folder) = std::env::var_os("FOLDER") {
+        if std::env::var_os(calls::CALLS).is_some() {
+            return calls::server::serve(folder.as_ref()).await;
+        }
         return server::serve(folder.as_ref()).await;
     }
     let has = |wanted: &str| std::env::args().any(|argument| argument == wanted);
@@ -44,7 +50,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         return Ok(());
     }
     let _redis = store::start();
-    driver::drive(has("--all")).await
+    let tasks = driver::drive(has("--all")).await;
+    calls::drive(has("--all")).await.and(tasks)
 }
 
 #[cfg(not(unix))]

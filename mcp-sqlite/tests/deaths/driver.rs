@@ -30,7 +30,7 @@ pub(crate) async fn drive(tries_all: bool) -> Result<(), Failure> {
     let mut pairs: Vec<_> = singles.iter().flat_map(pairs_of).collect();
     let number = pairs.len();
     if !tries_all {
-        pairs = some_of(pairs);
+        pairs = some_of(pairs, |tool| tool.name, PAIRS);
     }
     let chosen = pairs.len();
     runs.extend(singles);
@@ -82,23 +82,28 @@ fn pairs_of(single: &Run) -> impl Iterator<Item = Plan> {
 }
 
 /// Returns the seams without repetitions, because a process dies when it first reaches a seam.
-fn distinct(seams: &[String]) -> impl Iterator<Item = &String> {
+pub(crate) fn distinct(seams: &[String]) -> impl Iterator<Item = &String> {
     let mut known = BTreeSet::new();
     seams.iter().filter(move |seam| known.insert(*seam))
 }
 
-/// Returns some of the plans, always the same ones.
-fn some_of(plans: Vec<Plan>) -> Vec<Plan> {
-    let mut by_tool: BTreeMap<&str, Vec<(u64, Plan)>> = BTreeMap::new();
+/// Returns some of the plans for each tool or other subject, always the same ones.
+pub(crate) fn some_of<S: Copy>(
+    plans: Vec<(S, Vec<String>)>,
+    name: fn(S) -> &'static str,
+    most: usize,
+) -> Vec<(S, Vec<String>)> {
+    let mut by_name: BTreeMap<&str, Vec<_>> = BTreeMap::new();
     for plan in plans {
+        let name = name(plan.0);
         let mut hasher = DefaultHasher::new();
-        (SEED, plan.0.name, &plan.1).hash(&mut hasher);
-        let of_tool = by_tool.entry(plan.0.name).or_default();
-        of_tool.push((hasher.finish(), plan));
+        (SEED, name, &plan.1).hash(&mut hasher);
+        let of_name = by_name.entry(name).or_default();
+        of_name.push((hasher.finish(), plan));
     }
-    let chosen = by_tool.into_values().flat_map(|mut plans| {
+    let chosen = by_name.into_values().flat_map(|mut plans| {
         plans.sort_by_key(|(order, _)| *order);
-        plans.truncate(PAIRS);
+        plans.truncate(most);
         plans
     });
     chosen.map(|(_, plan)| plan).collect()

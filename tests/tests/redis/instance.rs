@@ -4,6 +4,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::{Arc, Mutex};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -17,6 +18,9 @@ use tokio::time::timeout;
 use crate::support::RedisServer;
 
 pub(crate) const LEGACY: Version = Version::V2025_11_25;
+/// The build of an instance, unless a test is about the next one.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_instance");
+const ON_A_FREE_PORT: &[&str] = &["--http", "127.0.0.1:0"];
 
 /// A Redis, and the folder in which instances leave marks.
 pub(crate) struct Group {
@@ -39,9 +43,27 @@ impl Group {
         self.instance_with(&[]).await
     }
 
+    /// Starts an instance of the next build.
+    pub(crate) async fn next_instance(&self) -> Instance {
+        let program = env!("CARGO_BIN_EXE_next_instance");
+        Self::started(self.spawn(program, ON_A_FREE_PORT, &[])).await
+    }
+
     /// Starts an instance with these variables in its environment.
     pub(crate) async fn instance_with(&self, variables: &[(&str, &str)]) -> Instance {
-        let mut child = self.spawn(variables);
+        self.instance_as(ON_A_FREE_PORT, variables).await
+    }
+
+    /// Starts an instance with these arguments, and with these variables in its environment.
+    pub(crate) async fn instance_as(
+        &self,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Instance {
+        Self::started(self.spawn(PROGRAM, arguments, variables)).await
+    }
+
+    async fn started(mut child: Child) -> Instance {
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let url = timeout(PATIENCE, lines.next_line()).await;
         let url = url.expect("it starts in time").unwrap().unwrap();
@@ -51,21 +73,36 @@ impl Group {
         });
         let address = address.unwrap_or_else(|| panic!("no address in `{url}`"));
         // Its later output must not find a closed pipe.
-        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-        Instance { address, child }
+        let log = Arc::new(Mutex::new(String::new()));
+        let written = Arc::clone(&log);
+        tokio::spawn(async move {
+            while let Ok(Some(line)) = lines.next_line().await {
+                written.lock().unwrap().push_str(&line);
+            }
+        });
+        Instance {
+            address,
+            child,
+            log,
+        }
     }
 
     /// Starts an instance that must not come up. Returns what it says.
     pub(crate) async fn refused(&self, variables: &[(&str, &str)]) -> String {
-        let ended = timeout(PATIENCE, self.spawn(variables).wait_with_output()).await;
+        let ended = timeout(
+            PATIENCE,
+            self.spawn(PROGRAM, ON_A_FREE_PORT, variables)
+                .wait_with_output(),
+        )
+        .await;
         let ended = ended.expect("it ends in time").unwrap();
         assert!(!ended.status.success());
         String::from_utf8(ended.stderr).unwrap()
     }
 
-    fn spawn(&self, variables: &[(&str, &str)]) -> Child {
-        Command::new(env!("CARGO_BIN_EXE_instance"))
-            .args(["--http", "127.0.0.1:0"])
+    fn spawn(&self, program: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Child {
+        Command::new(program)
+            .args(arguments)
             .env("REDIS_URL", self.redis.url())
             .env("FOLDER", self.folder())
             .envs(variables.iter().copied())
@@ -94,6 +131,7 @@ impl Group {
 pub(crate) struct Instance {
     address: SocketAddr,
     child: Child,
+    log: Arc<Mutex<String>>,
 }
 
 impl Instance {
@@ -105,6 +143,11 @@ impl Instance {
     pub(crate) fn signal(&self, signal: Signal) {
         let id = Pid::from_raw(self.child.id().unwrap().try_into().unwrap());
         kill_process(id.unwrap(), signal).unwrap();
+    }
+
+    /// Returns `true` if the log contains this text.
+    pub(crate) fn has_logged(&self, text: &str) -> bool {
+        self.log.lock().unwrap().contains(text)
     }
 
     pub(crate) fn address(&self) -> SocketAddr {

@@ -3,9 +3,11 @@
 
 #![cfg(unix)]
 
+mod builds;
 mod calls;
 mod instance;
 mod notifications;
+mod operating;
 mod outages;
 mod sessions;
 #[allow(dead_code, reason = "the tests of the store itself use the rest")]

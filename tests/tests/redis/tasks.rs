@@ -10,13 +10,13 @@ use crate::instance::{Group, Instance, request};
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// A client of tasks, which may ask any instance.
-enum TaskClient {
+pub(crate) enum TaskClient {
     Legacy(String),
     Modern,
 }
 
 impl TaskClient {
-    async fn ask(&self, instance: &Instance, method: &str, mut params: Value) -> Value {
+    pub(crate) async fn ask(&self, instance: &Instance, method: &str, mut params: Value) -> Value {
         let request = match self {
             Self::Legacy(session) => request(session, method, &params),
             Self::Modern => {
@@ -35,8 +35,13 @@ impl TaskClient {
     }
 
     /// Starts the task, and returns its id.
-    async fn start(&self, instance: &Instance) -> String {
-        let mut params = json!({"name": "import", "arguments": {}});
+    pub(crate) async fn start(&self, instance: &Instance) -> String {
+        let params = json!({"name": "import", "arguments": {}});
+        self.start_with(instance, params).await
+    }
+
+    /// Makes a call that becomes a task, and returns the task's id.
+    pub(crate) async fn start_with(&self, instance: &Instance, mut params: Value) -> String {
         if let Self::Legacy(_) = self {
             params["task"] = json!({});
         }
@@ -51,7 +56,7 @@ impl TaskClient {
             .to_owned()
     }
 
-    async fn status(&self, instance: &Instance, id: &str) -> Value {
+    pub(crate) async fn status(&self, instance: &Instance, id: &str) -> Value {
         let task = self.ask(instance, "tasks/get", json!({"taskId": id})).await;
         task["status"].clone()
     }

@@ -1,5 +1,5 @@
 //! The terminal sessions in docs/command-line.md, docs/first-server.md and docs/http.md, the test module in
-//! docs/testing.md and the code in docs/observability.md are accurate.
+//! docs/testing.md, the code in docs/observability.md and the files in docs/operating-a-cluster.md are accurate.
 //!
 //! `UPDATE_DOCS=1 cargo test -p tests --test it command_line::docs` regenerates code and output.
 
@@ -30,7 +30,7 @@ fn renewed(page: &str) -> String {
     let mut before = "";
     while let Some(line) = lines.next() {
         let _ = writeln!(renewed, "{line}");
-        let is_code = line == "```rust" || line == "```rust,ignore";
+        let is_code = ["```rust", "```rust,ignore", "```nginx", "```yaml"].contains(&line);
         let code = match before {
             "<!-- the server -->" if is_code => Some(server.trim_end().to_owned()),
             "<!-- its tests -->" if is_code => Some(tests.trim_end().to_owned()),
@@ -200,6 +200,11 @@ fn the_sample_of_a_report_is_what_check_prints() {
 #[test]
 fn the_code_that_exports_telemetry_is_that_of_the_example() {
     check("observability.md", renewed);
+}
+
+#[test]
+fn the_files_for_a_cluster_are_those_that_are_tested() {
+    check("operating-a-cluster.md", renewed);
 }
 
 #[test]

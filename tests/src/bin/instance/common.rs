@@ -1,6 +1,5 @@
-//! An instance of a server that shares a Redis with others, over HTTP on a free port. Tests start and kill several.
-//!
-//! Its tools leave marks in the folder `FOLDER` and wait for files that the test creates there.
+//! The part of an instance that both builds have. Its tools leave marks in the folder `FOLDER` and wait for files that
+//! the test creates there.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -12,18 +11,18 @@ use mcp_runtime::http::HttpOptions;
 use mcp_runtime::prelude::*;
 use mcp_runtime_redis::RedisOptions;
 
-struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
     /// Adds a line to the file that records the actions.
-    fn note(&self, what: &str) -> std::io::Result<()> {
+    pub(crate) fn note(&self, what: &str) -> std::io::Result<()> {
         let path = self.0.join("done");
         let mut file = OpenOptions::new().create(true).append(true).open(path)?;
         // A single write, because other instances write to the file as well.
         file.write_all(format!("{what}\n").as_bytes())
     }
 
-    async fn wait_for(&self, name: &str) {
+    pub(crate) async fn wait_for(&self, name: &str) {
         // There is no other way to wait for a file.
         while !self.0.join(name).exists() {
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -107,8 +106,8 @@ async fn wait(ctx: &Context, folder: State<Folder>) {
     std::future::pending::<()>().await;
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// Runs a build of the server, whose state and backend are the same as those of the other build.
+pub(crate) async fn run(server: Server) -> Result<(), Box<dyn std::error::Error>> {
     let folder = Folder(
         std::env::var_os("FOLDER")
             .ok_or("a test starts this program")?
@@ -121,7 +120,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     let redis = RedisOptions::new().limits(limits.clone());
     let redis = redis.connect_from_env().await?;
-    let mut server = new_server!().limits(limits).state(folder).backend(redis);
+    let mut server = server.limits(limits).state(folder).backend(redis);
     // Only tests in which clients continue calls at other instances need keys.
     if std::env::var_os("SEALING_KEYS").is_some() {
         server = server.sealing_keys_from_env("SEALING_KEYS");
