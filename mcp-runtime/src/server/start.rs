@@ -104,16 +104,15 @@ impl Server {
         let handle = ServerHandle(Arc::clone(&self.shared) as Arc<dyn ServerControl>);
         let (extensions, meta_keys) = self.extensions.start(&handle)?;
         let states = Arc::new(self.states);
-        let tags = self.tag_settings;
         let rules = Arc::new(ServerRules {
             meta_keys: meta_keys.clone(),
             tag_scopes: self.tag_scopes,
             searches_tools: self.tool_search.is_some(),
             has_job_tools: self.job_tools.is_some(),
             has_read_result,
-            selection: tags.selection,
+            selection: self.tag_settings.selection,
             message_limits: self.limits.message.clone(),
-            tag_descriptions: tags.descriptions,
+            tag_descriptions: self.tag_settings.descriptions,
             prefixes: self.prefixes,
         });
         let registry = Arc::new(Registry::build(Sources {
@@ -185,7 +184,7 @@ impl Server {
             admission: self.admission,
             extensions,
             rules,
-            tags_in_instructions: tags.in_instructions,
+            tags_in_instructions: self.tag_settings.in_instructions,
         };
         crate::telemetry::describe_metrics();
         let dispatcher = Dispatcher::new(settings, rates, registry, Arc::clone(&self.shared));

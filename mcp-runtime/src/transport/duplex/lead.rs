@@ -23,6 +23,10 @@ const TURN: u32 = 64;
 const LARGE: usize = 64 << 10;
 
 /// The leader's next action.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "lives on the stack of the leader; boxing would cost an allocation per queued call"
+)]
 enum LeaderStep {
     /// Handle the line that was read.
     Line(NextLine),

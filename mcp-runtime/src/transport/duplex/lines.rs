@@ -34,8 +34,8 @@ pub(super) enum NextLine {
 #[derive(Debug)]
 pub(super) struct LineReader {
     buffer: BytesMut,
-    /// `true` if the buffer is larger than that of an idle channel.
-    is_grown: bool,
+    /// Number of bytes for which the buffer was made.
+    size: usize,
     /// Position of the next line in the buffer.
     start: usize,
     /// Position up to which the buffer does not contain the end of a line.
@@ -52,7 +52,7 @@ impl LineReader {
     pub(super) fn new(limit: usize) -> Self {
         Self {
             buffer: BytesMut::with_capacity(SMALL),
-            is_grown: false,
+            size: SMALL,
             start: 0,
             searched: 0,
             limit,
@@ -143,9 +143,9 @@ impl LineReader {
         if self.ended || self.discarding {
             self.buffer.clear();
         }
-        if self.buffer.is_empty() && self.is_grown {
+        if self.buffer.is_empty() && self.size > SMALL {
             self.buffer = BytesMut::with_capacity(SMALL);
-            self.is_grown = false;
+            self.size = SMALL;
         }
         self.searched = self.buffer.len();
         found
@@ -161,7 +161,7 @@ impl LineReader {
         let additional = if length < SMALL / 2 {
             SMALL.saturating_sub(length)
         } else {
-            self.is_grown = true;
+            self.size = length.saturating_add(GROWTH.max(length));
             GROWTH.max(length)
         };
         self.buffer.reserve(additional);
