@@ -100,7 +100,12 @@ pub(crate) async fn drive(tries_all: bool) -> Result<(), Failure> {
     let singles = all(singles.collect()).await?;
     let pairs = singles.iter().flat_map(|run| {
         let seams = distinct(run.last_log());
-        seams.map(|second| (run.scenario, [&run.deaths[..], &[second.clone()]].concat()))
+        seams.map(|second| {
+            (
+                run.scenario,
+                [&run.deaths[..], std::slice::from_ref(second)].concat(),
+            )
+        })
     });
     let mut pairs: Vec<_> = pairs.collect();
     if !tries_all {
