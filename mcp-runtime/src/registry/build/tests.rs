@@ -179,11 +179,11 @@ fn names_have_the_prefixes_of_their_functions() {
     ]);
     fails(
         with(sources, make()),
-        &expect![[r#"
+        &expect![[r"
         the server cannot start:
           `app::chosen` is not registered: is it annotated?
           `app::chosen` is given two prefixes
-          src/a.rs:1:1: tool `search`: tool name `a bsearch` contains a space; use 1 to 128 of A-Z a-z 0-9 _ - ."#]],
+          src/a.rs:1:1: tool `search`: tool name `a bsearch` contains a space; use 1 to 128 of A-Z a-z 0-9 _ - ."]],
     );
 }
 

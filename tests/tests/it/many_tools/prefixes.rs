@@ -17,21 +17,24 @@ fn summarize(#[complete(["short", "long"])] style: &str) -> String {
 
 #[tokio::test]
 async fn clients_use_names_with_their_prefixes() {
-    let served = || new_server!().tags(["prefixed"]);
-    let server = || served().prefix_names("notes_", [tool(find_text), prompt(summarize)]);
+    let make = || {
+        let server = new_server!().tags(["prefixed"]);
+        server.prefix_names("notes_", [tool(find_text), prompt(summarize)])
+    };
     for client in [
-        TestClient::legacy(server()).await,
-        TestClient::modern(server()).await,
+        TestClient::legacy(make()).await,
+        TestClient::modern(make()).await,
     ] {
         assert_eq!(client.tools().await[0].name, "notes_find_text");
         assert_eq!(client.prompts().await[0].name, "notes_summarize");
-        let found = client.call("notes_find_text", json!({"text": "tea"})).await;
-        assert_eq!(found.text(), "tea was found");
-        let unknown = client.call("find_text", json!({"text": "tea"})).await;
-        assert!(unknown.error_text().contains("notes_find_text"));
+        let found = client.call("notes_find_text", json!({"text": "tea"}));
+        assert_eq!(found.await.unwrap().text(), "tea was found");
+        let unprefixed = client.call("find_text", json!({"text": "tea"}));
+        let error = unprefixed.await.unwrap_err();
+        assert!(error.message.contains("notes_find_text"), "{error:?}");
         let prompt = client.prompt("notes_summarize", json!({"style": "short"}));
-        assert_eq!(prompt.await.text(), "Write a short summary.");
+        assert_eq!(prompt.await.unwrap().text(), "Write a short summary.");
         let styles = client.complete_prompt("notes_summarize", "style", "sh", json!({}));
-        assert_eq!(styles.await.values, ["short"]);
+        assert_eq!(styles.await.unwrap().values, ["short"]);
     }
 }
