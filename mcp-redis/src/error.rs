@@ -80,3 +80,10 @@ impl fmt::Display for RedisError {
 }
 
 impl Error for RedisError {}
+
+/// For a `main` function that connects to Redis and runs a server.
+impl From<RedisError> for mcp_runtime::Error {
+    fn from(error: RedisError) -> Self {
+        std::io::Error::other(error).into()
+    }
+}

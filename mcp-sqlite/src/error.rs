@@ -55,3 +55,10 @@ impl fmt::Display for SqliteError {
 }
 
 impl Error for SqliteError {}
+
+/// For a `main` function that opens a store and runs a server.
+impl From<SqliteError> for mcp_runtime::Error {
+    fn from(error: SqliteError) -> Self {
+        std::io::Error::other(error).into()
+    }
+}

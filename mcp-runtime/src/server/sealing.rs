@@ -25,16 +25,17 @@ impl Server {
     /// Reads the sealing keys from an environment variable, which contains a comma-separated list of keys in a format
     /// that [`SealingKey::parse`] accepts. The first key is used for sealing.
     ///
-    /// Start-up fails if the variable is missing or invalid.
+    /// Start-up fails if the variable is missing or invalid. Like the variables of [`env`](Self::env), it is not needed by
+    /// commands that only describe the server.
     pub fn sealing_keys_from_env(mut self, variable: &str) -> Self {
         let text = std::env::var(variable).unwrap_or_default();
         let keys = text.split(',').map(str::trim).filter(|key| !key.is_empty());
         match keys.map(SealingKey::parse).collect::<Option<Vec<_>>>() {
             Some(keys) if !keys.is_empty() => self.sealing_keys = keys,
-            Some(_) => self.faults.push(format!(
+            Some(_) => self.environment.faults.push(format!(
                 "the environment variable `{variable}` contains no keys; create one with `openssl rand -base64 32`"
             )),
-            None => self.faults.push(format!(
+            None => self.environment.faults.push(format!(
                 "the environment variable `{variable}` contains a key that is not 32 bytes in base64 or hexadecimal; create \
                  one with `openssl rand -base64 32`"
             )),
@@ -55,5 +56,18 @@ impl Server {
     #[cfg(feature = "http")]
     pub(super) fn has_sealing_keys(&self) -> bool {
         !self.sealing_keys.is_empty() || self.backend.sealing_keys.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_keys_are_a_fault_of_the_environment() {
+        let server = Server::new("test", "1").sealing_keys_from_env("NO_SUCH_VARIABLE");
+        // Commands that only describe the server ignore the faults of the environment.
+        assert!(server.faults.is_empty());
+        assert_eq!(server.environment.faults.len(), 1);
     }
 }
