@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::byte_table;
 use super::search::{BLOCK, plain_length, plain_run_length, special_marks};
 use crate::jsonrpc::NotAString;
 
@@ -99,24 +100,16 @@ fn decode(json: &str, text: &mut String) -> Result<usize, usize> {
 }
 
 /// The character for each escape of two bytes, by its second byte, or zero if there is no such escape.
-const SHORT_ESCAPES: [u8; 256] = {
-    let mut characters = [0; 256];
-    let mut pairs: &[(u8, u8)] = &[
-        (b'"', b'"'),
-        (b'\\', b'\\'),
-        (b'/', b'/'),
-        (b'b', 0x08),
-        (b'f', 0x0C),
-        (b'n', b'\n'),
-        (b'r', b'\r'),
-        (b't', b'\t'),
-    ];
-    while let [(kind, character), rest @ ..] = pairs {
-        characters[*kind as usize] = *character;
-        pairs = rest;
-    }
-    characters
-};
+const SHORT_ESCAPES: [u8; 256] = byte_table(&[
+    (b'"', b'"'),
+    (b'\\', b'\\'),
+    (b'/', b'/'),
+    (b'b', 0x08),
+    (b'f', 0x0C),
+    (b'n', b'\n'),
+    (b'r', b'\r'),
+    (b't', b'\t'),
+]);
 
 /// Returns the character for an escape of two bytes whose second byte is `kind`.
 #[inline]

@@ -1,5 +1,6 @@
 //! Writes JSON strings.
 
+use super::byte_table;
 use super::search::{BLOCK, first_special_of, long_plain_length, plain_length, special_marks};
 
 /// Length above which the share of special bytes is estimated.
@@ -72,23 +73,15 @@ fn write_plain<'a>(out: &mut Vec<u8>, mut rest: &'a [u8]) -> &'a [u8] {
 }
 
 /// The second byte of each special byte's escape, or zero if the escape is longer than two bytes.
-const SHORT_ESCAPES: [u8; 256] = {
-    let mut kinds = [0; 256];
-    let mut pairs: &[(u8, u8)] = &[
-        (b'"', b'"'),
-        (b'\\', b'\\'),
-        (0x08, b'b'),
-        (0x0C, b'f'),
-        (b'\n', b'n'),
-        (b'\r', b'r'),
-        (b'\t', b't'),
-    ];
-    while let [(byte, kind), rest @ ..] = pairs {
-        kinds[*byte as usize] = *kind;
-        pairs = rest;
-    }
-    kinds
-};
+const SHORT_ESCAPES: [u8; 256] = byte_table(&[
+    (b'"', b'"'),
+    (b'\\', b'\\'),
+    (0x08, b'b'),
+    (0x0C, b'f'),
+    (b'\n', b'n'),
+    (b'\r', b'r'),
+    (b'\t', b't'),
+]);
 
 /// Appends the escape for a special byte.
 fn write_escape(out: &mut Vec<u8>, byte: u8) {
