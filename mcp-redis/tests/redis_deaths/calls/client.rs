@@ -14,7 +14,7 @@ use crate::server::{DEATH, SEAMS};
 use crate::store;
 use crate::support::PATIENCE;
 
-/// What a process says to a request.
+/// The output of a process after a request.
 pub(crate) enum Reply {
     /// The process has died before it answered.
     Died,
