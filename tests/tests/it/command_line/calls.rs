@@ -1,6 +1,6 @@
 //! Commands that call, list, read and complete.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -236,12 +236,20 @@ fn help_and_mistakes_read_well() {
 
 #[test]
 fn a_server_that_does_not_start_says_why() {
-    let output = Command::new(tests::binary("deploy"))
-        .args(["tools"])
-        .env("DEPLOY_STATE_KEYS", "short")
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.contains("openssl rand -base64 32"), "{error}");
+    let deploy = |arguments: &[&str]| {
+        Command::new(tests::binary("deploy"))
+            .args(arguments)
+            .env("DEPLOY_STATE_KEYS", "short")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    };
+    for starts in [&[][..], &["call", "deploy", "service=shop"]] {
+        let output = deploy(starts);
+        assert_eq!(output.status.code(), Some(1), "{starts:?}");
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(error.contains("openssl rand -base64 32"), "{error}");
+    }
+    // Commands that only describe the server need no keys.
+    assert_eq!(deploy(&["tools"]).status.code(), Some(0));
 }
