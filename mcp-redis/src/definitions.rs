@@ -17,7 +17,7 @@ impl DefinitionStore for Redis {
             let mut put = self.script(&scripts::PUT_DEFINITION);
             put.arg(set).arg(once::claim()).arg(name).arg(record);
             // Storing a record twice has no further effect.
-            let has_room: bool = self.0.link.script(&put, Repeat).await?;
+            let has_room: bool = self.run(&put, Repeat).await?;
             let full = || RedisError::text("there are 1,000 definitions, which is the maximum");
             Ok(has_room.then_some(()).ok_or_else(full)?)
         })
@@ -27,7 +27,7 @@ impl DefinitionStore for Redis {
         Box::pin(async move {
             let mut remove = self.script(&scripts::REMOVE_DEFINITION);
             remove.arg(set).arg(once::claim()).arg(name);
-            Ok(self.0.link.script(&remove, Fail).await?)
+            Ok(self.run(&remove, Fail).await?)
         })
     }
 
@@ -62,7 +62,7 @@ impl Redis {
             .arg(set)
             .arg(once::claim())
             .arg(after.unwrap_or_default());
-        let reply: Vec<String> = self.0.link.script(&receive, Repeat).await?;
+        let reply: Vec<String> = self.run(&receive, Repeat).await?;
         let mut reply = reply.into_iter();
         match (reply.next(), reply.next().as_deref()) {
             (Some(version), Some("records")) => {

@@ -30,7 +30,7 @@ impl EventStore for Redis {
             append
                 .arg(limits.max_replay_events.max(2))
                 .arg(limits.max_replay_bytes);
-            let follows: bool = self.0.link.script(&append, Repeat).await?;
+            let follows: bool = self.run(&append, Repeat).await?;
             let gap = || RedisError::text("the entry does not follow the previous one");
             Ok(follows.then_some(()).ok_or_else(gap)?)
         })
@@ -45,7 +45,7 @@ impl EventStore for Redis {
         MaybeReady::later(async move {
             let mut read = self.script(&scripts::READ_EVENTS);
             read.arg(session).arg(stream).arg(after);
-            let entries: Option<Vec<Vec<u8>>> = self.0.link.script(&read, Repeat).await?;
+            let entries: Option<Vec<Vec<u8>>> = self.run(&read, Repeat).await?;
             let Some(entries) = entries else {
                 return Ok(None);
             };
@@ -57,7 +57,7 @@ impl EventStore for Redis {
     fn forget<'a>(&'a self, session: &'a str) -> MaybeReady<'a, ()> {
         MaybeReady::later(async move {
             let mut forget = self.script(&scripts::FORGET_EVENTS);
-            let _: u64 = self.0.link.script(forget.arg(session), Repeat).await?;
+            let _: u64 = self.run(forget.arg(session), Repeat).await?;
             Ok(())
         })
     }

@@ -19,7 +19,7 @@ impl InstanceRelay for Redis {
             let mut send = self.script(&scripts::SEND_MESSAGE);
             send.arg(to).arg(text);
             // Receiving a message twice has no further effect.
-            let reached: i64 = self.0.link.script(&send, Repeat).await?;
+            let reached: i64 = self.run(&send, Repeat).await?;
             let full = |_| RedisError::text("an instance has too many messages");
             Ok(usize::try_from(reached).map_err(full)?)
         })
@@ -48,7 +48,7 @@ impl InstanceRelay for Redis {
     fn instances(&self) -> StoreFuture<'_, Vec<String>> {
         Box::pin(async move {
             let list = self.script(&scripts::LIST_INSTANCES);
-            Ok(self.0.link.script(&list, Repeat).await?)
+            Ok(self.run(&list, Repeat).await?)
         })
     }
 }
@@ -63,6 +63,6 @@ impl Redis {
         let mut receive = self.script(&scripts::RECEIVE_MESSAGES);
         receive.arg(instance).arg(milliseconds(lease));
         receive.arg(once::claim()).arg(after.unwrap_or_default());
-        relay::read_texts(self.0.link.script(&receive, Repeat).await?)
+        relay::read_texts(self.run(&receive, Repeat).await?)
     }
 }

@@ -9,10 +9,12 @@ mod fields;
 #[cfg(feature = "http")]
 mod instances;
 mod link;
+mod listing;
 mod location;
 mod once;
 mod operators;
 mod options;
+mod partitions;
 mod rates;
 #[cfg(feature = "http")]
 mod records;
@@ -39,8 +41,9 @@ use redis::FromRedisValue;
 
 use crate::changes::Changes;
 pub use crate::error::RedisError;
-use crate::link::{Link, OnLostConnection};
+use crate::link::OnLostConnection;
 pub use crate::options::RedisOptions;
+use crate::partitions::Partitions;
 #[cfg(feature = "http")]
 use crate::records::KnownRecords;
 use crate::scripts::{NamedScript, Operation};
@@ -71,10 +74,8 @@ use crate::shared_keys::SharedKeys;
 pub struct Redis(Arc<Shared>);
 
 struct Shared {
-    link: Link,
+    partitions: Partitions,
     options: RedisOptions,
-    /// The prefix of all keys, including the hash tag.
-    prefix: String,
     changes: Arc<Changes>,
     #[cfg(feature = "http")]
     records: KnownRecords,
@@ -93,7 +94,8 @@ impl Redis {
     ///   name and credentials. For each new connection, the Sentinels are queried for the current primary, without
     ///   credentials.
     /// - `redis-cluster://[user:password@]host[:port],…`, with some of a cluster's nodes, which are queried for the
-    ///   node that holds this server's keys. All of these keys are in one slot.
+    ///   node that holds this server's keys. All of these keys are in one slot, unless there are several
+    ///   [task partitions](RedisOptions::task_partitions).
     ///
     /// With the `tls` feature, also `rediss://…`, `rediss-sentinel://…` and `rediss-cluster://…`, in which case the
     /// system must trust the certificates.
@@ -118,14 +120,12 @@ impl Redis {
     async fn with(options: RedisOptions, url: &str) -> Result<Self, RedisError> {
         telemetry::describe();
         let changes = Arc::new(Changes::new());
-        let link = Link::new(&options, url, Arc::clone(&changes))?;
-        let prefix = format!("{{{}}}:", options.name);
+        let partitions = Partitions::new(&options, url, &changes)?;
         #[cfg(feature = "sealing")]
         let sealing = options.sealing_keys.then(|| Arc::new(SharedKeys::new()));
         let store = Self(Arc::new(Shared {
-            link,
+            partitions,
             options,
-            prefix,
             changes,
             #[cfg(feature = "http")]
             records: KnownRecords::default(),
@@ -145,48 +145,88 @@ impl Redis {
 
     /// Connects and warns if Redis is configured to drop data when its memory is full.
     async fn check(&self) -> Result<(), RedisError> {
-        let info = self.script(&scripts::INFO);
-        let info: String = self.0.link.script(&info, OnLostConnection::Repeat).await?;
-        let policy = info
-            .lines()
-            .find_map(|line| line.strip_prefix("maxmemory_policy:"));
-        if let Some(policy) = policy
-            .map(str::trim)
-            .filter(|policy| *policy != "noeviction")
-        {
-            tracing::warn!(
-                policy,
-                "Redis may drop tasks and `once` results when its memory is full; set `maxmemory-policy noeviction`"
+        for link in self.0.partitions.all() {
+            let info = link.operation(&scripts::INFO);
+            warn_of_eviction(
+                &link
+                    .script::<String>(&info, OnLostConnection::Repeat)
+                    .await?,
             );
         }
-        Ok(())
+        self.check_partitions().await
+    }
+
+    /// Fails if the tasks are in another number of partitions than this instance is set to.
+    async fn check_partitions(&self) -> Result<(), RedisError> {
+        let own = self.0.partitions.count();
+        let mut agree = self.script(&scripts::PARTITIONS);
+        let known: usize = self.run(agree.arg(own), OnLostConnection::Repeat).await?;
+        if known == own {
+            return Ok(());
+        }
+        let name = &self.0.options.name;
+        Err(RedisError::text(format!(
+            "`task_partitions` is {own}, but the tasks of `{name}` are in {known}; all instances must have the same number. \
+             To change it, stop all instances once there are no tasks, and delete the key `{{{name}}}:partitions`"
+        )))
     }
 
     /// Fails unless Redis is working and accepts writes.
     #[cfg(feature = "http")]
     async fn probe(&self) -> Result<(), RedisError> {
-        let probe = self.script(&scripts::PROBE);
-        let _: u64 = self.0.link.script(&probe, OnLostConnection::Repeat).await?;
+        for link in self.0.partitions.all() {
+            let probe = link.operation(&scripts::PROBE);
+            let _: u64 = link.script(&probe, OnLostConnection::Repeat).await?;
+        }
         Ok(())
     }
 
-    /// Begins a call to a script.
+    /// Begins a call to a script that is not about tasks.
     fn script(&self, script: &'static NamedScript) -> Operation {
-        script.with_prefix(&self.0.prefix)
+        self.0.partitions.first().operation(script)
     }
 
-    /// Runs a script that records an event. Once the future has been polled, the script runs even if the future is
-    /// dropped.
+    /// Runs a script that is not about tasks.
+    fn run<'a, T: FromRedisValue + 'a>(
+        &'a self,
+        operation: &'a Operation,
+        after_loss: OnLostConnection,
+    ) -> impl Future<Output = Result<T, RedisError>> + 'a {
+        self.0.partitions.first().script(operation, after_loss)
+    }
+
+    /// Runs a script that records an event in this partition. Once the future has been polled, the script runs even if
+    /// the future is dropped.
     fn record<T: FromRedisValue + Send + 'static>(
         &self,
+        partition: usize,
         script: Operation,
     ) -> impl Future<Output = Result<T, RedisError>> + Send + use<T> {
         let shared = Arc::clone(&self.0);
         async move {
-            let work = async move { shared.link.script(&script, OnLostConnection::Repeat).await };
+            let work = async move {
+                let link = shared.partitions.at(partition);
+                link.script(&script, OnLostConnection::Repeat).await
+            };
             let ended = |_| RedisError::text("the process is ending");
             tokio::spawn(work).await.map_err(ended)?
         }
+    }
+}
+
+/// Warns if Redis is configured to drop data when its memory is full, according to its report.
+fn warn_of_eviction(info: &str) {
+    let policy = info
+        .lines()
+        .find_map(|line| line.strip_prefix("maxmemory_policy:"));
+    if let Some(policy) = policy
+        .map(str::trim)
+        .filter(|policy| *policy != "noeviction")
+    {
+        tracing::warn!(
+            policy,
+            "Redis may drop tasks and `once` results when its memory is full; set `maxmemory-policy noeviction`"
+        );
     }
 }
 
@@ -229,7 +269,7 @@ impl From<Redis> for Backend {
 impl fmt::Debug for Redis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Redis")
-            .field("address", &self.0.link.address())
+            .field("address", &self.0.partitions.first().address())
             .field("options", &self.0.options)
             .finish_non_exhaustive()
     }

@@ -1,5 +1,5 @@
-//! The connection to Redis. A single connection carries all operations and all messages from Redis, and is
-//! re-established when it is lost. While Redis is unavailable, operations fail immediately, except that one operation
+//! A connection to Redis. It carries all operations on the keys with a prefix and, unless the prefix is that of a task
+//! partition, all messages from Redis. It is re-established when it is lost. While Redis is unavailable, operations fail immediately, except that one operation
 //! every 250 ms tries to reconnect.
 
 use std::future::Future;
@@ -19,7 +19,7 @@ use crate::changes::Changes;
 use crate::error::RedisError;
 use crate::location::RedisLocation;
 use crate::options::RedisOptions;
-use crate::scripts::Operation;
+use crate::scripts::{NamedScript, Operation};
 use crate::telemetry;
 
 /// Time between two attempts while Redis is not working.
@@ -28,6 +28,10 @@ const RETRY_AFTER: Duration = Duration::from_millis(250);
 const LATE: Duration = Duration::from_millis(500);
 
 pub(crate) struct Link {
+    /// Begins each key. Its hash tag puts these keys into one cluster slot.
+    prefix: String,
+    /// The partition of tasks whose keys have this prefix, or 0 for all other keys and the first partition.
+    partition: usize,
     location: RedisLocation,
     address: String,
     limit: Duration,
@@ -58,6 +62,7 @@ pub(crate) enum OnLostConnection {
 impl Link {
     pub(crate) fn new(
         options: &RedisOptions,
+        partition: usize,
         url: &str,
         changes: Arc<Changes>,
     ) -> Result<Self, RedisError> {
@@ -67,7 +72,12 @@ impl Link {
                         with the feature `tls` also rediss://host, rediss-sentinel://host#primary and rediss-cluster://host";
             RedisError::text(text)
         };
-        let location = RedisLocation::parse(url, &format!("{{{}}}:", options.name));
+        // Names contain no slash.
+        let prefix = match partition {
+            0 => format!("{{{}}}:", options.name),
+            partition => format!("{{{}/{partition}}}:", options.name),
+        };
+        let location = RedisLocation::parse(url, &prefix);
         let location = location.ok_or_else(wrong)?;
         #[cfg(feature = "tls")]
         if location.uses_tls() {
@@ -76,6 +86,8 @@ impl Link {
             let _ = rustls::crypto::ring::default_provider().install_default();
         }
         Ok(Self {
+            prefix,
+            partition,
             address: location.address(),
             location,
             limit: options.operation_timeout,
@@ -94,6 +106,11 @@ impl Link {
     /// Returns the address, without credentials.
     pub(crate) fn address(&self) -> &str {
         &self.address
+    }
+
+    /// Begins a call to a script, for the keys of this connection.
+    pub(crate) fn operation(&self, script: &'static NamedScript) -> Operation {
+        script.with_prefix(&self.prefix)
     }
 
     /// Runs a script, and fails if it exceeds the time limit.
@@ -232,13 +249,16 @@ impl Link {
             let replaced = "is being replaced by another primary";
             return Err(RedisError::text(format!("{} {replaced}", self.address)));
         }
-        connection.subscribe(&self.channel).await.map_err(of)?;
+        // Messages reach all nodes of a cluster.
+        if self.partition == 0 {
+            connection.subscribe(&self.channel).await.map_err(of)?;
+        }
         let mut state = lock(&self.state);
         // If several connections are being established at the same time, the most recently started connection is used.
         if state.number == number || state.connection.is_none() {
             state.number = state.number.max(number);
             if state.failure.is_none() {
-                telemetry::record_available(true);
+                telemetry::record_available(self.partition, true);
             }
             state.connection = Some(connection.clone());
         }
@@ -251,7 +271,7 @@ impl Link {
         let mut state = lock(&self.state);
         if state.number == number && state.failure.take().is_some() {
             tracing::info!(address = self.address, "Redis is available again");
-            telemetry::record_available(true);
+            telemetry::record_available(self.partition, true);
         }
     }
 
@@ -268,7 +288,7 @@ impl Link {
         state.connection = None;
         if state.failure.is_none() {
             tracing::error!(%error, "Redis is unavailable; retrying every 250 ms while it is needed");
-            telemetry::record_available(false);
+            telemetry::record_available(self.partition, false);
         }
         state.failure = Some((Instant::now(), error.clone()));
     }
@@ -325,8 +345,8 @@ mod tests {
     #[test]
     fn an_operation_takes_little_memory() {
         let (options, changes) = (RedisOptions::new(), Arc::new(Changes::new()));
-        let link = Link::new(&options, "redis://127.0.0.1", changes).unwrap();
-        let load = scripts::LOAD.with_prefix("{mcp}:");
+        let link = Link::new(&options, 0, "redis://127.0.0.1", changes).unwrap();
+        let load = link.operation(&scripts::LOAD);
         let done = link.script::<Option<String>>(&load, OnLostConnection::Repeat);
         // Each request in a session allocates it. What is seldom needed, such as connecting, is in boxes of its own.
         assert!(size_of_val(&done) < 1024, "{}", size_of_val(&done));

@@ -41,7 +41,7 @@ impl OnceStore for Redis {
             begin.arg(call.to_string()).arg(name).arg(claim());
             begin.arg(milliseconds(KEPT));
             begin.arg(limits.max_tasks).arg(limits.max_bytes);
-            Ok(read_claim(self.0.link.script(&begin, Repeat).await?)?)
+            Ok(read_claim(self.run(&begin, Repeat).await?)?)
         })
     }
 
@@ -49,7 +49,7 @@ impl OnceStore for Redis {
         let mut complete = self.script(&scripts::COMPLETE_ONCE);
         complete.arg(call.to_string()).arg(name).arg(result);
         complete.arg(milliseconds(KEPT));
-        let done = self.record::<u64>(complete);
+        let done = self.record::<u64>(0, complete);
         Box::pin(async move { Ok(done.await.map(drop)?) })
     }
 
@@ -57,14 +57,14 @@ impl OnceStore for Redis {
         Box::pin(async move {
             let mut abandon = self.script(&scripts::ABANDON_ONCE);
             abandon.arg(call.to_string()).arg(name);
-            Ok(self.0.link.script(&abandon, Fail).await?)
+            Ok(self.run(&abandon, Fail).await?)
         })
     }
 
     fn forget<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
         let mut forget = self.script(&scripts::FORGET_ONCE);
         forget.arg(call.to_string()).arg(name).arg(result);
-        let done = self.record::<u64>(forget);
+        let done = self.record::<u64>(0, forget);
         Box::pin(async move { Ok(done.await.map(drop)?) })
     }
 }

@@ -8,6 +8,8 @@ use mcp_runtime::Limits;
 use crate::Redis;
 use crate::error::RedisError;
 
+const MAX_PARTITIONS: usize = 64;
+
 /// Options for the connection to Redis, the names of keys, and the amount of data.
 #[derive(Clone, Debug)]
 pub struct RedisOptions {
@@ -15,6 +17,7 @@ pub struct RedisOptions {
     pub(crate) operation_timeout: Duration,
     pub(crate) max_at_once: usize,
     pub(crate) shared_rates: bool,
+    pub(crate) task_partitions: usize,
     #[cfg(feature = "sealing")]
     pub(crate) sealing_keys: bool,
     #[cfg(feature = "http")]
@@ -31,6 +34,7 @@ impl RedisOptions {
             operation_timeout: Duration::from_secs(2),
             max_at_once: 1024,
             shared_rates: true,
+            task_partitions: 1,
             #[cfg(feature = "sealing")]
             sealing_keys: false,
             #[cfg(feature = "http")]
@@ -40,7 +44,8 @@ impl RedisOptions {
     }
 
     /// Sets the name of the server, which its instances share. Each key begins with this name in braces, so that
-    /// servers with different names can share a Redis server and all of a server's keys are in the same cluster slot.
+    /// servers with different names can share a Redis server and all of a server's keys are in the same cluster slot,
+    /// unless its tasks are in several [partitions](Self::task_partitions).
     /// The name consists of 1 to 64 letters, digits, `-`, `_`, `.` and `:`. Defaults to `mcp`.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
@@ -73,6 +78,24 @@ impl RedisOptions {
     #[must_use]
     pub fn shared_rates(mut self, are_shared: bool) -> Self {
         self.shared_rates = are_shared;
+        self
+    }
+
+    /// Sets the number of partitions that tasks are divided into, by their ids. Defaults to 1; at most 64. In a cluster,
+    /// each partition is in a slot of its own and can thus be on another node, so that several nodes share the work of
+    /// tasks. All other data remains in one slot. Each instance has a connection for each partition.
+    ///
+    /// Each partition holds an equal share of `max_tasks` and `max_bytes` in the [limits](Self::limits), so with few
+    /// tasks, a partition can be full before these limits are reached. A caller's tasks are counted in all partitions
+    /// before a task is created, so calls at the same moment can exceed `max_per_caller` and `max_bytes_per_caller`.
+    /// Results and steps are counted for each caller in their partition only.
+    ///
+    /// All instances must have the same number, because they would not find each other's tasks otherwise. An instance
+    /// does not start if there are tasks in another number of partitions. To change the number, stop all instances once
+    /// there are no tasks, and delete the key `{name}:partitions`.
+    #[must_use]
+    pub fn task_partitions(mut self, partitions: usize) -> Self {
+        self.task_partitions = partitions;
         self
     }
 
@@ -140,9 +163,15 @@ impl RedisOptions {
             "the name `{}` must consist of 1 to 64 letters, digits, `-`, `_`, `.` and `:`",
             self.name.escape_debug()
         );
-        is_valid
-            .then_some(())
-            .ok_or_else(|| RedisError::text(wrong))
+        if !is_valid {
+            return Err(RedisError::text(wrong));
+        }
+        let partitions = self.task_partitions;
+        if (1..=MAX_PARTITIONS).contains(&partitions) {
+            return Ok(());
+        }
+        let wrong = format!("task_partitions is {partitions}; allowed: 1 to {MAX_PARTITIONS}");
+        Err(RedisError::text(wrong))
     }
 }
 

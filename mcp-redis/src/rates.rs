@@ -19,7 +19,7 @@ impl RateStore for Redis {
                     .arg(token.capacity.max(1));
             }
             // If the reply is lost, the tokens may have been taken, and must not be taken twice.
-            let wait: u64 = self.0.link.script(&take, Fail).await?;
+            let wait: u64 = self.run(&take, Fail).await?;
             Ok(match wait {
                 0 => RateDecision::Admitted,
                 wait => RateDecision::Refused(Duration::from_micros(wait)),

@@ -20,7 +20,7 @@ impl NotificationRelay for Redis {
             let mut publish = self.script(&scripts::PUBLISH_CHANGES);
             publish.arg(once::claim()).arg(texts);
             // Receiving a notification twice has no further effect.
-            let _: u64 = self.0.link.script(&publish, Repeat).await?;
+            let _: u64 = self.run(&publish, Repeat).await?;
             Ok(())
         })
     }
@@ -44,7 +44,7 @@ impl Redis {
     async fn read_log(&self, after: Option<&str>) -> Result<RelayedTexts, RedisError> {
         let mut receive = self.script(&scripts::RECEIVE_CHANGES);
         receive.arg(once::claim()).arg(after.unwrap_or_default());
-        read_texts(self.0.link.script(&receive, Repeat).await?)
+        read_texts(self.run(&receive, Repeat).await?)
     }
 }
 

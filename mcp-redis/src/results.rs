@@ -18,7 +18,7 @@ impl ResultStore for Redis {
             keep.arg(&*result.about).arg(&*result.text);
             keep.arg(result.size()).arg(milliseconds(ttl));
             keep.arg(limits.max_bytes).arg(limits.max_bytes_per_caller);
-            Ok(self.0.link.script(&keep, Repeat).await?)
+            Ok(self.run(&keep, Repeat).await?)
         })
     }
 
@@ -26,7 +26,7 @@ impl ResultStore for Redis {
         Box::pin(async move {
             let mut load = self.script(&scripts::LOAD_RESULT);
             load.arg(id.as_str());
-            let found: Option<(String, String, String)> = self.0.link.script(&load, Repeat).await?;
+            let found: Option<(String, String, String)> = self.run(&load, Repeat).await?;
             Ok(
                 found
                     .map(|(owner, about, text)| KeptResult::stored(id.clone(), owner, about, text)),
@@ -38,7 +38,7 @@ impl ResultStore for Redis {
         Box::pin(async move {
             let mut delete = self.script(&scripts::DELETE_RESULTS);
             delete.arg(owner);
-            Ok(self.0.link.script(&delete, Repeat).await?)
+            Ok(self.run(&delete, Repeat).await?)
         })
     }
 }

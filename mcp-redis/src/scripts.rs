@@ -95,9 +95,11 @@ scripts! {
     LIST = "list";
     LIST_ALL = "list_all";
     LOAD = "load";
+    PARTITIONS = "partitions";
     RETRY = "retry";
     SET_DUE = "set_due";
     TAKE_TOKENS = "take_tokens";
+    USAGE = "usage";
     VERSION = "version";
 }
 

@@ -32,7 +32,7 @@ impl Redis {
         }
         load.arg(SealingKey::random().to_base64())
             .arg(shared.entries());
-        let entries: Vec<String> = self.0.link.script(&load, Repeat).await?;
+        let entries: Vec<String> = self.run(&load, Repeat).await?;
         shared.replace(entries).ok_or_else(RedisError::unexpected)
     }
 

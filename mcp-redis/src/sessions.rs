@@ -36,7 +36,7 @@ impl SessionStore for Redis {
                     .arg(limits.max_sessions)
                     .arg(limits.max_per_principal);
                 insert.arg(&ended);
-                let reply: Vec<String> = self.0.link.script(&insert, Repeat).await?;
+                let reply: Vec<String> = self.run(&insert, Repeat).await?;
                 let mut reply = reply.into_iter();
                 match reply.next().as_deref() {
                     Some("done") => return Ok(true),
@@ -55,7 +55,8 @@ impl SessionStore for Redis {
         id: &'a str,
         keep: Duration,
     ) -> MaybeReady<'a, Option<Arc<SessionRecord>>> {
-        MaybeReady::later(async move {
+        // The connection limits the time of each operation.
+        MaybeReady::bounded(async move {
             let known = self.0.records.find(id);
             let version = known.as_ref().map(|known| Arc::clone(&known.version));
             let loaded = match self.load_session(id, keep, version).await? {
@@ -82,14 +83,14 @@ impl SessionStore for Redis {
             save.arg(id).arg(record.changes()).arg(json);
             // If the repeated save is refused because the first attempt succeeded, the runtime applies its change to
             // the stored record.
-            Ok(self.0.link.script(&save, Repeat).await?)
+            Ok(self.run(&save, Repeat).await?)
         })
     }
 
     fn remove<'a>(&'a self, id: &'a str) -> MaybeReady<'a, bool> {
         MaybeReady::later(async move {
             let mut remove = self.script(&scripts::REMOVE_SESSION);
-            Ok(self.0.link.script(remove.arg(id), Repeat).await?)
+            Ok(self.run(remove.arg(id), Repeat).await?)
         })
     }
 }
@@ -129,7 +130,7 @@ impl Redis {
             operation.arg(&*load.id).arg(load.keep);
             operation.arg(load.known.as_deref().unwrap_or_default());
         }
-        let replies: Result<Vec<String>, _> = self.0.link.script(&operation, Repeat).await;
+        let replies: Result<Vec<String>, _> = self.run(&operation, Repeat).await;
         // Requests that have ended in the meantime have dropped their ends of the channels.
         match replies {
             Ok(replies) => {

@@ -1,7 +1,9 @@
-//! Stores tasks. The runtime defines the rules for changes; Redis uses versions to determine which change comes first.
+//! Stores tasks, each in the partition that its id determines. The runtime defines the rules for changes; Redis uses
+//! versions to determine which change comes first.
 
 use std::time::Duration;
 
+use futures_util::future::try_join_all;
 use mcp_runtime::backend::{
     NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskDetails, TaskId,
     TaskPage, TaskStore,
@@ -11,8 +13,9 @@ use tokio::time::timeout;
 
 use crate::error::RedisError;
 use crate::fields::{self, milliseconds};
+use crate::link::Link;
 use crate::link::OnLostConnection::{Fail, Repeat};
-use crate::{Redis, once, operators, scripts};
+use crate::{Redis, listing, once, operators, scripts};
 
 /// Time after which a task is read again even if Redis has not reported a change.
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_secs(5);
@@ -27,8 +30,9 @@ impl Redis {
         &self,
         id: &TaskId,
     ) -> Result<Option<(StoredTask, std::time::SystemTime)>, RedisError> {
-        let mut load = self.script(&scripts::LOAD);
-        let mut reply: Vec<String> = self.0.link.script(load.arg(id.as_str()), Repeat).await?;
+        let link = self.0.partitions.of(id);
+        let mut load = link.operation(&scripts::LOAD);
+        let mut reply: Vec<String> = link.script(load.arg(id.as_str()), Repeat).await?;
         let fields = reply.split_off(reply.len().min(1));
         let now = reply.first().and_then(|now| fields::time(now));
         let now = now.ok_or_else(RedisError::unexpected)?;
@@ -45,13 +49,50 @@ impl Redis {
         after: Duration,
         gives_back: bool,
     ) -> Result<bool, RedisError> {
-        let mut set = self.script(&scripts::SET_DUE);
+        let link = self.0.partitions.of(id);
+        let mut set = link.operation(&scripts::SET_DUE);
         set.arg(id.as_str()).arg(attempt).arg(milliseconds(after));
         set.arg(u8::from(gives_back));
         // Giving the task back a second time would count another attempt as given back.
         let after_loss = if gives_back { Fail } else { Repeat };
-        self.0.link.script(&set, after_loss).await
+        link.script(&set, after_loss).await
     }
+
+    /// Returns the number of a caller's tasks in all partitions but this task's, and their bytes.
+    async fn usage_elsewhere(
+        &self,
+        owner: &str,
+        id: &TaskId,
+    ) -> Result<(usize, usize), RedisError> {
+        let usages = self.0.partitions.without(id).map(async |link| {
+            let mut usage = link.operation(&scripts::USAGE);
+            link.script::<(usize, usize)>(usage.arg(owner), Repeat)
+                .await
+        });
+        let usages = try_join_all(usages).await?;
+        Ok(usages.into_iter().fold((0, 0), |sum: (usize, usize), of| {
+            (sum.0.saturating_add(of.0), sum.1.saturating_add(of.1))
+        }))
+    }
+
+    /// Returns the maximum number of bytes in one partition, in all and for one caller.
+    fn max_bytes(&self) -> (usize, usize) {
+        let limits = &self.0.options.limits.tasks;
+        let all = self.0.partitions.share(limits.max_bytes);
+        (all, limits.max_bytes_per_caller)
+    }
+}
+
+/// Claims the next due task of a partition.
+async fn claim_due(link: &Link, lease: Duration) -> Result<TaskClaim, RedisError> {
+    let mut claim = link.operation(&scripts::CLAIM_DUE);
+    claim.arg(milliseconds(lease));
+    let reply: Vec<String> = link.script(&claim, Fail).await?;
+    if reply.first().is_none_or(|kind| kind != "wait") {
+        return Ok(TaskClaim::Claimed(fields::read(reply)?));
+    }
+    let wait = reply.get(1).and_then(|wait| wait.parse().ok());
+    Ok(TaskClaim::Wait(wait.map(Duration::from_millis)))
 }
 
 impl TaskStore for Redis {
@@ -63,20 +104,25 @@ impl TaskStore for Redis {
         Box::pin(async move {
             let limits = &self.0.options.limits.tasks;
             let size = StoredTask::created(&task, std::time::UNIX_EPOCH).size();
-            let mut create = self.script(&scripts::CREATE);
+            let partitions = &self.0.partitions;
+            let (tasks, bytes) = self.usage_elsewhere(&task.owner, &task.id).await?;
+            let link = partitions.of(&task.id);
+            let mut create = link.operation(&scripts::CREATE);
             create.arg(task.id.as_str()).arg(&*task.owner).arg(size);
             create
                 .arg(milliseconds(task.ttl))
                 .arg(milliseconds(task.lease));
-            create.arg(limits.max_tasks).arg(limits.max_per_caller);
+            let (max_bytes, max_bytes_per_caller) = self.max_bytes();
+            create.arg(partitions.share(limits.max_tasks));
+            create.arg(limits.max_per_caller.saturating_sub(tasks));
             create
-                .arg(limits.max_bytes)
-                .arg(limits.max_bytes_per_caller);
+                .arg(max_bytes)
+                .arg(max_bytes_per_caller.saturating_sub(bytes));
             create.arg("size").arg(size);
             for (field, value) in fields::of_new(&task) {
                 create.arg(field).arg(value);
             }
-            let reply: Vec<String> = self.0.link.script(&create, Fail).await?;
+            let reply: Vec<String> = link.script(&create, Fail).await?;
             let reply: Vec<&str> = reply.iter().map(|text| &**text).collect();
             match reply[..] {
                 ["created", now] => {
@@ -107,20 +153,8 @@ impl TaskStore for Redis {
                 cursor => cursor.flatten(),
             };
             let max = max.max(1);
-            let mut list = self.script(&scripts::LIST);
-            list.arg(owner).arg(max.saturating_add(1));
-            list.arg(cursor.as_ref().map_or("", |id| id.as_str()));
-            let mut reply: Vec<Vec<String>> = self.0.link.script(&list, Repeat).await?;
-            let tasks = reply.split_off(reply.len().min(1));
-            if reply.first().is_none_or(|kind| *kind != ["page"]) {
-                return Ok(None);
-            }
-            let has_more = tasks.len() > max;
-            let tasks = tasks.into_iter().take(max).map(fields::read);
-            let tasks = tasks.collect::<Result<Vec<_>, _>>()?;
-            let end_of_page = tasks.last().filter(|_| has_more);
-            let next = end_of_page.map(|task| task.id.to_string());
-            Ok(Some(TaskPage::new(tasks, next)))
+            let tasks = listing::list(self, owner, cursor.as_ref(), max).await?;
+            Ok(tasks.map(|tasks| listing::page(tasks, max, |task| task.id.to_string())))
         })
     }
 
@@ -138,21 +172,22 @@ impl TaskStore for Redis {
                 return Ok(TaskChanged::Unchanged);
             }
             task.apply(change, now);
-            let limits = &self.0.options.limits.tasks;
-            let mut change = self.script(&scripts::CHANGE);
+            let link = self.0.partitions.of(id);
+            let mut change = link.operation(&scripts::CHANGE);
+            let (max_bytes, max_bytes_per_caller) = self.max_bytes();
             change
                 .arg(id.as_str())
                 .arg(version)
                 .arg(task.status.as_str());
             change.arg(task.size());
             change
-                .arg(limits.max_bytes)
-                .arg(limits.max_bytes_per_caller)
+                .arg(max_bytes)
+                .arg(max_bytes_per_caller)
                 .arg(u8::from(task.status.is_final() && !task.can_be_retried()));
             for (field, value) in fields::of_changed(&task) {
                 change.arg(field).arg(value);
             }
-            let reply: Vec<String> = self.0.link.script(&change, Fail).await?;
+            let reply: Vec<String> = link.script(&change, Fail).await?;
             match reply.first().map(|text| &**text) {
                 Some("changed") => Ok(TaskChanged::Changed(task)),
                 Some("unchanged") => Ok(TaskChanged::Unchanged),
@@ -164,9 +199,10 @@ impl TaskStore for Redis {
 
     fn claim<'a>(&'a self, id: &'a TaskId, lease: Duration) -> StoreFuture<'a, Option<StoredTask>> {
         Box::pin(async move {
-            let mut claim = self.script(&scripts::CLAIM);
+            let link = self.0.partitions.of(id);
+            let mut claim = link.operation(&scripts::CLAIM);
             claim.arg(id.as_str()).arg(milliseconds(lease));
-            let fields: Vec<String> = self.0.link.script(&claim, Fail).await?;
+            let fields: Vec<String> = link.script(&claim, Fail).await?;
             if fields.is_empty() {
                 return Ok(None);
             }
@@ -176,14 +212,16 @@ impl TaskStore for Redis {
 
     fn claim_due(&self, lease: Duration) -> StoreFuture<'_, TaskClaim> {
         Box::pin(async move {
-            let mut claim = self.script(&scripts::CLAIM_DUE);
-            claim.arg(milliseconds(lease));
-            let reply: Vec<String> = self.0.link.script(&claim, Fail).await?;
-            if reply.first().is_none_or(|kind| kind != "wait") {
-                return Ok(TaskClaim::Claimed(fields::read(reply)?));
+            let (mut next, mut failure) = (None, None);
+            for link in self.0.partitions.by_turns() {
+                match claim_due(link, lease).await {
+                    Ok(TaskClaim::Wait(wait)) => next = next.into_iter().chain(wait).min(),
+                    Ok(claimed) => return Ok(claimed),
+                    // Tasks in other partitions can be claimed nevertheless.
+                    Err(error) => failure = Some(error),
+                }
             }
-            let wait = reply.get(1).and_then(|wait| wait.parse().ok());
-            Ok(TaskClaim::Wait(wait.map(Duration::from_millis)))
+            failure.map_or(Ok(TaskClaim::Wait(next)), |error| Err(error.into()))
         })
     }
 
@@ -197,13 +235,14 @@ impl TaskStore for Redis {
 
     fn changed<'a>(&'a self, id: &'a TaskId, version: u64) -> StoreFuture<'a, ()> {
         Box::pin(async move {
+            let link = self.0.partitions.of(id);
             loop {
                 let of_task = self.0.changes.of(id.as_str().as_bytes());
                 let mut changed = std::pin::pin!(of_task.notified());
                 // From here on, changes are not missed while the connection lasts; a new connection wakes all callers.
                 changed.as_mut().enable();
-                let mut known = self.script(&scripts::VERSION);
-                let known: Vec<u64> = self.0.link.script(known.arg(id.as_str()), Repeat).await?;
+                let mut known = link.operation(&scripts::VERSION);
+                let known: Vec<u64> = link.script(known.arg(id.as_str()), Repeat).await?;
                 let [now, left] = known[..] else {
                     return Ok(());
                 };
@@ -223,15 +262,16 @@ impl TaskStore for Redis {
         name: &'a str,
     ) -> StoreFuture<'a, OnceClaim> {
         Box::pin(async move {
-            let limits = &self.0.options.limits.tasks;
-            let mut begin = self.script(&scripts::BEGIN_STEP);
+            let link = self.0.partitions.of(id);
+            let mut begin = link.operation(&scripts::BEGIN_STEP);
+            let (max_bytes, max_bytes_per_caller) = self.max_bytes();
             begin
                 .arg(id.as_str())
                 .arg(attempt)
                 .arg(name)
                 .arg(once::claim());
-            begin.arg(limits.max_bytes).arg(limits.max_bytes_per_caller);
-            let reply: Vec<String> = self.0.link.script(&begin, Repeat).await?;
+            begin.arg(max_bytes).arg(max_bytes_per_caller);
+            let reply: Vec<String> = link.script(&begin, Repeat).await?;
             match reply.first().map(|text| &**text) {
                 Some("stale") => Err(STALE.into()),
                 Some("full") => Err(FULL.into()),
@@ -247,13 +287,13 @@ impl TaskStore for Redis {
         name: &'a str,
         result: &'a str,
     ) -> StoreFuture<'a, ()> {
-        let limits = &self.0.options.limits.tasks;
-        let mut complete = self.script(&scripts::COMPLETE_STEP);
+        let partition = self.0.partitions.index(id);
+        let link = self.0.partitions.at(partition);
+        let mut complete = link.operation(&scripts::COMPLETE_STEP);
+        let (max_bytes, max_bytes_per_caller) = self.max_bytes();
         complete.arg(id.as_str()).arg(attempt).arg(name).arg(result);
-        complete
-            .arg(limits.max_bytes)
-            .arg(limits.max_bytes_per_caller);
-        let done = self.record(complete);
+        complete.arg(max_bytes).arg(max_bytes_per_caller);
+        let done = self.record(partition, complete);
         Box::pin(async move {
             let reply: Vec<String> = done.await?;
             match reply.first().map(|text| &**text) {
@@ -272,16 +312,20 @@ impl TaskStore for Redis {
         name: &'a str,
     ) -> StoreFuture<'a, ()> {
         Box::pin(async move {
-            let mut abandon = self.script(&scripts::ABANDON_STEP);
+            let link = self.0.partitions.of(id);
+            let mut abandon = link.operation(&scripts::ABANDON_STEP);
             abandon.arg(id.as_str()).arg(attempt).arg(name);
-            Ok(self.0.link.script(&abandon, Fail).await?)
+            Ok(link.script(&abandon, Fail).await?)
         })
     }
 
     fn delete_all<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, usize> {
         Box::pin(async move {
-            let mut delete = self.script(&scripts::DELETE_ALL);
-            Ok(self.0.link.script(delete.arg(owner), Fail).await?)
+            let deleted = self.0.partitions.all().map(async |link| {
+                let mut delete = link.operation(&scripts::DELETE_ALL);
+                link.script::<usize>(delete.arg(owner), Fail).await
+            });
+            Ok(try_join_all(deleted).await?.into_iter().sum())
         })
     }
 
@@ -290,7 +334,7 @@ impl TaskStore for Redis {
         cursor: Option<&'a str>,
         max: usize,
     ) -> StoreFuture<'a, Option<TaskPage>> {
-        Box::pin(async move { Ok(operators::list_all(self, cursor, max).await?) })
+        Box::pin(async move { Ok(listing::list_all(self, cursor, max).await?) })
     }
 
     fn inspect<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, Option<TaskDetails>> {

@@ -77,7 +77,14 @@ pub(crate) fn record(
     not(feature = "telemetry"),
     allow(unused_variables, reason = "nothing is recorded")
 )]
-pub(crate) fn record_available(is_available: bool) {
+pub(crate) fn record_available(partition: usize, is_available: bool) {
     #[cfg(feature = "telemetry")]
-    metrics::gauge!(AVAILABLE, "db.system.name" => "redis").set(f64::from(u8::from(is_available)));
+    {
+        use metrics::{Label, gauge};
+        let mut labels = vec![Label::from_static_parts("db.system.name", "redis")];
+        if partition > 0 {
+            labels.push(Label::new("mcp.task.partition", partition.to_string()));
+        }
+        gauge!(AVAILABLE, labels).set(f64::from(u8::from(is_available)));
+    }
 }

@@ -1,5 +1,5 @@
 -- Begins every script. Numbers are negated with `0 - x`, because Lua writes `-0`, which Redis cannot read.
-local prefix = KEYS[1] -- Begins each of the server's keys; its hash tag puts all keys in one cluster slot.
+local prefix = KEYS[1] -- Begins each of the keys; its hash tag puts all of them in one cluster slot.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 -- Time for which keys outlive their contents, so that the remains of a server that never returns also disappear.
@@ -21,7 +21,8 @@ local function keep(key, time)
   if redis.call('PTTL', key) < time then redis.call('PEXPIRE', key, time) end
 end
 
-local function publish(id) redis.call('PUBLISH', prefix .. 'changes', id) end
+-- All partitions use the channel of the first one, whose prefix contains no number.
+local function publish(id) redis.call('PUBLISH', (prefix:gsub('/%d+}:$', '}:')) .. 'changes', id) end
 
 local function is_final(status) return status == 'completed' or status == 'failed' or status == 'cancelled' end
 

@@ -5,11 +5,14 @@ if redis.call('EXISTS', task_key(id)) == 1 then return { 'in use' } end
 local tasks_of_caller = redis.call('ZCARD', owner_key(owner))
 if tasks_of_caller >= tonumber(ARGV[7]) or used('of ' .. owner) + size > tonumber(ARGV[9]) then return { 'caller full' } end
 if redis.call('ZCARD', expiry) >= tonumber(ARGV[6]) or used('all') + size > tonumber(ARGV[8]) then return { 'full' } end
-local number = redis.call('INCR', prefix .. 'number')
+-- Numbers increase in one partition and are comparable with those of others: they are times in microseconds.
+local last = tonumber(redis.call('GET', prefix .. 'number') or 0)
+local number = string.format('%.0f', math.max(last + 1, time[1] * 1000000 + time[2]))
+redis.call('SET', prefix .. 'number', number, 'KEEPTTL')
 redis.call('HSET', task_key(id), 'created', now, 'updated', now, 'expires', now + ttl, unpack(ARGV, 10))
 redis.call('ZADD', due, now + lease, id)
 redis.call('ZADD', expiry, now + ttl, id)
 redis.call('ZADD', owner_key(owner), number, id)
 add_bytes(owner, size)
-for _, key in ipairs({ task_key(id), due, expiry, owner_key(owner), bytes, prefix .. 'number' }) do keep(key, ttl + DAY) end
+for _, key in ipairs({ task_key(id), due, expiry, owner_key(owner), bytes, prefix .. 'number', prefix .. 'partitions' }) do keep(key, ttl + DAY) end
 return { 'created', now }

@@ -5,6 +5,7 @@
 
 mod once;
 mod outages;
+mod partitions;
 mod results;
 #[cfg(feature = "http")]
 mod sessions;

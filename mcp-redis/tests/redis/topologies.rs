@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::time::Duration;
 
-use mcp_runtime::backend::{Backend, NewTask, TaskCreation, TaskStore as _};
+use mcp_runtime::backend::{Backend, NewTask, TaskClaim, TaskCreation, TaskStore as _};
 use mcp_runtime_redis::{Redis, RedisOptions};
 use tokio::time::{Instant, sleep};
 
@@ -91,15 +91,19 @@ async fn with_sentinel_it_keeps_the_rules_before_and_after_a_failover() {
     );
 }
 
-#[tokio::test]
-#[ignore = "needs a redis-server: tests/redis/run"]
-async fn in_a_cluster_it_keeps_the_rules_and_finds_the_node_that_has_its_keys() {
+/// Starts a cluster of three nodes, each with a third of the slots. Returns the nodes and their ports.
+async fn cluster() -> ([RedisServer; 3], [u16; 3]) {
     let [ports, buses] = [ports::<3>(), ports::<3>()];
     let node = |index: usize| {
         let bus = buses[index].to_string();
         server(
             ports[index],
-            &["--cluster-enabled", "yes", "--cluster-port", &bus],
+            &[
+                &["--cluster-enabled", "yes", "--cluster-port", &*bus][..],
+                // The slots of the other nodes can be used while a node is down.
+                &["--cluster-require-full-coverage", "no"],
+            ]
+            .concat(),
         )
     };
     let nodes = [node(0), node(1), node(2)];
@@ -118,6 +122,13 @@ async fn in_a_cluster_it_keeps_the_rules_and_finds_the_node_that_has_its_keys() 
         };
         until("the nodes do not join", joined).await;
     }
+    (nodes, ports)
+}
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn in_a_cluster_it_keeps_the_rules_and_finds_the_node_that_has_its_keys() {
+    let (nodes, ports) = cluster().await;
     // This works regardless of which node is asked and where the keys are.
     for (index, name) in ["a", "b", "c", "d", "e", "f"].into_iter().enumerate() {
         let url = format!("redis-cluster://127.0.0.1:1,127.0.0.1:{}", ports[index % 3]);
@@ -132,4 +143,47 @@ async fn in_a_cluster_it_keeps_the_rules_and_finds_the_node_that_has_its_keys() 
         .iter()
         .filter(|node| node.tell(&["DBSIZE"]).trim() != "0");
     assert!(used.count() > 1, "the names are in different slots");
+}
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn in_a_cluster_partitions_divide_tasks_among_the_nodes() {
+    let (mut nodes, ports) = cluster().await;
+    let url = format!(
+        "redis-cluster://127.0.0.1:{},127.0.0.1:{}",
+        ports[0], ports[1]
+    );
+    let options = || RedisOptions::new().name("divided").task_partitions(8);
+    let rules = options().name("rules").connect(&url).await.unwrap();
+    Backend::from(rules).check().await;
+
+    let store = options().connect(&url).await.unwrap();
+    for _ in 0..80 {
+        let mut task = NewTask::new("a", "t");
+        task.lease = Duration::ZERO;
+        let created = store.create(task).await.unwrap();
+        assert!(matches!(created, TaskCreation::Created(_)));
+    }
+    let tasks = |node: &RedisServer| {
+        let keys = node.tell(&["KEYS", "{divided*}:task:*"]);
+        keys.lines().filter(|key| !key.is_empty()).count()
+    };
+    let held: Vec<_> = nodes.iter().map(tasks).collect();
+    assert_eq!(held.iter().sum::<usize>(), 80, "{held:?}");
+    assert!(held.iter().all(|&tasks| tasks >= 5), "{held:?}");
+
+    // The tasks of a node that is down cannot be claimed, but those of the others can.
+    nodes[2].kill();
+    let mut claimed = 0;
+    loop {
+        match store.claim_due(Duration::from_mins(1)).await {
+            Ok(TaskClaim::Claimed(_)) => claimed += 1,
+            Ok(other) => panic!("a node is down, but the reply is {other:?}"),
+            Err(error) => {
+                assert!(error.to_string().contains("(cluster)"), "{error}");
+                break;
+            }
+        }
+    }
+    assert_eq!(claimed, 80 - held[2]);
 }

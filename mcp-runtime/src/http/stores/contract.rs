@@ -22,7 +22,7 @@ const LATER: Duration = Duration::from_millis(2_200);
 async fn done<T>(reply: MaybeReady<'_, T>) -> T {
     let result = match reply {
         MaybeReady::Ready(result) => result,
-        MaybeReady::Later(later) => later.await,
+        MaybeReady::Later(later) | MaybeReady::Bounded(later) => later.await,
     };
     result.expect("the store works")
 }

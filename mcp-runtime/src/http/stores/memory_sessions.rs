@@ -217,7 +217,7 @@ mod tests {
     fn known<T>(reply: MaybeReady<'_, T>) -> T {
         match reply {
             MaybeReady::Ready(value) => value.unwrap(),
-            MaybeReady::Later(_) => panic!("it has to be waited for"),
+            MaybeReady::Later(_) | MaybeReady::Bounded(_) => panic!("it has to be waited for"),
         }
     }
 

@@ -35,7 +35,8 @@ use crate::http::stores::record::SessionRecord;
 /// are private to the server, and future versions may add to them.
 ///
 /// An operation that takes longer than [`limits.sessions.store_timeout`](crate::Limits) is abandoned (its future is
-/// dropped). As after an error, the request then receives 503 with `Retry-After`, and the cause is logged.
+/// dropped), unless the store [limits the time itself](MaybeReady::bounded). As after an error, the request then
+/// receives 503 with `Retry-After`, and the cause is logged.
 ///
 /// [`MemorySessions`]: crate::http::MemorySessions
 /// [`EventStore`]: crate::http::EventStore

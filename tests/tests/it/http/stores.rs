@@ -151,7 +151,7 @@ impl SlowEvents {
 async fn known<T>(reply: MaybeReady<'_, T>) -> Result<T, Box<dyn std::error::Error + Send + Sync>> {
     match reply {
         MaybeReady::Ready(value) => value,
-        MaybeReady::Later(later) => later.await,
+        MaybeReady::Later(later) | MaybeReady::Bounded(later) => later.await,
     }
 }
 

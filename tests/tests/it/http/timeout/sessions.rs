@@ -49,7 +49,7 @@ impl SessionStore for Slow {
             sleep(self.1).await;
             match self.0.load(id, keep) {
                 MaybeReady::Ready(known) => known,
-                MaybeReady::Later(later) => later.await,
+                MaybeReady::Later(later) | MaybeReady::Bounded(later) => later.await,
             }
         })
     }
