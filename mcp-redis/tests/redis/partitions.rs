@@ -35,6 +35,7 @@ async fn ids(mut page: impl AsyncFnMut(Option<String>) -> TaskPage) -> Vec<TaskI
     loop {
         let page = page(cursor).await;
         all.extend(page.tasks.into_iter().map(|task| task.id));
+        assert!(all.len() <= 1_000, "the pages do not end");
         cursor = page.next;
         if cursor.is_none() {
             return all;
