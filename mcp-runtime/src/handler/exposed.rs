@@ -1,6 +1,7 @@
 //! Finds errors marked with `#[expose]` in an error's chain of causes.
 
 use std::error::Error as StdError;
+use std::io;
 
 /// A function that returns an error's text if the error's type and variant are marked. Created only by the macro.
 #[derive(Debug)]
@@ -14,11 +15,21 @@ const MAX_CAUSES: usize = 64;
 /// Returns the text that the model may read: the text of the first marked error in the chain of causes starting with
 /// `error`.
 pub(super) fn text_for_model(error: &(dyn StdError + 'static)) -> Option<String> {
-    let errors = std::iter::successors(Some(error), |&error| error.source());
+    let errors = std::iter::successors(Some(error), |&error| cause(error));
     errors.take(MAX_CAUSES).find_map(|error| {
         let mut marked = inventory::iter::<ExposedError>();
         marked.find_map(|marked| (marked.0)(error))
     })
+}
+
+/// Returns the cause of an error. An I/O error that was made from another error names that error's source as its own, and
+/// not the error itself.
+fn cause<'e>(error: &'e (dyn StdError + 'static)) -> Option<&'e (dyn StdError + 'static)> {
+    let io_error: Option<&io::Error> = error.downcast_ref();
+    match io_error.and_then(io::Error::get_ref) {
+        Some(error) => Some(error),
+        None => error.source(),
+    }
 }
 
 /// Returns the text of an error of type `E` for which the function returns `true`.

@@ -11,6 +11,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::handler::exposed::{ExposedError, exposed_text};
+
 /// A relative path that is chosen by a client but cannot point outside its directory.
 ///
 /// Use it as the type of an argument or template variable wherever a client chooses a file. Parts are separated by `/`.
@@ -33,7 +35,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[serde(transparent)]
 pub struct SafePath(String);
 
-/// The reason why a string is not a [`SafePath`].
+/// The reason why a string is not a [`SafePath`], or why a path cannot be used in a directory. If a handler fails with it,
+/// the model reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnsafePath(&'static str);
@@ -45,6 +48,10 @@ impl fmt::Display for UnsafePath {
 }
 
 impl std::error::Error for UnsafePath {}
+
+inventory::submit! {
+    ExposedError(|error| exposed_text::<UnsafePath>(error, |_| true))
+}
 
 impl SafePath {
     /// Validates a path.
@@ -102,7 +109,7 @@ impl SafePath {
     /// # Errors
     ///
     /// Returns an error if `root` cannot be resolved, or [`io::ErrorKind::PermissionDenied`] if the path leads out of
-    /// `root`.
+    /// `root`. If a handler returns the latter with `?`, the model reads the reason; other errors are only logged.
     pub fn join_to(&self, root: impl AsRef<Path>) -> io::Result<PathBuf> {
         let root = root.as_ref().canonicalize()?;
         let mut resolved = root.clone();
@@ -113,10 +120,8 @@ impl SafePath {
                 Ok(_) => {
                     resolved = resolved.canonicalize()?;
                     if !resolved.starts_with(&root) {
-                        return Err(io::Error::new(
-                            io::ErrorKind::PermissionDenied,
-                            "the path leads out of its directory",
-                        ));
+                        let fault = UnsafePath("the path leads out of its directory");
+                        return Err(io::Error::new(io::ErrorKind::PermissionDenied, fault));
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => break,
@@ -295,6 +300,14 @@ mod tests {
                 "{path}"
             );
         }
+        let refused = crate::HandlerError::from(join("out/etc").unwrap_err());
+        assert_eq!(
+            format!("{refused:?}"),
+            r#"Exposed("the path leads out of its directory")"#
+        );
+        let missing = std::fs::read(join("new/file").unwrap()).unwrap_err();
+        let hidden = format!("{:?}", crate::HandlerError::from(missing));
+        assert!(hidden.starts_with("Opaque"), "{hidden}");
         std::fs::remove_dir_all(root).unwrap();
     }
 }
