@@ -214,6 +214,30 @@ impl Redis {
     }
 }
 
+impl RedisOptions {
+    /// Connects to Redis.
+    ///
+    /// # Errors
+    ///
+    /// Fails in the same cases as [`Redis::connect`], or if the name is invalid.
+    pub async fn connect(self, url: &str) -> Result<Redis, RedisError> {
+        self.check()?;
+        Redis::with(self, url).await
+    }
+
+    /// Connects to the address in the `REDIS_URL` environment variable.
+    ///
+    /// # Errors
+    ///
+    /// Fails in the same cases as [`Redis::connect`], or if the variable is not set.
+    pub async fn connect_from_env(self) -> Result<Redis, RedisError> {
+        let unset =
+            "the environment variable REDIS_URL is not set; an example is redis://127.0.0.1:6379";
+        let url = std::env::var("REDIS_URL").map_err(|_| RedisError::text(unset))?;
+        self.connect(&url).await
+    }
+}
+
 /// Warns if Redis is configured to drop data when its memory is full, according to its report.
 fn warn_of_eviction(info: &str) {
     let policy = info

@@ -1,11 +1,9 @@
 //! Options for the connection to Redis, the names of keys, and the amount of data.
 
-use std::env;
 use std::time::Duration;
 
 use mcp_runtime::Limits;
 
-use crate::Redis;
 use crate::error::RedisError;
 
 const MAX_PARTITIONS: usize = 64;
@@ -134,29 +132,8 @@ impl RedisOptions {
         self
     }
 
-    /// Connects to Redis.
-    ///
-    /// # Errors
-    ///
-    /// Fails in the same cases as [`Redis::connect`], or if the name is invalid.
-    pub async fn connect(self, url: &str) -> Result<Redis, RedisError> {
-        self.check()?;
-        Redis::with(self, url).await
-    }
-
-    /// Connects to the address in the `REDIS_URL` environment variable.
-    ///
-    /// # Errors
-    ///
-    /// Fails in the same cases as [`Redis::connect`], or if the variable is not set.
-    pub async fn connect_from_env(self) -> Result<Redis, RedisError> {
-        let unset =
-            "the environment variable REDIS_URL is not set; an example is redis://127.0.0.1:6379";
-        let url = env::var("REDIS_URL").map_err(|_| RedisError::text(unset))?;
-        self.connect(&url).await
-    }
-
-    fn check(&self) -> Result<(), RedisError> {
+    /// Fails if an option has an invalid value.
+    pub(crate) fn check(&self) -> Result<(), RedisError> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
         let is_valid = (1..=64).contains(&self.name.len()) && self.name.chars().all(is_plain);
         let wrong = format!(

@@ -3,11 +3,18 @@
 use std::error::Error as StdError;
 use std::io;
 
+use crate::handler::safe_path::UnsafePath;
+
 /// A function that returns an error's text if the error's type and variant are marked. Created only by the macro.
 #[derive(Debug)]
 pub struct ExposedError(pub fn(&(dyn StdError + 'static)) -> Option<String>);
 
 inventory::collect!(ExposedError);
+
+// Its texts say what is wrong with a path that the client has chosen.
+inventory::submit! {
+    ExposedError(|error| exposed_text::<UnsafePath>(error, |_| true))
+}
 
 /// Maximum number of causes to examine.
 const MAX_CAUSES: usize = 64;

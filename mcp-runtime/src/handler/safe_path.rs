@@ -11,8 +11,6 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::handler::exposed::{ExposedError, exposed_text};
-
 /// A relative path that is chosen by a client but cannot point outside its directory.
 ///
 /// Use it as the type of an argument or template variable wherever a client chooses a file. Parts are separated by `/`.
@@ -48,10 +46,6 @@ impl fmt::Display for UnsafePath {
 }
 
 impl std::error::Error for UnsafePath {}
-
-inventory::submit! {
-    ExposedError(|error| exposed_text::<UnsafePath>(error, |_| true))
-}
 
 impl SafePath {
     /// Validates a path.
