@@ -57,3 +57,22 @@ async fn operations_and_outages_are_measured() {
     }
     assert_eq!(of(AVAILABLE, &recorded(&snapshotter)), Some(1.0));
 }
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn each_partition_says_whether_it_is_available() {
+    let recorder = DebuggingRecorder::new();
+    let snapshotter = recorder.snapshotter();
+    let _local = metrics::set_default_local_recorder(&recorder);
+    let redis = RedisServer::start();
+    let options = RedisOptions::new().task_partitions(2);
+    redis.connect_with(options).await;
+    let seen = recorded(&snapshotter);
+    for labels in [
+        "db.system.name=redis",
+        "db.system.name=redis mcp.task.partition=1",
+    ] {
+        let gauge = format!("mcp.server.backend_available {labels}");
+        assert_eq!(seen.get(&gauge).copied(), Some(1.0), "{seen:?}");
+    }
+}
