@@ -219,7 +219,8 @@ impl RedisOptions {
     ///
     /// # Errors
     ///
-    /// Fails in the same cases as [`Redis::connect`], or if the name is invalid.
+    /// Fails in the same cases as [`Redis::connect`], if the name or the number of task partitions is invalid, or if the
+    /// tasks are in another number of partitions.
     pub async fn connect(self, url: &str) -> Result<Redis, RedisError> {
         self.check()?;
         Redis::with(self, url).await
