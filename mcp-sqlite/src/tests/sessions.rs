@@ -12,7 +12,7 @@ const MINUTE: Duration = Duration::from_mins(1);
 async fn done<T>(reply: MaybeReady<'_, T>) -> T {
     match reply {
         MaybeReady::Ready(result) => result.unwrap(),
-        MaybeReady::Later(later) => later.await.unwrap(),
+        MaybeReady::Later(later) | MaybeReady::Bounded(later) => later.await.unwrap(),
     }
 }
 
