@@ -1,5 +1,5 @@
-//! Exports traces and metrics by OTLP over HTTP. The variables of OpenTelemetry configure it: `OTEL_SERVICE_NAME`, and
-//! `OTEL_EXPORTER_OTLP_ENDPOINT`, by default `http://localhost:4318`.
+//! Exports traces and metrics by OTLP over HTTP. It is configured by OpenTelemetry's standard environment variables:
+//! `OTEL_SERVICE_NAME`, and `OTEL_EXPORTER_OTLP_ENDPOINT`, which defaults to `http://localhost:4318`.
 
 use std::error::Error;
 
