@@ -4,7 +4,11 @@ use std::fs::{self, File};
 use std::path::Path;
 
 /// The package in which trybuild compiles the fixtures. Paths in `skills!` and `#[app]` are relative to it.
-const PACKAGE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/../tests/trybuild/ui");
+const PACKAGE: &str = concat!(
+    env!("CARGO_TARGET_TMPDIR"),
+    "/../tests/trybuild/",
+    env!("CARGO_PKG_NAME")
+);
 
 #[test]
 fn mistakes_are_explained() {
