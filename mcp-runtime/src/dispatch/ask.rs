@@ -90,7 +90,7 @@ impl ClientQuestions {
     }
 
     /// Ends the round if possible and returns its outcome. Called when the handler is pending.
-    pub(super) fn end_round(&self) -> Option<RoundEnd> {
+    pub(super) fn end_round(&self) -> Option<Box<RoundEnd>> {
         match &self.way {
             QuestionDelivery::Rounds(round) => round.try_end(|| self.call_id()),
             QuestionDelivery::None | QuestionDelivery::Requests { .. } => None,

@@ -237,7 +237,7 @@ impl DetachedCall {
             CallOutcome::Output(output) => AttachedEnd::Output(output),
             CallOutcome::Panicked(panic) => AttachedEnd::Panicked(panic),
             // The request also receives the `once` results, because they are not in any store yet.
-            CallOutcome::Input(end) => match asked(end, None) {
+            CallOutcome::Input(end) => match asked(*end, None) {
                 BackgroundOutcome::InputRequired { journal, questions } => {
                     AttachedEnd::InputRequired { journal, questions }
                 }
@@ -261,7 +261,7 @@ impl DetachedCall {
                 if let Some(mut recording) = recording {
                     recording.end(RecordedOutcome::InputRequired);
                 }
-                asked(end, inherited.as_ref())
+                asked(*end, inherited.as_ref())
             }
             outcome => self.rendered(outcome, recording),
         }

@@ -74,7 +74,7 @@ impl CallScope {
     }
 
     /// Ends the round if possible and returns its outcome. Called when the handler is pending.
-    fn end_round(&self) -> Option<RoundEnd> {
+    fn end_round(&self) -> Option<Box<RoundEnd>> {
         let context = self.0.as_ref();
         let context = context.filter(|context| !context.ending.is_committing())?;
         let end = context.asks.end_round()?;

@@ -46,7 +46,7 @@ pub(super) enum CallOutcome {
     Panicked(String),
     TimedOut(Duration),
     /// The round has ended, and its open questions are sent to the client.
-    Input(RoundEnd),
+    Input(Box<RoundEnd>),
 }
 
 /// A response that has been written.
@@ -354,7 +354,7 @@ impl CallFinisher {
                         out,
                         self.response_context(),
                         result.type_name(),
-                        Some(result.meta_entries()),
+                        result.meta_entries(),
                         result.cache_hint(),
                     );
                     return Ok(Some(Box::new((gap, members))));
@@ -363,7 +363,7 @@ impl CallFinisher {
                     out,
                     self.response_context(),
                     (result.type_name(), result.members()),
-                    Some(result.meta_entries()),
+                    result.meta_entries(),
                     result.cache_hint(),
                 );
             }

@@ -36,7 +36,7 @@ struct RoundState {
     once_under_way: usize,
     over: bool,
     /// The journal and questions of a run that was separate from the request, with which this round ends.
-    adopted: Option<(Journal, Vec<SentQuestion>)>,
+    adopted: Option<Box<(Journal, Vec<SentQuestion>)>>,
 }
 
 /// The state from which a call resumes.
@@ -247,20 +247,21 @@ impl Round {
                 method,
                 params,
             });
-        self.state().adopted = Some((journal, questions.collect()));
+        self.state().adopted = Some(Box::new((journal, questions.collect())));
         true
     }
 
     /// Ends the round if possible and returns its result.
-    pub(super) fn try_end(&self, call: impl FnOnce() -> CallId) -> Option<RoundEnd> {
+    pub(super) fn try_end(&self, call: impl FnOnce() -> CallId) -> Option<Box<RoundEnd>> {
         let state = &mut *self.state();
-        if let Some((journal, open)) = state.adopted.take() {
+        if let Some(adopted) = state.adopted.take() {
+            let (journal, open) = *adopted;
             state.over = true;
-            return Some(RoundEnd {
+            return Some(Box::new(RoundEnd {
                 journal,
                 open,
                 arguments: self.arguments.clone(),
-            });
+            }));
         }
         if state.over || state.open.is_empty() || state.once_under_way > 0 {
             return None;
@@ -268,7 +269,7 @@ impl Round {
         state.over = true;
         let mut journal = std::mem::take(&mut state.memory().journal);
         journal.end_round(call(), state.open.iter().map(|open| &open.asked.identity));
-        Some(RoundEnd {
+        Some(Box::new(RoundEnd {
             journal,
             // The wakers are kept for futures that are polled elsewhere.
             open: state
@@ -281,7 +282,7 @@ impl Round {
                 })
                 .collect(),
             arguments: self.arguments.clone(),
-        })
+        }))
     }
 
     /// Closes all questions. No further questions can be asked.

@@ -42,13 +42,31 @@ pub(super) struct CallStream {
     pub(super) longest: usize,
     /// Maximum number of progress reports per second.
     pub(super) rate: u32,
-    pub(super) state: Mutex<Reports>,
+    pub(super) state: Mutex<StreamState>,
+}
+
+/// The changing part of a call's stream.
+#[derive(Default)]
+pub(super) struct StreamState {
+    /// `true` once the call can no longer send messages.
+    over: bool,
+    /// Allocated when first used, because most calls report no progress.
+    reports: Option<Box<Reports>>,
+}
+
+impl StreamState {
+    fn reports(&mut self) -> &mut Reports {
+        self.reports.get_or_insert_default()
+    }
+
+    fn take_held(&mut self) -> Option<Progress> {
+        self.reports.as_mut()?.held.take()
+    }
 }
 
 /// Progress reported so far.
 #[derive(Default)]
-pub(super) struct Reports {
-    over: bool,
+struct Reports {
     /// The progress in the latest report to the client.
     last: Option<f64>,
     /// The progress in the handler's own latest report.
@@ -113,18 +131,18 @@ impl LogBudget {
 impl CallStream {
     /// Sends the held-back report, if any, and stops all further reports. Called before the response is written.
     pub(super) fn finish(&self) {
-        let mut reports = self.reports();
-        if let Some(progress) = reports.held.take() {
+        let mut state = self.state();
+        if let Some(progress) = state.take_held() {
             self.send_progress(&progress);
         }
-        reports.over = true;
+        state.over = true;
     }
 
     /// Stops all further messages because the call has been cancelled.
     pub(super) fn abandon(&self) {
-        let mut reports = self.reports();
-        reports.held = None;
-        reports.over = true;
+        let mut state = self.state();
+        state.reports = None;
+        state.over = true;
     }
 
     /// Sends a report. Returns `true` if it was accepted.
@@ -155,7 +173,7 @@ impl CallStream {
         reports.held = (!sent).then_some(progress);
     }
 
-    fn reports(&self) -> std::sync::MutexGuard<'_, Reports> {
+    fn state(&self) -> std::sync::MutexGuard<'_, StreamState> {
         lock(&self.state)
     }
 }
@@ -176,9 +194,13 @@ impl NotificationSender for CallStream {
         if self.token.is_none() || !progress.progress.is_finite() || !total_is_finite {
             return;
         }
-        let reports = &mut *self.reports();
+        let mut state = self.state();
+        if state.over {
+            return;
+        }
+        let reports = state.reports();
         let is_less = |last: f64| progress.progress <= last;
-        if reports.over || reports.last_of_handler.is_some_and(is_less) {
+        if reports.last_of_handler.is_some_and(is_less) {
             return;
         }
         reports.last_of_handler = Some(progress.progress);
@@ -191,7 +213,9 @@ impl NotificationSender for CallStream {
     }
 
     fn keep_alive(&self, quiet: Duration) -> Duration {
-        let reports = &mut *self.reports();
+        let mut state = self.state();
+        let over = state.over;
+        let reports = state.reports();
         let silent = reports.at.map_or(quiet, |at| at.elapsed());
         if let Some(rest) = quiet.checked_sub(silent).filter(|rest| !rest.is_zero()) {
             return rest;
@@ -200,7 +224,7 @@ impl NotificationSender for CallStream {
         if let Some(held) = reports.held.take() {
             reports.at = Some(Instant::now());
             self.send_progress(&held);
-        } else if self.token.is_some() && !reports.over {
+        } else if self.token.is_some() && !over {
             let slightly = slightly_more(reports.last.unwrap_or_default());
             self.report(reports, Progress::from(slightly));
         }
@@ -212,13 +236,13 @@ impl NotificationSender for CallStream {
     }
 
     fn close_stream(&self) {
-        if !self.reports().over {
+        if !self.state().over {
             self.sink.close_connection();
         }
     }
 
     fn extension(&self, method: &str, params: &Map<String, Value>) {
-        if self.reports().over {
+        if self.state().over {
             return;
         }
         if self.logs.take_token().is_none() {
@@ -231,7 +255,7 @@ impl NotificationSender for CallStream {
     }
 
     fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &str) {
-        if !self.accepts_level(level) || self.reports().over {
+        if !self.accepts_level(level) || self.state().over {
             return;
         }
         let Some(dropped) = self.logs.take_token() else {

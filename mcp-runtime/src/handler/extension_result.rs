@@ -29,7 +29,8 @@ use crate::types::{CacheScope, Meta};
 pub struct ExtensionResult {
     result_type: Cow<'static, str>,
     members: Arc<RawValue>,
-    meta: Meta,
+    /// Allocated separately because few results have entries, and calls of every kind move a result of this size.
+    meta: Option<Box<Meta>>,
     cache: Option<CacheHint>,
     /// The protocol versions in which the extension exists. Set only if the extension may send this result in place of
     /// a core method's result and the client declares the extension.
@@ -75,8 +76,8 @@ impl ExtensionResult {
             ));
         }
         let meta = match members.shift_remove("_meta") {
-            Some(Value::Object(meta)) => meta,
-            _ => Map::new(),
+            Some(Value::Object(meta)) if !meta.is_empty() => Some(Box::new(meta)),
+            _ => None,
         };
         Ok(Self {
             result_type: Self::COMPLETE.into(),
@@ -99,7 +100,8 @@ impl ExtensionResult {
     /// Adds an entry to the result's `_meta`. Reserved keys are not sent.
     #[must_use]
     pub fn meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.meta.insert(key.into(), value.into());
+        let entries = self.meta.get_or_insert_default();
+        entries.insert(key.into(), value.into());
         self
     }
 
@@ -137,7 +139,7 @@ impl ExtensionResult {
         Self {
             result_type: result_type.into(),
             members: members.into(),
-            meta,
+            meta: (!meta.is_empty()).then(|| Box::new(meta)),
             cache: None,
             admitted: None,
         }
@@ -174,8 +176,8 @@ impl ExtensionResult {
         Some(text.slice(2..text.len().checked_sub(1)?))
     }
 
-    pub(crate) fn meta_entries(&self) -> &Meta {
-        &self.meta
+    pub(crate) fn meta_entries(&self) -> Option<&Meta> {
+        self.meta.as_deref()
     }
 
     pub(crate) fn cache_hint(&self) -> Option<CacheHint> {

@@ -91,7 +91,7 @@ impl RecordedEnd {
                 end.extension = members.ok().map(|members| ExtensionEnd {
                     result_type: result.type_name().to_owned(),
                     members,
-                    meta: result.meta_entries().clone(),
+                    meta: result.meta_entries().cloned().unwrap_or_default(),
                     how,
                 });
             }
