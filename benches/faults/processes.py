@@ -60,10 +60,10 @@ class Processes:
             process.wait()
 
 
-def build(package, binary):
-    """Builds a program and returns its path."""
-    subprocess.run(["cargo", "build", "--quiet", "--package", package, "--bin", binary], cwd=ROOT, check=True)
-    return os.path.join(target_folder(), "debug", binary)
+def build(*names):
+    """Builds programs and returns their paths."""
+    folder = subprocess.run([os.path.join(ROOT, "tests/programs"), *names], check=True, stdout=subprocess.PIPE, text=True).stdout
+    return [os.path.join(folder.strip(), name) for name in names]
 
 
 def target_folder():

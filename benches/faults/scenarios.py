@@ -201,7 +201,7 @@ def main(usage):
         seconds = int(sys.argv[2]) if len(sys.argv) > 2 else None
         if names[0] not in SCENARIOS:
             sys.exit(f"{usage}\nScenarios: {', '.join(SCENARIOS)}")
-    builds = [build("tests", program) for program in ("instance", "next_instance")]
+    builds = build("instance", "next_instance")
     print(LEGEND)
     passed = failed = 0
     for name in names:

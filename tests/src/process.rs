@@ -102,16 +102,9 @@ pub fn binary(name: &str) -> PathBuf {
     let directory = BUILT.get_or_init(|| {
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
         let status = std::process::Command::new(cargo)
-            .args([
-                "build",
-                "--quiet",
-                "--bins",
-                "--package",
-                "examples",
-                "--package",
-                "fixtures",
-            ])
-            .arg("--all-features")
+            .args(["build", "--quiet", "--workspace", "--all-features"])
+            // As `tests/programs` does, so that nothing is compiled with other features.
+            .args(["--bins", "--test", "tidy"])
             .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
             .status()
             .expect("cargo runs");
