@@ -85,7 +85,7 @@ impl PreparedCall<'_> {
             request.telemetry_attributes(target.telemetry_target())
         });
         let mut finish = CallFinisher {
-            dispatcher: Arc::clone(&dispatcher),
+            dispatcher,
             id: request.id.clone(),
             version: request.version,
             target,
@@ -108,14 +108,19 @@ impl PreparedCall<'_> {
             }
         };
         let rounds = resumed.as_ref().map_or(0, |memory| memory.journal.round);
-        let resumed = Cell::new(resumed);
+        let (resumed, logs) = (Cell::new(resumed), Cell::new(logs));
         let made = OnceCell::new();
         let context = || {
             let made = made.get_or_init(|| {
                 let asking = bound.map(|bound| (bound, resumed.take()));
-                let made =
-                    CallContext::new(&dispatcher, (&request, &source), logs.clone(), sink, asking);
-                Arc::new(made)
+                let dispatcher = &finish.dispatcher;
+                Arc::new(CallContext::new(
+                    dispatcher,
+                    (&request, &source),
+                    logs.take(),
+                    sink,
+                    asking,
+                ))
             });
             Context::new(Arc::<CallContext>::clone(made))
         };
@@ -146,6 +151,7 @@ impl PreparedCall<'_> {
                     HandlerProgress::Running(future) => (future, None),
                     HandlerProgress::Blocking(work) => {
                         let waits = CallPermitWaits::default();
+                        let dispatcher = Arc::clone(&finish.dispatcher);
                         let future = run_blocking(dispatcher, work, waits.clone(), None);
                         (Box::pin(future), Some(waits))
                     }
