@@ -9,17 +9,17 @@ pub struct CallLimits {
     /// Maximum number of concurrently running calls, per session or stdio process. Default 256. Further calls are
     /// queued.
     pub max_running: usize,
-    /// Maximum number of calls waiting to run, per session or stdio process. Default 1,024. Further calls are refused.
+    /// Maximum number of calls waiting to run, per session or stdio process. Default 1,024. Further calls are rejected.
     pub max_queued: usize,
     /// Maximum run time of a call. Default 5 minutes. A call that takes longer is cancelled, and the model is notified.
     /// A `timeout` option on the handler takes precedence.
     pub timeout: Duration,
     /// Maximum number of calls to blocking tools that run concurrently in the process. Default 64. Further calls wait.
     pub max_blocking: usize,
-    /// Maximum number of calls to blocking tools that are waiting for a thread. Default 256. Further calls are refused.
+    /// Maximum number of calls to blocking tools that are waiting for a thread. Default 256. Further calls are rejected.
     pub max_blocking_queued: usize,
     /// Maximum number of calls waiting for each handler with a `concurrency` limit. Default 256. Further calls are
-    /// refused.
+    /// rejected.
     pub max_waiting: usize,
     /// Maximum number of callers that each rate limit tracks individually. Default 10,000. All further callers share
     /// one bucket.
@@ -31,7 +31,7 @@ pub struct CallLimits {
     /// the same number. Further reports are merged into the next notification.
     pub max_progress_per_second: u32,
     /// Maximum rate of completions per caller, in requests per second. Default 20, with bursts of up to twice that
-    /// number. Further requests are refused.
+    /// number. Further requests are rejected.
     ///
     /// A caller is identified by its principal or, if it has none, by its session or connection. All anonymous
     /// 2026-07-28 requests over HTTP count as one caller.

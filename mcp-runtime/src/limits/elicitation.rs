@@ -11,7 +11,7 @@ pub struct ElicitationLimits {
     /// Time the client has to answer a question (legacy era) and to become ready to receive one. Default 5 minutes.
     /// After that, the call receives an error.
     pub timeout: Duration,
-    /// Maximum length of a `requestState`, in characters. Default 16 KiB. A longer value is refused, and a call that
+    /// Maximum length of a `requestState`, in characters. Default 16 KiB. A longer value is rejected, and a call that
     /// would need a longer value fails.
     pub max_state_bytes: usize,
     /// Time a client has between two rounds of a call (2026-07-28). Default 10 minutes. A round that arrives later is

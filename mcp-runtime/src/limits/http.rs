@@ -34,7 +34,7 @@ pub struct HttpLimits {
     /// Maximum number of connections. Default 10,000. When exceeded, the oldest idle connection is closed; if no
     /// connection is idle, the new connection is closed.
     pub max_connections: usize,
-    /// Maximum length of an access token, in bytes. Default 16 KiB. A longer token is refused with 401 without being
+    /// Maximum length of an access token, in bytes. Default 16 KiB. A longer token is rejected with 401 without being
     /// examined.
     pub max_token_bytes: usize,
     /// Time that each [`ready_check`](crate::Server::ready_check) may take. Default 2 s. After that, the check fails.

@@ -7,13 +7,13 @@ use std::time::Duration;
 #[non_exhaustive]
 pub struct SessionLimits {
     /// Maximum number of HTTP sessions. Default 10,000. When exceeded, the session that has been idle the longest ends
-    /// or, if no session is idle, the new session is refused with 503.
+    /// or, if no session is idle, the new session is rejected with 503.
     ///
     /// With a custom session store, and for sessions that are not stored, this limits the number of sessions with work
     /// in progress.
     pub max_sessions: usize,
     /// Maximum number of HTTP sessions per [`Principal`](crate::Principal). Default 64. When exceeded, the principal's
-    /// session that has been idle the longest ends or, if no session is idle, the new session is refused with 503. A
+    /// session that has been idle the longest ends or, if no session is idle, the new session is rejected with 503. A
     /// custom session store counts sessions itself.
     pub max_per_principal: usize,
     /// Maximum size of the client information and capabilities kept with a session, in bytes of JSON. Default 16 KiB.

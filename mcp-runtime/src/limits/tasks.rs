@@ -6,9 +6,9 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TaskLimits {
-    /// Maximum number of tasks in the process, including finished tasks. Default 10,000. Further calls are refused.
+    /// Maximum number of tasks in the process, including finished tasks. Default 10,000. Further calls are rejected.
     pub max_tasks: usize,
-    /// Maximum number of tasks per caller, including finished tasks. Default 1,000. Further calls are refused. All
+    /// Maximum number of tasks per caller, including finished tasks. Default 1,000. Further calls are rejected. All
     /// anonymous callers count as one caller.
     pub max_per_caller: usize,
     /// Maximum number of tasks that run concurrently in the process. Default 64. Further tasks wait. A `concurrency`
@@ -22,10 +22,10 @@ pub struct TaskLimits {
     pub lease: Duration,
     /// Maximum size of all tasks in the process, in bytes: the arguments, `_meta` and HTTP headers of their requests
     /// (until the tasks end), and their results, answers and results of `once`. Default 256 MiB. When exceeded: new
-    /// tasks are refused, and a task that needs more space fails.
+    /// tasks are rejected, and a task that needs more space fails.
     pub max_bytes: usize,
     /// Maximum size of one caller's tasks, in bytes, counted in the same way. Default 64 MiB. When exceeded: the
-    /// caller's new tasks are refused, and any of the caller's tasks that needs more space fails. All anonymous callers
+    /// caller's new tasks are rejected, and any of the caller's tasks that needs more space fails. All anonymous callers
     /// count as one caller.
     pub max_bytes_per_caller: usize,
     /// Maximum size of the state that a task keeps between two questions, in bytes. Default 1 MiB. A task that needs
