@@ -111,6 +111,12 @@ impl InProcessClient {
         self.version
     }
 
+    /// Returns the capabilities that the client declares.
+    #[cfg(feature = "testing")]
+    pub(crate) fn capabilities(&self) -> &Value {
+        &self.capabilities
+    }
+
     /// Returns the resources that have a definition, excluding the resources that listing functions return. Requests
     /// cannot exclude the latter, so the dispatcher is called directly.
     pub(crate) fn resources_without_listers(&self) -> Result<Vec<Value>, Failure> {
@@ -166,23 +172,8 @@ impl InProcessClient {
         Ok(())
     }
 
-    /// Subscribes to changes to the resource with this URI.
-    #[cfg(feature = "testing")]
-    pub(crate) async fn subscribe(&self, uri: &str) -> Result<(), Failure> {
-        match self.version.era() {
-            Era::Legacy => {
-                let params = json!({"uri": uri});
-                self.request("resources/subscribe", params).await?;
-            }
-            Era::Modern => {
-                self.listen(json!({"resourceSubscriptions": [uri]})).await?;
-            }
-        }
-        Ok(())
-    }
-
     /// Opens a subscription and waits until the server acknowledges it. The subscription lasts as long as the client.
-    async fn listen(&self, wanted: Value) -> Result<(), Failure> {
+    pub(super) async fn listen(&self, wanted: Value) -> Result<(), Failure> {
         let params = json!({"notifications": wanted});
         self.request("subscriptions/listen", params).await?;
         Ok(())
@@ -231,7 +222,8 @@ impl InProcessClient {
             .send_message(json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
-    /// Adds the metadata that every request in this protocol version must have.
+    /// Adds the metadata that every request in this protocol version must have, except for entries that `params` already
+    /// has.
     fn with_request_meta(&self, mut params: Value, id: u64) -> Value {
         let mut meta = Map::new();
         meta.insert("progressToken".into(), id.into());
@@ -247,6 +239,9 @@ impl InProcessClient {
             }
         }
         if let Some(members) = params.as_object_mut() {
+            if let Some(Value::Object(given)) = members.remove("_meta") {
+                meta.extend(given);
+            }
             members.insert("_meta".into(), Value::Object(meta));
         }
         params

@@ -1,9 +1,12 @@
-//! Requests that take several steps: lists with several pages and calls with several rounds.
+//! Requests that take several steps or differ between eras: lists with several pages, calls with several rounds, and
+//! subscriptions.
 
 use serde_json::{Map, Value, json};
 
 use crate::client::InProcessClient;
 use crate::client::message::{Failure, Question};
+#[cfg(feature = "testing")]
+use crate::protocol::Era;
 
 /// Maximum number of pages in a list, and of rounds in a call. Only a server that never finishes would exceed this
 /// number.
@@ -105,24 +108,44 @@ impl InProcessClient {
                 return Ok(result);
             }
             self.host().begin_round();
-            let mut responses = Map::new();
-            if let Value::Object(questions) = result["inputRequests"].take() {
-                for (key, mut question) in questions {
-                    let question = Question {
-                        method: question["method"].as_str().unwrap_or_default().to_owned(),
-                        params: question["params"].take(),
-                    };
-                    let answer = self.answer(question).await;
-                    responses.insert(key, answer.map_err(Failure::Unanswered)?);
-                }
-            }
             next = params.clone();
-            next["inputResponses"] = Value::Object(responses);
+            next["inputResponses"] = self.answer_all(result["inputRequests"].take()).await?;
             if let Some(state) = result.get_mut("requestState") {
                 next["requestState"] = state.take();
             }
         }
         Err(Failure::Broken("the call does not end"))
+    }
+
+    /// Answers the questions in a modern result, and returns the answers by key.
+    pub(crate) async fn answer_all(&self, questions: Value) -> Result<Value, Failure> {
+        let mut responses = Map::new();
+        if let Value::Object(questions) = questions {
+            for (key, mut question) in questions {
+                let question = Question {
+                    method: question["method"].as_str().unwrap_or_default().to_owned(),
+                    params: question["params"].take(),
+                };
+                let answer = self.answer(question).await;
+                responses.insert(key, answer.map_err(Failure::Unanswered)?);
+            }
+        }
+        Ok(Value::Object(responses))
+    }
+
+    /// Subscribes to changes to the resource with this URI.
+    #[cfg(feature = "testing")]
+    pub(crate) async fn subscribe(&self, uri: &str) -> Result<(), Failure> {
+        match self.version().era() {
+            Era::Legacy => {
+                let params = json!({"uri": uri});
+                self.request("resources/subscribe", params).await?;
+            }
+            Era::Modern => {
+                self.listen(json!({"resourceSubscriptions": [uri]})).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Completes a prompt argument or a resource template variable, given the values entered earlier.

@@ -87,7 +87,7 @@ impl Connect {
     }
 
     /// Sets the capabilities that the clients declare, in the form of the schema's `ClientCapabilities`. Defaults to
-    /// all capabilities.
+    /// all capabilities of the core protocol, without extensions.
     pub fn capabilities(mut self, capabilities: Value) -> Self {
         self.capabilities = capabilities;
         self

@@ -25,6 +25,7 @@ mod connect;
 mod results;
 mod script;
 mod surface;
+mod task;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -42,6 +43,7 @@ pub use answer::Response;
 pub use connect::Connect;
 pub use results::{CallResult, PromptResult, ReadResult};
 use script::ScriptedClient;
+pub use task::TestTask;
 
 /// A client that communicates with a server in this process over the full protocol.
 ///

@@ -21,6 +21,9 @@ use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, Ta
 /// Maximum number of tasks on a page of a list.
 const PAGE: usize = 100;
 
+/// The message of the error for the result of a cancelled task.
+pub(crate) const NO_RESULT: &str = "the task was cancelled and has no result";
+
 /// The parameters of most methods.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -212,7 +215,7 @@ fn payload(task: &StoredTask) -> Result<ExtensionResult> {
             let error: ErrorObject = serde_json::from_str(json)?;
             Err(HandlerError::protocol(error))
         }
-        None => Err(refused("the task was cancelled and has no result")),
+        None => Err(refused(NO_RESULT)),
     }
 }
 

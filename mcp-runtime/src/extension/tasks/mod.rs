@@ -34,6 +34,8 @@ mod wire;
 
 #[cfg(feature = "testing")]
 pub(crate) use claiming::NOT_STARTED_AGAIN;
+#[cfg(feature = "testing")]
+pub(crate) use methods::NO_RESULT;
 
 #[cfg(feature = "cli")]
 pub(crate) use timestamp::timestamp;

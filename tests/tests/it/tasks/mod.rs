@@ -12,6 +12,7 @@ mod other_process;
 mod patience;
 mod questions;
 mod stopping;
+mod test_client;
 mod test_store;
 mod unreliable;
 

@@ -1,0 +1,206 @@
+//! Tool calls that run as tasks.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use crate::client::Failure;
+use crate::extension::tasks::{ID, NO_RESULT};
+use crate::jsonrpc::ErrorObject;
+use crate::protocol::ProtocolVersion;
+use crate::testing::agree::OutcomeComparison;
+use crate::testing::script::ScriptedClient;
+use crate::testing::{CallResult, TestClient, expect_server_outcome, parse_result};
+
+/// Time between two polls of a modern task.
+const POLL: Duration = Duration::from_millis(10);
+
+/// A call that runs as a task, started with [`TestClient::start_task`].
+///
+/// With clients for both eras, there is one task for each era.
+#[derive(Debug)]
+pub struct TestTask<'c> {
+    client: &'c TestClient,
+    tool: String,
+    /// The id of each side's task.
+    ids: Vec<String>,
+}
+
+impl TestClient {
+    /// Calls a tool as a task and returns as soon as the task exists. `arguments` is an object.
+    ///
+    /// With clients for both eras, each client starts its own task, so the work is done *twice*. In 2026-07-28, the
+    /// requests for this task declare the tasks extension. Other calls do not, so [`call`](Self::call) never becomes a
+    /// task.
+    ///
+    /// ```standalone_crate
+    /// # use mcp_runtime::{prelude::*, testing::TestClient};
+    /// /// Imports a file.
+    /// #[tool(task)]
+    /// async fn import(name: String) -> String {
+    ///     format!("imported {name}")
+    /// }
+    ///
+    /// # async fn test() {
+    /// let client = TestClient::both(new_server!()).await;
+    /// let task = client.start_task("import", json!({"name": "a.csv"})).await.unwrap();
+    /// assert_eq!(task.result().await.unwrap().text(), "imported a.csv");
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the error sent by the server, for example if the tool is unknown.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the call did not become a task: because the tool does not have the `task` option, it finished before
+    /// it started a task (`task(manual)`), or the protocol version is older than 2025-11-25.
+    pub async fn start_task(
+        &self,
+        tool: &str,
+        arguments: Value,
+    ) -> Result<TestTask<'_>, ErrorObject> {
+        let params = json!({"name": tool, "arguments": arguments});
+        let mut settled = OutcomeComparison::new("the start of the task");
+        let mut ids = Vec::new();
+        for side in &self.sides {
+            side.script.begin_call();
+            let started = start(side, params.clone()).await;
+            let id = expect_server_outcome(side, started);
+            if let Ok(id) = &id {
+                let id = id.as_str().map(str::to_owned);
+                ids.push(id.unwrap_or_else(|| {
+                    panic!("in {}: the call to `{tool}` is not a task", side.version())
+                }));
+            }
+            settled.add(side, id.map(|_| Value::Null));
+        }
+        settled.outcome()?;
+        Ok(TestTask {
+            client: self,
+            tool: tool.to_owned(),
+            ids,
+        })
+    }
+}
+
+impl TestTask<'_> {
+    /// Waits for the task to end, answers its questions as [`TestClient::answer`] and [`TestClient::answer_with`] say, and
+    /// returns its result. May be called more than once.
+    ///
+    /// # Errors
+    ///
+    /// Returns the protocol error with which the task ended, or an error if it was cancelled. A failure reported by the
+    /// tool is returned as a result instead; see [`CallResult::error_text`].
+    pub async fn result(&self) -> Result<CallResult, ErrorObject> {
+        let mut settled = OutcomeComparison::new("the task");
+        let mut version = ProtocolVersion::LATEST;
+        for (side, id) in self.sides() {
+            version = side.client.version();
+            let ended = if version.is_modern() {
+                follow(side, id).await
+            } else {
+                // The server asks the task's questions while the client waits for its result.
+                request(side, "tasks/result", json!({"taskId": id})).await
+            };
+            settled.add(side, expect_server_outcome(side, ended));
+        }
+        let result = parse_result("the task", settled.outcome()?);
+        Ok(CallResult::new(&self.tool, version, result))
+    }
+
+    /// Returns the task in its current state, as the server describes it: an object with at least `taskId` and `status`
+    /// (`working`, `input_required`, `completed`, `failed` or `cancelled`), and with `statusMessage` once the task has
+    /// reported progress. With clients for both eras, returns the modern client's task.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error sent by the server, for example if the task has expired.
+    pub async fn state(&self) -> Result<Value, ErrorObject> {
+        let mut state = Ok(Value::Null);
+        for (side, id) in self.sides() {
+            let current = request(side, "tasks/get", json!({"taskId": id})).await;
+            state = expect_server_outcome(side, current);
+        }
+        state
+    }
+
+    /// Cancels the task.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error sent by the server, for example if the task has already ended, which is an error only in
+    /// 2025-11-25.
+    pub async fn cancel(&self) -> Result<(), ErrorObject> {
+        for (side, id) in self.sides() {
+            let cancelled = request(side, "tasks/cancel", json!({"taskId": id})).await;
+            expect_server_outcome(side, cancelled)?;
+        }
+        Ok(())
+    }
+
+    fn sides(&self) -> impl Iterator<Item = (&ScriptedClient, &str)> {
+        let ids = self.ids.iter().map(String::as_str);
+        self.client.sides.iter().zip(ids)
+    }
+}
+
+/// Starts a task and returns its id, or `null` if the call did not become a task.
+async fn start(side: &ScriptedClient, mut params: Value) -> Result<Value, Failure> {
+    let is_modern = side.client.version().is_modern();
+    if !is_modern {
+        params["task"] = json!({});
+    }
+    let call = side.client.call("tools/call", declared(side, params));
+    let mut result = call.await?;
+    let task = if is_modern {
+        &mut result
+    } else {
+        &mut result["task"]
+    };
+    Ok(task["taskId"].take())
+}
+
+/// Follows a modern task to its end, and returns what the call would have returned without a task.
+async fn follow(side: &ScriptedClient, id: &str) -> Result<Value, Failure> {
+    loop {
+        let mut task = request(side, "tasks/get", json!({"taskId": id})).await?;
+        match task["status"].as_str() {
+            Some("completed") => return Ok(task["result"].take()),
+            Some("failed") => {
+                let error = serde_json::from_value::<ErrorObject>(task["error"].take());
+                return Err(error.map_or(
+                    Failure::Broken("a failed task has no error"),
+                    Failure::Refused,
+                ));
+            }
+            Some("cancelled") => {
+                let error = ErrorObject::new(ErrorObject::INVALID_PARAMS, NO_RESULT);
+                return Err(Failure::Refused(error));
+            }
+            Some("input_required") => {
+                let answers = side.client.answer_all(task["inputRequests"].take()).await?;
+                let params = json!({"taskId": id, "inputResponses": answers});
+                request(side, "tasks/update", params).await?;
+            }
+            _ => sleep(POLL).await,
+        }
+    }
+}
+
+async fn request(side: &ScriptedClient, method: &str, params: Value) -> Result<Value, Failure> {
+    side.client.request(method, declared(side, params)).await
+}
+
+/// Declares the tasks extension for a modern request.
+fn declared(side: &ScriptedClient, mut params: Value) -> Value {
+    if side.client.version().is_modern() {
+        let mut capabilities = side.client.capabilities().clone();
+        capabilities["extensions"][ID] = json!({});
+        params["_meta"] = json!({"io.modelcontextprotocol/clientCapabilities": capabilities});
+    }
+    params
+}
