@@ -78,11 +78,12 @@
 /// | `name` | string | the name on the wire, instead of the parameter's name | the property |
 /// | `description` | string, or an expression of type `&'static str` | the description, instead of the doc comment | `description` |
 /// | `default` | a literal (the JSON that a client could have sent), a Rust expression, or nothing to use `Default` | the value of an omitted argument | `default` |
-/// | `range` | `1..=100`, `0.5..`, `..10` | the allowed numbers | `minimum`, `maximum` |
+/// | `range` | `1..=100`, `0.5..`, `..10` | the allowed numbers | `minimum`, `maximum`; `exclusiveMaximum` for a decimal range that excludes its end |
+/// | `exclusive_minimum` | a number such as `0.0` | numbers must be more than this | `exclusiveMinimum` |
 /// | `length` | `1..=200`, `..=10`, `5` | the allowed number of characters or items | `minLength`, `maxItems`, … |
 /// | `pattern` | a regular expression | must match somewhere in the string | `pattern` |
 /// | `format` | such as `"date"` | the format of the string; not enforced | `format`, or the description if model APIs do not list it |
-/// | `items` | any of `range`, `length`, `pattern`, `format`, `items` | the constraints of each item | `items` |
+/// | `items` | any of `range`, `exclusive_minimum`, `length`, `pattern`, `format`, `items` | the constraints of each item | `items` |
 /// | `example` | a literal | a sample value | `examples` |
 /// | `header` | a token such as `Region` | the suffix of the HTTP header in which clients mirror the argument, such as `Mcp-Param-Region` | `x-mcp-header` |
 /// | `flatten` | none | each field of the type is a separate argument | the properties |

@@ -110,7 +110,7 @@ impl<'a> Field<'a> {
         }
         if let Some(Keyed { key, value }) = &options.range {
             let min = bound_expression(value.start.as_ref(), &quote!(::core::f64::NEG_INFINITY));
-            let max = bound_expression(value.end.as_ref(), &quote!(::core::f64::INFINITY));
+            let max = bound_expression(value.last().as_ref(), &quote!(::core::f64::INFINITY));
             field.with.push(quote!(.range(#min, #max)));
             field.add_check(*key, "check_range", None);
         }

@@ -57,7 +57,7 @@ fn definition_fields(handler: &Handler, parameters: &[ExpandedParameter<'_>]) ->
     }));
     let location = location_expression(&handler.ident);
     let output = return_type(handler);
-    let options = options_expression(handler);
+    let options = options_expression(handler, &output);
     let output_schema = option_expression(
         (handler.kind == Kind::Tool)
             .then(|| quote!(<#output as __mcp::IntoToolResult>::output_schema)),

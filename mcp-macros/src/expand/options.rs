@@ -13,8 +13,8 @@ use crate::parse::listed::ListedOptions;
 use crate::parse::options::Options;
 use crate::parse::value::{Expression, PathValue};
 
-/// Returns an expression of type `Options`.
-pub(crate) fn options_expression(handler: &Handler) -> TokenStream {
+/// Returns an expression of type `Options`. `output` is the handler's return type.
+pub(crate) fn options_expression(handler: &Handler, output: &TokenStream) -> TokenStream {
     let mut fields = Fields::default();
     let mut meta = None;
     if let Some(listed) = handler.options.listed() {
@@ -36,7 +36,7 @@ pub(crate) fn options_expression(handler: &Handler) -> TokenStream {
             tool::set_tool_options(&mut fields, tool, handler.self_type.as_ref());
         }
         Options::Resource(uri, resource) => {
-            resource::set_resource_options(&mut fields, uri, resource);
+            resource::set_resource_options(&mut fields, uri, resource, output);
         }
         Options::Prompt(_) | Options::Completer(_) => {}
     }

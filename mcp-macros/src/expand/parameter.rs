@@ -172,10 +172,19 @@ impl<'a> ExpandedParameter<'a> {
         } = &self.parameter.annotations.options;
         if let Some(range) = &constraints.range {
             suits(range.key, "check_range", None);
-            for end in [&range.value.start, &range.value.end].into_iter().flatten() {
+            for end in [range.value.start.clone(), range.value.last()]
+                .into_iter()
+                .flatten()
+            {
                 if let NumberValue::Integer(number) = end.value {
                     suits(end.span, "check_number", Some(&number));
                 }
+            }
+        }
+        if let Some(above) = &constraints.exclusive_minimum {
+            suits(above.key, "check_range", None);
+            if let NumberValue::Integer(number) = above.value.value {
+                suits(above.value.span, "check_number", Some(&number));
             }
         }
         if let Some(length) = &constraints.length {
@@ -231,7 +240,15 @@ fn constraints_expression(
     let range = constraints.range.as_ref().map(|range| &range.value);
     let end = |number: &Option<Number>| number.as_ref().map(bound_expression);
     fields.set_some("minimum", range.and_then(|range| end(&range.start)));
-    fields.set_some("maximum", range.and_then(|range| end(&range.end)));
+    let maximum = range.and_then(|range| end(&range.end));
+    let maximum_name = match range {
+        Some(range) if range.excludes_end => "exclusive_maximum",
+        _ => "maximum",
+    };
+    fields.set_some(maximum_name, maximum);
+    let above = constraints.exclusive_minimum.as_ref();
+    let above = above.map(|above| bound_expression(&above.value));
+    fields.set_some("exclusive_minimum", above);
     let length = constraints.length.as_ref().map(|length| &length.value);
     fields.set_some("min_length", length.and_then(|length| length.min));
     fields.set_some("max_length", length.and_then(|length| length.max));

@@ -17,9 +17,15 @@ pub(crate) fn set_resource_options(
     fields: &mut Fields,
     uri: &syn::LitStr,
     resource: &ResourceOptions,
+    output: &TokenStream,
 ) {
     fields.set("uri", Some(uri));
-    fields.set_some("mime_type", resource.mime_type.as_ref());
+    if let Some(mime_type) = &resource.mime_type {
+        fields.set_some("mime_type", Some(mime_type));
+    } else {
+        let of_type = quote!(<#output as __mcp::IntoResourceResult>::MIME_TYPE);
+        fields.set("mime_type", Some(of_type));
+    }
     fields.set_some("size", resource.size.as_ref());
     let audience = resource.audience.as_ref().map(|audience| {
         flagged_variants(

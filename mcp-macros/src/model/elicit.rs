@@ -9,7 +9,7 @@ use crate::parse::doc_comment::Description;
 use crate::parse::elicit::{ElicitedBody, ElicitedField, ElicitedType, ElicitedVariant};
 use crate::parse::literal::find_signed_literal;
 use crate::parse::rename::RenameRule;
-use crate::parse::value::{Expression, PathValue};
+use crate::parse::value::{Expression, Keyed, PathValue};
 
 /// A type that derives `Elicit`, ready to be expanded.
 pub(crate) struct Elicited {
@@ -113,6 +113,15 @@ impl FormField {
                 )
             })
         });
+        if let Some(Keyed { key, value: range }) = &options.range
+            && range.end.is_some()
+            && range.last().is_none()
+        {
+            errors.push(syn::Error::new(
+                *key,
+                "a form cannot exclude the end of a decimal range; write `..=`",
+            ));
+        }
         let format = options
             .format
             .as_ref()

@@ -139,6 +139,10 @@ fn check_options(kind: Kind, options: &ArgumentOptions, errors: &mut Errors) {
         options.name.as_ref().map(syn::LitStr::span),
         options.default.as_ref().map(|option| option.key),
         constraints.range.as_ref().map(|option| option.key),
+        constraints
+            .exclusive_minimum
+            .as_ref()
+            .map(|option| option.key),
         constraints.length.as_ref().map(|option| option.key),
         constraints.pattern.as_ref().map(|option| option.key),
         constraints.format.as_ref().map(|option| option.key),

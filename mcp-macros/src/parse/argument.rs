@@ -4,7 +4,7 @@ use darling::util::Flag;
 use darling::{FromAttributes, FromMeta, Result};
 
 use crate::parse::literal::to_json;
-use crate::parse::range::{Length, Range};
+use crate::parse::range::{Length, Number, Range};
 use crate::parse::value::{Expression, Keyed, keyed_text, needs_value_error, text};
 
 /// Options in `#[arg(…)]`.
@@ -36,6 +36,8 @@ pub(crate) struct ArgumentOptions {
 pub(crate) struct Constraints {
     /// The allowed range of numbers.
     pub(crate) range: Option<Keyed<Range>>,
+    /// A limit that numbers must exceed.
+    pub(crate) exclusive_minimum: Option<Keyed<Number>>,
     /// The allowed number of characters or items.
     pub(crate) length: Option<Keyed<Length>>,
     /// A regular expression that must match somewhere in the string.

@@ -6,6 +6,7 @@ use darling::{Error, FromMeta, Result};
 use proc_macro2::Span;
 
 use crate::parse::literal::{find_literal, find_signed_literal};
+use crate::parse::value::option_name;
 
 /// A number literal with its span.
 #[derive(Clone, Debug)]
@@ -50,11 +51,13 @@ impl fmt::Display for NumberValue {
     }
 }
 
-/// The `range(1..=100)` option. Both ends are inclusive, even if the range was written with `..`.
+/// The `range(1..=100)` option.
 #[derive(Clone, Debug)]
 pub(crate) struct Range {
     pub(crate) start: Option<Number>,
     pub(crate) end: Option<Number>,
+    /// `true` if the range was written with `..`.
+    pub(crate) excludes_end: bool,
 }
 
 impl FromMeta for Range {
@@ -62,22 +65,38 @@ impl FromMeta for Range {
         const FORM: &str =
             "`range` takes a range of numbers: `range(1..=100)`, `range(0.5..)` or `range(..=10)`";
         let range = parse_range(item, FORM)?;
-        let start = range.start.as_deref().map(parse_number).transpose()?;
-        let mut end = range.end.as_deref().map(parse_number).transpose()?;
-        if matches!(range.limits, syn::RangeLimits::HalfOpen(_))
-            && let Some(end) = &mut end
-        {
-            match &mut end.value {
-                NumberValue::Integer(value) => *value = value.saturating_sub(1),
-                NumberValue::Float(_) => {
-                    return Err(
-                        Error::custom("a decimal range must include its end; write `..=`")
-                            .with_span(&range.limits),
-                    );
-                }
-            }
+        Ok(Self {
+            start: range.start.as_deref().map(parse_number).transpose()?,
+            end: range.end.as_deref().map(parse_number).transpose()?,
+            excludes_end: matches!(range.limits, syn::RangeLimits::HalfOpen(_)),
+        })
+    }
+}
+
+impl Range {
+    /// Returns the largest allowed number, or `None` if there is none: the range is open, or it excludes a decimal end.
+    pub(crate) fn last(&self) -> Option<Number> {
+        let end = self.end.clone()?;
+        match end.value {
+            _ if !self.excludes_end => Some(end),
+            NumberValue::Integer(value) => Some(Number {
+                value: NumberValue::Integer(value.saturating_sub(1)),
+                ..end
+            }),
+            NumberValue::Float(_) => None,
         }
-        Ok(Self { start, end })
+    }
+}
+
+impl FromMeta for Number {
+    fn from_meta(item: &syn::Meta) -> Result<Self> {
+        if let syn::Meta::NameValue(pair) = item {
+            return parse_number(&pair.value);
+        }
+        let name = option_name(item);
+        Err(Error::custom(format!(
+            "`{name}` takes a number: `{name} = 0.0`"
+        )))
     }
 }
 
@@ -145,7 +164,7 @@ pub(crate) fn parse_number(expression: &syn::Expr) -> Result<Number> {
             Ok(number(literal, NumberValue::Float(value)))
         }
         _ => {
-            Err(Error::custom("the ends of a range must be number literals").with_span(expression))
+            Err(Error::custom("a limit on numbers must be a number literal").with_span(expression))
         }
     }
 }

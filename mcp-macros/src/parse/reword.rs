@@ -65,8 +65,18 @@ fn reword_message(text: &str, known: &[String]) -> String {
 fn hint_for(name: &str, known: &[String]) -> Option<String> {
     let has = |option: &str| known.iter().any(|known| known == option);
     let instead = match name {
-        "min" | "max" | "minimum" | "maximum" | "ge" | "le" | "gt" | "lt" if has("range") => {
+        "min" | "max" | "minimum" | "maximum" | "ge" | "le" if has("range") => {
             "write `range(1..=9)` for numbers, `length(1..=9)` for strings and lists"
+        }
+        "gt" | "min_exclusive" | "exclusive_min" | "exclusiveMinimum"
+            if has("exclusive_minimum") =>
+        {
+            "write `exclusive_minimum = 0.0`"
+        }
+        "lt" | "max_exclusive" | "exclusive_max" | "exclusiveMaximum" | "exclusive_maximum"
+            if has("exclusive_minimum") =>
+        {
+            "write `range(..1.0)`, which excludes its end"
         }
         "min_length" | "max_length" | "min_items" | "max_items" if has("length") => {
             "write `length(1..=9)`"
@@ -125,7 +135,7 @@ mod tests {
             ("rang = 1", "unknown option `rang`; did you mean `range`?"),
             (
                 "secs",
-                "unknown option `secs`; options are `format`, `items`, `length`, `pattern`, `range`",
+                "unknown option `secs`; options are `exclusive_minimum`, `format`, `items`, `length`, `pattern`, `range`",
             ),
             (
                 "max = 5",

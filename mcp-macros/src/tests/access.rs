@@ -88,6 +88,7 @@ fn a_method_names_a_function_of_its_type() {
                     options: &__mcp::Options {
                         visible_if: __mcp::visible_if(Notes::open),
                         uri: "notes:///all",
+                        mime_type: <String as __mcp::IntoResourceResult>::MIME_TYPE,
                         ..__mcp::Options::NONE
                     },
                     output_schema: ::core::option::Option::None,

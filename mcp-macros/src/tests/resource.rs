@@ -112,6 +112,7 @@ fn a_template_has_its_variables_checked() {
                     parameters: &__MCP_PARAMETERS,
                     options: &__mcp::Options {
                         uri: "notes:///{id}",
+                        mime_type: <String as __mcp::IntoResourceResult>::MIME_TYPE,
                         list: ::core::option::Option::Some(|| __mcp::lister(notes)),
                         ..__mcp::Options::NONE
                     },

@@ -13,6 +13,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHal
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
+use crate::client::ListRequest;
 use crate::client::message::{ClientHost, Failure, Notification, Question};
 use crate::context::Caller;
 use crate::dispatch::Dispatcher;
@@ -117,14 +118,14 @@ impl InProcessClient {
         &self.capabilities
     }
 
-    /// Returns the resources that have a definition, excluding the resources that listing functions return. Requests
-    /// cannot exclude the latter, so the dispatcher is called directly.
-    pub(crate) fn resources_without_listers(&self) -> Result<Vec<Value>, Failure> {
+    /// Returns the definitions in a list, including disabled ones and excluding the resources that listing functions
+    /// return. No request returns them, so the dispatcher is called directly.
+    pub(crate) fn definitions(&self, list: ListRequest) -> Result<Vec<Value>, Failure> {
         let items = self
             .dispatcher
-            .resources_without_listers(&self.caller, self.version);
+            .declared_items(list.into(), &self.caller, self.version);
         serde_json::from_str(&format!("[{items}]"))
-            .map_err(|_| Failure::Broken("the server wrote resources that are not valid JSON"))
+            .map_err(|_| Failure::Broken("the server wrote definitions that are not valid JSON"))
     }
 
     /// Returns all tools that the client can call, even if the server lists only a tool search. No request returns all

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::client::InProcessClient;
 use crate::client::message::{Failure, Question};
+use crate::context::Capability;
 #[cfg(feature = "testing")]
 use crate::protocol::Era;
 
@@ -59,6 +60,17 @@ impl ListRequest {
             Self::Tools => "tools",
             Self::Prompts => "prompts",
             Self::Resources | Self::Templates => "resources",
+        }
+    }
+}
+
+impl From<ListRequest> for Capability {
+    fn from(list: ListRequest) -> Self {
+        match list {
+            ListRequest::Tools => Self::Tools,
+            ListRequest::Prompts => Self::Prompts,
+            ListRequest::Resources => Self::Resources,
+            ListRequest::Templates => Self::Templates,
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Weak};
 
+#[cfg(any(feature = "cli", feature = "testing"))]
+use crate::context::Capability;
 use crate::context::{
     Caller, EnvironmentHeaders, OnceStore, RequestSource, ServerControl, ServerHandle, States,
 };
@@ -236,17 +238,22 @@ impl Dispatcher {
         view.tool_items(search.unwrap_or_default(), |_| true, version)
     }
 
-    /// Returns the defined resources that this caller may use, as comma-separated JSON objects.
+    /// Returns the definitions in a list to which this caller has access, including disabled ones, as comma-separated
+    /// JSON objects. The search tools are included if clients receive them.
     #[cfg(any(feature = "cli", feature = "testing"))]
-    pub(crate) fn resources_without_listers(
+    pub(crate) fn declared_items(
         &self,
+        list: Capability,
         caller: &Caller,
         version: ProtocolVersion,
     ) -> String {
         let caller = self.settings.admission.admit(caller.clone());
         let snapshot = self.registry.snapshot();
         let view = snapshot.seen_by(&caller);
-        view.resources_without_listers(version)
+        let search = self.settings.search.as_ref();
+        let search = search.filter(|_| list == Capability::Tools);
+        let search = search.and_then(|search| search.listed(view, version));
+        view.declared_items(list, search.unwrap_or_default(), version)
     }
 
     /// Returns all scopes that the current definitions require, sorted.

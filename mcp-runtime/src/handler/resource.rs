@@ -19,6 +19,10 @@ use crate::types::{ReadResourceResult, ResourceContents};
     note = "return a string, bytes (`Vec<u8>`), `Json<T>` (put `#[data]` on the type `T`, or derive `serde::Serialize`), `ResourceContents` or a `Vec` of them, or an `Option` (`None`: not found) or `Result` of these"
 )]
 pub trait IntoResourceResult {
+    /// The media type of the contents, which also appears in lists unless the definition specifies a different one.
+    /// Default: unspecified.
+    const MIME_TYPE: Option<&'static str> = None;
+
     /// Returns the result in a form that is independent of the protocol version. Contents without a URI are given the
     /// request's URI, and contents without a media type are given the definition's media type.
     ///
@@ -85,16 +89,22 @@ blob!(Vec<u8> &[u8] Box<[u8]> Bytes);
 /// The media type is `application/json` unless the definition specifies a different one.
 #[diagnostic::do_not_recommend]
 impl<T: Serialize> IntoResourceResult for Json<T> {
+    const MIME_TYPE: Option<&'static str> = Some("application/json");
+
     fn into_resource_result(self) -> Result<ReadResourceResult, HandlerError> {
         let text = serde_json::to_string(&self.0).map_err(HandlerError::opaque)?;
         let mut result = vec![ResourceContents::text("", text)].into_resource_result()?;
-        result.set_default_mime_type("application/json");
+        if let Some(mime_type) = Self::MIME_TYPE {
+            result.set_default_mime_type(mime_type);
+        }
         Ok(result)
     }
 }
 
 /// `None` means that there is no resource at this URI.
 impl<T: IntoResourceResult> IntoResourceResult for Option<T> {
+    const MIME_TYPE: Option<&'static str> = T::MIME_TYPE;
+
     fn into_resource_result(self) -> Result<ReadResourceResult, HandlerError> {
         self.ok_or_else(HandlerError::resource_not_found)?
             .into_resource_result()
@@ -102,6 +112,8 @@ impl<T: IntoResourceResult> IntoResourceResult for Option<T> {
 }
 
 impl<T: IntoResourceResult, E: IntoHandlerError> IntoResourceResult for Result<T, E> {
+    const MIME_TYPE: Option<&'static str> = T::MIME_TYPE;
+
     fn into_resource_result(self) -> Result<ReadResourceResult, HandlerError> {
         self.map_err(IntoHandlerError::into_handler_error)?
             .into_resource_result()

@@ -18,13 +18,17 @@ impl TestClient {
     /// The text changes only if the declarations in the program change. The text does not depend on the server's
     /// version, the order of definitions, or the resources returned by the listing functions of templates, because
     /// those are data. The `check --surface` command reads and writes the same format.
+    #[expect(
+        clippy::unused_async,
+        reason = "awaited, as are all methods that ask the server"
+    )]
     pub async fn surface(&self) -> String {
-        self.newest_surface().await.to_text()
+        self.newest_surface().to_text()
     }
 
-    async fn newest_surface(&self) -> Surface {
+    fn newest_surface(&self) -> Surface {
         let side = self.sides.last().expect("a client has a side");
-        match Surface::of(&side.client).await {
+        match Surface::of(&side.client) {
             Ok(surface) => surface,
             Err(failure) => panic!("a list cannot be read: {failure}"),
         }
@@ -37,8 +41,12 @@ impl TestClient {
     /// # Panics
     ///
     /// Panics if the surface differs from the file, or if the file cannot be read or written.
+    #[expect(
+        clippy::unused_async,
+        reason = "awaited, as are all methods that ask the server"
+    )]
     pub async fn assert_surface(&self, path: impl AsRef<Path>) {
-        let (path, surface) = (path.as_ref(), self.newest_surface().await);
+        let (path, surface) = (path.as_ref(), self.newest_surface());
         let text = surface.to_text();
         if env::var_os(UPDATE).is_some() {
             if let Err(error) = fs::write(path, &text) {

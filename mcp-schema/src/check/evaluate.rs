@@ -275,7 +275,7 @@ impl<'s> SchemaCheck<'s> {
             for (name, member) in members {
                 if !seen.all_properties && !seen.properties.contains(name.as_str()) {
                     if schema == &Value::Bool(false) {
-                        let message = unknown_name_message(path.noun(), name, &[]);
+                        let message = unknown_name_message(path.noun(), name, &[], |_| false);
                         push_property_fault(found, path, message, FaultSubject::Unknown);
                     } else {
                         self.check_schema(schema, member, &ValuePath::Key(path, name), found);

@@ -192,9 +192,9 @@ impl<'s> SchemaCheck<'s> {
                         .into_iter()
                         .flat_map(Map::keys)
                         .map(String::as_str);
-                    let names: Vec<&str> =
-                        names.filter(|name| !members.contains_key(*name)).collect();
-                    let message = unknown_name_message(path.noun(), name, &names);
+                    let names: Vec<&str> = names.collect();
+                    let is_given = |name: &str| members.contains_key(name);
+                    let message = unknown_name_message(path.noun(), name, &names, is_given);
                     push_property_fault(found, path, message, FaultSubject::Unknown);
                 }
                 Some(schema) if !known => {

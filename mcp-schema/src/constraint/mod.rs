@@ -26,6 +26,10 @@ pub struct Constraints {
     pub minimum: Option<Bound>,
     /// Maximum value of a number.
     pub maximum: Option<Bound>,
+    /// A number is more than this value.
+    pub exclusive_minimum: Option<Bound>,
+    /// A number is less than this value.
+    pub exclusive_maximum: Option<Bound>,
     /// Minimum length: the number of characters in a string or of items in an array.
     pub min_length: Option<u64>,
     /// Maximum length: the number of characters in a string or of items in an array.
@@ -45,6 +49,8 @@ impl Constraints {
     pub const NONE: Self = Self {
         minimum: None,
         maximum: None,
+        exclusive_minimum: None,
+        exclusive_maximum: None,
         min_length: None,
         max_length: None,
         pattern: None,
@@ -52,4 +58,17 @@ impl Constraints {
         example: None,
         items: None,
     };
+
+    /// Returns the bounds on numbers, each with its keyword.
+    pub(crate) fn bounds(&self) -> impl Iterator<Item = (RangeKeyword, Bound)> + '_ {
+        RangeKeyword::ALL.into_iter().filter_map(|keyword| {
+            let bound = match keyword {
+                RangeKeyword::Minimum => self.minimum,
+                RangeKeyword::Maximum => self.maximum,
+                RangeKeyword::ExclusiveMinimum => self.exclusive_minimum,
+                RangeKeyword::ExclusiveMaximum => self.exclusive_maximum,
+            };
+            Some((keyword, bound?))
+        })
+    }
 }

@@ -32,6 +32,20 @@ impl RangeKeyword {
         }
     }
 
+    /// For an exclusive bound on whole numbers, returns the equivalent inclusive bound, which all model APIs support.
+    /// Returns other bounds unchanged.
+    pub(crate) fn inclusive(self, bound: Bound) -> (Self, Bound) {
+        match (self, bound.normalized()) {
+            (Self::ExclusiveMinimum, Bound::Integer(bound)) => {
+                (Self::Minimum, Bound::Integer(bound.saturating_add(1)))
+            }
+            (Self::ExclusiveMaximum, Bound::Integer(bound)) => {
+                (Self::Maximum, Bound::Integer(bound.saturating_sub(1)))
+            }
+            _ => (self, bound),
+        }
+    }
+
     /// Returns `true` if a number is within the bound.
     #[inline]
     pub(crate) fn is_satisfied(self, number: Bound, bound: Bound) -> bool {

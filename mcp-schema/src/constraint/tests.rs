@@ -75,6 +75,26 @@ fn bounds_are_part_of_the_range() {
 }
 
 #[test]
+fn exclusive_bounds_are_not_part_of_the_range() {
+    let range = Constraints {
+        exclusive_minimum: Some(Bound::Integer(0)),
+        exclusive_maximum: Some(Bound::Float(1.0)),
+        ..Constraints::NONE
+    };
+    for (value, expected) in [
+        (json!(0.001), true),
+        (json!(0.999), true),
+        (json!(0), false),
+        (json!(0.0), false),
+        (json!(1), false),
+        (json!(1.0), false),
+        (json!("0"), true),
+    ] {
+        assert_eq!(holds(&range, &value), expected, "{value}");
+    }
+}
+
+#[test]
 fn sizes_are_those_of_strings_and_of_lists() {
     let length = Constraints {
         min_length: Some(1),

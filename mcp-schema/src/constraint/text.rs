@@ -11,8 +11,7 @@ use super::{Bound, Constraints, PATTERN, RangeKeyword, Size, SizeUnit, compile_p
 /// Constraints that can be checked on a value's JSON text without building the value.
 #[derive(Debug)]
 pub struct TextConstraints {
-    minimum: Option<Bound>,
-    maximum: Option<Bound>,
+    bounds: Vec<(RangeKeyword, Bound)>,
     characters: Size,
     size: Size,
     pattern: Option<Regex>,
@@ -21,9 +20,11 @@ pub struct TextConstraints {
 
 impl TextConstraints {
     /// The schema keywords that [`of_schema`](Self::of_schema) reads.
-    pub const KEYWORDS: [&str; 7] = [
+    pub const KEYWORDS: [&str; 9] = [
         RangeKeyword::Minimum.name(),
         RangeKeyword::Maximum.name(),
+        RangeKeyword::ExclusiveMinimum.name(),
+        RangeKeyword::ExclusiveMaximum.name(),
         SizeUnit::Characters.keywords().0,
         SizeUnit::Characters.keywords().1,
         SizeUnit::Items.keywords().0,
@@ -36,8 +37,10 @@ impl TextConstraints {
     pub fn new(constraints: &Constraints) -> Option<Self> {
         let size = |counted| Size::new(counted, constraints.min_length, constraints.max_length);
         let own = Self {
-            minimum: constraints.minimum.map(Bound::normalized),
-            maximum: constraints.maximum.map(Bound::normalized),
+            bounds: constraints
+                .bounds()
+                .map(|(keyword, bound)| (keyword, bound.normalized()))
+                .collect(),
             characters: size(SizeUnit::Characters),
             size: size(SizeUnit::Items),
             // An invalid pattern has already been reported during schema generation.
@@ -54,12 +57,11 @@ impl TextConstraints {
     #[must_use]
     pub fn of_schema(keywords: &Map<String, Value>) -> Option<Self> {
         let bound = |keyword: RangeKeyword| {
-            let bound = keywords.get(keyword.name()).and_then(Value::as_number);
-            bound.map(Bound::from_number)
+            let bound = keywords.get(keyword.name()).and_then(Value::as_number)?;
+            Some((keyword, Bound::from_number(bound)))
         };
         let own = Self {
-            minimum: bound(RangeKeyword::Minimum),
-            maximum: bound(RangeKeyword::Maximum),
+            bounds: RangeKeyword::ALL.into_iter().filter_map(bound).collect(),
             characters: Size::of_schema(keywords, SizeUnit::Characters),
             size: Size::of_schema(keywords, SizeUnit::Items),
             pattern: keywords
@@ -72,8 +74,7 @@ impl TextConstraints {
     }
 
     fn has_constraints(&self) -> bool {
-        self.minimum.is_some()
-            || self.maximum.is_some()
+        !self.bounds.is_empty()
             || self.characters.is_limited()
             || self.size.is_limited()
             || self.pattern.is_some()
@@ -128,15 +129,13 @@ impl TextConstraints {
     }
 
     fn holds_for_number(&self, json: &str) -> bool {
-        if self.minimum.is_none() && self.maximum.is_none() {
+        if self.bounds.is_empty() {
             return true;
         }
         let Some(number) = Bound::parse(json) else {
             return false;
         };
-        let within = |keyword: RangeKeyword, bound: Option<Bound>| {
-            bound.is_none_or(|bound| keyword.is_satisfied(number, bound))
-        };
-        within(RangeKeyword::Minimum, self.minimum) && within(RangeKeyword::Maximum, self.maximum)
+        let mut bounds = self.bounds.iter();
+        bounds.all(|(keyword, bound)| keyword.is_satisfied(number, *bound))
     }
 }

@@ -104,11 +104,17 @@ pub fn missing_name_message(what: &str, name: &str, schema: Option<&Value>) -> S
     text
 }
 
-/// Returns the message for an unknown name.
+/// Returns the message for an unknown name. Suggests a similar name that was not given, or lists all known names.
 #[must_use]
-pub fn unknown_name_message(what: &str, name: &str, names: &[&str]) -> String {
+pub fn unknown_name_message(
+    what: &str,
+    name: &str,
+    names: &[&str],
+    is_given: impl Fn(&str) -> bool,
+) -> String {
     let shown = quote_name(name);
-    if let Some(suggestion) = closest(name, names.iter().copied()) {
+    let absent = names.iter().copied().filter(|name| !is_given(name));
+    if let Some(suggestion) = closest(name, absent) {
         return format!("unknown {what} `{shown}`; did you mean `{suggestion}`?");
     }
     let mut text = format!("unknown {what} `{shown}`");

@@ -43,12 +43,7 @@ fn kind_within(schema: &Value, depth: usize) -> String {
                 Some(format) => format.to_owned(),
                 None => "string".to_owned(),
             },
-            name => match (minimum_to_show(schema), maximum_to_show(schema)) {
-                (Some(minimum), Some(maximum)) => format!("{name} {minimum} to {maximum}"),
-                (Some(minimum), None) => format!("{name} from {minimum}"),
-                (None, Some(maximum)) => format!("{name} to {maximum}"),
-                (None, None) => name.to_owned(),
-            },
+            name => number_kind(name, schema),
         },
         Value::Array(names) => any_of(names, &word),
         _ => match schema["$ref"].as_str() {
@@ -56,6 +51,29 @@ fn kind_within(schema: &Value, depth: usize) -> String {
             None => "anything".to_owned(),
         },
     }
+}
+
+/// Returns a summary such as `integer 1 to 9` or `number above 0`.
+fn number_kind(name: &str, schema: &Value) -> String {
+    let (minimum, maximum) = (minimum_to_show(schema), maximum_to_show(schema));
+    let above = schema["exclusiveMinimum"].as_number();
+    let below = schema["exclusiveMaximum"].as_number();
+    if let (Some(minimum), Some(maximum), None, None) = (minimum, maximum, above, below) {
+        return format!("{name} {minimum} to {maximum}");
+    }
+    let limits = [
+        ("from", minimum),
+        ("above", above),
+        ("to", maximum),
+        ("below", below),
+    ];
+    let mut text = name.to_owned();
+    for (word, limit) in limits {
+        if let Some(limit) = limit {
+            let _ = write!(text, " {word} {limit}");
+        }
+    }
+    text
 }
 
 /// Returns the minimum unless it merely reflects the range of an integer type.
@@ -152,6 +170,15 @@ mod tests {
             (
                 json!({"type": "integer", "minimum": 0, "maximum": 255}),
                 "integer 0 to 255",
+            ),
+            (json!({"type": "number", "maximum": 1.5}), "number to 1.5"),
+            (
+                json!({"type": "number", "exclusiveMinimum": 0.0, "maximum": 200.0}),
+                "number above 0.0 to 200.0",
+            ),
+            (
+                json!({"type": "number", "minimum": 0.0, "exclusiveMaximum": 1.0}),
+                "number from 0.0 below 1.0",
             ),
             (
                 json!({"type": "array", "items": {"type": "integer", "minimum": 0}}),

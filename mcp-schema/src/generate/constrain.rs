@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::constraint::{Bound, Constraints, PATTERN, RangeKeyword, SizeUnit, compile_pattern};
+use crate::constraint::{Bound, Constraints, PATTERN, SizeUnit, compile_pattern};
 use crate::format::describe_unlisted;
 use crate::query::allows;
 
@@ -13,16 +13,13 @@ pub(super) fn apply_constraints(
     constraints: &Constraints,
     problems: &mut Vec<String>,
 ) {
-    let any_number = allows(schema, "number") || allows(schema, "integer");
+    let decimals = allows(schema, "number");
+    let any_number = decimals || allows(schema, "integer");
     let (text, list) = (allows(schema, "string"), allows(schema, "array"));
     let Some(object) = schema.as_object_mut() else {
         return;
     };
-    for (keyword, bound) in [
-        (RangeKeyword::Minimum, constraints.minimum),
-        (RangeKeyword::Maximum, constraints.maximum),
-    ] {
-        let Some(bound) = bound else { continue };
+    for (keyword, bound) in constraints.bounds() {
         if !any_number {
             let remedy = if text {
                 "; if its strings are numbers, as those of `Decimal` are, take a newtype whose `TryFrom` checks the range, with \
@@ -35,6 +32,11 @@ pub(super) fn apply_constraints(
             ));
             break;
         }
+        let (keyword, bound) = if decimals {
+            (keyword, bound)
+        } else {
+            keyword.inclusive(bound)
+        };
         let Some(number) = bound.to_json() else {
             problems.push(format!("`range`: {bound:?} cannot be written as JSON"));
             continue;

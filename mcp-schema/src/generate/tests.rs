@@ -220,6 +220,25 @@ fn what_the_parameter_demands_is_in_the_schema() {
         },
         &expect![[r#"{"type":"integer","minimum":1,"maximum":255}"#]],
     );
+    let exclusive = &Constraints {
+        exclusive_minimum: Some(Bound::Integer(0)),
+        exclusive_maximum: Some(Bound::Integer(10)),
+        ..Constraints::NONE
+    };
+    check(
+        Property {
+            constraints: exclusive,
+            ..of::<f64>("")
+        },
+        &expect![[r#"{"type":"number","exclusiveMinimum":0,"exclusiveMaximum":10}"#]],
+    );
+    check(
+        Property {
+            constraints: exclusive,
+            ..of::<u8>("")
+        },
+        &expect![[r#"{"type":"integer","minimum":1,"maximum":9}"#]],
+    );
     const ITEM: Constraints = Constraints {
         max_length: Some(3),
         pattern: Some("^a"),

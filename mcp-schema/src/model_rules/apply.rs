@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{MODEL_RULES, ModelRequirement, ModelRule, Severity};
+use crate::constraint::RangeKeyword;
 use crate::explain::push_token;
 use crate::format;
 
@@ -187,6 +188,14 @@ impl Subschema<'_> {
                         "prefixItems" => format!("{subject} is a tuple (`prefixItems`)"),
                         _ => format!("{subject} has `{keyword}`"),
                     });
+                }
+            }
+            ModelRequirement::NumberKeywords(known) => {
+                let limits = RangeKeyword::ALL.map(RangeKeyword::name);
+                for keyword in limits.into_iter().chain(["multipleOf"]) {
+                    if has(keyword) && !known.contains(&keyword) {
+                        push(format!("{subject} has `{keyword}`"));
+                    }
                 }
             }
             ModelRequirement::ListedFormat => {

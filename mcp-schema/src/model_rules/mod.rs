@@ -76,6 +76,8 @@ pub enum ModelRequirement {
     Closed,
     /// Apart from annotations, schemas contain only these keywords.
     Keywords(&'static [&'static str]),
+    /// Of the keywords that limit numbers, schemas contain only these.
+    NumberKeywords(&'static [&'static str]),
     /// `format` is one of [`FORMATS`](crate::format::FORMATS) that is marked as listed.
     ListedFormat,
     /// The schema has at most this many levels of objects and this many properties in total.
@@ -161,6 +163,12 @@ pub const MODEL_RULES: &[ModelRule] = &[
         page: GOOGLE_NAMES,
         severity: Severity::Advice,
         demand: ModelRequirement::NameStart,
+    },
+    ModelRule {
+        text: "Gemini does not support this keyword and may not see the limit; mention the limit in the description",
+        page: GOOGLE,
+        severity: Severity::Advice,
+        demand: ModelRequirement::NumberKeywords(&["minimum", "maximum"]),
     },
     ModelRule {
         text: "Gemini and OpenAI's strict mode do not support this keyword; all models support a struct with optional fields",

@@ -110,6 +110,11 @@ fn broken() -> Vec<(&'static str, Value, &'static str)> {
         ),
         (
             "a",
+            of(&json!({"type": "number", "exclusiveMinimum": 0})),
+            "advice: /a has `exclusiveMinimum`",
+        ),
+        (
+            "a",
             of(&json!({"type": "string", "format": "uri"})),
             "advice: /a has the format `uri`",
         ),

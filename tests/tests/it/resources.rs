@@ -30,6 +30,9 @@ async fn lists_name_resources_templates_and_what_templates_list() {
         ] {
             assert!(uris.contains(&uri), "{uri} is not in {uris:?}");
         }
+        // The definition names no media type; the return type implies one.
+        let json = resources.iter().find(|one| one["uri"] == "test://json");
+        assert_eq!(json.unwrap()["mimeType"], "application/json");
         let (templates, _) = client
             .list("resources/templates/list", "resourceTemplates")
             .await;

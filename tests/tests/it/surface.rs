@@ -108,6 +108,21 @@ async fn what_a_listing_gives_is_no_part_of_a_surface() {
 }
 
 #[tokio::test]
+async fn a_surface_holds_what_is_disabled() {
+    let (server, _) = server();
+    server.handle().resources().disable("row:help");
+    let client = TestClient::both(server).await;
+    assert!(
+        client
+            .resources()
+            .await
+            .iter()
+            .all(|it| it.uri != "row:help")
+    );
+    assert_eq!(uris(&client.surface().await), ["row:help", "row:rights"]);
+}
+
+#[tokio::test]
 async fn a_surface_holds_what_its_client_may_use() {
     let user = Principal::new("user").with_scopes(["none"]);
     let client = TestClient::both(server().0).as_principal(user).await;

@@ -13,7 +13,7 @@ use crate::client::message::Failure;
 use crate::client::{InProcessClient, ListRequest};
 
 /// Everything that a server declares: instructions, extensions, tools, prompts, resources and resource templates, each
-/// list sorted by name.
+/// list sorted by name. Includes disabled definitions, because a server can enable them at any time.
 ///
 /// Excludes details that can change while the program remains the same: the server's version, the order of definitions,
 /// and the resources returned by the listing functions of templates. Such resources are data, possibly belonging to a
@@ -22,7 +22,7 @@ use crate::client::{InProcessClient, ListRequest};
 pub(crate) struct Surface(Map<String, Value>);
 
 impl Surface {
-    pub(crate) async fn of(client: &InProcessClient) -> Result<Self, Failure> {
+    pub(crate) fn of(client: &InProcessClient) -> Result<Self, Failure> {
         let mut members = Map::new();
         if let Some(text) = &client.instructions {
             members.insert("instructions".into(), text.as_str().into());
@@ -32,11 +32,7 @@ impl Surface {
             members.insert("extensions".into(), extensions.into());
         }
         for list in ListRequest::ALL {
-            let mut items = match list {
-                ListRequest::Tools => client.all_tools()?,
-                ListRequest::Resources => client.resources_without_listers()?,
-                list => client.fetch_list(list).await?,
-            };
+            let mut items = client.definitions(list)?;
             items.sort_by(|a, b| {
                 a[list.item_key()]
                     .as_str()

@@ -36,9 +36,8 @@ impl Decoder {
             .map(|(name, _)| name.clone().into_owned())
             .collect();
         let names = self.wire.iter().map(|wire| wire.name);
-        let absent: Vec<&str> = names
+        let names: Vec<&str> = names
             .chain(self.flattened.iter().map(String::as_str))
-            .filter(|name| !given.contains(*name))
             .collect();
         let mut rest: Vec<(&str, &str)> = Vec::new();
         for (name, value) in &entries {
@@ -46,7 +45,7 @@ impl Decoder {
                 if self.closed && !self.is_flattened(name) && faults.len() < FAULTS {
                     faults.push(Fault::new(
                         "",
-                        unknown_name_message("argument", name, &absent),
+                        unknown_name_message("argument", name, &names, |name| given.contains(name)),
                     ));
                 }
                 rest.push((name, value));

@@ -127,14 +127,22 @@ impl CallerView<'_> {
         })))
     }
 
-    /// Returns all resource definitions to which the caller has access, excluding resources that only listers return.
-    /// The result is a comma-separated sequence of list items in the form that `version` requires.
+    /// Returns all definitions in a list to which the caller has access, including disabled definitions and excluding
+    /// resources that only listers return. The result is `first`, followed by a comma-separated sequence of list items
+    /// in the form that `version` requires.
     #[cfg(any(feature = "cli", feature = "testing"))]
-    pub(crate) fn resources_without_listers(&self, version: ProtocolVersion) -> String {
-        let table = &self.snapshot.resources;
-        let permits = |callable: &Callable| self.permits(callable);
-        let all = table.select_visible(0, usize::MAX, Some(&permits));
-        table.rendered_items(&all, version)
+    pub(crate) fn declared_items(
+        &self,
+        list: Capability,
+        first: &str,
+        version: ProtocolVersion,
+    ) -> String {
+        let mut items = first.to_owned();
+        let slots = self.snapshot.table(list).slots().iter();
+        for slot in slots.filter(|slot| slot.selected && self.permits(&slot.callable)) {
+            slot.callable.append_list_item(&mut items, version);
+        }
+        items
     }
 
     /// Returns a page of the callables that the request may use.

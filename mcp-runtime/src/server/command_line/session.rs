@@ -247,7 +247,11 @@ impl CommandSession {
 
     /// Returns the list item with this key.
     pub(super) async fn find(&self, list: ListRequest, key: &str) -> Result<Value, CommandError> {
-        let items = self.list(list).await?;
+        let mut items = self.list(list).await?;
+        let is_sought = |item: &Value| item[list.item_key()] == key;
+        if let Some(index) = items.iter().position(is_sought) {
+            return Ok(items.swap_remove(index));
+        }
         let keys = items
             .iter()
             .filter_map(|item| item[list.item_key()].as_str());
@@ -257,10 +261,12 @@ impl CommandSession {
             ListRequest::Resources => "resource",
             ListRequest::Templates => "template",
         };
-        let unknown = unknown_name_message(what, key, keys);
-        let mut items = items.into_iter();
-        let found = items.find(|item| item[list.item_key()] == key);
-        found.ok_or(CommandError::Failed(unknown))
+        let is_declared = self.client.definitions(list)?.iter().any(is_sought);
+        Err(CommandError::Failed(if is_declared {
+            format!("the {what} `{key}` is disabled")
+        } else {
+            unknown_name_message(what, key, keys)
+        }))
     }
 }
 

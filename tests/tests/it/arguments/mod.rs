@@ -1,5 +1,6 @@
 //! Arguments: a handler receives the value as sent, with the type in its schema; otherwise, the call is refused.
 
+mod exclusive;
 mod mirrored;
 mod numbers;
 mod refused;

@@ -18,6 +18,7 @@ fn check_finds_every_fault() {
             "advice: tool `files.read`",
             "argument `path` has no description",
         ),
+        ("advice: tool `paint_over`", "has no description"),
         ("advice: tool `book`", "the description is long"),
         ("refused: tool `book`", "has `anyOf` at its root"),
         (
@@ -80,6 +81,11 @@ fn check_finds_every_fault() {
     assert_eq!(run("notes", &["check"]).code, Some(0));
     assert_eq!(run("notes", &["check", "--strict"]).code, Some(1));
     assert_eq!(run("skills", &["check", "--strict"]).code, Some(0));
+    let disabled = run("faulty", &["call", "paint_over"]).bad();
+    assert!(
+        disabled.contains("the tool `paint_over` is disabled"),
+        "{disabled}"
+    );
     // In older protocol versions there are no skills to check.
     let older = run("faulty", &["check", "--protocol-version", "2025-11-25"]);
     assert!(!older.out.contains("skill `"), "{}", older.out);

@@ -55,7 +55,7 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
-    let surface = Surface::of(&session.client).await?;
+    let surface = Surface::of(&session.client)?;
     // With a tool search, the list contains only some of the tools; the server may also add tools of its own.
     let listed = session.client.fetch_list(ListRequest::Tools).await?;
     let costs = tokens::token_costs(&listed);

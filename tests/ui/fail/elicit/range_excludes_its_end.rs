@@ -1,0 +1,12 @@
+use mcp_runtime::prelude::*;
+
+/// A sample.
+#[derive(Elicit)]
+struct Sample {
+    #[elicit(range(0.0..1.0))]
+    part: f64,
+    #[elicit(range(0..10))]
+    count: u8,
+}
+
+fn main() {}
