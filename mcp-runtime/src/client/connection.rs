@@ -113,7 +113,6 @@ impl InProcessClient {
     }
 
     /// Returns the capabilities that the client declares.
-    #[cfg(feature = "testing")]
     pub(crate) fn capabilities(&self) -> &Value {
         &self.capabilities
     }

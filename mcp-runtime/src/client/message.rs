@@ -5,6 +5,8 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::context::{Capability, Progress};
+#[cfg(feature = "cli")]
+use crate::extension::tasks;
 use crate::jsonrpc::ErrorObject;
 use crate::types::LoggingLevel;
 
@@ -98,6 +100,20 @@ pub(crate) enum Failure {
     Unanswered(String),
     /// The server closed the connection or sent invalid data.
     Broken(&'static str),
+}
+
+#[cfg(feature = "cli")]
+impl Failure {
+    /// Returns `true` if the server refused the call because its tool runs only as a task.
+    pub(crate) fn requires_task(&self) -> bool {
+        let Self::Refused(error) = self else {
+            return false;
+        };
+        error.data.as_ref().is_some_and(|data| {
+            data["taskSupport"] == "required"
+                || data["requiredCapabilities"]["extensions"][tasks::ID].is_object()
+        })
+    }
 }
 
 impl fmt::Display for Failure {

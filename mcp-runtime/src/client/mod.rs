@@ -11,6 +11,7 @@ mod connection;
 mod message;
 mod requests;
 pub(crate) mod surface;
+mod task;
 
 pub(crate) use connection::{InProcessClient, InProcessServer};
 pub(crate) use message::{ClientHost, Failure};
@@ -20,3 +21,4 @@ pub(crate) use message::{ClientHost, Failure};
 )]
 pub use message::{Notification, Question};
 pub(crate) use requests::ListRequest;
+pub(crate) use task::StartedCall;

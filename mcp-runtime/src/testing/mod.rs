@@ -323,10 +323,10 @@ impl TestClient {
 }
 
 /// Returns the server's errors so that the test can check them. Panics on any other failure.
-fn expect_server_outcome(
+fn expect_server_outcome<T>(
     side: &ScriptedClient,
-    outcome: Result<Value, Failure>,
-) -> Result<Value, ErrorObject> {
+    outcome: Result<T, Failure>,
+) -> Result<T, ErrorObject> {
     match outcome {
         Ok(result) => Ok(result),
         Err(Failure::Refused(error)) => Err(error),

@@ -1,20 +1,13 @@
 //! Tool calls that run as tasks.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
-use tokio::time::sleep;
 
-use crate::client::Failure;
-use crate::extension::tasks::{ID, NO_RESULT};
+use crate::client::StartedCall;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::ProtocolVersion;
 use crate::testing::agree::OutcomeComparison;
 use crate::testing::script::ScriptedClient;
 use crate::testing::{CallResult, TestClient, expect_server_outcome, parse_result};
-
-/// Time between two polls of a modern task.
-const POLL: Duration = Duration::from_millis(10);
 
 /// A call that runs as a task, started with [`TestClient::start_task`].
 ///
@@ -68,15 +61,14 @@ impl TestClient {
         let mut ids = Vec::new();
         for side in &self.sides {
             side.script.begin_call();
-            let started = start(side, params.clone()).await;
-            let id = expect_server_outcome(side, started);
-            if let Ok(id) = &id {
-                let id = id.as_str().map(str::to_owned);
-                ids.push(id.unwrap_or_else(|| {
+            let started = side.client.start_task(params.clone()).await;
+            let started = expect_server_outcome(side, started).map(|started| match started {
+                StartedCall::Task(id) => ids.push(id),
+                StartedCall::Finished(_) => {
                     panic!("in {}: the call to `{tool}` is not a task", side.version())
-                }));
-            }
-            settled.add(side, id.map(|_| Value::Null));
+                }
+            });
+            settled.add(side, started.map(|()| Value::Null));
         }
         settled.outcome()?;
         Ok(TestTask {
@@ -100,12 +92,7 @@ impl TestTask<'_> {
         let mut version = ProtocolVersion::LATEST;
         for (side, id) in self.sides() {
             version = side.client.version();
-            let ended = if version.is_modern() {
-                follow(side, id).await
-            } else {
-                // The server asks the task's questions while the client waits for its result.
-                request(side, "tasks/result", json!({"taskId": id})).await
-            };
+            let ended = side.client.finish_task(id, |_| {}).await;
             settled.add(side, expect_server_outcome(side, ended));
         }
         let result = parse_result("the task", settled.outcome()?);
@@ -122,7 +109,7 @@ impl TestTask<'_> {
     pub async fn state(&self) -> Result<Value, ErrorObject> {
         let mut state = Ok(Value::Null);
         for (side, id) in self.sides() {
-            let current = request(side, "tasks/get", json!({"taskId": id})).await;
+            let current = side.client.task_request("tasks/get", json!({}), id).await;
             state = expect_server_outcome(side, current);
         }
         state
@@ -136,7 +123,10 @@ impl TestTask<'_> {
     /// 2025-11-25.
     pub async fn cancel(&self) -> Result<(), ErrorObject> {
         for (side, id) in self.sides() {
-            let cancelled = request(side, "tasks/cancel", json!({"taskId": id})).await;
+            let cancelled = side
+                .client
+                .task_request("tasks/cancel", json!({}), id)
+                .await;
             expect_server_outcome(side, cancelled)?;
         }
         Ok(())
@@ -146,61 +136,4 @@ impl TestTask<'_> {
         let ids = self.ids.iter().map(String::as_str);
         self.client.sides.iter().zip(ids)
     }
-}
-
-/// Starts a task and returns its id, or `null` if the call did not become a task.
-async fn start(side: &ScriptedClient, mut params: Value) -> Result<Value, Failure> {
-    let is_modern = side.client.version().is_modern();
-    if !is_modern {
-        params["task"] = json!({});
-    }
-    let call = side.client.call("tools/call", declared(side, params));
-    let mut result = call.await?;
-    let task = if is_modern {
-        &mut result
-    } else {
-        &mut result["task"]
-    };
-    Ok(task["taskId"].take())
-}
-
-/// Follows a modern task to its end, and returns what the call would have returned without a task.
-async fn follow(side: &ScriptedClient, id: &str) -> Result<Value, Failure> {
-    loop {
-        let mut task = request(side, "tasks/get", json!({"taskId": id})).await?;
-        match task["status"].as_str() {
-            Some("completed") => return Ok(task["result"].take()),
-            Some("failed") => {
-                let error = serde_json::from_value::<ErrorObject>(task["error"].take());
-                return Err(error.map_or(
-                    Failure::Broken("a failed task has no error"),
-                    Failure::Refused,
-                ));
-            }
-            Some("cancelled") => {
-                let error = ErrorObject::new(ErrorObject::INVALID_PARAMS, NO_RESULT);
-                return Err(Failure::Refused(error));
-            }
-            Some("input_required") => {
-                let answers = side.client.answer_all(task["inputRequests"].take()).await?;
-                let params = json!({"taskId": id, "inputResponses": answers});
-                request(side, "tasks/update", params).await?;
-            }
-            _ => sleep(POLL).await,
-        }
-    }
-}
-
-async fn request(side: &ScriptedClient, method: &str, params: Value) -> Result<Value, Failure> {
-    side.client.request(method, declared(side, params)).await
-}
-
-/// Declares the tasks extension for a modern request.
-fn declared(side: &ScriptedClient, mut params: Value) -> Value {
-    if side.client.version().is_modern() {
-        let mut capabilities = side.client.capabilities().clone();
-        capabilities["extensions"][ID] = json!({});
-        params["_meta"] = json!({"io.modelcontextprotocol/clientCapabilities": capabilities});
-    }
-    params
 }

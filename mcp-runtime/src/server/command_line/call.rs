@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _};
 
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 
 use crate::client::ListRequest;
@@ -22,6 +22,12 @@ pub(super) fn command() -> Command {
     ))
     .arg(Arg::new("tool").value_name("TOOL").required(true).help("The name of the tool"))
     .arg(name_value_arg())
+    .arg(
+        Arg::new("task")
+            .long("task")
+            .action(ArgAction::SetTrue)
+            .help("Call the tool as a task and wait for its result"),
+    )
 }
 
 /// Defines the command-line argument that contains the arguments for a tool or prompt.
@@ -56,7 +62,11 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
     };
     let arguments = parse_arguments(&given_arguments(matches), &tool["inputSchema"])?;
     let params = json!({"name": name, "arguments": arguments});
-    let result = session.call("tools/call", params).await?;
+    let result = if matches.get_flag("task") {
+        session.call_as_task(params).await?
+    } else {
+        session.call("tools/call", params).await?
+    };
     let failed = result["isError"] == true;
     if session.prints_json() {
         print::json(&result);

@@ -22,7 +22,12 @@ impl From<String> for CommandError {
 
 impl From<Failure> for CommandError {
     fn from(failure: Failure) -> Self {
-        Self::Failed(failure.to_string())
+        let hint = if failure.requires_task() {
+            "; add `--task`"
+        } else {
+            ""
+        };
+        Self::Failed(format!("{failure}{hint}"))
     }
 }
 

@@ -50,6 +50,11 @@ pub(super) fn bar(progress: &Progress, width: usize) -> String {
     if let Some(message) = message {
         let _ = write!(text, " {message}");
     }
+    single_line(&text, width)
+}
+
+/// Removes control characters and truncates a text to a line of the terminal.
+pub(super) fn single_line(text: &str, width: usize) -> String {
     // The line is truncated because a line that wraps cannot be cleared. Wide characters occupy two columns.
     let mut left = width.saturating_sub(1);
     let fits = |c: &char| {

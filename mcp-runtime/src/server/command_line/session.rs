@@ -2,8 +2,8 @@
 
 use std::io::{self, IsTerminal as _};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
@@ -11,7 +11,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use mcp_schema::suggest::closest;
 use serde_json::{Value, json};
 
-use crate::client::{ClientHost, Failure, InProcessClient, ListRequest};
+use crate::client::{ClientHost, Failure, InProcessClient, ListRequest, StartedCall};
 use crate::context::{Caller, Principal};
 use crate::protocol::ProtocolVersion;
 use crate::server::Server;
@@ -213,8 +213,38 @@ impl CommandSession {
 
     /// Calls a method whose handler may ask questions and report progress. Ctrl-C cancels the call.
     pub(super) async fn call(&self, method: &str, params: Value) -> Result<Value, CommandError> {
+        self.until_interrupted(self.client.call(method, params))
+            .await
+    }
+
+    /// Calls a tool as a task and waits for its result. Ctrl-C cancels the task.
+    pub(super) async fn call_as_task(&self, params: Value) -> Result<Value, CommandError> {
+        let task = OnceLock::new();
+        let call = async {
+            match self.client.start_task(params).await? {
+                StartedCall::Finished(result) => Ok(result),
+                StartedCall::Task(id) => {
+                    input::say(&format!("task {id}\n"));
+                    let id = task.get_or_init(|| id);
+                    let watch = |state: &Value| self.terminal.show_task(state);
+                    self.client.finish_task(id, watch).await
+                }
+            }
+        };
+        let called = self.until_interrupted(call).await;
+        if let (Err(CommandError::Interrupted), Some(id)) = (&called, task.get()) {
+            let cancel = self.client.task_request("tasks/cancel", json!({}), id);
+            drop(tokio::time::timeout(MAX_SETTLING, cancel).await);
+        }
+        called
+    }
+
+    async fn until_interrupted(
+        &self,
+        call: impl Future<Output = Result<Value, Failure>>,
+    ) -> Result<Value, CommandError> {
         let called = tokio::select! {
-            called = self.client.call(method, params) => Some(called),
+            called = call => Some(called),
             () = interrupted() => None,
         };
         self.terminal.end_call();

@@ -17,7 +17,7 @@ use crate::context::Progress;
 use crate::lock::lock;
 use crate::server::command_line::input::{ask, read_line, say};
 use crate::server::command_line::print;
-use crate::server::command_line::progress_bar::{bar, terminal_width};
+use crate::server::command_line::progress_bar::{bar, single_line, terminal_width};
 use crate::types::LoggingLevel;
 
 /// Answers given on the command line for a single command.
@@ -220,7 +220,20 @@ impl Terminal {
         if !io::stderr().is_terminal() {
             return;
         }
-        let text = bar(progress, terminal_width());
+        self.show_line(&bar(progress, terminal_width()));
+    }
+
+    /// Shows the progress of a task on a terminal.
+    pub(super) fn show_task(&self, task: &Value) {
+        if let Some(text) = task["statusMessage"].as_str()
+            && io::stderr().is_terminal()
+        {
+            self.show_line(&single_line(text, terminal_width()));
+        }
+    }
+
+    /// Replaces the last line on the terminal.
+    fn show_line(&self, text: &str) {
         let mut shown = lock(&self.bar);
         let length = text.chars().count();
         say(&format!(

@@ -22,6 +22,34 @@ fn types_describe_the_tools_and_the_bridge() {
 }
 
 #[test]
+fn a_tool_is_called_as_a_task() {
+    for date in ["2025-11-25", "2026-07-28"] {
+        let call = |example: &str, arguments: &[&str]| {
+            let with = ["call", "--protocol-version", date];
+            run(example, &[&with, arguments].concat())
+        };
+        let ledger = ["import", "rows=2", "--task", "--answer", "sure=true"];
+        let ran = call("ledger", &ledger);
+        assert!(ran.err.starts_with("task "), "{date}: {}", ran.err);
+        assert_eq!(ran.good(), "2 rows committed\n", "{date}");
+        // A tool without tasks is simply called.
+        assert_eq!(
+            call("calculator", &["add", "a=1", "b=2", "--task"]).good(),
+            "3\n"
+        );
+        let plain = call("conformance", &["failing_job"]).bad();
+        assert!(plain.contains("add `--task`"), "{date}: {plain}");
+        let failed = call("conformance", &["failing_job", "--task"]).bad();
+        assert!(failed.contains("This job always fails"), "{date}: {failed}");
+        let failed = call("conformance", &["protocol_error_job", "--task"]).bad();
+        assert!(
+            failed.contains("ends with a protocol error"),
+            "{date}: {failed}"
+        );
+    }
+}
+
+#[test]
 fn a_tool_is_called_with_typed_arguments_in_every_version() {
     in_every_version("calculator", &["call", "add", "a=1", "b=2"], |date, ran| {
         assert_eq!(ran.good(), "3\n", "{date}");

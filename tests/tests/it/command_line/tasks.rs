@@ -1,5 +1,6 @@
 //! `tasks`: operators inspect a server's tasks from another process.
 
+use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -209,4 +210,34 @@ fn only_servers_with_tasks_that_outlive_them_can_show_tasks() {
     let unknown = run("garden", &["tasks"]);
     assert_eq!(unknown.code, Some(2), "{}", unknown.err);
     assert!(!run("garden", &["--help"]).good().contains("  tasks "));
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interrupt_cancels_the_task_of_a_call() {
+    for date in ["2025-11-25", "2026-07-28"] {
+        let scratch = Scratch::new("interrupted-task");
+        let store = scratch.path().join("tasks.db");
+        let mut call = Command::new(tests::binary("kept_tasks"))
+            .args(["call", "work", "--task", "--protocol-version", date])
+            .env("KEPT_TASKS", &store)
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut shown = BufReader::new(call.stderr.take().unwrap());
+        shown.read_line(&mut line).unwrap();
+        let id = line.strip_prefix("task ").unwrap().trim_end();
+        let pid = rustix::process::Pid::from_child(&call);
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        assert!(!call.wait().unwrap().success());
+        let show = Command::new(tests::binary("kept_tasks"))
+            .args(["tasks", "show", id, "--json"])
+            .env("KEPT_TASKS", &store)
+            .output()
+            .unwrap();
+        let task: Value = serde_json::from_slice(&show.stdout).unwrap();
+        assert_eq!(task["status"], "cancelled", "{date}: {task}");
+    }
 }

@@ -115,6 +115,16 @@ fn a_form_is_filled_in_at_the_terminal_until_it_fits() {
 }
 
 #[test]
+fn a_task_shows_its_progress_and_asks_at_the_terminal() {
+    let mut screen = Screen::of("ledger", &["call", "import", "rows=30", "--task"]);
+    screen.expect("task ");
+    screen.expect("loading rows");
+    screen.expect("Commit them?");
+    screen.type_in("true\n");
+    assert_eq!(screen.end(), ("30 rows committed\n".to_owned(), true));
+}
+
+#[test]
 fn the_end_of_the_input_cancels_a_form() {
     for date in ["2025-11-25", "2026-07-28"] {
         let arguments = ["call", "dig_out", "plant=rose", "--protocol-version", date];
