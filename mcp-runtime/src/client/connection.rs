@@ -129,6 +129,7 @@ impl InProcessClient {
 
     /// Returns all tools that the client can call, even if the server lists only a tool search. No request returns all
     /// of them, so the dispatcher is called directly.
+    #[cfg(feature = "cli")]
     pub(crate) fn all_tools(&self) -> Result<Vec<Value>, Failure> {
         let items = self.dispatcher.all_tools(&self.caller, self.version);
         serde_json::from_str(&format!("[{items}]"))

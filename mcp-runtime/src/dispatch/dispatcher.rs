@@ -228,7 +228,7 @@ impl Dispatcher {
 
     /// Returns the tools that this caller may use, whether or not they are listed, as comma-separated JSON objects. The
     /// search tools are included if clients receive them.
-    #[cfg(any(feature = "cli", feature = "testing"))]
+    #[cfg(feature = "cli")]
     pub(crate) fn all_tools(&self, caller: &Caller, version: ProtocolVersion) -> String {
         let caller = self.settings.admission.admit(caller.clone());
         let snapshot = self.registry.snapshot();

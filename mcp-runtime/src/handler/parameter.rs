@@ -30,7 +30,7 @@ use crate::handler::parameter_kind::{Argument, Awaited, Injected, KindOf, Neithe
     message = "`{Self}` cannot be a parameter here: an argument needs `Deserialize` and `JsonSchema`, and an injected value needs `FromContext`",
     label = "neither an argument nor injectable",
     note = "argument of your own type: put `#[data]` on it (or derive `serde::Deserialize` and `schemars::JsonSchema`); a type with `#[data(output)]` is for results only: remove `(output)`",
-    note = "argument of another crate's type: enable the `chrono`, `decimal`, `jiff`, `url` or `uuid` feature of `mcp-runtime`, or wrap it: `#[data] #[serde(transparent)] struct Name(#[schemars(with = \"String\")] {Self});`",
+    note = "argument of another crate's type: enable the `chrono` (0.4), `decimal` (`rust_decimal` 1), `jiff` (0.2), `url` (2) or `uuid` (1) feature of `mcp-runtime`, for types of that version of the crate, or wrap it: `#[data] #[serde(transparent)] struct Name(#[schemars(with = \"String\")] {Self});`",
     note = "shared state: take `State<…>` of a type that is `Send` and `Sync`; anything else: implement `FromContext`"
 )]
 pub trait Parameter<Kind>: Sized {

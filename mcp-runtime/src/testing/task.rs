@@ -64,9 +64,10 @@ impl TestClient {
             let started = side.client.start_task(params.clone()).await;
             let started = expect_server_outcome(side, started).map(|started| match started {
                 StartedCall::Task(id) => ids.push(id),
-                StartedCall::Finished(_) => {
-                    panic!("in {}: the call to `{tool}` is not a task", side.version())
-                }
+                StartedCall::Finished(result) => panic!(
+                    "in {}: the call to `{tool}` is not a task; its result is {result}",
+                    side.version()
+                ),
             });
             settled.add(side, started.map(|()| Value::Null));
         }

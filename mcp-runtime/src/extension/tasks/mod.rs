@@ -34,7 +34,7 @@ mod wire;
 
 #[cfg(feature = "testing")]
 pub(crate) use claiming::NOT_STARTED_AGAIN;
-#[cfg(feature = "testing")]
+#[cfg(any(feature = "cli", feature = "testing"))]
 pub(crate) use methods::NO_RESULT;
 
 #[cfg(feature = "cli")]
