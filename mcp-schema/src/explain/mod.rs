@@ -192,3 +192,20 @@ pub fn push_token(out: &mut String, token: &str) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_name_comes_with_a_suggestion_or_with_all_names() {
+        let names = ["query", "limit"];
+        let message = |name: &str, given: &[&str]| {
+            unknown_name_message("argument", name, &names, |name| given.contains(&name))
+        };
+        let suggestion = "unknown argument `qurey`; did you mean `query`?";
+        assert_eq!(message("qurey", &["limit"]), suggestion);
+        let all = "unknown argument `qurey`; known: `query`, `limit`";
+        assert_eq!(message("qurey", &["query"]), all);
+    }
+}

@@ -217,6 +217,11 @@ fn every_fault_is_named_at_once() {
             r#"{"query":"x","limt":1,"language":"rsut"}"#,
             "unknown argument `limt`; did you mean `limit`?\n/language: unknown value \"rsut\"; did you mean \"rust\"?",
         ),
+        // An argument that is already there is not suggested, but it is listed.
+        (
+            r#"{"query":"x","qurey":"y"}"#,
+            "unknown argument `qurey`; known: `query`, `limit`, `language`, `filter`, `tags`, `weight`",
+        ),
         (r#"{"query":3}"#, "/query: expected string, received 3"),
         (
             r#"{"query":"x","filter":{"language":"c","limit":300,"tags":["a",3]}}"#,
