@@ -1,5 +1,7 @@
 //! The error object in a response.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// An error in a JSON-RPC response.
@@ -15,6 +17,12 @@ pub struct ErrorObject {
     /// Details for the program that receives the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<serde_json::Value>,
+}
+
+impl fmt::Display for ErrorObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.message, self.code)
+    }
 }
 
 impl ErrorObject {
@@ -61,5 +69,16 @@ impl ErrorObject {
     /// Creates an error with the code [`INTERNAL_ERROR`](Self::INTERNAL_ERROR).
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(Self::INTERNAL_ERROR, message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_shown_with_its_code() {
+        let error = ErrorObject::invalid_params("no such tool");
+        assert_eq!(error.to_string(), "no such tool (-32602)");
     }
 }

@@ -53,17 +53,18 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
         let arguments = prompt["arguments"].as_array().into_iter().flatten();
         takes.extend(arguments.filter_map(|argument| Some(argument["name"].as_str()?.to_owned())));
         json!({"type": "ref/prompt", "name": of})
-    } else if templates
+    } else if let Some(uri_template) = templates
         .iter()
-        .any(|template| template["uriTemplate"] == of)
+        .find(|template| template["uriTemplate"] == of || template["name"] == of)
+        .and_then(|template| template["uriTemplate"].as_str())
     {
-        let template = UriTemplate::parse(of);
+        let template = UriTemplate::parse(uri_template);
         takes.extend(
             template
                 .iter()
                 .flat_map(|template| template.variables().to_vec()),
         );
-        json!({"type": "ref/resource", "uri": of})
+        json!({"type": "ref/resource", "uri": uri_template})
     } else {
         let prompts = prompts.iter().filter_map(|prompt| prompt["name"].as_str());
         let templates = templates

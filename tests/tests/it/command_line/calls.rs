@@ -177,8 +177,10 @@ fn prompts_resources_and_completions_are_had() {
     );
     let earlier = ["complete", "review", "framework", "a", "language=rust"];
     assert_eq!(run("everything", &earlier).good(), "axum\nactix\n");
-    let template = ["complete", "memo:///{id}", "id", "7"];
-    assert_eq!(run("everything", &template).good(), "7\n");
+    for template in ["memo:///{id}", "memo"] {
+        let ran = run("everything", &["complete", template, "id", "7"]);
+        assert_eq!(ran.good(), "7\n", "{template}");
+    }
     let none = run("everything", &["complete", "review", "framework", "dj"]).good();
     assert!(
         none.starts_with("no candidates; the completer may need"),
