@@ -15,10 +15,13 @@ struct Sure {
 #[tool(task(ttl = "30m", poll = "2s"))]
 async fn import(ctx: &Context, rows: u32) -> Result<String> {
     for row in 1..=rows {
-        // Each row is loaded only once, however often the handler runs.
-        ctx.once(format!("row-{row}"), async || load(row).await)
-            .await?;
-        ctx.progress((row, rows, "loading rows"));
+        // Each row is loaded and reported only once, however often the handler runs.
+        let step = ctx.once(format!("row-{row}"), async || {
+            load(row).await?;
+            ctx.progress((row, rows, "loading rows"));
+            Ok(())
+        });
+        step.await?;
     }
     let Sure { sure } = ctx.elicit(format!("Commit {rows} rows?")).await?;
     if !sure {
