@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context as TaskContext, Poll};
 
-use tokio::time::Instant;
+use tokio::time::sleep;
 
 use crate::bell::Bell;
 use crate::context::{
@@ -11,7 +11,6 @@ use crate::context::{
     QuestionTransport, on_commit::is_inside_commit, once,
 };
 use crate::dispatch::Dispatcher;
-use crate::dispatch::both_stores::BothStores;
 use crate::dispatch::journal::Journal;
 use crate::dispatch::pending::{PendingQuestions, wire_id};
 use crate::dispatch::rounds::{Round, RoundEnd};
@@ -132,12 +131,8 @@ impl ClientQuestions {
         }
         let id = pending.open(task.waker()).ok_or(AskError::Gone)?;
         lock(waiting).push(id);
-        // If the timeout is too large for the clock, the deadline is one year from now.
-        let now = Instant::now();
-        let until = now.checked_add(limits.elicitation.timeout);
-        let until = until.unwrap_or_else(|| now + std::time::Duration::from_hours(24 * 365));
-        question.progress =
-            QuestionProgress::Waiting(id, Box::pin(tokio::time::sleep_until(until)));
+        let timeout = sleep(limits.elicitation.timeout);
+        question.progress = QuestionProgress::Waiting(id, Box::pin(timeout));
         self.caller.wake();
         Ok(())
     }
@@ -373,6 +368,10 @@ impl QuestionTransport for ClientQuestions {
         matches!(&self.way, QuestionDelivery::Rounds(round) if round.is_once_under_way())
     }
 
+    fn is_continued(&self) -> bool {
+        matches!(&self.way, QuestionDelivery::Rounds(round) if round.call_id().is_some())
+    }
+
     fn journal(&self) -> String {
         let mut journal = match &self.way {
             QuestionDelivery::Rounds(round) => round.journal(self.call_id()),
@@ -393,7 +392,6 @@ impl QuestionTransport for ClientQuestions {
         let QuestionDelivery::Rounds(round) = &self.way else {
             return None;
         };
-        let of_server = self.dispatcher.settings.once_store.as_ref();
-        BothStores::of(round.steps(), of_server)
+        round.once_store(self.dispatcher.settings.once_store.as_ref())
     }
 }

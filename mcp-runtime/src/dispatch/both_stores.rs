@@ -12,16 +12,9 @@ pub(super) struct BothStores {
 }
 
 impl BothStores {
-    /// Combines the call's own store and the server's store. If only one of them is given, returns that store.
-    pub(super) fn of(
-        own: Option<&Arc<dyn OnceStore>>,
-        of_server: Option<&Arc<dyn OnceStore>>,
-    ) -> Option<Arc<dyn OnceStore>> {
-        let (Some(own), Some(of_server)) = (own, of_server) else {
-            return own.or(of_server).cloned();
-        };
+    pub(super) fn new(own: &Arc<dyn OnceStore>, of_server: &Arc<dyn OnceStore>) -> Self {
         let (own, of_server) = (Arc::clone(own), Arc::clone(of_server));
-        Some(Arc::new(Self { own, of_server }))
+        Self { own, of_server }
     }
 }
 
@@ -67,7 +60,7 @@ mod tests {
         let of_server: Arc<dyn OnceStore> = Arc::new(MemoryOnceStore::default());
         let store = || {
             let own: Arc<dyn OnceStore> = Arc::new(MemoryOnceStore::default());
-            BothStores::of(Some(&own), Some(&of_server)).unwrap()
+            BothStores::new(&own, &of_server)
         };
         let call = CallId([7; 16]);
         let (first, second) = (store(), store());

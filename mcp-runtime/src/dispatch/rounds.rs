@@ -13,7 +13,9 @@ use serde_json::Value;
 use crate::context::{
     AskError, CallId, CallQuestion, DetachedQuestion, OnceStore, QuestionKey, QuestionProgress,
 };
+use crate::dispatch::both_stores::BothStores;
 use crate::dispatch::journal::{InputResponses, Journal};
+use crate::handler::background::OwnSteps;
 use crate::handler::handler_error::HandlerError;
 use crate::lock::lock;
 use crate::protocol::{ProtocolVersion, input};
@@ -26,7 +28,7 @@ pub(super) struct Round {
     /// The arguments as received, to which the sealed state is bound.
     arguments: Box<str>,
     /// The call's own store for `once` results, if it has one.
-    steps: Option<Arc<dyn OnceStore>>,
+    steps: Option<OwnSteps>,
 }
 
 struct RoundState {
@@ -113,14 +115,23 @@ impl Round {
     }
 
     /// Sets the call's own store for `once` results.
-    pub(super) fn with_steps(mut self, steps: Option<Arc<dyn OnceStore>>) -> Self {
+    pub(super) fn with_steps(mut self, steps: Option<OwnSteps>) -> Self {
         self.steps = steps;
         self
     }
 
-    /// Returns the call's own store for `once` results.
-    pub(super) fn steps(&self) -> Option<&Arc<dyn OnceStore>> {
-        self.steps.as_ref()
+    /// Returns the store in which the next `once` result belongs: the call's own, the server's, or both.
+    pub(super) fn once_store(
+        &self,
+        of_server: Option<&Arc<dyn OnceStore>>,
+    ) -> Option<Arc<dyn OnceStore>> {
+        match (&self.steps, of_server) {
+            (Some(own), Some(of_server)) if !own.suffice() => {
+                Some(Arc::new(BothStores::new(&own.store, of_server)))
+            }
+            (Some(own), _) => Some(Arc::clone(&own.store)),
+            (None, of_server) => of_server.cloned(),
+        }
     }
 
     /// Returns the call's journal so far, in case the call continues elsewhere.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -201,11 +202,26 @@ pub type QuestionAnswer = Result<Box<RawValue>, ErrorObject>;
 #[derive(Debug)]
 pub struct BackgroundPermit(pub(crate) Option<OwnedSemaphorePermit>);
 
+/// A call's own store for the results of `once`.
+#[derive(Clone)]
+pub(crate) struct OwnSteps {
+    pub(crate) store: Arc<dyn OnceStore>,
+    /// `true` once no request can do the work of this call again, because no client has received a state to resend.
+    /// The server's store then need not contain the results.
+    pub(crate) suffice: Arc<AtomicBool>,
+}
+
+impl OwnSteps {
+    pub(crate) fn suffice(&self) -> bool {
+        self.suffice.load(Ordering::Acquire)
+    }
+}
+
 /// The input of one run of a [`BackgroundCall`].
 pub struct BackgroundRun {
     pub(crate) journal: String,
     pub(crate) answers: BTreeMap<String, QuestionAnswer>,
-    pub(crate) steps: Option<Arc<dyn OnceStore>>,
+    pub(crate) steps: Option<OwnSteps>,
     pub(crate) on_progress: Box<dyn Fn(&Progress) + Send + Sync>,
     pub(crate) permit: Option<OwnedSemaphorePermit>,
     /// The minimum time for which a result that is too large is kept.
@@ -249,10 +265,20 @@ impl BackgroundRun {
     }
 
     /// Keeps the results of [`Context::once`](crate::Context::once) in this store instead of the journal, so that they
-    /// are kept even if the run does not finish.
+    /// are kept even if the run does not finish. If the server has a store for these results, they are also kept there,
+    /// because a request with the same call id may do the same work.
     #[must_use]
-    pub fn steps(mut self, store: Arc<dyn OnceStore>) -> Self {
-        self.steps = Some(store);
+    pub fn steps(self, store: Arc<dyn OnceStore>) -> Self {
+        self.own_steps(OwnSteps {
+            store,
+            suffice: Arc::default(),
+        })
+    }
+
+    /// Like [`steps`](Self::steps), but does not use the server's store while the call's own store suffices.
+    #[must_use]
+    pub(crate) fn own_steps(mut self, steps: OwnSteps) -> Self {
+        self.steps = Some(steps);
         self
     }
 

@@ -69,6 +69,9 @@ impl QuestionTransport for ContextStub {
     fn call_id(&self) -> CallId {
         unreachable!()
     }
+    fn is_continued(&self) -> bool {
+        false
+    }
     fn journal(&self) -> String {
         unreachable!()
     }

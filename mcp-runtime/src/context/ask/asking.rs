@@ -38,6 +38,8 @@ pub(crate) trait QuestionTransport: Send + Sync {
     fn end_run(&self);
     /// Returns the call's id, which is the same in all of its rounds.
     fn call_id(&self) -> CallId;
+    /// Returns `true` if the request continues an earlier round. Its client can send such a request again.
+    fn is_continued(&self) -> bool;
     /// Returns the call's journal so far, in case the call continues elsewhere.
     fn journal(&self) -> String;
     /// Ends the call's round, once the handler is pending, with the questions and the journal of a run that is separate

@@ -100,9 +100,10 @@ impl TaskService {
         ttl: Option<Duration>,
     ) -> Result<StoredTask> {
         let context = call.context().clone();
+        let is_first = !context.asking().is_continued();
         let call = call.into_background(next);
         let mut task = self.new_task(&call, &context, ttl)?;
-        task.state = TaskState::new(call.journal()).to_text();
+        task.state = TaskState::new(call.journal(), is_first).to_text();
         let local = local_task(call, context.server(), task.ttl);
         let service = Arc::clone(self);
         to_the_end(async move {

@@ -48,12 +48,13 @@ pub(super) async fn patiently(
     let own = call.task_options().and_then(|options| options.patience);
     let patience = own.unwrap_or(service.limits.patience);
     let version = context.request().protocol_version();
+    let is_first = !context.asking().is_continued();
     let patient = PatientCall {
         patience: Instant::now().checked_add(patience),
         // For such a tool, clients reject a successful result without structured content.
         is_handle_an_error: call.has_output_schema() && version.has_structured_content(),
         background: call.clone().into_background(next),
-        steps: Arc::default(),
+        steps: Arc::new(CallSteps::new(is_first, version.is_modern())),
         context: context.clone(),
         service,
         call,
@@ -78,7 +79,7 @@ struct PatientCall {
 
 impl PatientCall {
     async fn run(self) -> Result<CallOutput> {
-        let mut state = TaskState::new(self.background.journal());
+        let mut state = TaskState::new(self.background.journal(), self.steps.is_first());
         loop {
             let begun = tokio::select! {
                 biased;
@@ -138,10 +139,9 @@ impl PatientCall {
         let request = WaitingRequest::new(self.context.clone());
         let reports = Arc::new(LatestReport::default());
         let latest = Arc::clone(&reports);
-        let steps = Arc::clone(&self.steps);
         let run = BackgroundRun::new(&*state.journal)
             .answers(state.clone().take_answers())
-            .steps(steps)
+            .own_steps(self.steps.for_run())
             .permit(permit)
             .on_progress(move |progress| latest.set(progress));
         BegunRun {

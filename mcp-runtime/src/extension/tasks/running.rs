@@ -2,6 +2,7 @@
 
 use std::future::{Future as _, poll_fn};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use crate::extension::tasks::service::{StoreError, TaskService};
 use crate::extension::tasks::state::TaskState;
 use crate::extension::tasks::task_steps::TaskSteps;
 use crate::extension::{BackgroundOutcome, BackgroundPermit, BackgroundRun};
-use crate::handler::background::AttachedEnd;
+use crate::handler::background::{AttachedEnd, OwnSteps};
 use crate::handler::handler_error::Result;
 use crate::panics;
 use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskStatus};
@@ -196,7 +197,10 @@ impl TaskService {
         };
         let run = BackgroundRun::new(&*state.journal)
             .answers(state.take_answers())
-            .steps(Arc::new(steps))
+            .own_steps(OwnSteps {
+                store: Arc::new(steps),
+                suffice: Arc::new(AtomicBool::new(state.is_first)),
+            })
             .permit(permit)
             .keep_results_for(local.expires.saturating_duration_since(Instant::now()))
             .on_progress(move |progress| latest.set(progress));

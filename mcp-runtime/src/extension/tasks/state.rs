@@ -15,6 +15,10 @@ use crate::extension::{BackgroundQuestion, QuestionAnswer};
 pub(super) struct TaskState {
     /// The call's journal.
     pub(super) journal: String,
+    /// `true` if the task began with its call's first request. No request can then do the call's work again, because
+    /// no client has received a state to resend.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_first: bool,
     /// The unanswered questions, keyed by their wire keys.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) open: BTreeMap<String, TaskQuestion>,
@@ -73,10 +77,11 @@ enum StoredAnswer {
 }
 
 impl TaskState {
-    /// Creates the state for a new task.
-    pub(super) fn new(journal: &str) -> Self {
+    /// Creates the state for a new task, which the call became in its first request or in a later round.
+    pub(super) fn new(journal: &str, is_first: bool) -> Self {
         Self {
             journal: journal.to_owned(),
+            is_first,
             ..Self::default()
         }
     }
@@ -161,7 +166,7 @@ mod tests {
     // Covers: XTASK-06
     #[test]
     fn a_key_is_never_used_twice() {
-        let mut state = TaskState::new("{}");
+        let mut state = TaskState::new("{}", true);
         let mut seen = Vec::new();
         for _ in 0..3 {
             state.ask("{}".into(), vec![question("a"), question("a-2")]);
@@ -175,7 +180,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_kept_under_the_key_of_the_journal() {
-        let mut state = TaskState::new("{}");
+        let mut state = TaskState::new("{}", true);
         state.ask("1".into(), vec![question("a")]);
         state.ask("2".into(), vec![question("a"), question("b")]);
         assert!(!state.answer("a", Ok(RawValue::NULL.to_owned())));

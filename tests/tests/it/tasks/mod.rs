@@ -11,6 +11,7 @@ mod modern;
 mod other_process;
 mod patience;
 mod questions;
+mod steps;
 mod stopping;
 mod test_client;
 mod test_store;
