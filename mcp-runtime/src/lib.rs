@@ -269,6 +269,7 @@ pub mod trace {
 
 /// Types for values without a dedicated JSON type.
 pub mod values {
+    pub use crate::handler::decode::{InvalidJson, JsonReader};
     pub use crate::handler::values::Base64;
     #[cfg(feature = "duration")]
     pub use crate::handler::values::HumanDuration;

@@ -9,6 +9,7 @@
 mod entries;
 mod forgive;
 mod header;
+mod json_reader;
 mod map;
 mod numbers;
 mod pointer;
@@ -36,6 +37,7 @@ pub(crate) use entries::entries;
 #[cfg(feature = "http")]
 pub(crate) use entries::member;
 pub(crate) use header::{HeaderArgument, find_headers};
+pub use json_reader::{InvalidJson, JsonReader};
 pub(crate) use map::to_map;
 pub(crate) use strings::strings;
 use types::SchemaBeyondType;

@@ -1,5 +1,6 @@
 //! Types that authors use: each as an argument, as a field and as a result, in both eras; and the text of results.
 
+mod json_reader;
 mod lent;
 mod other_crates;
 mod refused;
