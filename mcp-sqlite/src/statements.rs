@@ -318,6 +318,11 @@ pub(crate) fn complete_step(
     )?;
     if update.execute(params![found.number, name, result])? > 0 {
         grow(connection, &found, length(result.len()))?;
+        if found.task.tries > 1 {
+            let mut restart =
+                connection.prepare_cached("UPDATE tasks SET tries = 1 WHERE number = ?1")?;
+            restart.execute(params![found.number])?;
+        }
     }
     Ok(Some(true))
 }

@@ -95,8 +95,8 @@ impl TaskOptions {
     }
 
     /// Sets how many times a task may be started. If the task's process dies or loses its claim, the task is started
-    /// again; after this many starts, it fails. Restarts after answers are not counted. Defaults to
-    /// [`limits.tasks.max_attempts`](crate::Limits); zero counts as one.
+    /// again; after this many starts without completing a step, it fails. Restarts after answers are not counted.
+    /// Defaults to [`limits.tasks.max_attempts`](crate::Limits); zero counts as one.
     #[must_use]
     pub const fn attempts(mut self, max: u32) -> Self {
         self.attempts = Some(max);

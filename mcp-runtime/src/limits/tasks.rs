@@ -14,8 +14,9 @@ pub struct TaskLimits {
     /// Maximum number of tasks that run concurrently in the process. Default 64. Further tasks wait. A `concurrency`
     /// option on the tool applies as well.
     pub max_running: usize,
-    /// Maximum number of times a task is started, not counting restarts after answers. Default 3. A task is restarted
-    /// if its process dies or loses its claim to the task; after this many starts, the task fails.
+    /// Maximum number of times a task is started without completing a step, not counting restarts after answers.
+    /// Default 3. A task is restarted if its process dies or loses its claim to the task; after this many starts, the
+    /// task fails.
     pub max_attempts: u32,
     /// Time after which another process may take over a task whose process has stopped reporting that it is alive.
     /// Default 30 s. Each process reports at intervals of one third of this time.

@@ -41,6 +41,7 @@ pub async fn check_task_store(store: &dyn TaskStore) {
     leases::leases(store).await;
     leases::due(store).await;
     steps(store).await;
+    tries(store).await;
     waiting(store).await;
     expiry(store).await;
     deletion(store).await;
@@ -232,6 +233,44 @@ async fn steps(store: &dyn TaskStore) {
     completed.expect("the store works");
     let done = begin(attempt).await.expect("the store works");
     assert_eq!(done, OnceClaim::Done("2".into()));
+}
+
+/// An attempt that completes a step gets further, so the attempts before it no longer count.
+async fn tries(store: &dyn TaskStore) {
+    let mut task = new("unlucky");
+    task.lease = Duration::ZERO;
+    let task = created(store, task).await;
+    let mut attempt = 1;
+    for (is_completed, tries) in [(false, 2), (false, 3), (true, 2), (true, 2)] {
+        if is_completed {
+            let name = format!("step {attempt}");
+            let begun = store.begin_step(&task.id, attempt, &name).await;
+            assert_eq!(begun.expect("the store works"), OnceClaim::Granted);
+            for _ in 0..2 {
+                let completed = store.complete_step(&task.id, attempt, &name, "1").await;
+                completed.expect("the store works");
+            }
+        }
+        let claimed = store.claim(&task.id, Duration::ZERO).await;
+        let claimed = claimed.expect("the store works");
+        let claimed = claimed.expect("a task whose lease has lapsed can be claimed");
+        assert_eq!(
+            claimed.tries, tries,
+            "a completed step sets the number of tries to 1"
+        );
+        attempt = claimed.attempt;
+    }
+    let begun = store.begin_step(&task.id, attempt, "failing").await;
+    begun.expect("the store works");
+    let abandoned = store.abandon_step(&task.id, attempt, "failing").await;
+    abandoned.expect("the store works");
+    let claimed = store.claim(&task.id, LONG).await.expect("the store works");
+    let tries = claimed.map(|claimed| claimed.tries);
+    assert_eq!(
+        tries,
+        Some(3),
+        "a failed step does not change the number of tries"
+    );
 }
 
 async fn waiting(store: &dyn TaskStore) {

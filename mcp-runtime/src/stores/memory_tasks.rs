@@ -320,6 +320,7 @@ impl TaskStore for MemoryTaskStore {
             if let Some(step @ None) = entry.steps.get_mut(name) {
                 *step = Some(result.into());
                 entry.step_bytes = entry.step_bytes.saturating_add(result.len());
+                entry.task.step_completed();
             }
         });
         Box::pin(async move { Ok(kept?) })

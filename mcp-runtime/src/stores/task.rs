@@ -115,8 +115,8 @@ pub struct StoredTask {
     /// Number of claims so far, including the creator's, which is the first. Only the latest attempt may write.
     pub attempt: u64,
     /// Number of claims since the task was created or last waited for answers, excluding those that were given back.
-    /// The creator's claim is the first. If this number exceeds [`limits.tasks.max_attempts`](crate::Limits), the task
-    /// fails.
+    /// The creator's claim is the first. A completed step sets the number back to 1, because the attempt got further. If
+    /// the number exceeds [`limits.tasks.max_attempts`](crate::Limits), the task fails.
     pub tries: u32,
     /// The task's state between two runs, as text that is opaque to stores.
     pub state: Arc<str>,
@@ -208,6 +208,11 @@ impl StoredTask {
         self.attempt = self.attempt.saturating_add(1);
         self.tries = self.tries.saturating_add(1);
         self.version = self.version.saturating_add(1);
+    }
+
+    /// Sets the number of tries back to 1, because the current attempt has completed a step.
+    pub fn step_completed(&mut self) {
+        self.tries = self.tries.min(1);
     }
 
     /// Returns the size of the strings and the call in bytes, for stores with a size limit.

@@ -126,7 +126,8 @@ pub trait TaskStore: Send + Sync + 'static {
         name: &'a str,
     ) -> StoreFuture<'a, OnceClaim>;
 
-    /// Records that a step is done and stores its result as JSON. Fails for an older attempt.
+    /// Records that a step is done, stores its result as JSON, and sets [`tries`](StoredTask::tries) to 1 if it is
+    /// greater. Fails for an older attempt.
     fn complete_step<'a>(
         &'a self,
         id: &'a TaskId,

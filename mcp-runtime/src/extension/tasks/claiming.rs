@@ -137,7 +137,7 @@ impl TaskService {
         if task.tries > max {
             let times = match max {
                 1 => "once, and its process".to_owned(),
-                max => format!("{max} times, and each time its process"),
+                max => format!("{max} times without getting further, and each time its process"),
             };
             return Err(format!(
                 "the task was started {times} died or lost it; {NOT_STARTED_AGAIN}"

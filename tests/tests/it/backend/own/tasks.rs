@@ -186,7 +186,10 @@ impl TaskStore for Rows {
     ) -> StoreFuture<'a, ()> {
         let mut tables = self.tables();
         let row = tables.latest(id, attempt).ok_or(STALE);
-        let done = row.map(|row| drop(row.steps.insert(name.to_owned(), Some(result.to_owned()))));
+        let done = row.map(|row| {
+            row.steps.insert(name.to_owned(), Some(result.to_owned()));
+            row.task.step_completed();
+        });
         Box::pin(async move { Ok(done?) })
     }
 
