@@ -92,7 +92,7 @@ mod tests {
             .call("water", json!({"plant": "rose", "litres": 9}))
             .await
             .unwrap();
-        assert_eq!(refused.error_text(), "/litres: 9 is more than 5.0");
+        assert_eq!(refused.error_text(), "/litres: 9 is more than 5");
         client.call("dance", json!({})).await.unwrap_err();
     }
 

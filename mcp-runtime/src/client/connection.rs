@@ -15,6 +15,7 @@ use tokio::task::JoinSet;
 
 use crate::client::ListRequest;
 use crate::client::message::{ClientHost, Failure, Notification, Question};
+use crate::client::server_details::ServerDetails;
 use crate::context::Caller;
 use crate::dispatch::Dispatcher;
 use crate::jsonrpc::ErrorObject;
@@ -35,9 +36,8 @@ pub(crate) struct InProcessClient {
     version: ProtocolVersion,
     /// The capabilities that the client declares.
     capabilities: Value,
-    /// The capabilities that the server declares.
-    pub(super) offered: Value,
-    pub(super) instructions: Option<String>,
+    /// The server's description of itself.
+    pub(crate) server: ServerDetails,
     next_id: AtomicU64,
     shared: Arc<ConnectionShared>,
     dispatcher: Arc<Dispatcher>,
@@ -90,8 +90,7 @@ impl InProcessClient {
         let mut client = Self {
             version,
             capabilities,
-            offered: Value::Null,
-            instructions: None,
+            server: ServerDetails::default(),
             next_id: AtomicU64::new(1),
             _tasks: tasks,
             shared,
@@ -102,8 +101,7 @@ impl InProcessClient {
             Era::Legacy => client.initialize().await?,
             Era::Modern => client.request("server/discover", json!({})).await?,
         };
-        client.offered = result["capabilities"].clone();
-        client.instructions = result["instructions"].as_str().map(str::to_owned);
+        client.server = ServerDetails::from_result(version.era(), result);
         client.ask_for_notifications().await?;
         Ok(client)
     }
@@ -154,7 +152,7 @@ impl InProcessClient {
     }
 
     async fn ask_for_notifications(&self) -> Result<(), Failure> {
-        let offers = |name: &str| self.offered.get(name).is_some();
+        let offers = |name: &str| self.server.capabilities.get(name).is_some();
         match self.version.era() {
             Era::Legacy if offers("logging") => {
                 let params = json!({"level": "debug"});

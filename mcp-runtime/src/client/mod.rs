@@ -10,6 +10,7 @@ mod connection;
 )]
 mod message;
 mod requests;
+mod server_details;
 pub(crate) mod surface;
 mod task;
 

@@ -78,7 +78,7 @@ impl From<ListRequest> for Capability {
 impl InProcessClient {
     /// Returns `true` if the server declares the capability for this list.
     pub(crate) fn server_offers(&self, list: ListRequest) -> bool {
-        self.offered.get(list.capability()).is_some()
+        self.server.capabilities.get(list.capability()).is_some()
     }
 
     /// Returns all items in a list. Returns no items if the server does not offer the list.

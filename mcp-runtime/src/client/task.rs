@@ -84,6 +84,23 @@ impl InProcessClient {
         }
     }
 
+    /// Waits until a task meets a condition or ends, and returns its state.
+    #[cfg(feature = "testing")]
+    pub(crate) async fn wait_for_task(
+        &self,
+        id: &str,
+        condition: impl Fn(&Value) -> bool,
+    ) -> Result<Value, Failure> {
+        loop {
+            let task = self.task_request("tasks/get", json!({}), id).await?;
+            let is_running = matches!(task["status"].as_str(), Some("working" | "input_required"));
+            if !is_running || condition(&task) {
+                return Ok(task);
+            }
+            sleep(POLL).await;
+        }
+    }
+
     /// Declares the tasks extension for a modern request.
     fn with_tasks(&self, mut params: Value) -> Value {
         if self.version().is_modern() {

@@ -1,7 +1,7 @@
 //! The progress of a call, which can be converted from numbers.
 
 /// Progress to report with [`Context::progress`](crate::Context::progress). `Progress` can be converted from a number,
-/// `(number, total)`, or `(number, total, message)`.
+/// `(number, total)`, `(number, total, message)` or, if the total is unknown, `(number, message)`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -46,11 +46,48 @@ impl<P: Amount, T: Amount> From<(P, T)> for Progress {
     }
 }
 
+impl<P: Amount> From<(P, &str)> for Progress {
+    fn from((progress, message): (P, &str)) -> Self {
+        (progress, message.to_owned()).into()
+    }
+}
+
+impl<P: Amount> From<(P, String)> for Progress {
+    fn from((progress, message): (P, String)) -> Self {
+        Self {
+            message: Some(message),
+            ..progress.amount().into()
+        }
+    }
+}
+
 impl<P: Amount, T: Amount, M: Into<String>> From<(P, T, M)> for Progress {
     fn from((progress, total, message): (P, T, M)) -> Self {
         Self {
             message: Some(message.into()),
             ..(progress, total).into()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_form_sets_what_it_contains() {
+        let progress = |total, text: Option<&str>| Progress {
+            progress: 3.0,
+            total,
+            message: text.map(str::to_owned),
+        };
+        assert_eq!(Progress::from(3), progress(None, None));
+        assert_eq!(Progress::from((3, 4)), progress(Some(4.0), None));
+        assert_eq!(Progress::from((3, "x")), progress(None, Some("x")));
+        assert_eq!(
+            Progress::from((3, "x".to_owned())),
+            progress(None, Some("x"))
+        );
+        assert_eq!(Progress::from((3, 4, "x")), progress(Some(4.0), Some("x")));
     }
 }

@@ -181,8 +181,9 @@ impl Context {
     /// ```
     /// # fn copy(ctx: &mcp_runtime::Context) {
     /// ctx.progress(3); // three of an unknown number
-    /// ctx.progress((4, 10)); // four of ten
-    /// ctx.progress((5, 10, "copying photos")); // with a description of the current step
+    /// ctx.progress((4, "copying photos")); // with a description of the current step
+    /// ctx.progress((5, 10)); // five of ten
+    /// ctx.progress((6, 10, "copying videos"));
     /// # }
     /// ```
     ///

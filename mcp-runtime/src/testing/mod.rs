@@ -22,6 +22,7 @@ mod agree;
 mod answer;
 pub mod chaos;
 mod connect;
+mod declarations;
 mod results;
 mod script;
 mod surface;
@@ -30,14 +31,11 @@ mod task;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::client::{Failure, ListRequest};
+use crate::client::Failure;
 pub use crate::client::{Notification, Question};
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::ProtocolVersion;
-use crate::types::{
-    Completion, CompletionReference, GetPromptResult, Prompt, ReadResourceResult, Resource,
-    ResourceTemplate, Tool,
-};
+use crate::types::{Completion, CompletionReference, GetPromptResult, ReadResourceResult};
 use agree::OutcomeComparison;
 pub use answer::Response;
 pub use connect::Connect;
@@ -204,47 +202,6 @@ impl TestClient {
         ))
     }
 
-    /// Lists all tools.
-    pub async fn tools(&self) -> Vec<Tool> {
-        self.list(ListRequest::Tools).await
-    }
-
-    /// Lists all prompts.
-    pub async fn prompts(&self) -> Vec<Prompt> {
-        self.list(ListRequest::Prompts).await
-    }
-
-    /// Lists all resources with a fixed URI and all resources that templates list.
-    pub async fn resources(&self) -> Vec<Resource> {
-        self.list(ListRequest::Resources).await
-    }
-
-    /// Lists all resource templates.
-    pub async fn resource_templates(&self) -> Vec<ResourceTemplate> {
-        self.list(ListRequest::Templates).await
-    }
-
-    /// Fetches all pages of a list. Only names are compared between clients, because other members depend on the
-    /// protocol version.
-    async fn list<T: DeserializeOwned>(&self, list: ListRequest) -> Vec<T> {
-        let mut settled = OutcomeComparison::new(list.result_member());
-        let mut all = Vec::new();
-        for side in &self.sides {
-            all = match side.client.fetch_list(list).await {
-                Ok(items) => items,
-                Err(failure) => panic!("{} in {}: {failure}", list.result_member(), side.version()),
-            };
-            let names = all.iter().map(|item| item[list.item_key()].clone());
-            settled.add(side, Ok(names.collect()));
-        }
-        // The outcome cannot be an error, because listing always succeeds here.
-        drop(settled.outcome());
-        let items = all.into_iter();
-        items
-            .map(|item| parse_result(list.result_member(), item))
-            .collect()
-    }
-
     /// Subscribes to changes to the resource with this URI, which are reported as [`Notification::ResourceUpdated`].
     ///
     /// # Errors
@@ -312,7 +269,8 @@ impl TestClient {
     }
 
     async fn call_and_compare(&self, method: &str, params: Value) -> Result<Value, ErrorObject> {
-        let mut settled = OutcomeComparison::new(method);
+        let what = format!("{method} {params}");
+        let mut settled = OutcomeComparison::new(&what);
         for side in &self.sides {
             side.script.begin_call();
             let outcome = side.client.call(method, params.clone()).await;

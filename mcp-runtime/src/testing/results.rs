@@ -38,6 +38,7 @@ impl CallResult {
     ///
     /// Panics if the tool reports a failure.
     #[must_use]
+    #[track_caller]
     pub fn text(&self) -> String {
         self.assert_success();
         joined_text(&self.result.content)
@@ -49,6 +50,7 @@ impl CallResult {
     ///
     /// Panics if the tool does not report a failure.
     #[must_use]
+    #[track_caller]
     pub fn error_text(&self) -> String {
         let text = joined_text(&self.result.content);
         assert!(self.result.is_error, "`{}` succeeded: {text}", self.tool);
@@ -65,6 +67,7 @@ impl CallResult {
     ///
     /// Panics if the tool reports a failure, or if the structured content is missing or cannot be deserialized.
     #[must_use]
+    #[track_caller]
     pub fn structured<T: DeserializeOwned>(&self) -> T {
         self.assert_success();
         let Some(content) = &self.result.structured_content else {
@@ -84,6 +87,7 @@ impl CallResult {
     ///
     /// Panics if the tool reports a failure or does not return structured content.
     #[must_use]
+    #[track_caller]
     pub fn json(&self) -> Value {
         self.structured()
     }
@@ -99,6 +103,7 @@ impl CallResult {
             .map(|(_, inside)| inside)
     }
 
+    #[track_caller]
     fn assert_success(&self) {
         let text = joined_text(&self.result.content);
         assert!(!self.result.is_error, "`{}` failed: {text}", self.tool);
@@ -151,6 +156,7 @@ impl ReadResult {
     ///
     /// Panics if the bytes are not valid base64.
     #[must_use]
+    #[track_caller]
     pub fn bytes(&self) -> Vec<u8> {
         let blobs = self.0.contents.iter().filter_map(|it| it.blob.as_deref());
         let bytes = blobs.map(|blob| match BASE64_STANDARD.decode(blob) {

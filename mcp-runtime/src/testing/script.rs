@@ -154,6 +154,7 @@ impl TestClient {
     ///
     /// Panics if the clients for the two eras received different questions.
     #[must_use]
+    #[track_caller]
     pub fn asked(&self) -> Vec<Question> {
         let mut all = self
             .sides

@@ -116,6 +116,58 @@ impl TestTask<'_> {
         state
     }
 
+    /// Waits until the task's [`state`](Self::state) meets a condition, for example until its `statusMessage` contains a
+    /// certain progress report, and returns that state. The task's questions are not answered meanwhile. With clients
+    /// for both eras, waits for each task in turn, and returns the modern client's task.
+    ///
+    /// ```standalone_crate
+    /// # use mcp_runtime::{prelude::*, testing::TestClient};
+    /// /// Counts forever.
+    /// #[tool(task)]
+    /// async fn count(ctx: &Context) {
+    ///     for n in 1.. {
+    ///         ctx.progress((n, "counting"));
+    ///         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    ///     }
+    /// }
+    ///
+    /// # async fn test() {
+    /// let client = TestClient::both(new_server!()).await;
+    /// let task = client.start_task("count", json!({})).await.unwrap();
+    /// task.wait_until(|state| state["statusMessage"].is_string()).await.unwrap();
+    /// task.cancel().await.unwrap();
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the error sent by the server, for example if the task has expired.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the task ends before it meets the condition.
+    pub async fn wait_until(
+        &self,
+        condition: impl Fn(&Value) -> bool,
+    ) -> Result<Value, ErrorObject> {
+        let mut state = Ok(Value::Null);
+        for (side, id) in self.sides() {
+            let reached = side.client.wait_for_task(id, &condition).await;
+            state = expect_server_outcome(side, reached);
+            if let Ok(state) = &state {
+                let status = state["status"].as_str();
+                assert!(
+                    condition(state),
+                    "in {}: `{}` ended as {status:?} before it met the condition: {state}",
+                    side.version(),
+                    self.tool
+                );
+            }
+        }
+        state
+    }
+
     /// Cancels the task.
     ///
     /// # Errors

@@ -68,6 +68,14 @@ fn messages_say_what_to_change() {
         ),
         (json!({"minimum": 1}), json!(0), "0 is less than 1"),
         (json!({"maximum": 255}), json!(300), "300 is more than 255"),
+        (json!({"maximum": 5.0}), json!(9), "9 is more than 5"),
+        (json!({"maximum": 0.5}), json!(9.0), "9.0 is more than 0.5"),
+        (json!({"minimum": 1e20}), json!(9), "9 is less than 1e+20"),
+        (
+            json!({"multipleOf": 5.0}),
+            json!(7),
+            "7 is not a multiple of 5",
+        ),
         (
             json!({"multipleOf": 5}),
             json!(7),

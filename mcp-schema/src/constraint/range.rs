@@ -2,7 +2,7 @@
 
 use serde_json::Number;
 
-use super::Bound;
+use super::{Bound, to_integer};
 
 /// A keyword that sets a bound on numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,11 +66,22 @@ impl RangeKeyword {
             Self::ExclusiveMinimum => "is not more than",
             Self::ExclusiveMaximum => "is not less than",
         };
-        format!("{number} {relation} {bound}")
+        format!("{number} {relation} {}", plain_text(bound))
     }
 }
 
+/// Returns a bound as a person would write it: whole numbers have no fractional part.
+fn plain_text(bound: &Number) -> String {
+    match to_integer(bound) {
+        Some(whole) if whole.unsigned_abs() < MAX_PLAIN_WHOLE => whole.to_string(),
+        _ => bound.to_string(),
+    }
+}
+
+/// Larger numbers keep their notation, such as `1e300`.
+const MAX_PLAIN_WHOLE: u128 = 1_000_000_000_000_000;
+
 /// Returns the message for a number that violates `multipleOf`.
 pub(crate) fn not_a_multiple_message(number: &Number, divisor: &Number) -> String {
-    format!("{number} is not a multiple of {divisor}")
+    format!("{number} is not a multiple of {}", plain_text(divisor))
 }

@@ -171,6 +171,28 @@ async fn results_are_read_as_types() {
 }
 
 #[tokio::test]
+async fn what_the_server_declares_is_read() {
+    let client = TestClient::both(server().title("S!").instructions("Count.")).await;
+    let info = client.server_info();
+    assert_eq!((&*info.name, &*info.version), ("s", "1"));
+    assert_eq!(info.title.as_deref(), Some("S!"));
+    assert_eq!(client.instructions(), Some("Count."));
+    assert_eq!(client.input_schema("count_up").await["type"], "object");
+    let required = &client.output_schema("pair").await["required"];
+    assert_eq!(*required, json!(["a", "b"]));
+
+    let older = TestClient::new(server(), V2025_06_18).await;
+    assert_eq!(older.server_info().name, "s");
+    assert_eq!(older.instructions(), None);
+}
+
+#[tokio::test]
+#[should_panic(expected = "there is no tool `none`, only [\"")]
+async fn the_schema_of_a_tool_that_is_not_listed_fails_the_test() {
+    TestClient::both(server()).await.input_schema("none").await;
+}
+
+#[tokio::test]
 async fn results_that_are_no_objects_are_read_alike_in_every_version() {
     for version in [V2025_06_18, V2025_11_25, V2026_07_28] {
         let client = TestClient::new(server(), version).await;
@@ -325,7 +347,7 @@ async fn each_client_can_have_a_server_of_its_own() {
 
 #[tokio::test]
 #[should_panic(
-    expected = "if the first one affects the result of the second, use `TestClient::each`"
+    expected = "different results for tools/call {\"name\":\"count_up\",\"arguments\":{}}:"
 )]
 async fn eras_that_disagree_fail_the_test() {
     let client = TestClient::both(server()).await;

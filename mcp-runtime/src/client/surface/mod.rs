@@ -24,7 +24,7 @@ pub(crate) struct Surface(Map<String, Value>);
 impl Surface {
     pub(crate) fn of(client: &InProcessClient) -> Result<Self, Failure> {
         let mut members = Map::new();
-        if let Some(text) = &client.instructions {
+        if let Some(text) = &client.server.instructions {
             members.insert("instructions".into(), text.as_str().into());
         }
         let extensions = client.extensions();

@@ -165,3 +165,26 @@ fn a_file_is_written_where_it_is_told() {
     write(&["--force", "--port", "80"]).good();
     assert!(scratch.read("Dockerfile").contains("EXPOSE 80\n"));
 }
+
+#[test]
+fn the_data_of_a_backend_is_kept_on_a_volume() {
+    let scratch = Scratch::new("volume");
+    let recipe = |kind: &str| {
+        let output = Command::new(tests::binary("kept_tasks"))
+            .args(["recipe", kind])
+            .env("KEPT_TASKS", scratch.path().join("tasks"))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let dockerfile = recipe("docker");
+    let (before, after) = dockerfile.split_once("\nVOLUME /data\n").unwrap();
+    assert!(before.ends_with("\nRUN install --directory --owner=65534 /data"));
+    assert!(after.starts_with("WORKDIR /data\nUSER 65534:65534\n"));
+    let compose = yaml(&recipe("compose")).remove(0);
+    assert_eq!(compose["volumes"], json!({"data": {}}));
+    let service = &compose["services"]["kept-tasks"];
+    assert_eq!(service["volumes"], json!(["data:/data"]));
+    assert!(!self::recipe("docker").contains("/data"));
+}

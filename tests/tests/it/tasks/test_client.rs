@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::testing::{Response, TestClient};
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[derive(Elicit)]
 struct Sure {
@@ -103,9 +103,9 @@ async fn a_cancelled_task_drops_its_handler_and_has_no_result() {
         let (server, dropped) = server();
         let client = connect(server).await;
         let task = client.start_task("wait", json!({})).await.unwrap();
-        while task.state().await.unwrap()["statusMessage"] != "waiting (1 of 2)" {
-            tokio::task::yield_now().await;
-        }
+        let waiting = |state: &Value| state["statusMessage"] == "waiting (1 of 2)";
+        let state = task.wait_until(waiting).await.unwrap();
+        assert_eq!(state["status"], "working");
         task.cancel().await.unwrap();
         let error = task.result().await.unwrap_err();
         assert_eq!(error.message, "the task was cancelled and has no result");
@@ -113,6 +113,14 @@ async fn a_cancelled_task_drops_its_handler_and_has_no_result() {
             tokio::task::yield_now().await;
         }
     }
+}
+
+#[tokio::test]
+#[should_panic(expected = "`import` ended as Some(\"completed\") before it met the condition")]
+async fn a_task_that_ends_before_it_is_in_a_state_fails_the_test() {
+    let client = TestClient::modern(server().0).await;
+    let task = client.start_task("import", json!({"name": ""})).await;
+    drop(task.unwrap().wait_until(|_| false).await);
 }
 
 #[tokio::test]

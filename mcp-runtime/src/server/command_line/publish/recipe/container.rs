@@ -20,6 +20,14 @@ pub(super) fn dockerfile(recipe: &Recipe<'_>) -> String {
             let _ = writeln!(settings, "#   {}: {}", variable.name, about(variable));
         }
     }
+    let data = if recipe.keeps_data {
+        "# For files that outlive the container, such as a backend's; relative paths lead here:\n\
+         RUN install --directory --owner=65534 /data\n\
+         VOLUME /data\n\
+         WORKDIR /data\n"
+    } else {
+        ""
+    };
     // The image does not contain any other program that can make HTTP requests.
     let health = recipe.probes.map_or_else(String::new, |(live, _)| {
         // The path is part of a `printf` format string.
@@ -30,7 +38,8 @@ pub(super) fn dockerfile(recipe: &Recipe<'_>) -> String {
         )
     });
     format!(
-        "# docker build --tag {image} .\n\
+        "# Write `target` and `.git` into `.dockerignore`, so that they are not copied into the build.\n\
+         # docker build --tag {image} .\n\
          # docker run --publish 127.0.0.1:{port}:{port} {image}\n\
          FROM rust:1 AS build\n\
          WORKDIR /src\n\
@@ -39,6 +48,7 @@ pub(super) fn dockerfile(recipe: &Recipe<'_>) -> String {
          \n\
          FROM debian:stable-slim\n\
          COPY --from=build /src/target/release/{program} /usr/local/bin/{program}\n\
+         {data}\
          USER 65534:65534\n\
          {settings}\
          ENV HOST=0.0.0.0 PORT={port}\n\
@@ -71,11 +81,16 @@ pub(super) fn compose(recipe: &Recipe<'_>) -> String {
             };
         }
     }
+    let (mount, volumes) = if recipe.keeps_data {
+        ("    volumes: [\"data:/data\"]\n", "volumes:\n  data: {}\n")
+    } else {
+        ("", "")
+    };
     format!(
         "# Needs the Dockerfile that `recipe docker` prints. docker compose up --build\n\
          services:\n  {label}:\n    build: .\n    image: \"{image}\"\n    restart: unless-stopped\n    ports:\n      \
          # For a proxy on this machine that has a certificate.\n      - \"127.0.0.1:{port}:{port}\"\n{environment}    \
          # Time for calls to end after the stop signal.\n    stop_grace_period: {stop_seconds}s\n    \
-         read_only: true\n    cap_drop: [ALL]\n    security_opt: [\"no-new-privileges:true\"]\n"
+         read_only: true\n    cap_drop: [ALL]\n    security_opt: [\"no-new-privileges:true\"]\n{mount}{volumes}"
     )
 }

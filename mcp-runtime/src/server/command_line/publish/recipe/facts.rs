@@ -32,6 +32,8 @@ pub(super) struct Recipe<'s> {
     /// Seconds between the first signal and the end of the process.
     pub(super) stop_seconds: u64,
     pub(super) variables: &'s [DeclaredVariable],
+    /// Whether the server's data outlives the process, possibly in a file.
+    pub(super) keeps_data: bool,
 }
 
 impl<'s> Recipe<'s> {
@@ -74,6 +76,7 @@ impl<'s> Recipe<'s> {
             // The time is rounded up to whole seconds.
             stop_seconds: stop.as_secs() + u64::from(stop.subsec_nanos() > 0),
             variables: &server.environment.variables,
+            keeps_data: server.keeps_tasks(),
         })
     }
 
