@@ -9,6 +9,8 @@ mod options;
 mod results;
 mod row;
 mod schema;
+#[cfg(feature = "sealing")]
+mod sealing;
 #[cfg(feature = "http")]
 mod sessions;
 mod statements;
@@ -22,6 +24,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+#[cfg(feature = "sealing")]
+use mcp_runtime::SealingKeys;
 use mcp_runtime::backend::Backend;
 use tokio::sync::Notify;
 
@@ -34,7 +38,8 @@ use crate::writer::Writer;
 const GROUPS: usize = 256;
 
 /// Stores all data that outlives a request in an SQLite file: tasks, the results of `once`, large results, legacy
-/// sessions (with the `http` feature) and the events on their streams. Cheap to clone.
+/// sessions (with the `http` feature) and the events on their streams. The file also contains the key that seals the
+/// state of calls between their rounds (with the `sealing` feature). Cheap to clone.
 ///
 /// ```no_run
 /// use mcp_runtime::prelude::*;
@@ -61,6 +66,8 @@ struct Shared {
     writer: Writer,
     options: SqliteOptions,
     changes: [Notify; GROUPS],
+    #[cfg(feature = "sealing")]
+    sealing_keys: Option<SealingKeys>,
 }
 
 impl Sqlite {
@@ -76,6 +83,11 @@ impl Sqlite {
 
     fn with(options: SqliteOptions, path: &Path) -> Result<Self, SqliteError> {
         let connection = schema::open(path, &options)?;
+        #[cfg(feature = "sealing")]
+        let sealing_keys = match options.sealing_keys {
+            true => Some(sealing::load_keys(&connection, path)?),
+            false => None,
+        };
         let writer = Writer::start(connection).map_err(|error| {
             SqliteError::new(
                 path,
@@ -86,6 +98,8 @@ impl Sqlite {
             writer,
             options,
             changes: std::array::from_fn(|_| Notify::new()),
+            #[cfg(feature = "sealing")]
+            sealing_keys,
         })))
     }
 }
@@ -97,6 +111,11 @@ impl From<Sqlite> for Backend {
             .tasks(Arc::<Sqlite>::clone(&store))
             .once(Arc::<Sqlite>::clone(&store))
             .results(Arc::<Sqlite>::clone(&store));
+        #[cfg(feature = "sealing")]
+        let backend = match &store.0.sealing_keys {
+            Some(keys) => backend.sealing_keys(keys.clone()),
+            None => backend,
+        };
         #[cfg(feature = "http")]
         let backend = backend.sessions(Arc::<Sqlite>::clone(&store)).events(store);
         backend

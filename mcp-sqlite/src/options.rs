@@ -14,6 +14,8 @@ pub struct SqliteOptions {
     pub(crate) limits: Limits,
     pub(crate) syncs: bool,
     pub(crate) busy_timeout: Duration,
+    #[cfg(feature = "sealing")]
+    pub(crate) sealing_keys: bool,
 }
 
 impl SqliteOptions {
@@ -24,6 +26,8 @@ impl SqliteOptions {
             limits: Limits::default(),
             syncs: false,
             busy_timeout: Duration::from_secs(5),
+            #[cfg(feature = "sealing")]
+            sealing_keys: true,
         }
     }
 
@@ -58,6 +62,20 @@ impl SqliteOptions {
     #[must_use]
     pub fn busy_timeout(mut self, timeout: Duration) -> Self {
         self.busy_timeout = timeout;
+        self
+    }
+
+    /// Sets whether the server takes its sealing keys from the file, so that a call that waits for its client's answer
+    /// continues after a restart. Defaults to `true`: the first process that opens the file makes a key, which all later
+    /// ones use. Keys set by [`Server::sealing_keys`](mcp_runtime::Server::sealing_keys) take precedence.
+    ///
+    /// The key is in the file in plain text: clients cannot read or change what is sealed, but anyone who can read the
+    /// file can. The key does not seal tasks. To replace it, stop the server and delete the rows of the table
+    /// `sealing_keys`.
+    #[cfg(feature = "sealing")]
+    #[must_use]
+    pub fn sealing_keys(mut self, are_kept: bool) -> Self {
+        self.sealing_keys = are_kept;
         self
     }
 

@@ -10,7 +10,14 @@ use crate::error::SqliteError;
 use crate::options::SqliteOptions;
 
 /// The version of the tables that this build reads and writes.
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
+/// The tables that each version adds.
+const TABLES: [&str; 4] = [
+    include_str!("schema.sql"),
+    include_str!("schema_2.sql"),
+    include_str!("schema_3.sql"),
+    include_str!("schema_4.sql"),
+];
 /// A number that marks a file as belonging to this crate: `mcpt` in ASCII.
 const APPLICATION: i64 = 0x6d63_7074;
 /// Time between two attempts to switch to the write-ahead log. SQLite does not retry this on its own.
@@ -43,20 +50,10 @@ pub(crate) fn open(path: &Path, options: &SqliteOptions) -> Result<Connection, S
     connection.execute_batch(&settings).map_err(failed)?;
     // If two processes open the file, the second process has waited here for the first.
     let version = check_owner(&connection, path)?;
-    if version < 1 {
-        connection
-            .execute_batch(include_str!("schema.sql"))
-            .map_err(failed)?;
-    }
-    if version < 2 {
-        connection
-            .execute_batch(include_str!("schema_2.sql"))
-            .map_err(failed)?;
-    }
-    if version < 3 {
-        connection
-            .execute_batch(include_str!("schema_3.sql"))
-            .map_err(failed)?;
+    for (number, tables) in (1..).zip(TABLES) {
+        if version < number {
+            connection.execute_batch(tables).map_err(failed)?;
+        }
     }
     let mark = format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}");
     if version < VERSION {

@@ -33,7 +33,7 @@ fn a_file_that_is_none_of_its_own_is_refused_and_stays_as_it_is() {
 
 #[test]
 fn a_file_of_another_version_is_refused() {
-    for (version, expected) in [(4, "a newer version"), (0, "move the file away")] {
+    for (version, expected) in [(5, "a newer version"), (0, "move the file away")] {
         let folder = Folder::new();
         drop(Sqlite::open(folder.file()).unwrap());
         let newer = Connection::open(folder.file()).unwrap();
@@ -66,7 +66,7 @@ async fn a_damaged_file_is_refused() {
 }
 
 #[test]
-fn a_file_of_the_first_version_gets_the_tables_of_the_second() {
+fn a_file_of_the_first_version_gets_the_tables_of_later_ones() {
     let folder = Folder::new();
     let first = Connection::open(folder.file()).unwrap();
     let mark = "PRAGMA application_id = 0x6d637074; PRAGMA user_version = 1";
@@ -81,6 +81,11 @@ fn a_file_of_the_first_version_gets_the_tables_of_the_second() {
             .query_row("SELECT count(*) FROM sessions", [], |row| row.get(0))
             .unwrap();
         assert_eq!(sessions, 0);
+        // The key of the first opening is kept.
+        let keys: i64 = now
+            .query_row("SELECT count(*) FROM sealing_keys", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(keys, 1);
     }
 }
 
@@ -92,4 +97,18 @@ fn a_place_without_a_write_ahead_log_is_refused() {
         refused.contains("choose a file on a local disk"),
         "{refused}"
     );
+}
+
+#[test]
+fn a_sealing_key_that_cannot_be_read_is_named() {
+    let folder = Folder::new();
+    drop(Sqlite::open(folder.file()).unwrap());
+    let file = Connection::open(folder.file()).unwrap();
+    let damage = "UPDATE sealing_keys SET key = 'short'";
+    file.execute_batch(damage).unwrap();
+    drop(file);
+    let refused = refusal(&folder.file());
+    assert!(refused.contains("a row that is not a key"), "{refused}");
+    let without = SqliteOptions::new().sealing_keys(false);
+    drop(without.open(folder.file()).unwrap());
 }

@@ -52,14 +52,21 @@ impl ChaosReport {
         self.counts.deaths
     }
 
-    /// Checks that no faults were found.
+    /// Checks that every single disruption was tried and that no faults were found.
     ///
     /// # Panics
     ///
-    /// Panics if any faults were found. The panic message is the report.
+    /// Panics if any faults were found, or if [`histories`](super::Chaos::histories) is too small to try every single
+    /// disruption. The panic message is the report.
     #[track_caller]
     pub fn assert_no_faults(&self) {
         assert!(self.faults.is_empty(), "{self}");
+        let skipped = self.counts.skipped_singles;
+        let needed = self.counts.histories + skipped;
+        assert!(
+            skipped == 0,
+            "{skipped} single disruptions were not tried: set `.histories(…)` to at least {needed}\n{self}"
+        );
     }
 }
 

@@ -1,11 +1,13 @@
 //! Questions that end a round, in the modern era.
 
 use mcp_runtime::{Limits, SealingKey};
+use mcp_runtime_sqlite::{Sqlite, SqliteOptions};
 use serde_json::json;
 use tests::asking::Setup;
 use tests::{Answer, Version};
 
 use super::{able, client, client_of, refusal, server, text};
+use crate::backend::Folder;
 
 // Covers: MRTR-10, MRTR-15
 #[tokio::test]
@@ -97,6 +99,32 @@ async fn rounds_may_land_on_different_instances_with_the_same_keys() {
     let asked = second.request("tools/call", next).await.unwrap();
     let next = second.retry(&params, &asked);
     let result = first.request("tools/call", next).await.unwrap();
+    assert_eq!(result["content"][0]["text"], "Ada true 1");
+}
+
+#[tokio::test]
+async fn rounds_continue_in_the_next_process_that_opens_the_file() {
+    let folder = Folder::new();
+    let process = |store: Sqlite| {
+        let server = server().backend(store);
+        client_of(server, Version::V2026_07_28, able())
+    };
+    let mut first = process(folder.open()).await;
+    let params = json!({"name": "two_in_sequence", "arguments": {}});
+    let asked = first.request("tools/call", params.clone()).await.unwrap();
+    let next = first.retry(&params, &asked);
+    drop(first);
+
+    let own_key = SqliteOptions::new().sealing_keys(false);
+    let mut foreign = process(folder.open_with(own_key)).await;
+    let failure = foreign.fails("tools/call", next.clone(), -32602).await;
+    assert!(failure.message.contains("sealing_keys"), "{failure:?}");
+
+    let mut second = process(folder.open()).await;
+    let asked = second.request("tools/call", next).await.unwrap();
+    let next = second.retry(&params, &asked);
+    let mut third = process(folder.open()).await;
+    let result = third.request("tools/call", next).await.unwrap();
     assert_eq!(result["content"][0]["text"], "Ada true 1");
 }
 

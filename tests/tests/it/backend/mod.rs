@@ -14,7 +14,7 @@ use mcp_runtime::backend::{Backend, MemoryTaskStore, TaskStatus, TaskStore as _}
 use mcp_runtime::http::{HttpOptions, HttpSessions, MemoryEvents, MemorySessions};
 use mcp_runtime::once::MemoryOnceStore;
 use mcp_runtime::prelude::*;
-use mcp_runtime_sqlite::Sqlite;
+use mcp_runtime_sqlite::{Sqlite, SqliteOptions};
 use serde_json::json;
 use tests::Version;
 use tests::http::Request;
@@ -38,7 +38,11 @@ impl Folder {
     }
 
     pub(crate) fn open(&self) -> Sqlite {
-        Sqlite::open(self.0.join("state.db")).unwrap()
+        self.open_with(SqliteOptions::new())
+    }
+
+    pub(crate) fn open_with(&self, options: SqliteOptions) -> Sqlite {
+        options.open(self.0.join("state.db")).unwrap()
     }
 }
 

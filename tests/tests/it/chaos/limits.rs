@@ -42,6 +42,12 @@ fn the_number_of_histories_is_bounded() {
     let report = chaos().histories(10).call("charges", json!({}));
     assert_eq!(report.histories(), 10);
     assert!(report.to_string().contains("were not tried"), "{report}");
+    assert!(report.faults().is_empty());
+    let panic = panic_of(|| {
+        report.assert_no_faults();
+        report.clone()
+    });
+    assert!(panic.contains("set `.histories(…)` to at least"), "{panic}");
 }
 
 // A client that repeats a lost call makes a second call.
