@@ -449,6 +449,7 @@ pub use mcp_macros::Elicit;
 /// | `input` | values of the type are only received, so `Serialize` is not derived |
 /// | `output` | values of the type are only sent, so `Deserialize` is not derived |
 /// | `allow_unknown_fields` | unknown fields are ignored, for example because the type is also read from files written by other programs |
+/// | `display` | for an enum whose variants have no data: `Display` prints the variant's name as clients send it |
 /// | `crate = path` | the path of the runtime crate; default `::mcp_runtime` |
 #[doc(inline)]
 pub use mcp_macros::data;

@@ -84,10 +84,10 @@ impl Sqlite {
     fn with(options: SqliteOptions, path: &Path) -> Result<Self, SqliteError> {
         let connection = schema::open(path, &options)?;
         #[cfg(feature = "sealing")]
-        let sealing_keys = match options.sealing_keys {
-            true => Some(sealing::load_keys(&connection, path)?),
-            false => None,
-        };
+        let sealing_keys = options
+            .sealing_keys
+            .then(|| sealing::load_keys(&connection, path))
+            .transpose()?;
         let writer = Writer::start(connection).map_err(|error| {
             SqliteError::new(
                 path,

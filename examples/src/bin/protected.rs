@@ -1,8 +1,8 @@
 //! Notes that belong to users, protected by the access tokens of an authorization server: `protected --http`.
 //!
 //! `PROTECTED_ISSUER` is the authorization server, and `PROTECTED_URL` the URL by which clients know this server;
-//! `protected --help` lists the settings. Over standard input and output there is one user, the one who started the
-//! program. Needs the feature `auth` of the examples.
+//! `protected --help` lists the settings. Over standard input and output, the only user is the one who started the
+//! program, and no settings are needed. Needs the feature `auth` of the examples.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -52,13 +52,13 @@ fn author_of(ctx: &Context) -> String {
 
 #[mcp_runtime::main]
 async fn main() -> Result<(), mcp_runtime::Error> {
-    let server = Server::new("protected", "1.0.0").env::<Settings>("PROTECTED_");
-    let Settings { issuer, url } = &*server.env_value()?;
-    // Clients request the scope for reading first, and further scopes when a call needs them.
-    let protected = ProtectedResource::new(url, Jwt::issuer(issuer)).require_scopes(["notes:read"]);
-    server
+    Server::new("protected", "1.0.0")
         .state(Notes::default())
-        .http(HttpOptions::new().authenticate(protected))
+        .http_from_env("PROTECTED_", |Settings { issuer, url }| {
+            // Clients request the scope for reading first, and further scopes when a call needs them.
+            let protected = ProtectedResource::new(url, Jwt::issuer(issuer));
+            HttpOptions::new().authenticate(protected.require_scopes(["notes:read"]))
+        })
         .run()
         .await
 }

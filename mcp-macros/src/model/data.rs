@@ -3,18 +3,27 @@
 use proc_macro2::Span;
 
 use crate::errors::Errors;
-use crate::parse::data::{DataOptions, decides_about_unknown_fields};
+use crate::parse::data::{DataOptions, decides_about_unknown_fields, is_written_as_a_name};
 use crate::parse::value::PathValue;
+
+/// Whether values of a type are received or sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Input,
+    Output,
+    Both,
+}
 
 /// A type for arguments and results, ready to be expanded.
 pub(crate) struct Data {
     pub(crate) runtime: Option<PathValue>,
     pub(crate) ty: syn::DeriveInput,
-    pub(crate) serialize: bool,
-    pub(crate) deserialize: bool,
+    pub(crate) direction: Direction,
     /// `true` if unknown fields are rejected, so that a misspelled field is not mistaken for an omitted field. `false`
     /// if serde cannot determine which fields are unknown, or if the author has already decided how to treat them.
     pub(crate) closed: bool,
+    /// `true` if `Display` prints serde's name for the variant.
+    pub(crate) display: bool,
 }
 
 impl Data {
@@ -26,15 +35,20 @@ impl Data {
             ));
         }
         check_data_options(&options, errors);
+        check_display(&options, &ty, errors);
         take_markers(&mut ty, errors);
         let (input, output) = (options.input.is_present(), options.output.is_present());
         Self {
             runtime: options.runtime,
-            serialize: !input,
-            deserialize: !output,
+            direction: match (input, output) {
+                (true, false) => Direction::Input,
+                (false, true) => Direction::Output,
+                _ => Direction::Both,
+            },
             closed: !output
                 && !options.allow_unknown_fields.is_present()
                 && !decides_about_unknown_fields(&ty),
+            display: options.display.is_present(),
             ty,
         }
     }
@@ -91,6 +105,24 @@ fn check_data_options(options: &DataOptions, errors: &mut Errors) {
         errors.push(syn::Error::new(
             options.allow_unknown_fields.span(),
             "`allow_unknown_fields` has no effect with `output`; remove it",
+        ));
+    }
+}
+
+fn check_display(options: &DataOptions, ty: &syn::DeriveInput, errors: &mut Errors) {
+    if !options.display.is_present() {
+        return;
+    }
+    if !is_written_as_a_name(ty) {
+        errors.push(syn::Error::new(
+            options.display.span(),
+            "`display` prints the name of a variant, so it is for enums that serde writes as names: without data in the \
+             variants and without a tag",
+        ));
+    } else if options.input.is_present() {
+        errors.push(syn::Error::new(
+            options.display.span(),
+            "`display` needs the names for output; remove `input`",
         ));
     }
 }

@@ -18,9 +18,25 @@ pub(crate) struct DataOptions {
     pub(crate) output: Flag,
     /// Unknown fields are ignored.
     pub(crate) allow_unknown_fields: Flag,
+    /// `Display` prints serde's name for the variant.
+    pub(crate) display: Flag,
     /// The path to the runtime crate.
     #[darling(rename = "crate")]
     pub(crate) runtime: Option<PathValue>,
+}
+
+/// Returns `true` if serde writes each value of the type as the name of its variant.
+pub(crate) fn is_written_as_a_name(ty: &syn::DeriveInput) -> bool {
+    let syn::Data::Enum(data) = &ty.data else {
+        return false;
+    };
+    let replaces = ["tag", "untagged", "into", "serialize_with", "with"];
+    let variants = data.variants.iter();
+    variants.clone().all(|it| it.fields.is_empty())
+        && !mentions(&ty.attrs, &["serde"], &replaces)
+        && !variants
+            .into_iter()
+            .any(|it| mentions(&it.attrs, &["serde"], &replaces))
 }
 
 /// Returns `true` if a serde attribute on the type, a variant or a field determines how unknown fields are treated.

@@ -2,6 +2,7 @@
 
 use darling::util::Flag;
 use darling::{Error, FromMeta, Result};
+use syn::punctuated::Punctuated;
 
 use crate::parse::listed::ListedOptions;
 use crate::parse::literal::find_literal;
@@ -32,13 +33,39 @@ pub(crate) struct ResourceOptions {
     pub(crate) listed: ListedOptions,
 }
 
-/// Options in `audience(…)`.
-#[derive(Default, FromMeta)]
+/// The value of `audience(…)`.
 pub(crate) struct Audience {
     /// The contents are meant for the user.
     pub(crate) user: Flag,
     /// The contents are meant for the model.
     pub(crate) assistant: Flag,
+}
+
+impl FromMeta for Audience {
+    fn from_meta(item: &syn::Meta) -> Result<Self> {
+        /// Options in `audience(…)`.
+        #[derive(Default, FromMeta)]
+        struct AudienceOptions {
+            user: Flag,
+            assistant: Flag,
+        }
+
+        let AudienceOptions { user, assistant } =
+            AudienceOptions::from_meta(item).map_err(|error| match item {
+                // The error names the closest word.
+                syn::Meta::List(list) if holds_only_words(list) => error,
+                _ => Error::custom(
+                    "write `audience(user)`, `audience(assistant)` or `audience(user, assistant)`",
+                )
+                .with_span(item),
+            })?;
+        Ok(Self { user, assistant })
+    }
+}
+
+fn holds_only_words(list: &syn::MetaList) -> bool {
+    let words = Punctuated::<syn::Path, syn::Token![,]>::parse_terminated;
+    list.parse_args_with(words).is_ok()
 }
 
 /// A number from 0.0 to 1.0.

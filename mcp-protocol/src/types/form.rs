@@ -40,6 +40,15 @@ impl Form {
     pub fn fields(&self) -> &[(String, Field)] {
         &self.fields
     }
+
+    /// Changes the field with this name. Returns `false` if there is no such field.
+    pub fn change_field(&mut self, name: &str, change: impl FnOnce(Field) -> Field) -> bool {
+        let field = self.fields.iter_mut().find(|(other, _)| other == name);
+        field.is_some_and(|(_, field)| {
+            *field = change(field.clone());
+            true
+        })
+    }
 }
 
 #[doc(hidden)]
@@ -331,6 +340,26 @@ impl Field {
         };
         *lower = min.into();
         *upper = max.into();
+        self
+    }
+
+    /// Sets the choices that the field accepts. A string field becomes a [`one_of`](Self::one_of) field. Has no effect on
+    /// numbers and booleans.
+    #[must_use]
+    pub fn choices<C: Into<Choice>>(mut self, offered: impl IntoIterator<Item = C>) -> Self {
+        let offered = offered.into_iter().map(Into::into).collect();
+        match &mut self.input {
+            FieldInput::One { choices, .. } | FieldInput::Many { choices, .. } => {
+                *choices = offered;
+            }
+            FieldInput::Text { .. } => {
+                self.input = FieldInput::One {
+                    choices: offered,
+                    names: false,
+                }
+            }
+            FieldInput::Number { .. } | FieldInput::Boolean => {}
+        }
         self
     }
 

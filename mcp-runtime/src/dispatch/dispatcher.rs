@@ -72,6 +72,9 @@ pub(crate) struct Settings {
     pub(crate) argument_errors: bool,
     /// `true` if models may read the messages of all errors.
     pub(crate) expose_errors: bool,
+    /// `true` if the causes of internal errors are printed as well as logged, for the output of a failed test.
+    #[cfg(feature = "testing")]
+    pub(crate) prints_failures: bool,
     /// `true` if results are validated against output schemas.
     pub(crate) check_outputs: bool,
     /// Cache hints for `server/discover` and the four lists.

@@ -109,6 +109,8 @@ impl CallFinisher {
             panic,
             "a handler panicked"
         );
+        #[cfg(feature = "testing")]
+        self.print_failure(&reference, "a handler panicked", &panic);
         internal_error(&reference)
     }
 
@@ -121,7 +123,19 @@ impl CallFinisher {
     fn log(&self, what: &str, cause: &dyn fmt::Display) -> String {
         let reference = random_reference();
         tracing::error!(reference, called = self.target.name(), error = %cause, "{what}");
+        #[cfg(feature = "testing")]
+        self.print_failure(&reference, what, cause);
         reference
+    }
+
+    /// Prints a failure if a test is running, whose harness captures the output.
+    #[cfg(feature = "testing")]
+    #[expect(clippy::print_stderr, reason = "test harnesses capture only this")]
+    fn print_failure(&self, reference: &str, what: &str, cause: &dyn fmt::Display) {
+        if self.dispatcher.settings.prints_failures {
+            let called = self.target.name();
+            eprintln!("`{called}`: {what}: {cause} (reference {reference})");
+        }
     }
 
     /// Replaces an error's code if this protocol version does not allow handlers to use it.

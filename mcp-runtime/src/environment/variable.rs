@@ -48,6 +48,23 @@ impl DeclaredVariable {
         variable
     }
 
+    /// Marks the variable as needed only for HTTP.
+    #[cfg(feature = "http")]
+    pub(crate) fn only_for_http(mut self) -> Self {
+        let description = self.schema["description"].as_str().unwrap_or_default();
+        let need = if self.is_required {
+            "required over HTTP"
+        } else {
+            "used over HTTP"
+        };
+        self.schema["description"] = match description {
+            "" => need.into(),
+            description => format!("{description}; {need}").into(),
+        };
+        self.is_required = false;
+        self
+    }
+
     /// Records that the variable is set to this valid value.
     pub(super) fn record_value(&mut self, text: &str) {
         let shown = if self.is_secret { "***" } else { text };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use hyper::header::HeaderName;
 
 #[cfg(feature = "auth")]
-use crate::auth::ProtectedResource;
+use crate::auth::{ProtectedResource, Url};
 use crate::http::health::HealthPaths;
 use crate::http::health::paths::absolute_path;
 use crate::http::proxies::TrustedProxies;
@@ -40,6 +40,8 @@ pub struct HttpOptions {
     pub(in crate::http) proxies: Option<TrustedProxies>,
     /// The header in which trusted proxies name the principal.
     pub(in crate::http) principal_header: Option<String>,
+    /// The mistakes in the environment variables from which the settings are made.
+    environment_faults: Vec<String>,
     #[cfg(feature = "auth")]
     pub(in crate::http) protected: Option<ProtectedResource>,
 }
@@ -58,6 +60,7 @@ impl Default for HttpOptions {
             instances: None,
             proxies: None,
             principal_header: None,
+            environment_faults: Vec::new(),
             #[cfg(feature = "auth")]
             protected: None,
         }
@@ -70,8 +73,20 @@ impl HttpOptions {
         Self::default()
     }
 
-    /// Returns `true` if access from other machines is configured, through allowed hosts or authentication.
+    /// Creates settings that cannot be used because of these mistakes in environment variables.
+    pub(crate) fn with_environment_faults(faults: Vec<String>) -> Self {
+        Self {
+            environment_faults: faults,
+            ..Self::default()
+        }
+    }
+
+    /// Returns `true` if access from other machines is configured, through allowed hosts or authentication, or if the
+    /// configuration could not be read, which is reported later.
     pub(crate) fn serves_other_machines(&self) -> bool {
+        if !self.environment_faults.is_empty() {
+            return true;
+        }
         #[cfg(feature = "auth")]
         if self.protected.is_some() {
             return true;
@@ -85,12 +100,25 @@ impl HttpOptions {
         if self.legacy_sse {
             endpoints.push(SSE_PATH);
         }
-        let faults = self.health.fault(&endpoints).into_iter();
+        let faults = self.environment_faults.iter().cloned();
+        let faults = faults.chain(self.health.fault(&endpoints));
         let faults = faults.chain(self.proxies.iter().flat_map(TrustedProxies::faults));
         let faults = faults.chain(self.principal_header_fault());
         #[cfg(feature = "auth")]
         let faults = faults.chain(self.protected.iter().flat_map(ProtectedResource::faults));
         faults.collect()
+    }
+
+    /// Returns the path at which clients look for the endpoint, if authentication is configured with a URL whose path
+    /// differs from the endpoint's.
+    #[cfg(feature = "auth")]
+    pub(crate) fn other_public_path(&self) -> Option<String> {
+        let url = Url::parse(&self.protected.as_ref()?.resource).ok()?;
+        match url.path() {
+            path if path == self.path.trim_end_matches('/') => None,
+            "" => Some("/".to_owned()),
+            path => Some(path.to_owned()),
+        }
     }
 
     /// Describes the problem with the header in which proxies name the principal, if there is one.
@@ -135,7 +163,7 @@ impl HttpOptions {
     }
 
     /// Returns the path of the endpoint.
-    #[cfg(feature = "cli")]
+    #[cfg(any(feature = "auth", feature = "cli"))]
     pub(crate) fn endpoint_path(&self) -> &str {
         &self.path
     }
@@ -330,6 +358,7 @@ impl fmt::Debug for HttpOptions {
             .field("instances", &self.instances.is_some())
             .field("trusted_proxies", &self.proxies)
             .field("principal_header", &self.principal_header)
+            .field("environment_faults", &self.environment_faults)
             .finish()
     }
 }

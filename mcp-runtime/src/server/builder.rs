@@ -73,6 +73,8 @@ pub struct Server {
     pub(super) logging: bool,
     pub(super) argument_errors: bool,
     pub(super) expose_errors: bool,
+    #[cfg(feature = "testing")]
+    pub(super) prints_failures: bool,
     pub(super) check_outputs: bool,
     pub(super) cache: CacheHints,
     pub(super) admission: Admission,
@@ -154,6 +156,8 @@ impl Server {
             logging: true,
             argument_errors: false,
             expose_errors: false,
+            #[cfg(feature = "testing")]
+            prints_failures: false,
             check_outputs: true,
             cache: CacheHints::default(),
             admission: Admission::default(),
@@ -246,10 +250,12 @@ impl Server {
         self
     }
 
-    /// Disables the limit on progress notifications, so that tests see every notification.
+    /// Disables the limit on progress notifications, so that tests see every notification, and prints the causes of
+    /// internal errors, so that they are part of a failed test's output.
     #[cfg(feature = "testing")]
-    pub(crate) fn report_all_progress(&mut self) {
+    pub(crate) fn prepare_for_tests(&mut self) {
         self.limits.calls.max_progress_per_second = u32::MAX;
+        self.prints_failures = true;
     }
 
     /// Returns how long calls may take to finish after the server is asked to stop.

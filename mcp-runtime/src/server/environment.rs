@@ -10,6 +10,8 @@ use crate::context::short_type_name;
 use crate::context::{Caller, EnvironmentHeaders};
 use crate::environment::{self, DeclaredVariable, EnvironmentReading};
 use crate::error::{Error, ErrorKind};
+#[cfg(feature = "http")]
+use crate::http::HttpOptions;
 use crate::server::Server;
 
 impl Server {
@@ -116,6 +118,51 @@ impl Server {
             self.environment.faults.join("\n")
         };
         Err(Error::new(ErrorKind::Configuration, message))
+    }
+
+    /// Declares environment variables like [`env`](Self::env), and sets the HTTP options that `options` makes from their
+    /// values. The variables are read only for HTTP: `--help` lists them, but a server on standard input and output
+    /// starts without them. Replaces any options that were set earlier.
+    ///
+    /// ```
+    /// # #[cfg(feature = "auth")] {
+    /// use mcp_runtime::auth::{Jwt, ProtectedResource};
+    /// use mcp_runtime::http::HttpOptions;
+    /// use mcp_runtime::prelude::*;
+    ///
+    /// #[data(input)]
+    /// struct HttpSettings {
+    ///     /// URL of the server, as clients know it
+    ///     url: String,
+    ///     /// Issuer of the tokens
+    ///     issuer: String,
+    /// }
+    ///
+    /// // NOTES_URL and NOTES_ISSUER
+    /// let server = new_server!().http_from_env("NOTES_", |settings: HttpSettings| {
+    ///     let tokens = Jwt::issuer(settings.issuer);
+    ///     HttpOptions::new().authenticate(ProtectedResource::new(settings.url, tokens))
+    /// });
+    /// # }
+    /// ```
+    ///
+    /// Serving over HTTP fails if a required variable is missing or a value is invalid; all mistakes are reported
+    /// together. Functions do not receive the values.
+    #[cfg(feature = "http")]
+    pub fn http_from_env<T>(mut self, prefix: &str, options: impl FnOnce(T) -> HttpOptions) -> Self
+    where
+        T: DeserializeOwned + JsonSchema,
+    {
+        let EnvironmentReading {
+            variables,
+            misspelled,
+            value,
+        } = environment::read::<T>(prefix, std::env::vars_os());
+        let variables = variables.into_iter().map(DeclaredVariable::only_for_http);
+        self.environment.variables.extend(variables);
+        self.environment.misspelled.extend(misspelled);
+        self.http = value.map_or_else(HttpOptions::with_environment_faults, options);
+        self
     }
 
     /// Adds these headers to every request from a test's caller.

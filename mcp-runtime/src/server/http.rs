@@ -132,7 +132,7 @@ impl Server {
         let options = options.or_stores(sessions, events, backend.instances.clone());
         let faults = options.faults();
         if !faults.is_empty() {
-            return Err(Error::new(ErrorKind::Configuration, faults.join("; ")));
+            return Err(Error::new(ErrorKind::Configuration, faults.join("\n")));
         }
         #[cfg(feature = "sealing")]
         if options.seals_sessions() && !self.has_sealing_keys() {
@@ -208,6 +208,15 @@ impl Server {
     /// Turns the server into a service for its own listener. Fails if definitions require scopes but HTTP requests are
     /// not authenticated, because there is no embedding program that could authenticate callers.
     fn into_listening_service(self) -> Result<HttpService, Error> {
+        #[cfg(feature = "auth")]
+        if let Some(public) = self.http.other_public_path() {
+            tracing::warn!(
+                public,
+                endpoint = self.http.endpoint_path(),
+                "the URL of `ProtectedResource` and the endpoint have different paths: unless a proxy rewrites the path, \
+                 clients get a 404 response; `HttpOptions::path` sets the endpoint's path"
+            );
+        }
         let service = self.into_http_service()?;
         let Some(name) = service.unusable_definition() else {
             return Ok(service);

@@ -88,6 +88,21 @@ impl Server {
         }
     }
 
+    /// Returns an error that lists all mistakes in the settings, if there are any.
+    fn check_settings(&self) -> Result<(), Error> {
+        let limits: Vec<String> = self.limits.faults().collect();
+        let faults = self
+            .faults
+            .iter()
+            .chain(&self.environment.faults)
+            .chain(&limits);
+        let faults: Vec<&str> = faults.map(String::as_str).collect();
+        if faults.is_empty() {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Configuration, faults.join("\n")))
+    }
+
     fn start_prepared(self) -> Result<(Arc<Dispatcher>, Arc<ServerShared>), Error> {
         let spilling = self.find_in_tools(
             |tool| tool.spill.then_some(()),
@@ -95,12 +110,7 @@ impl Server {
         );
         let has_read_result = spilling.is_some();
         self.environment.log_values();
-        let mut faults = self.faults;
-        faults.extend(self.environment.faults);
-        faults.extend(self.limits.faults());
-        if !faults.is_empty() {
-            return Err(Error::new(ErrorKind::Configuration, faults.join("\n")));
-        }
+        self.check_settings()?;
         let handle = ServerHandle(Arc::clone(&self.shared) as Arc<dyn ServerControl>);
         let (extensions, meta_keys) = self.extensions.start(&handle)?;
         let states = Arc::new(self.states);
@@ -175,6 +185,8 @@ impl Server {
             logging: self.logging,
             argument_errors: self.argument_errors,
             expose_errors: self.expose_errors,
+            #[cfg(feature = "testing")]
+            prints_failures: self.prints_failures,
             check_outputs: self.check_outputs,
             cache: self.cache,
             rate: wrapping.rate,

@@ -97,7 +97,7 @@ impl Connect {
         let clients = self.versions.len().div_ceil(self.servers.len());
         let mut connections = Vec::new();
         for mut server in self.servers {
-            server.report_all_progress();
+            server.prepare_for_tests();
             server.use_test_headers(self.headers.clone(), &self.caller);
             match server.serve_in_process(clients, &self.caller) {
                 Ok(connected) => connections.extend(connected),

@@ -50,11 +50,10 @@ export const bundles = {
     await client.close();
   }),
 
-  // `protected` does not start without settings.
+  // `kept_tasks` does not start without settings.
   asks_for_settings: (programs) => inFolder(async (folder) => {
-    const { manifest, config } = await unpacked(join(programs, 'protected'), folder, {
-      PROTECTED_ISSUER: 'https://issuer.example.com',
-      PROTECTED_URL: 'https://mcp.example.com/mcp',
+    const { manifest, config } = await unpacked(join(programs, 'kept_tasks'), folder, {
+      KEPT_TASKS: join(folder, 'tasks.db'),
     });
     const required = Object.entries(manifest.user_config).filter(([, setting]) => setting.required);
     assert.notEqual(required.length, 0);

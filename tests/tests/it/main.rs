@@ -59,6 +59,7 @@ mod tasks;
 mod telemetry;
 mod template_values;
 mod test_client;
+mod test_output;
 mod tool_schemas;
 mod tools;
 mod values;

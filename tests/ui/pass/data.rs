@@ -39,6 +39,14 @@ struct Name(String);
 #[data]
 struct Nothing;
 
+#[data(display)]
+#[serde(rename_all = "kebab-case")]
+enum Phase {
+    FullMoon,
+    #[serde(rename = "new")]
+    NewMoon,
+}
+
 #[data]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum Shape {

@@ -24,9 +24,9 @@ pub(crate) use asking::{
 pub use error::AskError;
 pub use several::Questions;
 
-use crate::context::Context;
 use crate::context::watching::{self, CallSite, QuestionPoint};
-use crate::types::InputRequest;
+use crate::context::{Context, Elicit};
+use crate::types::{Field, InputRequest};
 
 /// A question for the client, which is not sent until it is awaited.
 ///
@@ -94,6 +94,52 @@ impl<T> Ask<T> {
     pub fn key(mut self, name: &str) -> Self {
         self.question.identity.key = self.context.asking().key(name);
         self.question.identity.named = true;
+        self
+    }
+
+    /// Changes a field of the form for this question, for example because a bound or the choices depend on data:
+    ///
+    /// ```
+    /// # use mcp_runtime::prelude::*;
+    /// #[derive(Elicit)]
+    /// struct Pick {
+    ///     /// Which room?
+    ///     room: String,
+    ///     #[elicit(range(1..))]
+    ///     nights: u32,
+    /// }
+    ///
+    /// # async fn f(ctx: Context, free: Vec<String>, most: u32) -> Result<()> {
+    /// let Pick { room, nights } = ctx
+    ///     .elicit("Which room would you like?")
+    ///     .field("room", |field| field.choices(free))
+    ///     .field("nights", |field| field.range(1.0, most.into()))
+    ///     .await?;
+    /// # let _ = (room, nights); Ok(()) }
+    /// ```
+    ///
+    /// The answer is validated against the changed form. Other properties of the field, such as its title, stay as they
+    /// are. In revision 2026-07-28, the question is asked again if the form has changed when the handler runs again.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the form has no field with this name.
+    #[track_caller]
+    pub fn field(mut self, name: &str, change: impl FnOnce(Field) -> Field) -> Self
+    where
+        T: Elicit,
+    {
+        let is_changed = match &mut self.question.request {
+            InputRequest::Form { form, .. } => form.change_field(name, change),
+            _ => false,
+        };
+        assert!(is_changed, "the form has no field `{name}`");
+        let changed = self.context.asking().identify(&self.question.request);
+        if self.question.identity.named {
+            self.question.identity.digest = changed.digest;
+        } else {
+            self.question.identity = changed;
+        }
         self
     }
 

@@ -105,7 +105,7 @@ impl Authentication {
         };
         let challenge = BearerChallenge {
             error: reason,
-            scopes: &errors::scopes_needed(&error).unwrap_or_default(),
+            scopes: &self.all_scopes(errors::scopes_needed(&error).unwrap_or_default()),
             metadata: self.metadata_url(),
         };
         let challenge = challenge.header_value();
@@ -145,12 +145,27 @@ impl Authentication {
             Some(_) => (StatusCode::FORBIDDEN, "insufficient_scope"),
             None => (StatusCode::UNAUTHORIZED, "invalid_token"),
         };
+        let scopes = scopes.map_or_else(Vec::new, |scopes| self.all_scopes(scopes));
         let challenge = BearerChallenge {
             error: Some(reason),
-            scopes: &scopes.unwrap_or_default(),
+            scopes: &scopes,
             metadata: self.metadata_url(),
         };
         (status, challenge.header_value())
+    }
+
+    /// Returns the scopes that every request needs, followed by those that an operation needs as well. Clients request
+    /// exactly the scopes that a challenge names, so a challenge names all of them.
+    #[cfg_attr(
+        not(feature = "auth"),
+        expect(clippy::unused_self, reason = "only protected servers require scopes")
+    )]
+    fn all_scopes<'c>(&'c self, needed: Vec<&'c str>) -> Vec<&'c str> {
+        #[cfg(feature = "auth")]
+        if let Some(protection) = &self.protection {
+            return protection.all_scopes(needed);
+        }
+        needed
     }
 
     /// Returns the URL of the server's metadata, if the metadata is published.

@@ -65,14 +65,23 @@ impl Protection {
         self.metadata.as_deref()
     }
 
-    /// Rejects a request with a challenge for these scopes.
+    /// Returns the scopes that every request needs, followed by the other scopes in `needed`.
+    pub(super) fn all_scopes<'c>(&'c self, needed: Vec<&'c str>) -> Vec<&'c str> {
+        let required = || self.required.iter().map(String::as_str);
+        let others = needed
+            .into_iter()
+            .filter(|scope| required().all(|other| other != *scope));
+        required().chain(others).collect()
+    }
+
+    /// Rejects a request with a challenge for these scopes and those that every request needs.
     fn challenge_refusal(
         &self,
         status: StatusCode,
         error: Option<&'static str>,
         scopes: &[String],
     ) -> HttpRefusal {
-        let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
+        let scopes = self.all_scopes(scopes.iter().map(String::as_str).collect());
         let challenge = BearerChallenge {
             error,
             scopes: &scopes,

@@ -189,9 +189,10 @@ impl CallUnderTest<'_> {
         &self,
         way: ServedAs,
         history: &Arc<CallHistory>,
-        server: Server,
+        mut server: Server,
         progress: &mut CallProgress,
     ) -> CallEnd {
+        server.prepare_for_tests();
         let connected = match server.serve_in_process(1, &Caller::trusted()) {
             Ok(mut connected) => connected.pop(),
             Err(error) => panic!("the server does not start:\n{error}"),

@@ -159,3 +159,87 @@ async fn users_are_sent_to_urls() {
         assert_eq!(result["isError"], true);
     }
 }
+
+#[derive(Elicit, Debug)]
+struct Stay {
+    /// Which room?
+    #[elicit(title = "Room")]
+    room: String,
+    #[elicit(range(1..))]
+    nights: u32,
+}
+
+/// Books a room that is free.
+#[tool(tags("changed-fields"))]
+async fn stay(ctx: &Context, free: Vec<String>, most: u32) -> Result<String> {
+    let stay: Stay = ctx
+        .elicit("Which room?")
+        .field("room", |field| field.choices(free))
+        .field("nights", |field| field.range(1.0, most.into()))
+        .await?;
+    Ok(format!("{stay:?}"))
+}
+
+/// Asks twice with the same key.
+#[tool(tags("changed-fields"))]
+async fn stay_longer(ctx: &Context) -> Result<String> {
+    let ask = |most: f64| {
+        let ask = ctx.elicit::<Stay>("How long?").key("stay");
+        ask.field("nights", |field| field.range(1.0, most))
+    };
+    let (first, second) = (ask(3.0).await?, ask(5.0).await?);
+    Ok(format!("{} {}", first.nights, second.nights))
+}
+
+/// Changes a field that the form does not have.
+#[tool(tags("changed-fields"))]
+async fn misspelled(ctx: &Context) -> Result<String> {
+    let ask = ctx.elicit::<Stay>("How long?");
+    let stay = ask.field("night", |field| field.range(1.0, 2.0)).await?;
+    Ok(format!("{stay:?}"))
+}
+
+// Covers: ELIC-02
+#[tokio::test]
+async fn fields_are_changed_for_one_question() {
+    for version in [
+        Version::V2025_06_18,
+        Version::V2025_11_25,
+        Version::V2026_07_28,
+    ] {
+        let server = new_server!().tags(["changed-fields"]);
+        let mut client = client_of(server, version, able()).await;
+        let mut answers = vec![
+            json!({"room": "blue", "nights": 3}),
+            json!({"room": "red", "nights": 4}),
+            json!({"room": "blue", "nights": 4}),
+        ];
+        client.answer(move |_| Answer::accept(answers.pop().unwrap()));
+        let arguments = json!({"free": ["blue", "green"], "most": 3});
+        let params = json!({"name": "stay", "arguments": arguments});
+        let result = client.ask("tools/call", params).await.unwrap();
+        let stay = &result["content"][0]["text"];
+        assert_eq!(stay, r#"Stay { room: "blue", nights: 3 }"#);
+        assert_eq!(client.asked.len(), 3);
+        let schema = &client.asked[0].params["requestedSchema"];
+        assert_eq!(
+            schema["properties"],
+            json!({
+                "room": {"type": "string", "title": "Room", "description": "Which room?", "enum": ["blue", "green"]},
+                "nights": {"type": "integer", "minimum": 1, "maximum": 3},
+            })
+        );
+        assert_eq!(schema["required"], json!(["room", "nights"]));
+
+        client.answer(|asked| {
+            let most = &asked.params["requestedSchema"]["properties"]["nights"]["maximum"];
+            Answer::accept(json!({"room": "any", "nights": most}))
+        });
+        assert_eq!(text(&mut client, "stay_longer").await, "3 5");
+
+        let failed = client
+            .ask("tools/call", json!({"name": "misspelled"}))
+            .await;
+        assert_eq!(failed.unwrap_err().code, -32603);
+    }
+}

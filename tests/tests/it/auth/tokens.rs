@@ -207,6 +207,7 @@ async fn scopes_that_every_request_needs_are_asked_for_at_once() {
     let protected = protected.require_scopes(["mcp", "a"]);
     let server = fixture::server()
         .tags(["auth"])
+        .tags(["auth-scopes"])
         .scope_implies("all", ["mcp", "a"])
         .http(HttpOptions::new().authenticate(protected));
     let server = serve_server(server).await;
@@ -218,6 +219,14 @@ async fn scopes_that_every_request_needs_are_asked_for_at_once() {
         r#"Bearer error="insufficient_scope", scope="mcp a", resource_metadata="{METADATA}""#
     );
     assert_eq!((response.status, challenge(&response)), (403, &*said));
+    // A tool that needs another scope names all of them, because clients request exactly those that are named.
+    let both = issuer.token(&json!({"scope": "mcp a"}));
+    let response = server
+        .send(&with(Request::tool("write_note", json!({})), &both))
+        .await;
+    let all = r#"scope="mcp a notes:read notes:write""#;
+    assert_eq!(response.status, 403);
+    assert!(challenge(&response).contains(all), "{response:?}");
     for scope in ["mcp a", "x a mcp", "all"] {
         let token = issuer.token(&json!({"scope": scope}));
         assert_eq!(status(&server, &token).await, 200, "{scope}");

@@ -11,6 +11,8 @@ mod mounted;
 mod notes;
 mod observed;
 mod orders;
+#[cfg(unix)]
+mod protected;
 mod skills;
 mod tls;
 mod weather;
