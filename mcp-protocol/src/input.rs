@@ -91,7 +91,18 @@ pub fn check(request: &InputRequest) -> Result<(), String> {
             let written = sampling_to_json(sample).map(drop);
             written.ok_or_else(|| "the sampling request is nested too deeply".into())
         }
-        InputRequest::Form { .. } | InputRequest::Roots | InputRequest::Forwarded { .. } => Ok(()),
+        InputRequest::Form { form, .. } => check_choices(form),
+        InputRequest::Roots | InputRequest::Forwarded { .. } => Ok(()),
+    }
+}
+
+/// Checks that each field with choices offers at least one.
+fn check_choices(form: &Form) -> Result<(), String> {
+    let offers_none = |field: &Field| matches!(field.input(), FieldInput::One { choices, .. } | FieldInput::Many { choices, .. } if choices.is_empty());
+    let mut fields = form.fields().iter();
+    match fields.find(|(_, field)| offers_none(field)) {
+        Some((name, _)) => Err(format!("the field `{name}` of the form offers no choices")),
+        None => Ok(()),
     }
 }
 

@@ -48,7 +48,7 @@ impl Data {
             closed: !output
                 && !options.allow_unknown_fields.is_present()
                 && !decides_about_unknown_fields(&ty),
-            display: options.display.is_present(),
+            display: options.display.is_present() && !input,
             ty,
         }
     }

@@ -60,14 +60,33 @@ pub struct Root {
     pub meta: Option<Meta>,
 }
 
-#[doc(hidden)]
+impl From<&str> for Root {
+    fn from(uri: &str) -> Self {
+        Self::new(uri)
+    }
+}
+
+impl From<String> for Root {
+    fn from(uri: String) -> Self {
+        Self::new(uri)
+    }
+}
+
 impl Root {
     /// Creates a root without a name.
+    #[must_use]
     pub fn new(uri: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
             name: None,
             meta: None,
         }
+    }
+
+    /// Sets the display name.
+    #[must_use]
+    pub fn with_name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
     }
 }

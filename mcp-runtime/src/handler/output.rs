@@ -6,7 +6,7 @@
 //! | `()` | nothing | – |
 //! | content, or a `Vec`, array or tuple of it | one block for each item | – |
 //! | [`Json<T>`] | its JSON | its JSON, with the schema of `T` |
-//! | content and [`Json<T>`], a pair | the content | as `Json<T>` |
+//! | one to four blocks of content and [`Json<T>`], a tuple | the content | as `Json<T>` |
 //! | `Option<T>` | as `T`; for `None`: "no result", or `null` if `T` is structured | as `T`, or `null` |
 //! | `Result<T, E>` | as `T`, or the error | as `T` |
 //! | [`CallToolResult`] | its content | its structured content |
@@ -37,7 +37,7 @@ pub struct Json<T>(pub T);
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned from a tool",
     label = "not a tool result",
-    note = "return text, a number, `bool`, `()`, content blocks, a `Vec` or tuple of strings or content blocks, `Json<T>`, `(text, Json<T>)`, an `Option` or `Result` of these, or `CallToolResult`",
+    note = "return text, a number, `bool`, `()`, content blocks, a `Vec` or tuple of strings or content blocks, `Json<T>`, a tuple of content and `Json<T>` such as `(text, Json<T>)`, an `Option` or `Result` of these, or `CallToolResult`",
     note = "for `Json<T>`, put `#[data]` on the type `T` (or derive `serde::Serialize` and `schemars::JsonSchema`)"
 )]
 pub trait IntoToolResult {
@@ -204,22 +204,30 @@ impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
     }
 }
 
-/// Structured output accompanied by separate text, such as a summary or a table.
-#[diagnostic::do_not_recommend]
-impl<C: Into<ContentBlock>, T: Serialize + JsonSchema> IntoToolResult for (C, Json<T>) {
-    const STRUCTURED: bool = true;
-    const CONFORMS: bool = true;
+macro_rules! content_and_json {
+    ($($($part:ident)+;)+) => {$(
+        /// Structured output accompanied by separate content, such as a summary, a table or a link.
+        #[diagnostic::do_not_recommend]
+        impl<$($part: Into<ContentBlock>,)+ T: Serialize + JsonSchema> IntoToolResult for ($($part,)+ Json<T>) {
+            const STRUCTURED: bool = true;
+            const CONFORMS: bool = true;
 
-    fn into_tool_result(self) -> Result<CallToolResult, HandlerError> {
-        let mut result = CallToolResult::new(vec![self.0.into()]);
-        result.structured_content = Some(self.1.into_raw()?);
-        Ok(result)
-    }
+            fn into_tool_result(self) -> Result<CallToolResult, HandlerError> {
+                #[allow(non_snake_case, reason = "each part is named after its type parameter")]
+                let ($($part,)+ json) = self;
+                let mut result = CallToolResult::new(vec![$($part.into()),+]);
+                result.structured_content = Some(json.into_raw()?);
+                Ok(result)
+            }
 
-    fn output_schema(generator: &mut SchemaGenerator) -> Option<Schema> {
-        <Json<T>>::output_schema(generator)
-    }
+            fn output_schema(generator: &mut SchemaGenerator) -> Option<Schema> {
+                <Json<T>>::output_schema(generator)
+            }
+        }
+    )+};
 }
+
+content_and_json! { A; A B; A B C; A B C D; }
 
 impl<T: Serialize> Json<T> {
     pub(super) fn into_raw(self) -> Result<Box<RawValue>, HandlerError> {
@@ -276,6 +284,10 @@ mod tests {
         assert_eq!(
             json(Json(vec![1, 2])),
             r#"{"content":[{"type":"text","text":"[1,2]"}],"structuredContent":[1,2]}"#
+        );
+        assert_eq!(
+            json(("a", TextContent::new("b"), Json(7))),
+            r#"{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"structuredContent":7}"#
         );
         assert_eq!(
             json(None::<Json<u8>>),

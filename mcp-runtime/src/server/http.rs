@@ -130,8 +130,9 @@ impl Server {
         let (sessions, events) = (backend.sessions.clone(), backend.events.clone());
         let options = self.http.clone();
         let options = options.or_stores(sessions, events, backend.instances.clone());
-        let faults = options.faults();
+        let mut faults = options.faults();
         if !faults.is_empty() {
+            faults.extend(self.setting_faults());
             return Err(Error::new(ErrorKind::Configuration, faults.join("\n")));
         }
         #[cfg(feature = "sealing")]

@@ -88,19 +88,10 @@ impl Server {
         }
     }
 
-    /// Returns an error that lists all mistakes in the settings, if there are any.
-    fn check_settings(&self) -> Result<(), Error> {
-        let limits: Vec<String> = self.limits.faults().collect();
-        let faults = self
-            .faults
-            .iter()
-            .chain(&self.environment.faults)
-            .chain(&limits);
-        let faults: Vec<&str> = faults.map(String::as_str).collect();
-        if faults.is_empty() {
-            return Ok(());
-        }
-        Err(Error::new(ErrorKind::Configuration, faults.join("\n")))
+    /// Describes each mistake in the settings that apply to all transports.
+    pub(super) fn setting_faults(&self) -> Vec<String> {
+        let faults = self.faults.iter().chain(&self.environment.faults);
+        faults.cloned().chain(self.limits.faults()).collect()
     }
 
     fn start_prepared(self) -> Result<(Arc<Dispatcher>, Arc<ServerShared>), Error> {
@@ -110,7 +101,10 @@ impl Server {
         );
         let has_read_result = spilling.is_some();
         self.environment.log_values();
-        self.check_settings()?;
+        let faults = self.setting_faults();
+        if !faults.is_empty() {
+            return Err(Error::new(ErrorKind::Configuration, faults.join("\n")));
+        }
         let handle = ServerHandle(Arc::clone(&self.shared) as Arc<dyn ServerControl>);
         let (extensions, meta_keys) = self.extensions.start(&handle)?;
         let states = Arc::new(self.states);

@@ -60,9 +60,9 @@ impl Response {
         Self(ResponseKind::Message(result))
     }
 
-    /// Answers with the client's roots, given as `file:` URIs.
-    pub fn roots<U: Into<String>>(uris: impl IntoIterator<Item = U>) -> Self {
-        let roots = uris.into_iter().map(Root::new);
+    /// Answers with the client's roots, given as `file:` URIs or, to set their names, as [`Root`]s.
+    pub fn roots<R: Into<Root>>(roots: impl IntoIterator<Item = R>) -> Self {
+        let roots = roots.into_iter().map(Into::into);
         Self(ResponseKind::Roots(roots.collect()))
     }
 

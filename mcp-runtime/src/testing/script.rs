@@ -106,9 +106,14 @@ impl ClientHost for ScriptedHost {
         };
         let answer = answerer.and_then(|answerer| answerer(question));
         answer.and_then(|answer| answer.result(question)).ok_or_else(|| {
+            let params = match &question.params {
+                Value::Null => String::new(),
+                params => format!(" {params}"),
+            };
             format!(
-                "the test has no answer to `{}` {}; give it one with `client.answer(…)` before the call",
-                question.method, question.params
+                "the test has no answer to `{}`{params}; give it one of the right kind with `client.answer(…)` before \
+                 the call",
+                question.method
             )
         })
     }

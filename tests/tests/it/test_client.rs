@@ -7,7 +7,7 @@ use mcp_runtime::Capability;
 use mcp_runtime::ProtocolVersion::{V2025_06_18, V2025_11_25, V2026_07_28};
 use mcp_runtime::prelude::*;
 use mcp_runtime::testing::{Notification, Response, TestClient};
-use mcp_runtime::types::LoggingLevel;
+use mcp_runtime::types::{LoggingLevel, Root};
 
 #[derive(Default)]
 struct Counter {
@@ -82,7 +82,7 @@ async fn look_around(ctx: Context) -> Result<String> {
     let roots = ctx.roots().await?;
     ctx.elicit_url("Pay here", "https://example.com/pay")
         .await?;
-    Ok(roots[0].uri.clone())
+    Ok(format!("{} {:?}", roots[0].uri, roots[0].name))
 }
 
 /// Takes an hour.
@@ -259,11 +259,13 @@ async fn questions_are_answered_with_values() {
     client.answer(Response::cancel());
     let dismissed = client.call("travel", json!({})).await.unwrap();
     assert!(!dismissed.error_text().is_empty());
-    client.answer(Response::roots(["file:///home"]));
+    client.answer(Response::roots([
+        Root::new("file:///home").with_name("Home")
+    ]));
     client.answer(Response::agree());
     assert_eq!(
         client.call("look_around", json!({})).await.unwrap().text(),
-        "file:///home"
+        r#"file:///home Some("Home")"#
     );
 }
 

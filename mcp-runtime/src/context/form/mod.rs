@@ -34,11 +34,11 @@ pub trait Elicit: Sized {
 }
 
 /// The type of a form field: `String`, numbers, `bool`, enums that derive [`Elicit`](macro@crate::Elicit), `Vec`s of
-/// such enums, and `Option`s of all of these.
+/// such enums or, with choices set at run time, of strings, and `Option`s of all of these.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a field of a form: forms are flat",
     label = "not a field of a form",
-    note = "fields can be `String`, numbers, `bool`, enums that derive `Elicit`, a `Vec` of such enums, or an `Option` of any of these"
+    note = "fields can be `String`, numbers, `bool`, enums that derive `Elicit`, a `Vec` of strings or such enums, or an `Option` of any of these"
 )]
 pub trait FormField: Sized {
     /// The kind of field.
@@ -67,7 +67,7 @@ pub trait FormField: Sized {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a list item in a form",
     label = "not an enum that derives `Elicit`",
-    note = "list items are choices among known values: use an enum that derives `Elicit`"
+    note = "list items are choices among known values: use an enum that derives `Elicit`, or `Vec<String>` with `.field(\"…\", |field| field.choices(…))` on the question"
 )]
 pub trait FormChoice: Sized {
     /// Returns all choices.
@@ -223,5 +223,23 @@ impl<T: FormChoice> FormField for Vec<T> {
 
     fn to_value(&self) -> Value {
         self.iter().map(T::to_choice).collect()
+    }
+}
+
+/// A list whose choices are set at run time, with [`Ask::field`](crate::elicit::Ask::field) and [`Field::choices`].
+impl FormField for Vec<String> {
+    const KIND: FieldKind = FieldKind::Many;
+
+    fn field() -> Field {
+        Field::many_of(Vec::<Choice>::new())
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        let values = value.as_array()?.iter();
+        values.map(|it| it.as_str().map(str::to_owned)).collect()
+    }
+
+    fn to_value(&self) -> Value {
+        self.iter().map(String::as_str).collect()
     }
 }

@@ -113,6 +113,13 @@ pub(super) fn with_answer_options(command: Command) -> Command {
                 .help("Decline forms and URLs"),
         )
         .arg(
+            Arg::new("cancel")
+                .long("cancel")
+                .action(ArgAction::SetTrue)
+                .conflicts_with_all(["agree", "answer", "decline"])
+                .help("Dismiss forms and URLs without an answer"),
+        )
+        .arg(
             Arg::new("say")
                 .long("say")
                 .value_name("TEXT")
@@ -190,7 +197,11 @@ impl CommandSession {
         let flag = |name: &str| matches!(matches.try_get_one::<bool>(name), Ok(Some(true)));
         let mut answers = Answers {
             agree: flag("agree"),
-            decline: flag("decline"),
+            refusal: if flag("decline") {
+                Some("decline")
+            } else {
+                flag("cancel").then_some("cancel")
+            },
             say: texts("say").collect(),
             ..Answers::default()
         };

@@ -26,7 +26,8 @@ pub(super) struct Answers {
     /// Form fields and their values.
     pub(super) fields: Vec<(String, String)>,
     pub(super) agree: bool,
-    pub(super) decline: bool,
+    /// The response to all forms and URLs, if they are refused.
+    pub(super) refusal: Option<&'static str>,
     /// Answers to sampling requests, in order.
     pub(super) say: VecDeque<String>,
     /// Fields that have been requested or already reported.
@@ -52,7 +53,7 @@ impl ClientHost for Terminal {
         match question.method.as_str() {
             "roots/list" => Ok(json!({"roots": current_directory_root()})),
             "sampling/createMessage" => self.answer_sampling(&question.params),
-            _ if self.answers().decline => Ok(json!({"action": "decline"})),
+            _ if let Some(action) = self.answers().refusal => Ok(json!({"action": action})),
             _ if question.params["url"].is_string() => self.ask_to_open_url(question),
             _ => self.fill_in_form(question),
         }

@@ -4,7 +4,7 @@ use mcp_runtime::prelude::*;
 use serde_json::json;
 use tests::{Answer, Version};
 
-use super::{able, client, client_of, text};
+use super::{able, client, client_of, refusal, text};
 
 /// A reason to stop keeping an animal.
 #[data]
@@ -167,6 +167,8 @@ struct Stay {
     room: String,
     #[elicit(range(1..))]
     nights: u32,
+    #[elicit(length(..=1))]
+    extras: Vec<String>,
 }
 
 /// Books a room that is free.
@@ -176,6 +178,9 @@ async fn stay(ctx: &Context, free: Vec<String>, most: u32) -> Result<String> {
         .elicit("Which room?")
         .field("room", |field| field.choices(free))
         .field("nights", |field| field.range(1.0, most.into()))
+        .field("extras", |field| {
+            field.choices([("cot", "A cot"), ("park", "Parking")])
+        })
         .await?;
     Ok(format!("{stay:?}"))
 }
@@ -185,10 +190,19 @@ async fn stay(ctx: &Context, free: Vec<String>, most: u32) -> Result<String> {
 async fn stay_longer(ctx: &Context) -> Result<String> {
     let ask = |most: f64| {
         let ask = ctx.elicit::<Stay>("How long?").key("stay");
+        let ask = ask.field("extras", |field| field.choices(["cot"]));
+        let ask = ask.field("room", |field| field.choices(["any"]));
         ask.field("nights", |field| field.range(1.0, most))
     };
     let (first, second) = (ask(3.0).await?, ask(5.0).await?);
     Ok(format!("{} {}", first.nights, second.nights))
+}
+
+/// Asks for a choice although there is nothing to choose from.
+#[tool(tags("changed-fields"))]
+async fn nothing_free(ctx: &Context) -> Result<String> {
+    let stay = ctx.elicit::<Stay>("Which room?").await?;
+    Ok(format!("{stay:?}"))
 }
 
 /// Changes a field that the form does not have.
@@ -209,31 +223,48 @@ async fn fields_are_changed_for_one_question() {
     ] {
         let server = new_server!().tags(["changed-fields"]);
         let mut client = client_of(server, version, able()).await;
+        // This version has no lists in forms.
+        let list = move |extra: &str| match version {
+            Version::V2025_06_18 => json!(extra),
+            _ => json!([extra]),
+        };
         let mut answers = vec![
-            json!({"room": "blue", "nights": 3}),
-            json!({"room": "red", "nights": 4}),
-            json!({"room": "blue", "nights": 4}),
+            json!({"room": "blue", "nights": 3, "extras": list("park")}),
+            json!({"room": "red", "nights": 3, "extras": list("park")}),
+            json!({"room": "blue", "nights": 4, "extras": list("bike")}),
         ];
         client.answer(move |_| Answer::accept(answers.pop().unwrap()));
         let arguments = json!({"free": ["blue", "green"], "most": 3});
         let params = json!({"name": "stay", "arguments": arguments});
         let result = client.ask("tools/call", params).await.unwrap();
         let stay = &result["content"][0]["text"];
-        assert_eq!(stay, r#"Stay { room: "blue", nights: 3 }"#);
+        assert_eq!(
+            stay,
+            r#"Stay { room: "blue", nights: 3, extras: ["park"] }"#
+        );
         assert_eq!(client.asked.len(), 3);
         let schema = &client.asked[0].params["requestedSchema"];
-        assert_eq!(
-            schema["properties"],
-            json!({
-                "room": {"type": "string", "title": "Room", "description": "Which room?", "enum": ["blue", "green"]},
-                "nights": {"type": "integer", "minimum": 1, "maximum": 3},
-            })
+        let (room, nights) = (
+            &schema["properties"]["room"],
+            &schema["properties"]["nights"],
         );
-        assert_eq!(schema["required"], json!(["room", "nights"]));
+        assert_eq!(
+            *room,
+            json!({"type": "string", "title": "Room", "description": "Which room?", "enum": ["blue", "green"]})
+        );
+        assert_eq!(
+            *nights,
+            json!({"type": "integer", "minimum": 1, "maximum": 3})
+        );
+        let extras = schema["properties"]["extras"].to_string();
+        assert!(extras.contains("park"), "{extras}");
+        let has_titles = version > Version::V2025_06_18;
+        assert_eq!(extras.contains("Parking"), has_titles, "{extras}");
+        assert_eq!(schema["required"], json!(["room", "nights", "extras"]));
 
-        client.answer(|asked| {
+        client.answer(move |asked| {
             let most = &asked.params["requestedSchema"]["properties"]["nights"]["maximum"];
-            Answer::accept(json!({"room": "any", "nights": most}))
+            Answer::accept(json!({"room": "any", "nights": most, "extras": list("cot")}))
         });
         assert_eq!(text(&mut client, "stay_longer").await, "3 5");
 
@@ -241,5 +272,10 @@ async fn fields_are_changed_for_one_question() {
             .ask("tools/call", json!({"name": "misspelled"}))
             .await;
         assert_eq!(failed.unwrap_err().code, -32603);
+        let asked = client.asked.len();
+        let text = refusal(&mut client, "nothing_free").await;
+        let cause = "the field `extras` of the form offers no choices";
+        assert!(text.contains(cause), "{text}");
+        assert_eq!(client.asked.len(), asked);
     }
 }

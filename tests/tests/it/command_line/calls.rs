@@ -242,6 +242,8 @@ fn questions_are_answered_from_the_command_line_where_there_is_no_terminal() {
                 .contains("not approved")
         );
         assert!(with(&["--decline"]).bad().contains("declined"));
+        let dismissed = with(&["--cancel"]).bad();
+        assert!(dismissed.contains("dismissed"), "{dismissed}");
         let unanswered = with(&[]).bad();
         assert!(unanswered.contains("Deploy shop?"), "{unanswered}");
         assert!(

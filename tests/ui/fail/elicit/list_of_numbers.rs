@@ -2,7 +2,7 @@ use mcp_runtime::prelude::*;
 
 #[derive(Elicit)]
 struct Order {
-    items: Vec<String>,
+    items: Vec<u32>,
 }
 
 fn main() {}
