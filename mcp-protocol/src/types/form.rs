@@ -343,7 +343,17 @@ impl Field {
         self
     }
 
-    /// Sets the choices that the field accepts. A string field becomes a [`one_of`](Self::one_of) field. Has no effect on
+    /// Keeps only the choices whose value meets a condition, with their titles. Has no effect on fields without choices.
+    #[must_use]
+    pub fn keep_choices(mut self, keep: impl Fn(&str) -> bool) -> Self {
+        if let FieldInput::One { choices, .. } | FieldInput::Many { choices, .. } = &mut self.input
+        {
+            choices.retain(|choice| keep(&choice.value));
+        }
+        self
+    }
+
+    /// Sets the choices that the field accepts. Each choice is a value or a pair of a value and a display title. A string field becomes a [`one_of`](Self::one_of) field. Has no effect on
     /// numbers and booleans.
     #[must_use]
     pub fn choices<C: Into<Choice>>(mut self, offered: impl IntoIterator<Item = C>) -> Self {

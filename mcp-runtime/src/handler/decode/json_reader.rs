@@ -85,14 +85,14 @@ impl<T: DeserializeOwned + JsonSchema + 'static> JsonReader<T> {
                 .decode_slowly(&arguments, &mut [&mut slot])
                 .map_err(InvalidJson::new)?;
         }
-        slot.ok_or_else(|| InvalidJson("no value".to_owned()))
+        slot.ok_or_else(|| InvalidJson::of_value("no value".to_owned()))
     }
 }
 
 fn is_json<T: DeserializeOwned>(text: &str) -> Result<(), InvalidJson> {
     match serde_json::from_str::<T>(text) {
         Ok(_) => Ok(()),
-        Err(error) => Err(InvalidJson(format!("not valid JSON: {error}"))),
+        Err(error) => Err(InvalidJson::of_value(format!("not valid JSON: {error}"))),
     }
 }
 
@@ -107,9 +107,21 @@ impl<T> fmt::Debug for JsonReader<T> {
 /// The text quotes the values that are wrong. In a handler, `?` therefore hides it from the client, as it hides other
 /// errors; `.expose()` ([Errors](crate::guide::results)) shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InvalidJson(String);
+pub struct InvalidJson(Vec<Fault>);
 
 impl InvalidJson {
+    /// Returns each mistake as a JSON pointer and a message, such as `("/count", "900 is more than 500")`. The pointer is
+    /// empty if the mistake concerns the whole value, for example because a property is missing.
+    pub fn mistakes(&self) -> impl Iterator<Item = (&str, &str)> {
+        let mistakes = self.0.iter();
+        mistakes.map(|fault| (&*fault.pointer, &*fault.message))
+    }
+
+    /// Creates the error for a mistake that concerns the whole value.
+    fn of_value(message: String) -> Self {
+        Self(vec![Fault::new("", message)])
+    }
+
     fn new(mut faults: Vec<Fault>) -> Self {
         for fault in &mut faults {
             let inner = fault.pointer.strip_prefix('/');
@@ -117,13 +129,13 @@ impl InvalidJson {
                 fault.pointer = inner.to_owned();
             }
         }
-        Self(describe_faults(&faults))
+        Self(faults)
     }
 }
 
 impl fmt::Display for InvalidJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&describe_faults(&self.0))
     }
 }
 

@@ -198,6 +198,19 @@ async fn stay_longer(ctx: &Context) -> Result<String> {
     Ok(format!("{} {}", first.nights, second.nights))
 }
 
+#[derive(Elicit, Debug)]
+struct Why {
+    reasons: Vec<Reason>,
+}
+
+/// Offers some of the reasons.
+#[tool(tags("changed-fields"))]
+async fn why(ctx: &Context) -> Result<String> {
+    let ask = ctx.elicit::<Why>("Why?");
+    let ask = ask.field("reasons", |field| field.keep_choices(|it| it != "died"));
+    Ok(format!("{:?}", ask.await?.reasons))
+}
+
 /// Asks for a choice although there is nothing to choose from.
 #[tool(tags("changed-fields"))]
 async fn nothing_free(ctx: &Context) -> Result<String> {
@@ -267,6 +280,13 @@ async fn fields_are_changed_for_one_question() {
             Answer::accept(json!({"room": "any", "nights": most, "extras": list("cot")}))
         });
         assert_eq!(text(&mut client, "stay_longer").await, "3 5");
+
+        client.answer(move |asked| {
+            let reasons = asked.params["requestedSchema"]["properties"]["reasons"].to_string();
+            assert!(reasons.contains("given_away") && !reasons.contains("died"));
+            Answer::accept(json!({"reasons": list("lost!")}))
+        });
+        assert_eq!(text(&mut client, "why").await, "[RanAway]");
 
         let failed = client
             .ask("tools/call", json!({"name": "misspelled"}))

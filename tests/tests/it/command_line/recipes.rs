@@ -95,6 +95,11 @@ fn systemd_takes_the_file() {
         unit.contains("\nEnvironmentFile=-/etc/weather/environment\n"),
         "{unit}"
     );
+    assert!(
+        unit.contains("\nStateDirectory=weather\n")
+            && unit.contains("\nWorkingDirectory=%S/weather\n"),
+        "{unit}"
+    );
     let scratch = Scratch::new("unit");
     scratch.write("weather.service", &unit);
     let path = scratch.path().join("weather.service");
@@ -186,5 +191,7 @@ fn the_data_of_a_backend_is_kept_on_a_volume() {
     assert_eq!(compose["volumes"], json!({"data": {}}));
     let service = &compose["services"]["kept-tasks"];
     assert_eq!(service["volumes"], json!(["data:/data"]));
+    assert!(recipe("kubernetes").contains("mount a PersistentVolumeClaim"));
     assert!(!self::recipe("docker").contains("/data"));
+    assert!(!self::recipe("kubernetes").contains("PersistentVolumeClaim"));
 }

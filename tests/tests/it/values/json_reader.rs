@@ -132,3 +132,23 @@ async fn a_tool_decides_whether_its_client_sees_the_mistake() {
         assert!(!hidden.contains("count"), "{hidden}");
     }
 }
+
+#[test]
+fn mistakes_are_read_one_by_one() {
+    let reader = JsonReader::<Sighting>::new().unwrap();
+    let mistakes = |json: &str| -> Vec<(String, String)> {
+        let error = reader.read(json).err().unwrap();
+        let mistakes = error.mistakes();
+        mistakes
+            .map(|(pointer, message)| (pointer.to_owned(), message.to_owned()))
+            .collect()
+    };
+    let both = mistakes(r#"{"species":"wren","count":900,"place":{"name":"x"}}"#);
+    let pointers: Vec<_> = both.iter().map(|(pointer, _)| &**pointer).collect();
+    assert_eq!(pointers, ["/count", "/place/name"]);
+    assert_eq!(both[0].1, "900 is more than 500");
+    let [(pointer, message)] = &mistakes(r#"{"species":"#)[..] else {
+        panic!("there is one mistake");
+    };
+    assert!(pointer.is_empty() && message.starts_with("not valid JSON: "));
+}

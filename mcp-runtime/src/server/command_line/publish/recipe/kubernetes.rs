@@ -88,6 +88,11 @@ fn preparation(recipe: &Recipe<'_>) -> String {
             "# kubectl create configmap {label} --from-env-file settings.env"
         );
     }
+    if recipe.keeps_data {
+        text.push_str(
+            "# The server keeps data. If it is in a file, mount a PersistentVolumeClaim at the folder of the file.\n",
+        );
+    }
     text
 }
 

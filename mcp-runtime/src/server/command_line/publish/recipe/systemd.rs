@@ -43,6 +43,8 @@ pub(super) fn unit(recipe: &Recipe<'_>) -> String {
          {settings}\
          DynamicUser=yes\n\
          StateDirectory={label}\n\
+         # Relative paths, such as the path of a backend's file, lead to the state directory.\n\
+         WorkingDirectory=%S/{label}\n\
          NoNewPrivileges=yes\n\
          ProtectSystem=strict\n\
          ProtectHome=yes\n\
