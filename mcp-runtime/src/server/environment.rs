@@ -211,3 +211,39 @@ impl Server {
         self
     }
 }
+
+#[cfg(all(test, feature = "http"))]
+mod tests {
+    use super::*;
+    use crate::data;
+
+    #[data(input, crate = crate)]
+    #[expect(dead_code, reason = "only its variables are declared")]
+    struct Settings {
+        key: String,
+    }
+
+    #[data(input, crate = crate)]
+    #[expect(dead_code, reason = "only its variables are declared")]
+    struct HttpSettings {
+        url: String,
+    }
+
+    #[test]
+    fn mistakes_for_http_and_for_all_transports_are_reported_together() {
+        let server = || {
+            let server = Server::new("test", "1").env::<Settings>("NO_SUCH_");
+            server.http_from_env("NO_SUCH_", |_: HttpSettings| HttpOptions::new())
+        };
+        let error = server().into_http_service().unwrap_err().to_string();
+        for variable in ["NO_SUCH_KEY", "NO_SUCH_URL"] {
+            assert!(
+                error.contains(&format!("`{variable}` is not set")),
+                "{error}"
+            );
+        }
+        let variables = server().environment.variables;
+        let required: Vec<_> = variables.iter().map(|it| it.is_required).collect();
+        assert_eq!(required, [true, false]);
+    }
+}
