@@ -1,5 +1,8 @@
 //! Every kind of form field, in every protocol version that has forms.
 
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::SeqCst;
+
 use mcp_runtime::prelude::*;
 use serde_json::json;
 use tests::{Answer, Version};
@@ -211,6 +214,24 @@ async fn why(ctx: &Context) -> Result<String> {
     Ok(format!("{:?}", ask.await?.reasons))
 }
 
+/// Asks with a bound that changes between the first run and all later ones.
+#[tool(tags("growing-bound"))]
+async fn growing(ctx: &Context, runs: &State<AtomicU32>) -> Result<String> {
+    let most = if runs.fetch_add(1, SeqCst) == 0 {
+        3.0
+    } else {
+        5.0
+    };
+    let ask = ctx.elicit::<Nights>("How long?").key("stay");
+    let Nights { nights } = ask.field("nights", |field| field.range(1.0, most)).await?;
+    Ok(nights.to_string())
+}
+
+#[derive(Elicit)]
+struct Nights {
+    nights: u32,
+}
+
 /// Asks for a choice although there is nothing to choose from.
 #[tool(tags("changed-fields"))]
 async fn nothing_free(ctx: &Context) -> Result<String> {
@@ -298,4 +319,19 @@ async fn fields_are_changed_for_one_question() {
         assert!(text.contains(cause), "{text}");
         assert_eq!(client.asked.len(), asked);
     }
+}
+
+// Covers: MRTR-10
+#[tokio::test]
+async fn a_field_that_changes_between_rounds_is_asked_for_again_under_the_same_key() {
+    let server = new_server!()
+        .tags(["growing-bound"])
+        .state(AtomicU32::new(0));
+    let mut client = client_of(server, Version::V2026_07_28, able()).await;
+    client.answer(|asked| {
+        let most = &asked.params["requestedSchema"]["properties"]["nights"]["maximum"];
+        Answer::accept(json!({"nights": most}))
+    });
+    assert_eq!(text(&mut client, "growing").await, "5");
+    assert_eq!(client.asked.len(), 2);
 }
