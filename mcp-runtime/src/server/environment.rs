@@ -214,16 +214,17 @@ impl Server {
 
 #[cfg(all(test, feature = "http"))]
 mod tests {
-    use super::*;
-    use crate::data;
+    use serde::Deserialize;
 
-    #[data(input, crate = crate)]
+    use super::*;
+
+    #[derive(Deserialize, JsonSchema)]
     #[expect(dead_code, reason = "only its variables are declared")]
     struct Settings {
         key: String,
     }
 
-    #[data(input, crate = crate)]
+    #[derive(Deserialize, JsonSchema)]
     #[expect(dead_code, reason = "only its variables are declared")]
     struct HttpSettings {
         url: String,
