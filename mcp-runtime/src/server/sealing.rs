@@ -51,14 +51,6 @@ impl Server {
         Arc::new(SealedTaskStore::new(store, &self.sealing_keys))
     }
 
-    /// Returns `true` if tasks are kept in a store that outlives the process.
-    #[cfg(feature = "ship")]
-    pub(super) fn keeps_tasks(&self) -> bool {
-        let own = self.task_store.as_ref().map(|(store, _)| store);
-        let store = own.or(self.backend.tasks.as_ref());
-        store.is_some_and(|store| store.outlives_process())
-    }
-
     /// Returns `true` if sealing keys were set explicitly or by the backend, in which case other instances may share
     /// them.
     #[cfg(feature = "http")]

@@ -79,6 +79,14 @@ impl Server {
         self.task_store.is_some() || self.tasks_of_tools().is_some()
     }
 
+    /// Returns `true` if tasks are kept in a store that outlives the process.
+    #[cfg(feature = "ship")]
+    pub(super) fn keeps_tasks(&self) -> bool {
+        let own = self.task_store.as_ref().map(|(store, _)| store);
+        let store = own.or(self.backend.tasks.as_ref());
+        store.is_some_and(|store| store.outlives_process())
+    }
+
     /// Adds the extension for pages if the server serves a page.
     fn with_apps(self) -> Self {
         if serves_apps(self.selected.as_deref(), &self.tags) {
