@@ -6,10 +6,11 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CallLimits {
-    /// Maximum number of concurrently running calls, per session or stdio process. Default 256. Further calls are
-    /// queued.
+    /// Maximum number of concurrently running calls, per session over HTTP or per other connection. Default 256. Further
+    /// calls in a session are rejected; those on another connection are queued. 2026-07-28 calls over HTTP have no
+    /// session and are limited by the number of connections.
     pub max_running: usize,
-    /// Maximum number of calls waiting to run, per session or stdio process. Default 1,024. Further calls are rejected.
+    /// Maximum number of calls waiting to run, per connection other than HTTP. Default 1,024. Further calls are rejected.
     pub max_queued: usize,
     /// Maximum run time of a call. Default 5 minutes. A call that takes longer is cancelled, and the model is notified.
     /// A `timeout` option on the handler takes precedence.

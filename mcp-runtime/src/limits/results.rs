@@ -10,7 +10,7 @@ pub struct ResultLimits {
     /// that is longer.
     pub ttl: Duration,
     /// Maximum total size of kept results, in bytes. Default 256 MiB. When exceeded: further results are not kept, and
-    /// the model gets only their first part.
+    /// the model gets only the first part of each.
     pub max_bytes: usize,
     /// Maximum total size of the results kept for one caller, in bytes. Default 64 MiB. When exceeded: as for
     /// `max_bytes`. All anonymous callers count as one caller.
