@@ -13,10 +13,10 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHal
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-use crate::client::ListRequest;
 use crate::client::message::{ClientHost, Failure, Notification, Question};
 use crate::client::server_details::ServerDetails;
 use crate::context::Caller;
+use crate::context::Capability;
 use crate::dispatch::Dispatcher;
 use crate::jsonrpc::ErrorObject;
 use crate::lock::lock;
@@ -117,10 +117,10 @@ impl InProcessClient {
 
     /// Returns the definitions in a list, including disabled ones and excluding the resources that listing functions
     /// return. No request returns them, so the dispatcher is called directly.
-    pub(crate) fn definitions(&self, list: ListRequest) -> Result<Vec<Value>, Failure> {
+    pub(crate) fn definitions(&self, list: Capability) -> Result<Vec<Value>, Failure> {
         let items = self
             .dispatcher
-            .declared_items(list.into(), &self.caller, self.version);
+            .declared_items(list, &self.caller, self.version);
         serde_json::from_str(&format!("[{items}]"))
             .map_err(|_| Failure::Broken("the server wrote definitions that are not valid JSON"))
     }

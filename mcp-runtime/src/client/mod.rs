@@ -21,5 +21,4 @@ pub(crate) use message::{ClientHost, Failure};
     expect(unreachable_pub, reason = "only tests see questions and notifications")
 )]
 pub use message::{Notification, Question};
-pub(crate) use requests::ListRequest;
 pub(crate) use task::StartedCall;

@@ -13,28 +13,9 @@ use crate::protocol::Era;
 /// number.
 const MOST_STEPS: usize = 10_000;
 
-/// A list that a client can request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ListRequest {
-    Tools,
-    Prompts,
-    Resources,
-    Templates,
-}
-
-impl ListRequest {
+impl Capability {
     pub(crate) const ALL: [Self; 4] =
         [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
-
-    /// Returns the name of the member that holds the items on a page.
-    pub(crate) const fn result_member(self) -> &'static str {
-        match self {
-            Self::Tools => "tools",
-            Self::Prompts => "prompts",
-            Self::Resources => "resources",
-            Self::Templates => "resourceTemplates",
-        }
-    }
 
     /// Returns the name of the member that identifies an item.
     pub(crate) const fn item_key(self) -> &'static str {
@@ -54,8 +35,8 @@ impl ListRequest {
         }
     }
 
-    /// Returns the server capability that includes the list.
-    const fn capability(self) -> &'static str {
+    /// Returns the member of the server's capabilities that includes the list.
+    const fn server_member(self) -> &'static str {
         match self {
             Self::Tools => "tools",
             Self::Prompts => "prompts",
@@ -64,30 +45,18 @@ impl ListRequest {
     }
 }
 
-impl From<ListRequest> for Capability {
-    fn from(list: ListRequest) -> Self {
-        match list {
-            ListRequest::Tools => Self::Tools,
-            ListRequest::Prompts => Self::Prompts,
-            ListRequest::Resources => Self::Resources,
-            ListRequest::Templates => Self::Templates,
-        }
-    }
-}
-
 impl InProcessClient {
     /// Returns `true` if the server declares the capability for this list.
-    pub(crate) fn server_offers(&self, list: ListRequest) -> bool {
-        self.server.capabilities.get(list.capability()).is_some()
+    pub(crate) fn server_offers(&self, list: Capability) -> bool {
+        self.server.capabilities.get(list.server_member()).is_some()
     }
 
     /// Returns all items in a list. Returns no items if the server does not offer the list.
-    pub(crate) async fn fetch_list(&self, list: ListRequest) -> Result<Vec<Value>, Failure> {
+    pub(crate) async fn fetch_list(&self, list: Capability) -> Result<Vec<Value>, Failure> {
         if !self.server_offers(list) {
             return Ok(Vec::new());
         }
-        self.fetch_all_pages(list.method(), list.result_member())
-            .await
+        self.fetch_all_pages(list.method(), list.member()).await
     }
 
     /// Returns the items on all pages of a method's result.

@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 use crate::context::{CallEnding, Context, RequestContext, watching};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::ask::{ClientQuestions, QuestionDelivery};
+use crate::dispatch::call_clock::CallClock;
 use crate::dispatch::detached_run::{DetachedContext, DetachedRun};
 use crate::dispatch::finish::{CallFinisher, CallOutcome};
 use crate::dispatch::journal::Journal;
@@ -207,7 +208,7 @@ impl DetachedCall {
             waiting,
             waits,
             limit: guards.and_then(|guards| guards.timeout),
-            deadline: None,
+            clock: CallClock::default(),
         };
         let outcome = poll_fn(|task| running.poll(task)).await;
         let outcome = match (running.drop_future(), outcome) {

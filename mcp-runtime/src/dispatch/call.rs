@@ -3,15 +3,12 @@
 //! This module catches panics in user code and enforces timeouts. Dropping a [`RunningCall`] drops the handler's future
 //! and cancels clones of its context.
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
-use std::time::Duration;
-
-use tokio::time::{Instant, Sleep};
 
 use crate::context::{Context, current};
 use crate::dispatch::blocking::CallPermitWaits;
+use crate::dispatch::call_clock::CallClock;
 use crate::dispatch::call_context::CallContext;
 use crate::dispatch::finish::{CallFinisher, CallOutcome, WrittenResponse};
 use crate::dispatch::rounds::RoundEnd;
@@ -38,14 +35,6 @@ pub(crate) struct RunningCall {
     clock: CallClock,
     /// The permits for which the call is waiting, if it needs any.
     waits: Option<CallPermitWaits>,
-}
-
-/// The clock of a call's timeout. It runs only while the handler itself is working.
-enum CallClock {
-    NotStarted,
-    /// Stopped, with this much time left.
-    Stopped(Duration),
-    Running(Pin<Box<Sleep>>),
 }
 
 /// A call's context, if its handler uses one.
@@ -114,7 +103,7 @@ impl RunningCall {
             future: Some(future),
             finish,
             scope,
-            clock: CallClock::NotStarted,
+            clock: CallClock::default(),
             waits,
         }
     }
@@ -194,25 +183,11 @@ impl RunningCall {
     ) -> Poll<WrittenResponse> {
         if self.is_waiting() {
             // Time spent waiting for the client or for a permit does not count toward the handler's timeout.
-            if let CallClock::Running(deadline) = &self.clock {
-                let left = deadline
-                    .deadline()
-                    .saturating_duration_since(Instant::now());
-                self.clock = CallClock::Stopped(left);
-            }
+            self.clock.stop();
             return Poll::Pending;
         }
-        let left = match self.clock {
-            CallClock::NotStarted => Some(self.finish.timeout()),
-            CallClock::Stopped(left) => Some(left),
-            CallClock::Running(_) => None,
-        };
-        if let Some(left) = left {
-            self.clock = CallClock::Running(Box::pin(tokio::time::sleep(left)));
-        }
-        if let CallClock::Running(deadline) = &mut self.clock
-            && deadline.as_mut().poll(task).is_pending()
-        {
+        self.clock.start(self.finish.timeout());
+        if self.clock.poll(task).is_pending() {
             return Poll::Pending;
         }
         if let Some(context) = &self.scope.0 {

@@ -1,11 +1,9 @@
 //! A single run of a call that is separate from its request, and the handler's context in that run.
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
 use serde_json::{Map, Value};
-use tokio::time::Sleep;
 
 use crate::context::{
     CallEnding, CallHandle, Context, NotificationSender, Progress, QuestionTransport,
@@ -14,6 +12,7 @@ use crate::context::{
 use crate::dispatch::ask::ClientQuestions;
 use crate::dispatch::blocking::CallPermitWaits;
 use crate::dispatch::call::run_user_code;
+use crate::dispatch::call_clock::CallClock;
 use crate::dispatch::finish::CallOutcome;
 use crate::handler::background::WaitingRequest;
 use crate::handler::call::Running;
@@ -97,7 +96,7 @@ pub(super) struct DetachedRun {
     pub(super) waiting: Option<WaitingRequest>,
     pub(super) waits: CallPermitWaits,
     pub(super) limit: Option<std::time::Duration>,
-    pub(super) deadline: Option<Pin<Box<Sleep>>>,
+    pub(super) clock: CallClock,
 }
 
 impl DetachedRun {
@@ -137,16 +136,15 @@ impl DetachedRun {
         };
         // As in the foreground, the time spent waiting for a permit is not counted.
         if self.waits.is_waiting() {
-            self.deadline = None;
+            self.clock.stop();
             return Poll::Pending;
         }
-        let new = || Box::pin(tokio::time::sleep(limit));
-        let deadline = self.deadline.get_or_insert_with(new);
+        self.clock.start(limit);
         if is_awaited {
             // A waiting request enforces the timeout itself.
             return Poll::Pending;
         }
-        deadline.as_mut().poll(task).map(|()| {
+        self.clock.poll(task).map(|()| {
             self.context.request.cancel();
             CallOutcome::TimedOut(limit)
         })

@@ -173,6 +173,12 @@ impl Dispatcher {
         RequestOrigin::stateless(caller, requested)
     }
 
+    /// Returns `true` if an argument of any tool is mirrored in an HTTP header.
+    #[cfg(feature = "http")]
+    pub(crate) fn mirrors_arguments(&self) -> bool {
+        self.registry.snapshot().mirrors_arguments()
+    }
+
     /// Returns the tool with this name if a request with this origin may use it. Used to compare headers with
     /// arguments.
     #[cfg(feature = "http")]

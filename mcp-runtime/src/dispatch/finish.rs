@@ -16,7 +16,6 @@ use crate::dispatch::seal::{self, Binding};
 use crate::dispatch::target::CallTarget;
 use crate::handler::call::{CallOutput, Output};
 use crate::handler::completion::rank;
-use crate::handler::definition::Kind;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::sanitize::Sanitizer;
 use crate::jsonrpc::{ErrorObject, RequestId};
@@ -306,12 +305,9 @@ impl CallFinisher {
 
     /// Returns the binding for this call's state.
     pub(super) fn binding<'a>(&'a self, arguments: &'a str) -> Binding<'a> {
-        let (method, name) = match self.target.kind_and_name() {
-            Some((Kind::Tool, name)) => ("tools/call", &**name),
-            Some((Kind::Prompt, name)) => ("prompts/get", &**name),
-            Some((Kind::Resource | Kind::ResourceTemplate, uri)) => ("resources/read", &**uri),
-            Some((Kind::Completer | Kind::ExtensionMethod, _)) | None => ("", ""),
-        };
+        let called = self.target.kind_and_name();
+        let called = called.and_then(|(kind, name)| Some((kind.method()?, &**name)));
+        let (method, name) = called.unwrap_or_default();
         Binding {
             server: &self.dispatcher.identity().implementation().name,
             principal: self.caller.key(),

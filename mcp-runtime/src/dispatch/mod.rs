@@ -12,6 +12,7 @@ mod batch;
 mod blocking;
 mod both_stores;
 mod call;
+mod call_clock;
 mod call_context;
 mod call_table;
 mod channel;

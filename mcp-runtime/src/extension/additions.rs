@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::context::Capability;
 use crate::extension::declaration::{Extension, ExtensionMiddleware, Setup};
 use crate::handler::call::CallOutput;
-use crate::handler::definition::Kind;
 use crate::handler::extension_result::ExtensionVersions;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::middleware::{Next, UnlinkedMiddleware};
@@ -58,11 +57,8 @@ fn checked(
 ) -> UnlinkedMiddleware {
     Box::new(move |next: Next| {
         Next::link(move |call| {
-            let method = match call.kind() {
-                Kind::Tool => "tools/call",
-                Kind::Prompt => "prompts/get",
-                Kind::Resource | Kind::ResourceTemplate => "resources/read",
-                Kind::Completer | Kind::ExtensionMethod => return function(call, next.clone()),
+            let Some(method) = call.kind().method() else {
+                return function(call, next.clone());
             };
             let version = call.context().request().protocol_version();
             let is_declared = call.context().extension(&id).is_some() || (versions.core)(version);

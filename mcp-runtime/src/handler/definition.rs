@@ -292,6 +292,16 @@ impl Kind {
         }
     }
 
+    /// Returns the core protocol method that runs definitions of this kind, except for completions.
+    pub(crate) const fn method(self) -> Option<&'static str> {
+        match self {
+            Self::Tool => Some("tools/call"),
+            Self::Prompt => Some("prompts/get"),
+            Self::Resource | Self::ResourceTemplate => Some("resources/read"),
+            Self::Completer | Self::ExtensionMethod => None,
+        }
+    }
+
     /// Returns `true` if clients refer to the definition by its name.
     pub(crate) fn has_name_for_clients(self) -> bool {
         matches!(self, Self::Tool | Self::Prompt)

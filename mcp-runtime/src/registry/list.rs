@@ -16,7 +16,7 @@ impl Capability {
     }
 
     /// Returns the name of the member that holds the list in its result.
-    pub(super) fn member(self) -> &'static str {
+    pub(crate) const fn member(self) -> &'static str {
         match self {
             Self::Tools => "tools",
             Self::Prompts => "prompts",

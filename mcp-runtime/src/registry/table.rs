@@ -61,6 +61,9 @@ pub(crate) struct CallableTable {
     tags: BTreeSet<Box<str>>,
     /// `true` if an argument of any callable has or has had completions.
     completed: bool,
+    /// The number of callables with arguments that are mirrored in HTTP headers.
+    #[cfg(feature = "http")]
+    mirroring: usize,
     /// The served items, rendered for each protocol version. Used for requests that see only some of the items.
     items: [OnceLock<Box<[Arc<str>]>>; ProtocolVersion::ALL.len()],
     /// The pages, rendered for each protocol version and page number. Only pages that start at a multiple of the page
@@ -102,6 +105,11 @@ impl CallableTable {
             list,
             offered: offered || !slots.is_empty(),
             tags: tags.cloned().collect(),
+            #[cfg(feature = "http")]
+            mirroring: callables
+                .clone()
+                .filter(|callable| !callable.handler.headers().is_empty())
+                .count(),
             completed: callables.any(|callable| callable.completions.has_any()),
             slots,
             names,
@@ -181,6 +189,12 @@ impl CallableTable {
     /// Returns `true` if completions for arguments are declared.
     pub(crate) fn has_completions(&self) -> bool {
         self.completed
+    }
+
+    /// Returns `true` if an argument of any callable is mirrored in an HTTP header.
+    #[cfg(feature = "http")]
+    pub(crate) fn mirrors_arguments(&self) -> bool {
+        self.mirroring > 0
     }
 
     /// Returns the number of callables that are served.

@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::client::ListRequest;
+use crate::context::Capability;
 use crate::testing::agree::OutcomeComparison;
 use crate::testing::script::ScriptedClient;
 use crate::testing::{TestClient, parse_result};
@@ -12,7 +12,7 @@ use crate::types::{Implementation, Prompt, Resource, ResourceTemplate, Tool};
 impl TestClient {
     /// Lists all tools.
     pub async fn tools(&self) -> Vec<Tool> {
-        self.list(ListRequest::Tools).await
+        self.list(Capability::Tools).await
     }
 
     /// Returns the schema of a tool's arguments, as JSON. With clients for both eras, returns the schema that the modern
@@ -74,28 +74,28 @@ impl TestClient {
 
     /// Lists all prompts.
     pub async fn prompts(&self) -> Vec<Prompt> {
-        self.list(ListRequest::Prompts).await
+        self.list(Capability::Prompts).await
     }
 
     /// Lists all resources with a fixed URI and all resources that templates list.
     pub async fn resources(&self) -> Vec<Resource> {
-        self.list(ListRequest::Resources).await
+        self.list(Capability::Resources).await
     }
 
     /// Lists all resource templates.
     pub async fn resource_templates(&self) -> Vec<ResourceTemplate> {
-        self.list(ListRequest::Templates).await
+        self.list(Capability::Templates).await
     }
 
     /// Fetches all pages of a list. Only names are compared between clients, because other members depend on the
     /// protocol version.
-    async fn list<T: DeserializeOwned>(&self, list: ListRequest) -> Vec<T> {
-        let mut settled = OutcomeComparison::new(list.result_member());
+    async fn list<T: DeserializeOwned>(&self, list: Capability) -> Vec<T> {
+        let mut settled = OutcomeComparison::new(list.member());
         let mut all = Vec::new();
         for side in &self.sides {
             all = match side.client.fetch_list(list).await {
                 Ok(items) => items,
-                Err(failure) => panic!("{} in {}: {failure}", list.result_member(), side.version()),
+                Err(failure) => panic!("{} in {}: {failure}", list.member(), side.version()),
             };
             let names = all.iter().map(|item| item[list.item_key()].clone());
             settled.add(side, Ok(names.collect()));
@@ -104,7 +104,7 @@ impl TestClient {
         drop(settled.outcome());
         let items = all.into_iter();
         items
-            .map(|item| parse_result(list.result_member(), item))
+            .map(|item| parse_result(list.member(), item))
             .collect()
     }
 }

@@ -6,9 +6,9 @@ use std::fmt::{self, Write as _};
 use mcp_schema::template::UriTemplate;
 use serde_json::Value;
 
-use crate::client::ListRequest;
 use crate::client::surface::Surface;
 use crate::client::surface::schema::{ValueDirection, narrowings};
+use crate::context::Capability;
 
 /// A single change.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +36,7 @@ pub(crate) fn compare_surfaces(old: &Surface, new: &Surface) -> Vec<SurfaceChang
         changes.push_compatible("the instructions are different");
     }
     changes.compare_extensions(old, new);
-    for list in ListRequest::ALL {
+    for list in Capability::ALL {
         changes.compare_lists(list, old.items(list), new.items(list));
     }
     changes.0.sort_by_key(|change| !change.is_breaking);
@@ -59,7 +59,7 @@ impl SurfaceChanges {
         self.0.push(SurfaceChange { is_breaking, text });
     }
 
-    fn compare_lists(&mut self, list: ListRequest, old: &[Value], new: &[Value]) {
+    fn compare_lists(&mut self, list: Capability, old: &[Value], new: &[Value]) {
         let (before, mut after) = (items_by_key(list, old), items_by_key(list, new));
         let mut gone = Vec::new();
         for (key, was) in before {
@@ -72,7 +72,7 @@ impl SurfaceChanges {
             // If a template with the same name still exists, it was changed rather than removed.
             let moved = after.iter().find(|(_, is)| is["name"] == was["name"]);
             match moved.map(|(key, is)| (*key, *is)) {
-                Some((now, is)) if list == ListRequest::Templates => {
+                Some((now, is)) if list == Capability::Templates => {
                     after.remove(now);
                     self.push_breaking(describe_moved_template(key, now));
                     self.compare_items(list, &kind_and_name(list, now), was, is);
@@ -85,11 +85,11 @@ impl SurfaceChanges {
         }
     }
 
-    fn compare_items(&mut self, list: ListRequest, name: &str, was: &Value, is: &Value) {
+    fn compare_items(&mut self, list: Capability, name: &str, was: &Value, is: &Value) {
         match list {
-            ListRequest::Tools => self.compare_tool_schemas(name, was, is),
-            ListRequest::Prompts => self.compare_prompt_arguments(name, was, is),
-            ListRequest::Resources | ListRequest::Templates => {}
+            Capability::Tools => self.compare_tool_schemas(name, was, is),
+            Capability::Prompts => self.compare_prompt_arguments(name, was, is),
+            Capability::Resources | Capability::Templates => {}
         }
         for (member, said) in [
             ("title", "a different title"),
@@ -165,7 +165,7 @@ impl SurfaceChanges {
     }
 }
 
-fn items_by_key(list: ListRequest, items: &[Value]) -> BTreeMap<&str, &Value> {
+fn items_by_key(list: Capability, items: &[Value]) -> BTreeMap<&str, &Value> {
     let items = items.iter();
     items
         .filter_map(|item| Some((item[list.item_key()].as_str()?, item)))
@@ -180,12 +180,12 @@ fn arguments_by_name(prompt: &Value) -> BTreeMap<&str, &Value> {
 }
 
 /// Returns the kind and name of an item for use in messages.
-fn kind_and_name(list: ListRequest, key: &str) -> String {
+fn kind_and_name(list: Capability, key: &str) -> String {
     match list {
-        ListRequest::Tools => format!("tool `{key}`"),
-        ListRequest::Prompts => format!("prompt `{key}`"),
-        ListRequest::Resources => format!("resource `{key}`"),
-        ListRequest::Templates => format!("template `{key}`"),
+        Capability::Tools => format!("tool `{key}`"),
+        Capability::Prompts => format!("prompt `{key}`"),
+        Capability::Resources => format!("resource `{key}`"),
+        Capability::Templates => format!("template `{key}`"),
     }
 }
 

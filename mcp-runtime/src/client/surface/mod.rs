@@ -9,8 +9,9 @@ mod tests;
 
 use serde_json::{Map, Value};
 
+use crate::client::InProcessClient;
 use crate::client::message::Failure;
-use crate::client::{InProcessClient, ListRequest};
+use crate::context::Capability;
 
 /// Everything that a server declares: instructions, extensions, tools, prompts, resources and resource templates, each
 /// list sorted by name. Includes disabled definitions, because a server can enable them at any time.
@@ -31,14 +32,14 @@ impl Surface {
         if !extensions.is_empty() {
             members.insert("extensions".into(), extensions.into());
         }
-        for list in ListRequest::ALL {
+        for list in Capability::ALL {
             let mut items = client.definitions(list)?;
             items.sort_by(|a, b| {
                 a[list.item_key()]
                     .as_str()
                     .cmp(&b[list.item_key()].as_str())
             });
-            members.insert(list.result_member().into(), items.into());
+            members.insert(list.member().into(), items.into());
         }
         Ok(Self(members))
     }
@@ -63,8 +64,8 @@ impl Surface {
         members.map(|(id, extension)| (id.as_str(), extension))
     }
 
-    pub(crate) fn items(&self, list: ListRequest) -> &[Value] {
-        let items = self.0.get(list.result_member()).and_then(Value::as_array);
+    pub(crate) fn items(&self, list: Capability) -> &[Value] {
+        let items = self.0.get(list.member()).and_then(Value::as_array);
         items.map_or(&[], Vec::as_slice)
     }
 }

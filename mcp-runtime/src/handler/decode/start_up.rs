@@ -64,13 +64,15 @@ impl Decoder {
             } else {
                 SchemaBeyondType::of_property(&schema)
             };
+            // The schema contains the constraints, so a value that is compared with it is not compared with them again.
+            let constraints = types.is_none().then_some(parameter.constraints);
             root.property(name, schema.clone(), required);
             wire.push(WireParameter {
                 name,
                 index,
                 nullable,
                 accepts_text: false,
-                constraints: TextConstraints::new(parameter.constraints).map(Box::new),
+                constraints: constraints.and_then(TextConstraints::new).map(Box::new),
                 types,
             });
             arguments.push(argument_info(parameter, schema, required));

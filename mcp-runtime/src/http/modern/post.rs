@@ -127,7 +127,7 @@ fn check_mirrored_arguments(
     method: Option<Method>,
     params: &Params<'_>,
 ) -> Result<(), ErrorObject> {
-    if !method.is_some_and(Method::mirrors_arguments) {
+    if !method.is_some_and(Method::mirrors_arguments) || !dispatcher.mirrors_arguments() {
         return Ok(());
     }
     let Ok(Some(name)) = params.string(Member::Name) else {

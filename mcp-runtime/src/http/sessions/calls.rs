@@ -6,17 +6,39 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use crate::dispatch::{CallProgress, PreparedCall, RunningCall, Sink};
+use crate::context::Principal;
+use crate::dispatch::{CallProgress, Decision, Dispatcher, PreparedCall, Reply, RunningCall, Sink};
+use crate::handler::tags::TagSelection;
 use crate::http::heartbeat::Heartbeat;
 use crate::http::response::message::WholeMessage;
 use crate::http::sessions::http_session::HttpSession;
 use crate::http::streams::session_stream::SessionStream;
-use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::jsonrpc::{ErrorObject, Message, RequestId};
 use crate::limits::Limits;
-use crate::protocol::errors;
+use crate::protocol::{encode, errors};
 use crate::telemetry::{RefusalKind, record_refusal};
 
 impl HttpSession {
+    /// Decides how to handle a message from this caller, given the definitions that its request selects. A request with
+    /// the id of a running call is refused.
+    pub(in crate::http) fn decide_message<'m>(
+        &self,
+        dispatcher: &Arc<Dispatcher>,
+        (caller, selection): (Option<&Principal>, Option<&TagSelection>),
+        message: &'m Message<'m>,
+        out: &mut Vec<u8>,
+    ) -> Decision<'m> {
+        let mut state = self.state();
+        state.mark_used_by(caller);
+        state.channel.set_selection(selection.cloned());
+        let request = message.id.valid().filter(|_| message.method.is_some());
+        if let Some(id) = request.filter(|id| state.calls.holds(id)) {
+            encode::error(out, Some(id), &errors::id_in_use());
+            return Decision::Answered(Reply::Written);
+        }
+        dispatcher.decide(message, &mut state.channel, out)
+    }
+
     /// Polls a call once. If it does not finish, continues it in a task that the session owns.
     ///
     /// Returns the answer if the call has finished; otherwise, any answer is sent on the stream later.
@@ -85,6 +107,7 @@ impl HttpSession {
 
     fn register_call(&self, id: &RequestId, limits: &Limits) -> Result<u64, ErrorObject> {
         let calls = &mut self.state().calls;
+        // Another request with this id may have come between the decision and this point.
         if calls.holds(id) {
             return Err(errors::id_in_use());
         }

@@ -11,10 +11,7 @@ use tokio::time::Instant;
 
 use crate::bell::Bell;
 use crate::context::Principal;
-use crate::dispatch::{
-    CallTable, ChannelId, ChannelMemory, Decision, Dispatcher, RemovedCall, Wake,
-};
-use crate::handler::tags::TagSelection;
+use crate::dispatch::{CallTable, ChannelId, ChannelMemory, Dispatcher, RemovedCall, Wake};
 use crate::http::response::event_source::{MAX_POLLED_BYTES, StreamStatus};
 use crate::http::response::sse;
 use crate::http::sessions::instance_tag::InstanceTag;
@@ -25,7 +22,7 @@ use crate::http::streams::session_stream::{
 };
 use crate::http::streams::stream_reader::StreamReader;
 use crate::http::timers::expiry::ValidUntil;
-use crate::jsonrpc::{Message, RequestId};
+use crate::jsonrpc::RequestId;
 use crate::limits::Limits;
 use crate::lock::lock;
 use crate::protocol::ProtocolVersion;
@@ -182,20 +179,6 @@ impl HttpSession {
 
     pub(super) fn is_sse_connection(&self) -> bool {
         self.kind == SessionKind::Connection
-    }
-
-    /// Decides how to handle a message from this caller, given the definitions that its request selects.
-    pub(in crate::http) fn decide_message<'m>(
-        &self,
-        dispatcher: &Arc<Dispatcher>,
-        (caller, selection): (Option<&Principal>, Option<&TagSelection>),
-        message: &'m Message<'m>,
-        out: &mut Vec<u8>,
-    ) -> Decision<'m> {
-        let mut state = self.state();
-        state.mark_used_by(caller);
-        state.channel.set_selection(selection.cloned());
-        dispatcher.decide(message, &mut state.channel, out)
     }
 
     /// Passes the client's answer to the call that asked for it.
@@ -384,7 +367,7 @@ impl Drop for HttpSession {
 }
 
 impl LiveState {
-    fn mark_used_by(&mut self, caller: Option<&Principal>) {
+    pub(super) fn mark_used_by(&mut self, caller: Option<&Principal>) {
         self.until = self.until.max(ValidUntil::of_credentials(caller));
         // The caller is set for each request because concurrent requests may have credentials with different scopes.
         self.channel.set_caller(caller.cloned());

@@ -100,6 +100,12 @@ impl Snapshot {
         self.tools.is_offered()
     }
 
+    /// Returns `true` if an argument of any tool is mirrored in an HTTP header.
+    #[cfg(feature = "http")]
+    pub(crate) fn mirrors_arguments(&self) -> bool {
+        self.tools.mirrors_arguments()
+    }
+
     /// Returns `true` if prompts are declared.
     pub(crate) fn has_prompts(&self) -> bool {
         self.prompts.is_offered()

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal as _};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 
-use crate::client::ListRequest;
+use crate::context::Capability;
 use crate::server::command_line::arguments::parse_arguments;
 use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
@@ -51,7 +51,7 @@ pub(super) fn argument_text<'m>(matches: &'m ArgMatches, argument: &str) -> &'m 
 
 pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
     let name = argument_text(matches, "tool");
-    let tool = match session.find(ListRequest::Tools, name).await {
+    let tool = match session.find(Capability::Tools, name).await {
         Err(unknown) if session.is_principal => {
             // A tool may be unlisted because it requires scopes. Calling the tool returns an error that names those
             // scopes.

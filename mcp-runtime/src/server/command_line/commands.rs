@@ -2,7 +2,7 @@
 
 use clap::{ArgMatches, Command};
 
-use crate::client::ListRequest;
+use crate::context::Capability;
 use crate::server::command_line::outcome::{CommandError, CommandResult};
 use crate::server::command_line::session::CommandSession;
 use crate::server::command_line::{call, check, complete, list, print, prompt, read, types};
@@ -52,10 +52,10 @@ pub(super) async fn perform_in(
 
 async fn dispatch(session: &CommandSession, name: &str, matches: &ArgMatches) -> CommandResult {
     match name {
-        "tools" => list::run(session, ListRequest::Tools).await,
-        "prompts" => list::run(session, ListRequest::Prompts).await,
-        "resources" => list::run(session, ListRequest::Resources).await,
-        "templates" => list::run(session, ListRequest::Templates).await,
+        "tools" => list::run(session, Capability::Tools).await,
+        "prompts" => list::run(session, Capability::Prompts).await,
+        "resources" => list::run(session, Capability::Resources).await,
+        "templates" => list::run(session, Capability::Templates).await,
         "call" => call::run(session, matches).await,
         "prompt" => prompt::run(session, matches).await,
         "read" => read::run(session, matches).await,

@@ -4,7 +4,7 @@ use clap::{Arg, ArgMatches, Command};
 use mcp_schema::template::UriTemplate;
 use serde_json::{Value, json};
 
-use crate::client::ListRequest;
+use crate::context::Capability;
 use crate::server::command_line::arguments::parse_arguments;
 use crate::server::command_line::call::{argument_text, given_arguments};
 use crate::server::command_line::outcome::CommandResult;
@@ -46,8 +46,8 @@ pub(super) fn command() -> Command {
 
 pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
     let of = argument_text(matches, "of");
-    let prompts = session.client.fetch_list(ListRequest::Prompts).await?;
-    let templates = session.client.fetch_list(ListRequest::Templates).await?;
+    let prompts = session.client.fetch_list(Capability::Prompts).await?;
+    let templates = session.client.fetch_list(Capability::Templates).await?;
     let mut takes = Vec::new();
     let reference = if let Some(prompt) = prompts.iter().find(|prompt| prompt["name"] == of) {
         let arguments = prompt["arguments"].as_array().into_iter().flatten();

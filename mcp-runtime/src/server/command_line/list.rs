@@ -7,7 +7,7 @@ use clap::Command;
 use mcp_schema::explain::{kind, members};
 use serde_json::Value;
 
-use crate::client::ListRequest;
+use crate::context::Capability;
 use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print::{self, Style};
 use crate::server::command_line::session::{CommandSession, with_common_options};
@@ -16,7 +16,7 @@ pub(super) fn command(name: &'static str, about: &'static str) -> Command {
     with_common_options(Command::new(name).about(about))
 }
 
-pub(super) async fn run(session: &CommandSession, list: ListRequest) -> CommandResult {
+pub(super) async fn run(session: &CommandSession, list: Capability) -> CommandResult {
     let items = session.list(list).await?;
     if session.prints_json() {
         print::json(&Value::Array(items));
@@ -28,8 +28,8 @@ pub(super) async fn run(session: &CommandSession, list: ListRequest) -> CommandR
     }
     let texts: Vec<_> = items.iter().map(|item| describe(list, item)).collect();
     let between = match list {
-        ListRequest::Tools | ListRequest::Prompts => "\n",
-        ListRequest::Resources | ListRequest::Templates => "",
+        Capability::Tools | Capability::Prompts => "\n",
+        Capability::Resources | Capability::Templates => "",
     };
     print::line(&texts.join(between));
     Ok(true)
@@ -39,12 +39,12 @@ fn styled(text: impl Display, style: Style) -> String {
     print::styled(text, style, &io::stdout())
 }
 
-fn describe(list: ListRequest, item: &Value) -> String {
+fn describe(list: Capability, item: &Value) -> String {
     let text = |name: &str| item[name].as_str().unwrap_or_default();
     let mut description = match list {
-        ListRequest::Tools => format!("({})", tool_arguments(item)),
-        ListRequest::Prompts => format!("({})", prompt_arguments(item)),
-        ListRequest::Resources | ListRequest::Templates => String::new(),
+        Capability::Tools => format!("({})", tool_arguments(item)),
+        Capability::Prompts => format!("({})", prompt_arguments(item)),
+        Capability::Resources | Capability::Templates => String::new(),
     };
     description.insert_str(0, &styled(text(list.item_key()), Style::Name));
     if let Some(mime_type) = item["mimeType"].as_str() {
@@ -107,8 +107,8 @@ fn prompt_arguments(prompt: &Value) -> String {
 }
 
 /// Returns the name and description of each argument that has a description.
-fn described_arguments(list: ListRequest, item: &Value) -> Vec<(&str, &str)> {
-    if list == ListRequest::Tools {
+fn described_arguments(list: Capability, item: &Value) -> Vec<(&str, &str)> {
+    if list == Capability::Tools {
         let properties = item["inputSchema"]["properties"].as_object();
         let properties = properties.into_iter().flatten();
         return properties

@@ -3,7 +3,7 @@
 use clap::{Arg, ArgMatches, Command};
 use serde_json::{Value, json};
 
-use crate::client::ListRequest;
+use crate::context::Capability;
 use crate::server::command_line::arguments::parse_arguments;
 use crate::server::command_line::call::{argument_text, given_arguments, name_value_arg};
 use crate::server::command_line::outcome::CommandResult;
@@ -23,7 +23,7 @@ pub(super) fn command() -> Command {
 
 pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
     let name = argument_text(matches, "prompt");
-    session.find(ListRequest::Prompts, name).await?;
+    session.find(Capability::Prompts, name).await?;
     // Prompt arguments are strings.
     let arguments = parse_arguments(&given_arguments(matches), &Value::Null)?;
     let params = json!({"name": name, "arguments": arguments});

@@ -10,7 +10,7 @@ use base64::prelude::BASE64_STANDARD;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 
-use crate::client::ListRequest;
+use crate::context::Capability;
 use crate::server::command_line::call::argument_text;
 use crate::server::command_line::outcome::{CommandError, CommandResult};
 use crate::server::command_line::print;
@@ -43,7 +43,7 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
-    if !session.client.server_offers(ListRequest::Resources) {
+    if !session.client.server_offers(Capability::Resources) {
         return Err(CommandError::Failed(
             "the server has no resources".to_owned(),
         ));

@@ -11,7 +11,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use mcp_schema::suggest::closest;
 use serde_json::{Value, json};
 
-use crate::client::{ClientHost, Failure, InProcessClient, ListRequest, StartedCall};
+use crate::client::{ClientHost, Failure, InProcessClient, StartedCall};
+use crate::context::Capability;
 use crate::context::{Caller, Principal};
 use crate::protocol::ProtocolVersion;
 use crate::server::Server;
@@ -279,15 +280,15 @@ impl CommandSession {
     }
 
     /// Returns all items in a list, including tools for which clients must search.
-    pub(super) async fn list(&self, list: ListRequest) -> Result<Vec<Value>, Failure> {
+    pub(super) async fn list(&self, list: Capability) -> Result<Vec<Value>, Failure> {
         match list {
-            ListRequest::Tools => self.client.all_tools(),
+            Capability::Tools => self.client.all_tools(),
             list => self.client.fetch_list(list).await,
         }
     }
 
     /// Returns the list item with this key.
-    pub(super) async fn find(&self, list: ListRequest, key: &str) -> Result<Value, CommandError> {
+    pub(super) async fn find(&self, list: Capability, key: &str) -> Result<Value, CommandError> {
         let mut items = self.list(list).await?;
         let is_sought = |item: &Value| item[list.item_key()] == key;
         if let Some(index) = items.iter().position(is_sought) {
@@ -297,10 +298,10 @@ impl CommandSession {
             .iter()
             .filter_map(|item| item[list.item_key()].as_str());
         let what = match list {
-            ListRequest::Tools => "tool",
-            ListRequest::Prompts => "prompt",
-            ListRequest::Resources => "resource",
-            ListRequest::Templates => "template",
+            Capability::Tools => "tool",
+            Capability::Prompts => "prompt",
+            Capability::Resources => "resource",
+            Capability::Templates => "template",
         };
         let is_declared = self.client.definitions(list)?.iter().any(is_sought);
         Err(CommandError::Failed(if is_declared {

@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, Command};
 use mcp_schema::suggest::closest;
 
-use crate::client::ListRequest;
+use crate::context::Capability;
 use crate::server::command_line::commands::{perform_in, with_commands};
 use crate::server::command_line::input::{give_up, read_line, say};
 use crate::server::command_line::interrupt::{CANCELLED, interrupted};
@@ -96,7 +96,7 @@ fn report(outcome: CommandResult) -> bool {
 
 /// Returns the message for an unknown command. The message may suggest a command, or a call to the tool with that name.
 async fn unknown_command(session: &CommandSession, name: &str) -> String {
-    let tools = session.list(ListRequest::Tools).await;
+    let tools = session.list(Capability::Tools).await;
     let is_tool = tools.is_ok_and(|tools| tools.iter().any(|tool| tool["name"] == name));
     let grammar = grammar();
     let commands = grammar.get_subcommands().map(Command::get_name);

@@ -4,8 +4,9 @@ use mcp_schema::model_rules::Severity;
 use mcp_schema::suggest::closest;
 use serde_json::{Value, json};
 
+use crate::client::InProcessClient;
 use crate::client::surface::Surface;
-use crate::client::{InProcessClient, ListRequest};
+use crate::context::Capability;
 use crate::extension::apps::MIME_TYPE;
 use crate::server::command_line::check::lint::Lint;
 use crate::server::command_line::check::page::{OriginList, PageLoad, uses_of};
@@ -14,8 +15,8 @@ const SOURCE: &str = "MCP Apps";
 
 /// Reads every page that is listed or named by a tool, and returns the problems found.
 pub(super) async fn lint(client: &InProcessClient, surface: &Surface) -> Vec<Lint> {
-    let tools = surface.items(ListRequest::Tools);
-    let resources = surface.items(ListRequest::Resources).iter();
+    let tools = surface.items(Capability::Tools);
+    let resources = surface.items(Capability::Resources).iter();
     let listed = resources.filter(|resource| resource["mimeType"] == MIME_TYPE);
     let mut uris: Vec<&str> = listed.filter_map(|page| page["uri"].as_str()).collect();
     let mut found = Vec::new();

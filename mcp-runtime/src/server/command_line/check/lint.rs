@@ -6,8 +6,8 @@ use std::fmt;
 use mcp_schema::model_rules::{Severity, breaches};
 use serde_json::Value;
 
-use crate::client::ListRequest;
 use crate::client::surface::Surface;
+use crate::context::Capability;
 use crate::server::command_line::check::similar::{MAX_PAIRS, similar_pairs};
 use crate::server::command_line::check::tokens::{TokenCost, total};
 
@@ -45,20 +45,20 @@ const LONGEST_DESCRIPTION: usize = 1_024;
 /// and models read.
 pub(super) fn lint(surface: &Surface, costs: &[TokenCost<'_>]) -> Vec<Lint> {
     let mut found = Findings::default();
-    for tool in surface.items(ListRequest::Tools) {
+    for tool in surface.items(Capability::Tools) {
         lint_tool(tool, &mut found);
     }
-    for prompt in surface.items(ListRequest::Prompts) {
+    for prompt in surface.items(Capability::Prompts) {
         lint_prompt(prompt, &mut found);
     }
-    for template in surface.items(ListRequest::Templates) {
+    for template in surface.items(Capability::Templates) {
         found.set_subject("template", template["uriTemplate"].as_str());
         found.check_described(template);
     }
-    lint_resources(surface.items(ListRequest::Resources), &mut found);
+    lint_resources(surface.items(Capability::Resources), &mut found);
     let (tools, tokens) = (costs.len(), total(costs));
     found.at = "the tools".into();
-    lint_similar_tools(surface.items(ListRequest::Tools), &mut found);
+    lint_similar_tools(surface.items(Capability::Tools), &mut found);
     if tools > MOST_TOOLS {
         found.push_refused(format!("there are {tools}"), MANY);
     }
@@ -183,7 +183,7 @@ mod tests {
     /// Returns the findings for a server with these tools.
     fn found(tools: &Value) -> Vec<String> {
         let surface = Surface::parse(&json!({ "tools": tools }).to_string()).unwrap();
-        let costs = token_costs(surface.items(ListRequest::Tools));
+        let costs = token_costs(surface.items(Capability::Tools));
         let found = lint(&surface, &costs);
         found.iter().map(Lint::to_string).collect()
     }

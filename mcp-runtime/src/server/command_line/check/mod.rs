@@ -15,9 +15,9 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use mcp_schema::model_rules::Severity;
 use serde_json::{Value, json};
 
-use crate::client::ListRequest;
 use crate::client::surface::Surface;
 use crate::client::surface::compare::{SurfaceChange, compare_surfaces};
+use crate::context::Capability;
 use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
 use crate::server::command_line::session::{CommandSession, with_common_options};
@@ -57,7 +57,7 @@ pub(super) fn command() -> Command {
 pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
     let surface = Surface::of(&session.client)?;
     // With a tool search, the list contains only some of the tools; the server may also add tools of its own.
-    let listed = session.client.fetch_list(ListRequest::Tools).await?;
+    let listed = session.client.fetch_list(Capability::Tools).await?;
     let costs = tokens::token_costs(&listed);
     let mut findings = lint::lint(&surface, &costs);
     findings.extend(apps::lint(&session.client, &surface).await);
@@ -115,10 +115,10 @@ fn text_report(
     differences: &[SurfaceChange],
 ) -> String {
     let counts: Vec<_> = [
-        (ListRequest::Tools, "tool"),
-        (ListRequest::Prompts, "prompt"),
-        (ListRequest::Resources, "resource"),
-        (ListRequest::Templates, "template"),
+        (Capability::Tools, "tool"),
+        (Capability::Prompts, "prompt"),
+        (Capability::Resources, "resource"),
+        (Capability::Templates, "template"),
     ]
     .into_iter()
     .map(|(list, word)| match surface.items(list).len() {
@@ -129,7 +129,7 @@ fn text_report(
     let total = tokens::total(costs);
     let counts = counts.join(", ");
     let listed = costs.len();
-    let tools = if listed == surface.items(ListRequest::Tools).len() {
+    let tools = if listed == surface.items(Capability::Tools).len() {
         "the tools".to_owned()
     } else {
         format!("the {listed} tools that models read")
@@ -174,8 +174,8 @@ fn json_report(
     let cost = |one: &TokenCost<'_>| json!({"tool": one.tool, "tokens": one.tokens});
     let mut report = json!({"tokens": tokens::total(costs)});
     report["tokensByTool"] = costs.iter().map(cost).collect();
-    for list in ListRequest::ALL {
-        report[list.result_member()] = surface.items(list).len().into();
+    for list in Capability::ALL {
+        report[list.member()] = surface.items(list).len().into();
     }
     report["findings"] = findings.iter().map(found).collect();
     report["changes"] = differences.iter().map(difference).collect();

@@ -2,7 +2,7 @@
 
 use clap::{Arg, ArgMatches, Command};
 
-use crate::client::ListRequest;
+use crate::context::Capability;
 use crate::server::Server;
 use crate::server::command_line::completions::line::CommandLine;
 use crate::server::command_line::completions::uri;
@@ -74,20 +74,20 @@ pub(super) async fn candidates(
     }
     let session = start(server, program, line).await?;
     match (command, position) {
-        ("call", 0) => names(&session, ListRequest::Tools).await.map(Some),
-        ("prompt", 0) => names(&session, ListRequest::Prompts).await.map(Some),
+        ("call", 0) => names(&session, Capability::Tools).await.map(Some),
+        ("prompt", 0) => names(&session, Capability::Prompts).await.map(Some),
         ("read", 0) => {
-            let mut found = names(&session, ListRequest::Resources).await?;
+            let mut found = names(&session, Capability::Resources).await?;
             found.extend(uri::candidates(&session, typed).await?);
             Ok(Some(found))
         }
         ("complete", 0) => {
-            let mut found = names(&session, ListRequest::Prompts).await?;
-            found.extend(names(&session, ListRequest::Templates).await?);
+            let mut found = names(&session, Capability::Prompts).await?;
+            found.extend(names(&session, Capability::Templates).await?);
             Ok(Some(found))
         }
         ("call", _) => {
-            let tool = session.find(ListRequest::Tools, first).await?;
+            let tool = session.find(Capability::Tools, first).await?;
             Ok(values::of_tool(
                 &tool["inputSchema"],
                 &line.given[1..],
@@ -96,7 +96,7 @@ pub(super) async fn candidates(
         }
         ("prompt", _) => values::of_prompt(&session, first, &line.given[1..], typed).await,
         ("complete", 1) => {
-            let prompt = session.find(ListRequest::Prompts, first).await?;
+            let prompt = session.find(Capability::Prompts, first).await?;
             let arguments = values::prompt_arguments(&prompt);
             let arguments = arguments.map(|(name, about)| Candidate::new(name, about));
             Ok(Some(arguments.collect()))
@@ -124,10 +124,7 @@ async fn start(
     .await
 }
 
-async fn names(
-    session: &CommandSession,
-    list: ListRequest,
-) -> Result<Vec<Candidate>, CommandError> {
+async fn names(session: &CommandSession, list: Capability) -> Result<Vec<Candidate>, CommandError> {
     let items = session.list(list).await?;
     let names = items.iter().filter_map(|item| {
         let about = item["title"].as_str().or(item["description"].as_str());

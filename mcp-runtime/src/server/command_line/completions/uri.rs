@@ -3,7 +3,7 @@
 use mcp_schema::template::percent_encode;
 use serde_json::{Map, Value, json};
 
-use crate::client::ListRequest;
+use crate::context::Capability;
 use crate::server::command_line::completions::candidates::Candidate;
 use crate::server::command_line::completions::values::suggested;
 use crate::server::command_line::outcome::CommandError;
@@ -15,7 +15,7 @@ pub(super) async fn candidates(
     typed: &str,
 ) -> Result<Vec<Candidate>, CommandError> {
     let mut found = Vec::new();
-    for template in session.list(ListRequest::Templates).await? {
+    for template in session.list(Capability::Templates).await? {
         let Some(text) = template["uriTemplate"].as_str() else {
             continue;
         };

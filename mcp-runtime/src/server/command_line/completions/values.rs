@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::client::ListRequest;
+use crate::context::Capability;
 use crate::server::command_line::arguments::{parse_arguments, takes_file};
 use crate::server::command_line::completions::candidates::{Candidate, Found};
 use crate::server::command_line::outcome::CommandError;
@@ -49,7 +49,7 @@ pub(super) async fn of_prompt(
     typed: &str,
 ) -> Result<Found, CommandError> {
     let Some((name, text)) = typed.split_once('=') else {
-        let found = session.find(ListRequest::Prompts, prompt).await?;
+        let found = session.find(Capability::Prompts, prompt).await?;
         let arguments = prompt_arguments(&found);
         let arguments = arguments.map(|(name, about)| (name.to_owned(), about.to_owned()));
         return Ok(Some(open_arguments(arguments, given)));

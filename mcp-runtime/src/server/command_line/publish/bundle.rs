@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::{ArgMatches, Command};
 use serde_json::{Map, Value, json};
 
-use crate::client::ListRequest;
+use crate::context::Capability;
 use crate::server::Server;
 use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
@@ -72,9 +72,9 @@ pub(super) async fn run(
     manifest.insert("server".into(), bundled.server(&variables));
     manifest.insert(
         "tools".into(),
-        tools(&session.list(ListRequest::Tools).await?),
+        tools(&session.list(Capability::Tools).await?),
     );
-    if !session.list(ListRequest::Prompts).await?.is_empty() {
+    if !session.list(Capability::Prompts).await?.is_empty() {
         // The format requires the text of each prompt, but only the server can generate it.
         manifest.insert("prompts_generated".into(), true.into());
     }

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use clap::Command;
 use serde_json::Value;
 
-use crate::client::ListRequest;
+use crate::context::Capability;
 use crate::extension::apps::BRIDGE_TYPES;
 use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
@@ -28,7 +28,7 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) async fn run(session: &CommandSession) -> CommandResult {
-    let tools = session.list(ListRequest::Tools).await?;
+    let tools = session.list(Capability::Tools).await?;
     let text = declarations(&tools);
     if session.prints_json() {
         print::json(&Value::String(text));

@@ -34,6 +34,9 @@ async fn a_call_outlives_its_connection_but_not_its_session() {
                 -32600,
             )
             .await;
+        // This holds for every request, as it does on other transports.
+        let ping = Request::legacy(&session, &ping(id), Version::V2025_11_25);
+        server.refused(&ping, 200, -32600).await;
     }
     assert_eq!(
         server
