@@ -9,7 +9,7 @@
 //! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests", "Security".
 
 mod canonical;
-#[cfg(not(feature = "sealing"))]
+#[cfg(any(test, not(feature = "sealing")))]
 mod kept;
 #[cfg(feature = "sealing")]
 mod keys;

@@ -88,6 +88,8 @@ mod tests {
             assert_eq!(is_close(written, name), expected, "{written} {name}");
             assert_eq!(is_close(name, written), expected, "{name} {written}");
         }
+        let longest = "a".repeat(64);
+        assert!(is_close(&longest, &longest.replacen('a', "b", 1)));
         let long = "a".repeat(65);
         assert!(!is_close(&long, &long));
     }

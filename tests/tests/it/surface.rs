@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::testing::TestClient;
+use mcp_runtime::tool_search::ToolSearch;
 use mcp_runtime::types::Resource;
 use mcp_runtime::{Principal, dynamic::DynamicResource};
 use serde_json::{Value, json};
@@ -120,6 +121,20 @@ async fn a_surface_holds_what_is_disabled() {
             .all(|it| it.uri != "row:help")
     );
     assert_eq!(uris(&client.surface().await), ["row:help", "row:rights"]);
+}
+
+#[tokio::test]
+async fn a_surface_holds_the_tools_of_the_search_and_those_that_it_finds() {
+    let server = Server::new("search", "1").tags(["search"]);
+    let client = TestClient::both(server.tool_search(ToolSearch::above(3))).await;
+    let surface: Value = serde_json::from_str(&client.surface().await).unwrap();
+    let tools = surface["tools"].as_array().unwrap();
+    for expected in ["search_tools", "call_tool", "open_hours"] {
+        assert!(
+            tools.iter().any(|tool| tool["name"] == expected),
+            "{surface}"
+        );
+    }
 }
 
 #[tokio::test]

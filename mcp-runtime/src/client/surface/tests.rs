@@ -118,6 +118,11 @@ fn an_argument_that_takes_less_breaks() {
             "/a: `type` is now `\"string\"`, was `[\"string\",\"null\"]`",
         ),
         (
+            json!({"type": ["string", "integer", "null"]}),
+            json!({"type": ["string", "integer"]}),
+            "/a: `type` is now `[\"string\",\"integer\"]`, was `[\"string\",\"integer\",\"null\"]`",
+        ),
+        (
             json!({"type": "string", "enum": ["x", "y"]}),
             json!({"type": "string", "enum": ["x"]}),
             "/a: `\"y\"` is no longer accepted",

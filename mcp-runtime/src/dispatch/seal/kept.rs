@@ -85,3 +85,49 @@ pub(crate) fn hash(bytes: &[u8]) -> [u8; 32] {
     }
     hash
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: Duration = Duration::from_mins(1);
+
+    #[test]
+    fn a_state_is_opened_for_its_call_and_in_time() {
+        let seal = Seal::new(MINUTE);
+        let (mine, other) = (hash(b"mine"), hash(b"other"));
+        let handle = seal.seal(&mine, b"state", MINUTE).unwrap();
+        assert_eq!(seal.open(&mine, &handle, 2 * MINUTE).unwrap(), b"state");
+        let opened = seal.open(&other, &handle, MINUTE);
+        assert_eq!(opened, Err(SealError::Foreign));
+        let late = 2 * MINUTE + Duration::from_nanos(1);
+        assert_eq!(seal.open(&mine, &handle, late), Err(SealError::Expired));
+        let opened = seal.open(&mine, "unknown", MINUTE);
+        assert_eq!(opened, Err(SealError::Malformed));
+    }
+
+    #[test]
+    fn the_oldest_state_makes_room() {
+        let (seal, binding) = (Seal::new(MINUTE), hash(b""));
+        let at = |second| Duration::from_secs(second);
+        let seal_at = |second| seal.seal(&binding, b"", at(second)).unwrap();
+        let handles: Vec<String> = (1..=1_024).map(|_| seal_at(2)).collect();
+        let oldest = seal_at(1);
+        let newest = seal_at(3);
+        assert_eq!(
+            seal.open(&binding, &oldest, at(3)),
+            Err(SealError::Malformed)
+        );
+        assert!(seal.open(&binding, &newest, at(3)).is_ok());
+        let is_open = |handle: &&String| seal.open(&binding, handle, at(3)).is_ok();
+        assert_eq!(handles.iter().filter(is_open).count(), 1_023);
+    }
+
+    #[test]
+    fn different_bytes_have_different_digests() {
+        assert_eq!(hash(b"one"), hash(b"one"));
+        assert_ne!(hash(b"one"), hash(b"two"));
+        let digest = hash(b"one");
+        assert_ne!(digest[..8], digest[8..16]);
+    }
+}

@@ -40,3 +40,27 @@ pub(in crate::http) fn instant_after(now: Instant, time: Duration) -> Instant {
     let far = || now + Duration::from_hours(24 * 365);
     now.checked_add(time).unwrap_or_else(far)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_deadline_can_move_in_both_directions() {
+        for (first, then) in [(10, 1), (1, 10)] {
+            let (first, then) = (Duration::from_secs(first), Duration::from_secs(then));
+            let start = Instant::now();
+            let mut alarm = Alarm::default();
+            poll_fn(|cx| {
+                assert!(alarm.poll(start + first, cx).is_pending());
+                Poll::Ready(())
+            })
+            .await;
+            poll_fn(|cx| alarm.poll(start + then, cx)).await;
+            let late = start.elapsed().checked_sub(then).expect("not early");
+            assert!(late < Duration::from_millis(10), "{late:?}");
+        }
+    }
+}

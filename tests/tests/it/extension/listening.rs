@@ -11,6 +11,7 @@ use tests::Version;
 use tests::link::Hub;
 
 use super::{GARDEN, NEW, declaring, gardener, gardener_of, is_owner, principal, server};
+use crate::support::raw;
 
 const KEY: &str = "io.modelcontextprotocol/subscriptionId";
 const MODERN: Version = Version::V2026_07_28;
@@ -53,6 +54,21 @@ async fn each_listener_is_notified_of_the_keys_that_it_asked_for() {
     let rest = client.drain().await;
     let watered = |message: &Value| message["method"] == "notifications/garden/watered";
     assert!(!rest.iter().any(watered), "{rest:?}");
+}
+
+// Covers: SUBS-03
+#[tokio::test]
+async fn a_server_has_the_method_if_there_is_something_to_listen_to() {
+    let bare = || Server::new("garden", "1").only([]);
+    let params = json!({"notifications": {}});
+    let mut client = raw(bare(), MODERN).connect().await;
+    client.fails("subscriptions/listen", params, -32601).await;
+    let changed = FilterMember::flag("gardenChanged");
+    let garden = Extension::new(GARDEN).notification("notifications/garden/changed", changed);
+    let server = bare().extension(garden);
+    let mut client = declaring(server, MODERN, json!({GARDEN: {}})).await;
+    let filter = json!({"gardenChanged": true});
+    assert_eq!(client.listen("flag", filter.clone()).await, filter);
 }
 
 // Covers: EXT-03

@@ -112,6 +112,23 @@ async fn unused_sessions_end() {
     }
 }
 
+// Limits: sessions.streaming_idle_timeout
+#[tokio::test(start_paused = true)]
+async fn the_stream_of_a_2024_11_05_client_that_sends_nothing_ends() {
+    let limits = Limits::default();
+    let streaming = limits.sessions.streaming_idle_timeout;
+    let slack = Duration::from_secs(30) + limits.sessions.idle_timeout;
+    let options = HttpOptions::new().legacy_sse(true);
+    let server = serve_with(limits, options, Duration::ZERO);
+    let opened = Instant::now();
+    let get = Request::new("GET", Version::V2024_11_05).to("/sse");
+    let mut stream = server.send(&get).await.into_stream();
+    let mut all = Vec::new();
+    let read = tokio::time::timeout(streaming + slack, stream.read_to_end(&mut all));
+    read.await.expect("the stream ends in time").unwrap();
+    assert!(opened.elapsed() > just_below(streaming));
+}
+
 // Limits: streams.replay_timeout, streams.max_replay_bytes, streams.max_replay_events
 #[tokio::test(start_paused = true)]
 async fn a_finished_stream_is_kept_for_a_while_and_not_without_bound() {
