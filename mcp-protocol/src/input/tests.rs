@@ -65,6 +65,11 @@ fn uses_of_tools_and_their_results_are_paired() {
     assert!(check_conversation(&paired).is_ok());
     let foreign = start.clone().message(Role::User, result_of("2"));
     assert!(check_conversation(&foreign).is_err());
+    let unused = SamplingRequest::user("go").message(Role::User, result_of("1"));
+    assert!(check_conversation(&unused).is_err());
+    let unanswered = start.clone().message(Role::User, "no");
+    let answered_late = unanswered.message(Role::User, result_of("1"));
+    assert!(check_conversation(&answered_late).is_err());
     assert!(check_conversation(&start.message(Role::User, "no")).is_err());
     assert_eq!(
         required_features(&InputRequest::Sample(Box::new(paired))),

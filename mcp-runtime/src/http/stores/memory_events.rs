@@ -245,6 +245,20 @@ mod tests {
     }
 
     #[test]
+    fn a_stream_keeps_as_many_entries_as_it_may() {
+        let store = store(3, 1_000);
+        let append = |position, entry| known(store.append("a", 1, position, entry, MINUTE));
+        append(0, StreamEntry::Opened);
+        for position in 1..=3 {
+            append(position, message("abcd"));
+        }
+        assert_eq!(known(store.read("a", 1, 0)).map(|all| all.len()), Some(3));
+        append(4, message("abcd"));
+        assert_eq!(known(store.read("a", 1, 0)), None);
+        assert_eq!(known(store.read("a", 1, 1)).map(|all| all.len()), Some(3));
+    }
+
+    #[test]
     fn a_time_beyond_every_clock_is_long_enough() {
         let store = store(10, 100);
         known(store.append("a", 1, 0, StreamEntry::Opened, Duration::MAX));
