@@ -126,6 +126,9 @@ async fn codes_of_handlers_are_codes_of_the_protocol_version() {
 // Covers: BASE-12
 #[tokio::test]
 async fn codes_of_handlers_are_those_of_the_protocol_version_over_http() {
+    // An event that first occurs while there is no subscriber could be off for a subscriber that is set at the same
+    // moment, such as that of the test above.
+    let _log = Log::begin();
     let server = serve_server(server()).await;
     for version in Version::ALL {
         let session = match version {
