@@ -8,6 +8,7 @@ mod notifications;
 mod results;
 #[cfg(test)]
 mod tests;
+mod text_gap;
 
 use std::time::Duration;
 
@@ -21,10 +22,11 @@ pub use notifications::{
     list_changed, log, progress, request, resource_updated,
 };
 pub use results::{
-    TextGap, completion, discover, empty, extension_result, extension_result_with_gap,
-    handler_error, initialize, input_required, list, list_with_gap, listen_result, prompt_result,
-    resource_result, tool_result,
+    completion, discover, empty, extension_result, extension_result_with_gap, handler_error,
+    initialize, input_required, list, list_with_gap, listen_result, prompt_result, resource_result,
+    tool_result,
 };
+pub use text_gap::TextGap;
 
 /// Hints about how long a result may be cached, and by which clients. Sent only in modern protocol versions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,8 +88,8 @@ impl Identity {
 /// The context required for every response: the request id, the protocol version and the server's identity.
 #[derive(Clone, Copy, Debug)]
 pub struct ResponseContext<'a> {
-    /// The id of the request.
-    pub id: &'a RequestId,
+    /// The id of the request. If `None`, only the result is written, without a message around it.
+    pub id: Option<&'a RequestId>,
     /// The protocol version of the request.
     pub version: ProtocolVersion,
     /// The identity of the server.

@@ -7,7 +7,7 @@ use super::members::{
     write_raw, write_string_member,
 };
 use super::notifications::write_subscription_id;
-use super::{CacheHint, ResponseContext};
+use super::{CacheHint, ResponseContext, TextGap};
 use crate::jsonrpc::write_string;
 use crate::shape::ShapeForVersion as _;
 use crate::shape::structured::{self, OutputRoot};
@@ -21,6 +21,7 @@ use crate::{Era, ProtocolVersion, is_reserved_meta_key};
 pub fn empty(out: &mut Vec<u8>, reply: ResponseContext<'_>) {
     write_result(out, reply, None, |_| {});
 }
+
 /// Writes the result of `initialize`. The protocol version in `reply` is the negotiated version.
 pub fn initialize(
     out: &mut Vec<u8>,
@@ -42,6 +43,7 @@ pub fn initialize(
         write_optional_string(out, "instructions", instructions);
     });
 }
+
 /// Writes the result of `server/discover`.
 pub fn discover(
     out: &mut Vec<u8>,
@@ -61,6 +63,7 @@ pub fn discover(
         write_cache_hint(out, reply.version, cache);
     });
 }
+
 /// Writes a page of a list. `members` is the page's members as rendered text, such as `"tools":[…],"nextCursor":"…"`.
 pub fn list(out: &mut Vec<u8>, reply: ResponseContext<'_>, members: &str, cache: CacheHint) {
     let gap = list_with_gap(out, reply, cache);
@@ -75,39 +78,9 @@ pub fn list_with_gap(out: &mut Vec<u8>, reply: ResponseContext<'_>, cache: Cache
         at = out.len();
         write_cache_hint(out, reply.version, cache);
     });
-    TextGap(at)
+    TextGap::at(at)
 }
 
-/// The position of text that has been omitted from a message.
-#[derive(Clone, Copy, Debug)]
-pub struct TextGap(usize);
-
-impl TextGap {
-    /// Minimum size in bytes from which a text is shared by messages rather than copied into each.
-    pub const MIN_SHARED_BYTES: usize = 8 << 10;
-
-    /// Inserts the omitted text.
-    pub fn fill(self, out: &mut Vec<u8>, missing: &[u8]) {
-        let after = self.split(out);
-        // Reserves an extra byte for the line break, because growing by one byte later would copy the whole message
-        // again.
-        let length = missing.len().saturating_add(after.len());
-        out.reserve(length.saturating_add(1));
-        out.extend_from_slice(missing);
-        out.extend_from_slice(&after);
-    }
-
-    /// Removes and returns the text after the gap.
-    pub fn split(self, out: &mut Vec<u8>) -> Vec<u8> {
-        out.split_off(self.0.min(out.len()))
-    }
-
-    /// Returns the text before and after the gap.
-    #[must_use]
-    pub fn parts(self, message: &[u8]) -> (&[u8], &[u8]) {
-        message.split_at(self.0.min(message.len()))
-    }
-}
 /// Writes the result of `tools/call`, adapted to the protocol version. Structured content is repeated as text unless
 /// the result already contains text.
 ///
@@ -139,11 +112,13 @@ pub fn tool_result(
         }
     });
 }
+
 /// Writes a failed tool result with text for the model to read.
 pub fn handler_error(out: &mut Vec<u8>, reply: ResponseContext<'_>, text: String) {
     let mut result = CallToolResult::error(text);
     tool_result(out, reply, &mut result, OutputRoot::Objects);
 }
+
 /// Writes the result of `prompts/get`, adapted to the protocol version.
 pub fn prompt_result(out: &mut Vec<u8>, reply: ResponseContext<'_>, mut prompt: GetPromptResult) {
     prompt.shape(reply.version);
@@ -159,6 +134,7 @@ pub fn prompt_result(out: &mut Vec<u8>, reply: ResponseContext<'_>, mut prompt: 
         });
     });
 }
+
 /// Writes the result of `resources/read`, adapted to the protocol version.
 pub fn resource_result(
     out: &mut Vec<u8>,
@@ -248,7 +224,7 @@ pub fn extension_result_with_gap(
         out.push(b'"');
         at = out.len();
     });
-    TextGap(at)
+    TextGap::at(at)
 }
 
 /// Writes a result defined by an extension. `body` writes its members.
@@ -319,16 +295,22 @@ fn write_framed_result(
     (result_type, meta, is_subscription): (&[u8], Option<&Meta>, bool),
     body: impl FnOnce(&mut Vec<u8>),
 ) {
-    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    out.extend_from_slice(reply.id.as_bytes());
-    out.extend_from_slice(b",\"result\":{");
+    if let Some(id) = reply.id {
+        out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+        out.extend_from_slice(id.as_bytes());
+        out.extend_from_slice(b",\"result\":");
+    }
+    out.push(b'{');
     if reply.version.era() == Era::Modern {
         out.extend_from_slice(b"\"resultType\":");
         out.extend_from_slice(result_type);
     }
     body(out);
     write_result_meta(out, reply, meta, is_subscription);
-    out.extend_from_slice(b"}}");
+    out.push(b'}');
+    if reply.id.is_some() {
+        out.push(b'}');
+    }
 }
 
 /// Writes a result's `_meta`: first the members defined by the protocol, then the user's members, except for reserved
@@ -352,8 +334,8 @@ fn write_result_meta(
     out.extend_from_slice(b"\"_meta\":{");
     if modern {
         out.extend_from_slice(reply.identity.modern.as_bytes());
-        if subscription {
-            write_subscription_id(out, reply.id);
+        if let Some(id) = reply.id.filter(|_| subscription) {
+            write_subscription_id(out, id);
         }
     }
     for (key, value) in user {

@@ -93,7 +93,7 @@ fn results(
     let (identity, id) = (identity(), id());
     for version in ProtocolVersion::ALL {
         let reply = ResponseContext {
-            id: &id,
+            id: Some(&id),
             version,
             identity: &identity,
         };
@@ -223,7 +223,7 @@ fn the_handshake_shows_what_the_version_knows() {
         .filter(|version| version.era() == Era::Legacy)
     {
         let reply = ResponseContext {
-            id: &id,
+            id: Some(&id),
             version,
             identity: &identity,
         };
@@ -250,7 +250,7 @@ fn the_handshake_shows_what_the_version_knows() {
 fn discovery_lists_every_version_newest_first() {
     let (identity, id) = (identity(), id());
     let reply = ResponseContext {
-        id: &id,
+        id: Some(&id),
         version: V2026_07_28,
         identity: &identity,
     };
@@ -488,7 +488,7 @@ fn the_end_of_a_listen_names_it() {
     for raw in ["0", r#""""#, r#""a""#] {
         let id = RequestId::from_valid(raw);
         let reply = ResponseContext {
-            id: &id,
+            id: Some(&id),
             version: V2026_07_28,
             identity: &identity,
         };
@@ -765,7 +765,7 @@ fn a_result_of_an_extension_is_the_same_with_shared_members() {
         for meta in [None, Some(&meta)] {
             for cache in [None, Some(CacheHint::default())] {
                 let reply = ResponseContext {
-                    id: &id,
+                    id: Some(&id),
                     version,
                     identity: &identity,
                 };

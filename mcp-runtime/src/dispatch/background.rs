@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -14,9 +16,10 @@ use serde_json::value::RawValue;
 use crate::context::{CallEnding, Context, RequestContext, watching};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::ask::{ClientQuestions, QuestionDelivery};
-use crate::dispatch::call_clock::CallClock;
-use crate::dispatch::detached_run::{DetachedContext, DetachedRun};
+use crate::dispatch::call_context::CallContext;
+use crate::dispatch::detached_messages::DetachedMessages;
 use crate::dispatch::finish::{CallFinisher, CallOutcome};
+use crate::dispatch::handler_run::{CallScope, HandlerRun};
 use crate::dispatch::journal::Journal;
 use crate::dispatch::rounds::{CallMemory, Round, RoundEnd};
 use crate::dispatch::stored_call;
@@ -129,6 +132,29 @@ impl BackgroundRunner for DetachedCall {
     }
 }
 
+/// A single run of a call. Dropping it cancels the run.
+struct DetachedRun {
+    run: HandlerRun<DetachedMessages>,
+    /// `None` if the run is part of a request.
+    recording: Option<RequestRecording>,
+}
+
+impl DetachedRun {
+    fn poll(&mut self, limit: Option<Duration>, task: &mut TaskContext<'_>) -> Poll<CallOutcome> {
+        self.run.poll(self.recording.as_ref(), || limit, task)
+    }
+
+    fn finish(&mut self, outcome: &mut CallOutcome) {
+        self.run.finish(outcome, self.recording.as_ref());
+    }
+}
+
+impl Drop for DetachedRun {
+    fn drop(&mut self) {
+        self.run.abandon(self.recording.as_ref());
+    }
+}
+
 /// The end of a run.
 struct EndedRun {
     outcome: CallOutcome,
@@ -175,12 +201,14 @@ impl DetachedCall {
             Arc::clone(&request.capabilities),
             QuestionDelivery::Rounds(round),
         );
-        let context = Arc::new(DetachedContext {
+        let context = Arc::new(CallContext {
             request,
+            messages: DetachedMessages {
+                on_progress,
+                waiting: waiting.clone(),
+            },
             asks,
             ending: CallEnding::default(),
-            on_progress,
-            waiting: waiting.clone(),
         });
         let handler = WrappedHandler::new(&self.dispatcher, &self.target, permit);
         let request_of_run = waiting.clone();
@@ -192,39 +220,29 @@ impl DetachedCall {
             results_for.filter(|_| !is_plain)
         }));
         let waits = handler.waits.clone();
-        let handed = Context::new(Arc::<DetachedContext>::clone(&context));
+        let handed = Context::new(Arc::<CallContext<DetachedMessages>>::clone(&context));
         let handler = Arc::new(handler);
         let Some(call) = handler.call(arguments, handed, rounds.saturating_add(1), None) else {
             return Err("a list cannot run in the background");
         };
         let guards = self.target.guards();
         let next = next.clone();
+        // Like the handler, middleware runs only when it is polled, and polling catches panics.
+        let future = Box::pin(async move { next.start(call).await });
         let mut running = DetachedRun {
-            // Like the handler, middleware runs only when it is polled, and polling catches panics.
-            future: Some(Box::pin(async move { next.start(call).await })),
-            context,
+            run: HandlerRun::new(future, Some(waits), CallScope(Some(context))),
             // A waiting request is recorded separately.
             recording: waiting.is_none().then(|| self.begin_recording()),
-            waiting,
-            waits,
-            limit: guards.and_then(|guards| guards.timeout),
-            clock: CallClock::default(),
         };
-        let outcome = poll_fn(|task| running.poll(task)).await;
-        let outcome = match (running.drop_future(), outcome) {
-            (Err(panic), CallOutcome::Output(_) | CallOutcome::Input(_)) => {
-                CallOutcome::Panicked(panic)
+        let limit = guards.and_then(|guards| guards.timeout);
+        let mut outcome = poll_fn(|task| running.poll(limit, task)).await;
+        running.finish(&mut outcome);
+        if let CallOutcome::Input(end) = &outcome {
+            let max = self.dispatcher.limits().elicitation.max_rounds;
+            if let Err(error) = end.check_rounds(max) {
+                outcome = CallOutcome::Output(Err(error));
             }
-            (Ok(()), CallOutcome::Input(end)) => {
-                let max = self.dispatcher.limits().elicitation.max_rounds;
-                match end.check_rounds(max) {
-                    Ok(()) => CallOutcome::Input(end),
-                    Err(error) => CallOutcome::Output(Err(error)),
-                }
-            }
-            (_, outcome) => outcome,
-        };
-        running.context.asks.close();
+        }
         Ok(EndedRun {
             outcome,
             recording: running.recording.take(),
@@ -282,7 +300,7 @@ impl DetachedCall {
     fn finisher(&self, recording: Option<RequestRecording>) -> CallFinisher {
         CallFinisher {
             dispatcher: Arc::clone(&self.dispatcher),
-            id: RequestId::from_valid("0"),
+            id: None,
             version: self.request.version,
             target: self.target.clone(),
             recording: recording.unwrap_or_else(|| self.begin_recording()),
@@ -292,16 +310,12 @@ impl DetachedCall {
         }
     }
 
-    /// Returns the outcome as a response to a request.
+    /// Returns the outcome as the result of a request.
     fn rendered(
         &self,
         outcome: CallOutcome,
         recording: Option<RequestRecording>,
     ) -> BackgroundOutcome {
-        #[derive(Deserialize)]
-        struct Response {
-            result: Box<RawValue>,
-        }
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Flag {
@@ -314,8 +328,8 @@ impl DetachedCall {
         if let Some(error) = written.error {
             return BackgroundOutcome::Failed(*error);
         }
-        let response = serde_json::from_slice::<Response>(&out);
-        let Ok(Response { result }) = response else {
+        let text = String::from_utf8(out).ok();
+        let Some(result) = text.and_then(|text| RawValue::from_string(text).ok()) else {
             return failed("a call's result cannot be read");
         };
         let flag = serde_json::from_str::<Flag>(result.get());

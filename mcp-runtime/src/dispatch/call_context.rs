@@ -13,12 +13,39 @@ use crate::dispatch::rounds::{CallMemory, Round};
 use crate::dispatch::stream::{CallStream, LogBudget, LogLevel, Sink};
 use crate::jsonrpc::Member;
 
-/// The call state shared by the handler and the dispatcher.
-pub(super) struct CallContext {
-    request: RequestContext,
-    pub(super) stream: CallStream,
+/// The call state shared by the handler and the dispatcher. `M` sends the call's messages: to the client with
+/// [`CallStream`], or wherever the messages of a call go that runs apart from its request.
+pub(super) struct CallContext<M: CallMessages = CallStream> {
+    pub(super) request: RequestContext,
+    pub(super) messages: M,
     pub(super) asks: ClientQuestions,
     pub(super) ending: CallEnding,
+}
+
+/// The messages that a call sends before its result.
+pub(super) trait CallMessages: NotificationSender + Send + Sync + 'static {
+    /// Sends held-back messages and drops all later ones, because the call has ended.
+    fn close(&self);
+    /// Drops all later messages, because the call has been cancelled.
+    fn abandon(&self);
+    /// Returns `true` while the call is polled by the handler of a request that is waiting for it, and whose timeout
+    /// applies.
+    fn is_inside_request(&self) -> bool;
+}
+
+impl CallMessages for CallStream {
+    fn close(&self) {
+        self.finish();
+    }
+
+    fn abandon(&self) {
+        self.abandon();
+    }
+
+    #[inline]
+    fn is_inside_request(&self) -> bool {
+        false
+    }
 }
 
 impl CallContext {
@@ -48,7 +75,7 @@ impl CallContext {
         Self {
             ending: CallEnding::default(),
             asks: ClientQuestions::new(dispatcher, version, Arc::clone(&capabilities), way),
-            stream: CallStream {
+            messages: CallStream {
                 sink,
                 version,
                 token: request.progress_token().map(Into::into),
@@ -80,10 +107,12 @@ impl CallContext {
             },
         }
     }
+}
 
+impl<M: CallMessages> CallContext<M> {
     /// Closes the call: sends held-back notifications and drops all later notifications.
     pub(super) fn close(&self) {
-        self.stream.finish();
+        self.messages.close();
         self.asks.close();
     }
 
@@ -91,7 +120,7 @@ impl CallContext {
     /// any.
     pub(super) fn abandon(&self) {
         self.cancel();
-        self.stream.abandon();
+        self.messages.abandon();
     }
 
     /// Marks the call as cancelled, which is visible through all clones of the context.
@@ -100,13 +129,13 @@ impl CallContext {
     }
 }
 
-impl CallHandle for CallContext {
+impl<M: CallMessages> CallHandle for CallContext<M> {
     fn request(&self) -> &RequestContext {
         &self.request
     }
 
     fn outbound(&self) -> &dyn NotificationSender {
-        &self.stream
+        &self.messages
     }
 
     fn asking(&self) -> &dyn QuestionTransport {

@@ -5,76 +5,35 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-
 use crate::dispatch::channel::ChannelMemory;
-use crate::dispatch::listen::{ListenRequest, ListenScope};
+use crate::dispatch::listen::ListenScope;
 #[cfg(feature = "http")]
 use crate::dispatch::notifications::Wake;
 use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::prepared::PreparedCall;
 use crate::dispatch::request::{Request, RequestSender};
+use crate::dispatch::request_outcome::RequestOutcome;
+use crate::dispatch::written::WrittenResponse;
 use crate::dispatch::{Dispatcher, legacy, modern};
 use crate::jsonrpc::{ErrorObject, Id, Member, Message, MetaMember, Params, RequestId};
-use crate::protocol::encode::{self, TextGap};
+use crate::protocol::encode;
 use crate::protocol::negotiation::{ModernMeta, VersionClaim, claim};
 use crate::protocol::{ClientNotification, Era, Method, ProtocolVersion, errors};
 #[cfg(feature = "http")]
 use crate::telemetry::CalledItem;
-use crate::telemetry::{RefusalKind, RequestAttributes, RequestTimer, record_refusal};
+use crate::telemetry::{RequestAttributes, RequestTimer};
 
 /// The action to take for a message.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "lives on the stack of the code that reads a message; boxing would cost an allocation per call"
-)]
+#[allow(clippy::large_enum_variant, reason = "as for `RequestOutcome`")]
 pub(crate) enum Decision<'m> {
     /// No action is needed.
     Silent,
-    /// Send this response.
-    Answered(Reply),
+    /// Send this response, which has been written without user code.
+    Answered(WrittenResponse),
     /// Run user code.
     Call(PreparedCall<'m>),
     /// Cancel the request with this id.
     Cancel(RequestId),
-}
-
-/// The response to a request that does not run user code.
-pub(crate) enum Reply {
-    /// The entire response has been written.
-    Written,
-    /// The response has been written except for this page of a list. All requests for the page share its bytes.
-    Around(TextGap, Bytes),
-    /// The request with this id is rejected because the caller lacks required scopes; see [`errors::scopes_needed`].
-    /// HTTP has a dedicated status code for this case, so no response has been written yet.
-    Forbidden(RequestId, Box<ErrorObject>),
-}
-
-impl Reply {
-    /// Writes the missing part of the response to `out`, if any.
-    pub(crate) fn complete(&mut self, out: &mut Vec<u8>) {
-        match std::mem::replace(self, Self::Written) {
-            Self::Written => {}
-            Self::Around(gap, page) => gap.fill(out, &page),
-            Self::Forbidden(id, error) => {
-                record_refusal(RefusalKind::Forbidden, None);
-                encode::error(out, Some(&id), &error);
-            }
-        }
-    }
-}
-
-/// The result of answering a request.
-#[allow(clippy::large_enum_variant, reason = "as for `Decision`")]
-pub(crate) enum RequestOutcome<'m> {
-    /// The response has been written.
-    Written,
-    /// The request remains open. Its first message has been written; others will follow later.
-    Listening(ListenRequest),
-    /// The response has been written except for this page of a list. All requests for the page share its bytes.
-    Around(TextGap, Bytes),
-    /// User code must run to produce the response.
-    Call(PreparedCall<'m>),
 }
 
 impl Dispatcher {
@@ -99,28 +58,31 @@ impl Dispatcher {
         };
         if channel.listens.iter().any(|listen| listen.id == *id) {
             encode::error(out, Some(id), &errors::id_in_use());
-            return Decision::Answered(Reply::Written);
+            return Decision::Answered(WrittenResponse::default());
         }
         let timer = RequestTimer::start();
         let answer = self.answer(method, id, &message.params, channel, out);
         let agreed = || channel.version();
         self.record_request(timer, (method, id, &message.params), agreed, &answer);
-        match answer {
-            Ok(RequestOutcome::Written) => Decision::Answered(Reply::Written),
+        let response = match answer {
+            Ok(RequestOutcome::Call(prepared)) => return Decision::Call(prepared),
+            Ok(RequestOutcome::Answered(shared)) => WrittenResponse {
+                error: None,
+                shared,
+            },
             Ok(RequestOutcome::Listening(listen)) => {
                 channel.listens.push(listen);
-                Decision::Answered(Reply::Written)
-            }
-            Ok(RequestOutcome::Around(gap, page)) => Decision::Answered(Reply::Around(gap, page)),
-            Ok(RequestOutcome::Call(prepared)) => Decision::Call(prepared),
-            Err(error) if errors::scopes_needed(&error).is_some() => {
-                Decision::Answered(Reply::Forbidden(id.clone(), Box::new(error)))
+                WrittenResponse::default()
             }
             Err(error) => {
                 encode::error(out, Some(id), &error);
-                Decision::Answered(Reply::Written)
+                WrittenResponse {
+                    error: Some(Box::new(error)),
+                    shared: None,
+                }
             }
-        }
+        };
+        Decision::Answered(response)
     }
 
     /// Decides how to handle a request that has no channel and whose claim has already been read. Errors are returned
@@ -240,7 +202,7 @@ impl Dispatcher {
             }
             Some(Method::Ping) => {
                 legacy::answer_ping(self, id, channel, out);
-                return Ok(RequestOutcome::Written);
+                return Ok(RequestOutcome::Answered(None));
             }
             Some(Method::Discover) if !channel.is_legacy => return Err(errors::missing_claim()),
             method => method.filter(|method| method.is_in(Era::Legacy)),

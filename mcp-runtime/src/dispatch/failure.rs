@@ -183,7 +183,7 @@ impl CallFinisher {
         if let Some(error) = error {
             let text = format!("the error is larger than {limit} bytes, so its text was removed");
             *error = ErrorObject::new(error.code, text);
-            encode::error(out, Some(&self.id), error);
+            encode::error(out, self.id.as_ref(), error);
             return None;
         }
         // The message omits the size, because the size depends on which members the protocol version adds to the
@@ -193,7 +193,7 @@ impl CallFinisher {
             encode::handler_error(out, self.response_context(), text);
             RecordedOutcome::ToolError
         } else {
-            encode::error(out, Some(&self.id), &ErrorObject::internal(text));
+            encode::error(out, self.id.as_ref(), &ErrorObject::internal(text));
             RecordedOutcome::Error(ErrorObject::INTERNAL_ERROR)
         })
     }

@@ -3,24 +3,23 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-
 use crate::context::Caller;
 #[cfg(feature = "http")]
 use crate::context::HttpParts;
 use crate::dispatch::Dispatcher;
-use crate::dispatch::call::run_user_code;
 use crate::dispatch::located::with_location;
 use crate::dispatch::rounds::RoundEnd;
 use crate::dispatch::seal::{self, Binding};
 use crate::dispatch::target::CallTarget;
+use crate::dispatch::written::{SharedText, WrittenResponse};
 use crate::handler::call::{CallOutput, Output};
 use crate::handler::completion::rank;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::sanitize::Sanitizer;
 use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::panics;
 use crate::protocol::ProtocolVersion;
-use crate::protocol::encode::{self, ResponseContext, TextGap};
+use crate::protocol::encode::{self, ResponseContext};
 use crate::protocol::shape::structured::OutputRoot;
 use crate::registry::{ItemDetails, OutputChecker};
 use crate::telemetry::{RecordedOutcome, RequestRecording};
@@ -29,7 +28,8 @@ use crate::types::{CallToolResult, Tool};
 /// The data needed to write the response once a call has finished.
 pub(super) struct CallFinisher {
     pub(super) dispatcher: Arc<Dispatcher>,
-    pub(super) id: RequestId,
+    /// The request's id. If `None`, only the result is written, without a message around it.
+    pub(super) id: Option<RequestId>,
     pub(super) version: ProtocolVersion,
     pub(super) target: CallTarget,
     pub(super) recording: RequestRecording,
@@ -48,28 +48,6 @@ pub(super) enum CallOutcome {
     Input(Box<RoundEnd>),
 }
 
-/// A response that has been written.
-#[derive(Default)]
-pub(crate) struct WrittenResponse {
-    /// The error that the response reports, so that a transport can also report it in other ways.
-    pub(crate) error: Option<Box<ErrorObject>>,
-    /// The text that is missing from the response. All requests with this answer share the text's bytes.
-    pub(crate) shared: SharedText,
-}
-
-/// Text that is omitted from a response to avoid copying it, and its position in the response buffer.
-pub(crate) type SharedText = Option<Box<(TextGap, Bytes)>>;
-
-impl WrittenResponse {
-    /// Adds the missing text to the response in `out`.
-    pub(crate) fn complete(&mut self, out: &mut Vec<u8>) {
-        if let Some(shared) = self.shared.take() {
-            let (gap, text) = *shared;
-            gap.fill(out, &text);
-        }
-    }
-}
-
 impl CallFinisher {
     /// Ends the call by appending its response as a single message.
     pub(super) fn respond(
@@ -80,7 +58,7 @@ impl CallFinisher {
         let start = out.len();
         let mut ended = outcome.ended();
         let is_question = matches!(outcome, CallOutcome::Input(_));
-        let write = || run_user_code(None, || self.write_clean(&mut outcome, out));
+        let write = || panics::catch(|| self.write_clean(&mut outcome, out));
         let (mut error, mut shared) = match self.recording.within(write) {
             Ok(Ok(shared)) => (None, shared),
             Ok(Err(error)) => (Some(error), None),
@@ -92,7 +70,7 @@ impl CallFinisher {
         if let Some(error) = &mut error {
             out.truncate(start);
             self.recording.within(|| self.translate(error));
-            encode::error(out, Some(&self.id), error);
+            encode::error(out, self.id.as_ref(), error);
             ended = ended.with_error(error.code);
         }
         let missing = shared.as_ref().map_or(0, |shared| shared.1.len());
@@ -147,7 +125,7 @@ impl CallFinisher {
         };
         // The size of a result that is kept was compared with the limit before the id of the request was known.
         let id = if guards.spills {
-            self.id.as_bytes().len()
+            self.id.as_ref().map_or(0, |id| id.as_bytes().len())
         } else {
             0
         };
@@ -156,7 +134,7 @@ impl CallFinisher {
 
     pub(super) fn response_context(&self) -> ResponseContext<'_> {
         ResponseContext {
-            id: &self.id,
+            id: self.id.as_ref(),
             version: self.version,
             identity: self.dispatcher.identity(),
         }

@@ -7,9 +7,9 @@ use std::sync::atomic::Ordering;
 use crate::context::Capability;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::channel::ChannelMemory;
-use crate::dispatch::decide::RequestOutcome;
 use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::request::Request;
+use crate::dispatch::request_outcome::RequestOutcome;
 use crate::jsonrpc::{ErrorObject, Member, Params, RequestId};
 use crate::protocol::encode::{self, ListenFilter, ResponseContext};
 use crate::protocol::negotiation::InitializeParams;
@@ -29,7 +29,7 @@ pub(super) fn initialize<'m>(
     }
     let (params, offered) = dispatcher.shake_hands(id, params, (&channel.origin, true), out)?;
     channel.store_handshake(params, offered);
-    Ok(RequestOutcome::Written)
+    Ok(RequestOutcome::Answered(None))
 }
 
 impl Dispatcher {
@@ -54,7 +54,7 @@ impl Dispatcher {
         offered.extensions = extensions.declared(params.version);
         offered.tasks = extensions.core_tasks(params.version, &origin.caller);
         let reply = ResponseContext {
-            id,
+            id: Some(id),
             version: params.version,
             identity: self.identity(),
         };
@@ -90,7 +90,7 @@ pub(super) fn answer_ping(
     encode::empty(
         out,
         ResponseContext {
-            id,
+            id: Some(id),
             version,
             identity: dispatcher.identity(),
         },
@@ -117,7 +117,7 @@ pub(super) fn answer<'m>(
     }
     change(dispatcher, &request, channel)?;
     encode::empty(out, dispatcher.response_context(&request));
-    Ok(RequestOutcome::Written)
+    Ok(RequestOutcome::Answered(None))
 }
 
 fn subscribe_or_unsubscribe(

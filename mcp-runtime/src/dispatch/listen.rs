@@ -36,7 +36,7 @@ impl ListenRequest {
     /// Writes the result that ends the request as a single line.
     pub(crate) fn complete(&self, out: &mut Vec<u8>, identity: &Identity) {
         let reply = ResponseContext {
-            id: &self.id,
+            id: Some(&self.id),
             version: self.version,
             identity,
         };

@@ -9,11 +9,11 @@ use serde::Deserialize;
 
 use crate::context::{Capability, RequestSource};
 use crate::dispatch::Dispatcher;
-use crate::dispatch::decide::RequestOutcome;
 use crate::dispatch::job_tools::JobTools;
 use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::prepared::PreparedCall;
 use crate::dispatch::request::Request;
+use crate::dispatch::request_outcome::RequestOutcome;
 use crate::dispatch::target::{CallTarget, CompletionTarget, ListTarget, ReadTarget};
 use crate::handler::definition::ClientFeature;
 use crate::handler::spill::READ_RESULT;
@@ -27,7 +27,7 @@ use crate::types::{CacheScope, CompletionReference};
 impl Dispatcher {
     pub(super) fn response_context<'a>(&'a self, request: &'a Request<'_>) -> ResponseContext<'a> {
         ResponseContext {
-            id: &request.id,
+            id: Some(&request.id),
             version: request.version,
             identity: self.identity(),
         }
@@ -96,7 +96,7 @@ impl Dispatcher {
                     ListPage::Ready(members) => {
                         let gap =
                             encode::list_with_gap(out, self.response_context(&request), cache);
-                        return Ok(RequestOutcome::Around(gap, members));
+                        return Ok(RequestOutcome::Answered(Some(Box::new((gap, members)))));
                     }
                     ListPage::Listing(page) => {
                         let list = ListTarget { page, cache };
@@ -278,7 +278,7 @@ impl MissingCapabilities {
             return Err(error);
         }
         encode::handler_error(out, dispatcher.response_context(request), error.message);
-        Ok(RequestOutcome::Written)
+        Ok(RequestOutcome::Answered(None))
     }
 }
 

@@ -17,12 +17,13 @@ mod call_context;
 mod call_table;
 mod channel;
 mod decide;
-mod detached_run;
+mod detached_messages;
 mod dispatcher;
 mod engine;
 mod extension;
 mod failure;
 mod finish;
+mod handler_run;
 mod idempotency;
 mod instructions;
 mod job_tools;
@@ -42,6 +43,7 @@ mod prepared;
 mod rates;
 mod relaying;
 mod request;
+mod request_outcome;
 #[cfg(feature = "http")]
 mod resumed;
 mod rounds;
@@ -57,19 +59,19 @@ mod stream;
 mod target;
 mod tool_search;
 mod wrapped;
+mod written;
 
 pub(crate) use admission::Admission;
 pub(crate) use batch::read_batch;
 pub(crate) use call::{CallProgress, RunningCall};
 pub(crate) use call_table::{CallTable, RemovedCall};
 pub(crate) use channel::ChannelMemory;
-pub(crate) use decide::{Decision, Reply};
+pub(crate) use decide::Decision;
 #[cfg(feature = "http")]
-pub(crate) use decide::{RequestOutcome, cancelled_request};
+pub(crate) use decide::cancelled_request;
 pub(crate) use dispatcher::{CacheHints, Dispatcher, Settings};
 #[cfg(feature = "http")]
 pub(crate) use extension::MirroredName;
-pub(crate) use finish::{SharedText, WrittenResponse};
 pub(crate) use idempotency::Idempotency;
 pub(crate) use job_tools::JobTools;
 pub(crate) use kept_results::KeptResults;
@@ -84,8 +86,11 @@ pub(crate) use notifications::Wake;
 pub(crate) use origin::{ChannelId, RequestOrigin};
 pub(crate) use prepared::PreparedCall;
 #[cfg(feature = "http")]
+pub(crate) use request_outcome::RequestOutcome;
+#[cfg(feature = "http")]
 pub(crate) use resumed::{HandshakeOutcome, SessionMemory};
 pub(crate) use server_shared::ServerShared;
 pub(crate) use shared_rates::SharedRates;
 pub(crate) use stream::Sink;
 pub(crate) use tool_search::SearchTools;
+pub(crate) use written::{SharedText, WrittenResponse};

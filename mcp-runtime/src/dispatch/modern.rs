@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 use crate::context::Capability;
 use crate::dispatch::Dispatcher;
-use crate::dispatch::decide::RequestOutcome;
 use crate::dispatch::listen::{ListenRequest, ListenScope};
 use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::request::Request;
+use crate::dispatch::request_outcome::RequestOutcome;
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::protocol::encode::{self, ExtensionFilter, ListenFilter};
 use crate::protocol::{Method, errors};
@@ -37,7 +37,7 @@ pub(super) fn answer<'m>(
                 instructions.as_deref(),
                 cache,
             );
-            Ok(RequestOutcome::Written)
+            Ok(RequestOutcome::Answered(None))
         }
         Method::SubscriptionsListen => listen(dispatcher, &request, listens, out),
         _ => dispatcher.answer_common(method, request, origin, out),

@@ -9,9 +9,10 @@ use crate::context::HttpParts;
 use crate::context::{Context, RequestSource};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::blocking::{CallPermitWaits, run_blocking};
-use crate::dispatch::call::{CallProgress, CallScope, RunningCall, run_user_code};
+use crate::dispatch::call::{CallProgress, RunningCall};
 use crate::dispatch::call_context::CallContext;
 use crate::dispatch::finish::{CallFinisher, CallOutcome};
+use crate::dispatch::handler_run::{CallScope, run_user_code};
 use crate::dispatch::journal::Journal;
 use crate::dispatch::origin::ChannelId;
 use crate::dispatch::rates::CallToAdmit;
@@ -86,7 +87,7 @@ impl PreparedCall<'_> {
         });
         let mut finish = CallFinisher {
             dispatcher,
-            id: request.id.clone(),
+            id: Some(request.id.clone()),
             version: request.version,
             target,
             recording,

@@ -218,7 +218,7 @@ pub(super) fn size(
 ) -> usize {
     let id = RequestId::from_valid("0");
     let reply = ResponseContext {
-        id: &id,
+        id: Some(&id),
         version,
         identity: dispatcher.identity(),
     };

@@ -8,13 +8,15 @@ use std::sync::Arc;
 use hyper::StatusCode;
 
 use crate::dispatch::read_batch;
-use crate::http::legacy::posted::{AwaitedAnswers, PostOutcome, PostResponse};
+use crate::http::legacy::awaited_answers::AwaitedAnswers;
+use crate::http::legacy::pending_changes::PendingChanges;
 use crate::http::legacy::requests::{
     error_message, handle_notification, require_live_session, serve_on_stream,
 };
 use crate::http::legacy::version_header::{declared_version, is_modern};
 use crate::http::request::head::RequestHead;
 use crate::http::response::answer;
+use crate::http::response::pending::PendingResponse;
 use crate::http::response::refusal::HttpRefusal;
 use crate::http::sessions::session_lookup::SessionLookup;
 use crate::http::state::ServiceState;
@@ -24,12 +26,12 @@ use crate::jsonrpc::{Id, Message};
 use crate::protocol::ProtocolVersion;
 
 /// Serves a batch of messages.
-pub(in crate::http) fn serve_batch(
-    state: &ServiceState,
+pub(in crate::http) fn serve_batch<'s>(
+    state: &'s ServiceState,
     head: RequestHead<'_>,
     found: SessionLookup<'_>,
     elements: &[&str],
-) -> PostOutcome {
+) -> PendingResponse<'s> {
     let version = match declared_version(head.headers) {
         Ok(version) => version,
         Err(refusal) => return refusal.into(),
@@ -72,11 +74,9 @@ pub(in crate::http) fn serve_batch(
     };
     if answers == 0 {
         let outgoing = messages().filter_map(handle).collect();
-        return PostOutcome {
-            save: save(&session),
-            outgoing,
-            answer: PostResponse::Over(answer::empty_response(StatusCode::ACCEPTED)),
-        };
+        let save = save(&session);
+        let accepted = answer::empty_response(StatusCode::ACCEPTED);
+        return PendingChanges { save, outgoing }.then_respond(state, accepted, || None);
     }
     let accepts = head.headers.accepts;
     if !accepts.json && !accepts.events {
@@ -106,14 +106,18 @@ pub(in crate::http) fn serve_batch(
     if found.is_none() {
         state.sessions.keep_live(&session);
     }
-    PostOutcome {
-        save: save(&session),
-        outgoing,
-        answer: PostResponse::Waiting(AwaitedAnswers {
-            session,
-            stream,
-            is_batch: true,
-            accepts,
-        }),
-    }
+    let save = save(&session);
+    let answers = AwaitedAnswers {
+        session,
+        stream,
+        is_batch: true,
+        accepts,
+    };
+    let respond = async move {
+        match (PendingChanges { save, outgoing }).complete(state).await {
+            Ok(()) => answers.wait_for_answers(state).await,
+            Err(refusal) => refusal.into_response(),
+        }
+    };
+    PendingResponse::from_future(respond, None)
 }

@@ -1,15 +1,18 @@
 //! The handshake, which starts a session.
 
+use hyper::Response;
 use hyper::header::HeaderValue;
 
 use crate::dispatch::ListVersion;
-use crate::http::legacy::posted::{PostOutcome, PostResponse};
 use crate::http::legacy::replies::whole_response;
-use crate::http::legacy::unsaved_session::UnsavedSession;
 use crate::http::request::head::RequestHead;
 use crate::http::request::headers::SESSION;
+use crate::http::response::body::HttpBody;
+use crate::http::response::pending::PendingResponse;
+use crate::http::response::refusal::HttpRefusal;
 use crate::http::state::ServiceState;
 use crate::http::stores::record::SessionRecord;
+use crate::http::stores::session_id::random_id;
 use crate::http::stores::session_storage::SessionStorage;
 use crate::jsonrpc::{ErrorObject, Message, RequestId};
 use crate::protocol::negotiation::InitializeParams;
@@ -17,12 +20,12 @@ use crate::protocol::{ProtocolVersion, encode, errors};
 use crate::telemetry::RequestTimer;
 
 /// Answers `initialize`.
-pub(super) fn handle_initialize(
-    state: &ServiceState,
+pub(super) fn handle_initialize<'s>(
+    state: &'s ServiceState,
     head: RequestHead<'_>,
     id: RequestId,
     message: &Message<'_>,
-) -> PostOutcome {
+) -> PendingResponse<'s> {
     let mut out = Vec::new();
     let timer = RequestTimer::start();
     let shaken = shake_hands(state, head, &id, message, &mut out);
@@ -40,19 +43,41 @@ pub(super) fn handle_initialize(
     );
     let mut response = whole_response(out, head.headers.accepts);
     match session {
-        NewSession::Stored(record) => PostResponse::Opening(UnsavedSession {
-            id,
-            record,
-            response,
-        })
-        .into(),
+        NewSession::Stored(record) => {
+            let respond = store_and_respond(state, record, response, id.clone());
+            PendingResponse::from_future(respond, Some(id))
+        }
         NewSession::Unstored(id) => {
             if let Some(id) = id {
                 response.headers_mut().insert(&SESSION, id);
             }
-            response.into()
+            PendingResponse::Over(response)
         }
     }
+}
+
+/// Stores a session, and then returns the response with the session's id.
+async fn store_and_respond(
+    state: &ServiceState,
+    record: SessionRecord,
+    mut response: Response<HttpBody>,
+    request: RequestId,
+) -> Response<HttpBody> {
+    let SessionStorage::Store(store) = &state.sessions.storage else {
+        return response;
+    };
+    let id = random_id();
+    let refusal = match state.sessions.insert(&**store, &id, record).await {
+        Ok(true) => {
+            if let Ok(id) = HeaderValue::from_str(&id) {
+                response.headers_mut().insert(&SESSION, id);
+            }
+            return response;
+        }
+        Ok(false) => HttpRefusal::unavailable("there are too many sessions"),
+        Err(failed) => failed.into(),
+    };
+    refusal.with_id(Some(request)).into_response()
 }
 
 /// The session that a handshake starts.

@@ -8,11 +8,12 @@ use hyper::StatusCode;
 
 use crate::context::Principal;
 use crate::http::legacy::handshake::handle_initialize;
-use crate::http::legacy::posted::PostOutcome;
+use crate::http::legacy::pending_changes::PendingChanges;
 use crate::http::legacy::requests::{handle_notification, require_live_session, serve_request};
 use crate::http::legacy::version_header::{declared_version, is_modern};
 use crate::http::request::head::RequestHead;
 use crate::http::response::answer;
+use crate::http::response::pending::PendingResponse;
 use crate::http::response::refusal::HttpRefusal;
 use crate::http::sessions::session_lookup::SessionLookup;
 use crate::http::state::ServiceState;
@@ -22,12 +23,12 @@ use crate::jsonrpc::Message;
 use crate::protocol::{ClientNotification, Era, Method, errors};
 
 /// Serves a single message that does not specify its own protocol version.
-pub(in crate::http) fn serve_message(
-    state: &ServiceState,
+pub(in crate::http) fn serve_message<'s>(
+    state: &'s ServiceState,
     head: RequestHead<'_>,
     found: SessionLookup<'_>,
     message: &Message<'_>,
-) -> PostOutcome {
+) -> PendingResponse<'s> {
     let id = message.id.to_request_id();
     let with_id = |refusal: HttpRefusal| refusal.with_id(id.clone()).into();
     let version = match declared_version(head.headers) {
@@ -35,15 +36,19 @@ pub(in crate::http) fn serve_message(
         Err(refusal) => return with_id(refusal),
     };
     let Some(method) = message.method.as_deref() else {
-        return handle_client_response(state, head.caller, found, message)
-            .unwrap_or_else(PostOutcome::from);
+        return accept(
+            state,
+            handle_client_response(state, head.caller, found, message),
+        );
     };
     let Some(id) = id.clone() else {
         if is_modern(version) {
-            return answer::empty_response(StatusCode::ACCEPTED).into();
+            return accept(state, Ok(PendingChanges::default()));
         }
-        return serve_notification(state, head.caller, found, message)
-            .unwrap_or_else(PostOutcome::from);
+        return accept(
+            state,
+            serve_notification(state, head.caller, found, message),
+        );
     };
     let missing_claim = || HttpRefusal::new(StatusCode::BAD_REQUEST, errors::missing_claim());
     if is_modern(version) {
@@ -78,21 +83,36 @@ pub(in crate::http) fn serve_message(
     }
 }
 
+/// Accepts a message that is not a request.
+fn accept(
+    state: &ServiceState,
+    handled: Result<PendingChanges, HttpRefusal>,
+) -> PendingResponse<'_> {
+    match handled {
+        Ok(changes) => {
+            let accepted = answer::empty_response(StatusCode::ACCEPTED);
+            changes.then_respond(state, accepted, || None)
+        }
+        Err(refusal) => refusal.into(),
+    }
+}
+
 /// Handles the client's response to a request from the server.
 fn handle_client_response(
     state: &ServiceState,
     caller: Option<&Principal>,
     found: SessionLookup<'_>,
     message: &Message<'_>,
-) -> Result<PostOutcome, HttpRefusal> {
+) -> Result<PendingChanges, HttpRefusal> {
     let required = || HttpRefusal::bad_request("a response requires a session");
     let found = found?.ok_or_else(required)?;
     // The call that is waiting for the response runs in the session's live part, here or on another instance.
     let session = state.sessions.find_live(found.id);
     let outgoing = handle_notification(state, (session.as_deref(), found.id), caller, message);
-    let mut posted = PostOutcome::from(answer::empty_response(StatusCode::ACCEPTED));
-    posted.outgoing.extend(outgoing);
-    Ok(posted)
+    Ok(PendingChanges {
+        save: None,
+        outgoing: outgoing.into_iter().collect(),
+    })
 }
 
 /// Serves a notification.
@@ -101,8 +121,8 @@ fn serve_notification(
     caller: Option<&Principal>,
     found: SessionLookup<'_>,
     message: &Message<'_>,
-) -> Result<PostOutcome, HttpRefusal> {
-    let mut posted = PostOutcome::from(answer::empty_response(StatusCode::ACCEPTED));
+) -> Result<PendingChanges, HttpRefusal> {
+    let mut changes = PendingChanges::default();
     match found? {
         None if !has_sessions(state) => {}
         None => return Err(HttpRefusal::session_required()),
@@ -113,16 +133,16 @@ fn serve_notification(
                 ready: !found.record.is_ready(),
                 ..SessionUpdate::default()
             };
-            posted.save = (!change.is_empty()).then(|| found.pending_save(change, None));
+            changes.save = (!change.is_empty()).then(|| found.pending_save(change, None));
         }
         Some(found) => {
             let session = state.sessions.find_live(found.id);
             let session = (session.as_deref(), found.id);
             let outgoing = handle_notification(state, session, caller, message);
-            posted.outgoing.extend(outgoing);
+            changes.outgoing.extend(outgoing);
         }
     }
-    Ok(posted)
+    Ok(changes)
 }
 
 fn is_initialized_notification(message: &Message<'_>) -> bool {

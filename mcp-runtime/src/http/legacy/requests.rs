@@ -7,11 +7,13 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use crate::context::Principal;
-use crate::dispatch::{Decision, Reply, cancelled_request};
-use crate::http::legacy::posted::{AwaitedAnswers, PostOutcome, PostResponse};
+use crate::dispatch::{Decision, WrittenResponse, cancelled_request};
+use crate::http::legacy::awaited_answers::AwaitedAnswers;
+use crate::http::legacy::pending_changes::PendingChanges;
 use crate::http::legacy::replies::whole_response;
 use crate::http::request::head::RequestHead;
 use crate::http::response::message::WholeMessage;
+use crate::http::response::pending::PendingResponse;
 use crate::http::response::refusal::HttpRefusal;
 use crate::http::sessions::http_session::HttpSession;
 use crate::http::sessions::other_instances::{OtherInstances, OutgoingMessage};
@@ -20,7 +22,7 @@ use crate::http::state::ServiceState;
 use crate::http::stores::session_storage::SessionStorage;
 use crate::http::streams::session_stream::{AwaitedAnswer, SessionStream};
 use crate::jsonrpc::{ErrorObject, Message, RequestId};
-use crate::protocol::{Method, ProtocolVersion, encode};
+use crate::protocol::{Method, ProtocolVersion, encode, errors};
 use crate::telemetry::{RefusalKind, record_refusal};
 
 /// Returns the live part of the session that a request belongs to. On a server without sessions, the live part exists
@@ -69,13 +71,13 @@ pub(super) fn handle_notification(
 }
 
 /// Serves a request in a session.
-pub(super) fn serve_request(
-    state: &ServiceState,
+pub(super) fn serve_request<'s>(
+    state: &'s ServiceState,
     found: Option<&RequestSession<'_>>,
     session: &Arc<HttpSession>,
     head: RequestHead<'_>,
     message: &Message<'_>,
-) -> PostOutcome {
+) -> PendingResponse<'s> {
     let accepts = head.headers.accepts;
     let stream = OnceCell::new();
     let awaited = (message.id.valid()).map_or(AwaitedAnswer::Batch(1), AwaitedAnswer::One);
@@ -101,11 +103,12 @@ pub(super) fn serve_request(
             let save = |found: &RequestSession<'_>| {
                 found.pending_save_if_changed(session, message.id.to_request_id())
             };
-            return PostOutcome {
+            let changes = PendingChanges {
                 save: found.and_then(save),
                 outgoing: Vec::new(),
-                answer: PostResponse::Over(whole_response(answer, accepts)),
             };
+            let response = whole_response(answer, accepts);
+            return changes.then_respond(state, response, || message.id.to_request_id());
         }
         None => {}
     }
@@ -118,7 +121,8 @@ pub(super) fn serve_request(
         is_batch: false,
         accepts,
     };
-    PostResponse::Waiting(answers).into()
+    let respond = async move { answers.wait_for_answers(state).await };
+    PendingResponse::from_future(respond, message.id.to_request_id())
 }
 
 /// Returns an error response as a message.
@@ -162,11 +166,12 @@ fn try_serve_on_stream(
                 Err(error) => encode::error(&mut out, Some(id), &error),
             }
         }
-        Decision::Answered(Reply::Around(gap, page)) => {
-            let shared = Some((gap, page));
+        Decision::Answered(WrittenResponse {
+            error: Some(error), ..
+        }) if errors::scopes_needed(&error).is_some() => return Err(error),
+        Decision::Answered(WrittenResponse { shared, .. }) => {
             return Ok(Some(WholeMessage { text: out, shared }));
         }
-        Decision::Answered(Reply::Forbidden(_, error)) => return Err(error),
         _ => {}
     }
     Ok(Some(out.into()))

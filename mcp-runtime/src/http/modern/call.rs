@@ -131,7 +131,7 @@ fn answer_response(
         let WrittenResponse { error, shared } = written;
         let message = WholeMessage {
             text: message,
-            shared: shared.map(|shared| *shared),
+            shared,
         };
         let response =
             answer::json_response(modern_status(error.as_ref().map(|e| e.code)), message);

@@ -81,16 +81,10 @@ pub(in crate::http) fn serve_request<'s>(
             let prepared = prepared.with_http_request(head.parts, None);
             call::start_call(state, (prepared, id), accepts)
         }
-        Ok(RequestOutcome::Written) => {
-            PendingResponse::Over(answer::json_response(StatusCode::OK, out))
-        }
-        Ok(RequestOutcome::Around(gap, page)) => {
-            let shared = Some((gap, page));
-            PendingResponse::Over(answer::json_response(
-                StatusCode::OK,
-                WholeMessage { text: out, shared },
-            ))
-        }
+        Ok(RequestOutcome::Answered(shared)) => PendingResponse::Over(answer::json_response(
+            StatusCode::OK,
+            WholeMessage { text: out, shared },
+        )),
         Ok(RequestOutcome::Listening(listen)) => {
             let permit = match state.stream_permits.acquire(head.caller) {
                 Ok(permit) => permit,

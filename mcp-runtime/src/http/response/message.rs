@@ -1,15 +1,12 @@
 //! Messages that are sent in one piece.
 
-use hyper::body::Bytes;
-
+use crate::dispatch::SharedText;
 use crate::http::response::body::HttpBody;
-use crate::protocol::encode::TextGap;
 
 /// A complete message.
 pub(in crate::http) struct WholeMessage {
     pub(in crate::http) text: Vec<u8>,
-    /// Text to be inserted into the message. All requests with this answer share the text's bytes.
-    pub(in crate::http) shared: Option<(TextGap, Bytes)>,
+    pub(in crate::http) shared: SharedText,
 }
 
 impl From<Vec<u8>> for WholeMessage {
@@ -22,7 +19,8 @@ impl WholeMessage {
     /// Returns the message in a single buffer.
     pub(in crate::http) fn into_text(self) -> Vec<u8> {
         let Self { mut text, shared } = self;
-        if let Some((gap, shared)) = shared {
+        if let Some(shared) = shared {
+            let (gap, shared) = *shared;
             gap.fill(&mut text, &shared);
         }
         text
@@ -31,9 +29,10 @@ impl WholeMessage {
     /// Returns the message as the body of a response, without copying shared text.
     pub(super) fn into_body(self) -> HttpBody {
         let Self { mut text, shared } = self;
-        let Some((gap, shared)) = shared else {
+        let Some(shared) = shared else {
             return HttpBody::from_bytes(text);
         };
+        let (gap, shared) = *shared;
         let after = gap.split(&mut text);
         HttpBody::from_parts([text.into(), shared, after.into()])
     }

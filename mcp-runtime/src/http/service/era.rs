@@ -28,9 +28,7 @@ pub(super) fn serve_body<'s>(
     match jsonrpc::parse(body, &state.limits().message.parse_limits()) {
         Ok(Incoming::Message(message)) => serve_message(state, head, found, &message),
         Ok(Incoming::Batch(elements)) => match head.headers.check_legacy() {
-            Ok(()) => {
-                batch::serve_batch(state, head, found, &elements).into_pending(state, || None)
-            }
+            Ok(()) => batch::serve_batch(state, head, found, &elements),
             Err(refusal) => refusal.into(),
         },
         Err((id, error)) => HttpRefusal::new(StatusCode::BAD_REQUEST, error)
@@ -50,8 +48,7 @@ fn serve_message<'s>(
         if let Err(refusal) = head.headers.check_legacy() {
             return refusal.with_id(message.id.to_request_id()).into();
         }
-        return legacy::post::serve_message(state, head, found, message)
-            .into_pending(state, || message.id.to_request_id());
+        return legacy::post::serve_message(state, head, found, message);
     };
     match message.id.to_request_id() {
         Some(id) => modern::post::serve_request(state, head, id, method, message),

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::context::Principal;
-use crate::dispatch::{CallProgress, Decision, Dispatcher, PreparedCall, Reply, RunningCall, Sink};
+use crate::dispatch::{
+    CallProgress, Decision, Dispatcher, PreparedCall, RunningCall, Sink, WrittenResponse,
+};
 use crate::handler::tags::TagSelection;
 use crate::http::heartbeat::Heartbeat;
 use crate::http::response::message::WholeMessage;
@@ -34,7 +36,7 @@ impl HttpSession {
         let request = message.id.valid().filter(|_| message.method.is_some());
         if let Some(id) = request.filter(|id| state.calls.holds(id)) {
             encode::error(out, Some(id), &errors::id_in_use());
-            return Decision::Answered(Reply::Written);
+            return Decision::Answered(WrittenResponse::default());
         }
         dispatcher.decide(message, &mut state.channel, out)
     }
@@ -59,7 +61,7 @@ impl HttpSession {
             CallProgress::Answered(written) if self.unregister_call(serial) => {
                 return Ok(Some(WholeMessage {
                     text: answer,
-                    shared: written.shared.map(|shared| *shared),
+                    shared: written.shared,
                 }));
             }
             // The call was cancelled during its first poll.

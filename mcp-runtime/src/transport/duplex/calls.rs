@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::dispatch::{Decision, Reply, SharedText, read_batch};
+use crate::dispatch::{Decision, SharedText, WrittenResponse, read_batch};
 use crate::jsonrpc::{self, ErrorObject, Incoming, KnownMeta, Message, OwnedRequest, RequestId};
 use crate::protocol::{encode, errors};
-use crate::telemetry::RefusalKind;
+use crate::telemetry::{RefusalKind, record_refusal};
 use crate::transport::duplex::in_flight::{BatchId, Job};
 use crate::transport::duplex::{Channel, ChannelState, ClosingPhase, shutting_down_error};
 
@@ -104,25 +104,12 @@ impl Channel {
                 return self.answer_error(Some(id), batch, &errors::id_in_use());
             }
         }
-        let mark = state.out.position();
-        let out = if batch.is_some() {
+        let decision = if batch.is_some() {
             scratch.clear();
-            &mut *scratch
+            self.decide_apart(state, message, scratch)
         } else {
-            state.out.buffer()
+            self.decide(state, message)
         };
-        let mut decision = self.dispatcher.decide(message, &mut state.memory, out);
-        if let Decision::Answered(reply) = &mut decision {
-            match std::mem::replace(reply, Reply::Written) {
-                Reply::Around(gap, page) if batch.is_none() => state.out.fill(gap, page),
-                mut reply => reply.complete(out),
-            }
-        }
-        if batch.is_none() {
-            state.out.end_line(&mark);
-        } else if id.is_none() && !scratch.is_empty() {
-            state.out.push(scratch);
-        }
         match decision {
             Decision::Call(call) if let Some(id) = id => {
                 if !self.may_run(state) {
@@ -144,6 +131,40 @@ impl Channel {
                 }
             }
         }
+    }
+
+    /// Decides how to handle a message. Queues the response, if it is known, as a line.
+    #[inline]
+    pub(super) fn decide<'m>(
+        &self,
+        state: &mut ChannelState,
+        message: &'m Message<'m>,
+    ) -> Decision<'m> {
+        let mark = state.out.position();
+        let dispatcher = &self.dispatcher;
+        let mut decision = dispatcher.decide(message, &mut state.memory, state.out.buffer());
+        if let Decision::Answered(response) = &mut decision {
+            record_if_forbidden(response);
+            state.out.complete(response);
+        }
+        state.out.end_line(&mark);
+        decision
+    }
+
+    /// Like [`decide`](Self::decide), but writes the response to `answer`, because it is part of a batch or because its
+    /// id is still in use.
+    pub(super) fn decide_apart<'m>(
+        &self,
+        state: &mut ChannelState,
+        message: &'m Message<'m>,
+        answer: &mut Vec<u8>,
+    ) -> Decision<'m> {
+        let mut decision = self.dispatcher.decide(message, &mut state.memory, answer);
+        if let Decision::Answered(response) = &mut decision {
+            record_if_forbidden(response);
+            response.complete(answer);
+        }
+        decision
     }
 
     fn queue_or_refuse(
@@ -219,6 +240,14 @@ impl Channel {
                 state.memory.cancel_listen(id);
             }
         }
+    }
+}
+
+/// Records a refusal for lack of scopes. Calls record their failures themselves.
+fn record_if_forbidden(response: &WrittenResponse) {
+    let error = response.error.as_deref();
+    if error.and_then(errors::scopes_needed).is_some() {
+        record_refusal(RefusalKind::Forbidden, None);
     }
 }
 

@@ -9,6 +9,7 @@ use bytes::{Buf as _, Bytes};
 use tokio::io::AsyncWrite;
 use tokio::time::Instant;
 
+use crate::dispatch::WrittenResponse;
 use crate::protocol::encode::TextGap;
 
 /// A buffer larger than this is freed once it is empty.
@@ -74,11 +75,14 @@ impl OutgoingBytes {
         self.push(after);
     }
 
-    /// Fills a gap in the message that was appended last. The text is not copied if it is large.
-    pub(super) fn fill(&mut self, gap: TextGap, text: Bytes) {
-        let after = gap.split(&mut self.bytes);
-        self.push_shared(text);
-        self.bytes.extend_from_slice(&after);
+    /// Adds the missing text to the response that was appended last. The text is not copied if it is large.
+    pub(super) fn complete(&mut self, response: &mut WrittenResponse) {
+        if let Some(shared) = response.shared.take() {
+            let (gap, text) = *shared;
+            let after = gap.split(&mut self.bytes);
+            self.push_shared(text);
+            self.bytes.extend_from_slice(&after);
+        }
     }
 
     fn push_shared(&mut self, text: Bytes) {
@@ -302,7 +306,7 @@ mod tests {
             Identity::new(Implementation::new("test", "1")),
         );
         let reply = ResponseContext {
-            id: &id,
+            id: Some(&id),
             version: ProtocolVersion::LATEST,
             identity: &identity,
         };
@@ -329,7 +333,10 @@ mod tests {
                 outgoing.push(b"between");
                 let mark = outgoing.position();
                 let at = around(outgoing.buffer());
-                outgoing.fill(at, page.clone());
+                outgoing.complete(&mut WrittenResponse {
+                    error: None,
+                    shared: Some(Box::new((at, page.clone()))),
+                });
                 outgoing.end_line(&mark);
                 outgoing.push(b"last");
                 let mut expected = b"first\n".to_vec();

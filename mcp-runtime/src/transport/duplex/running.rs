@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use crate::dispatch::{
-    CallProgress, Decision, PreparedCall, Reply, RunningCall, SharedText, Sink, WrittenResponse,
+    CallProgress, Decision, PreparedCall, RunningCall, SharedText, Sink, WrittenResponse,
 };
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::encode;
@@ -114,17 +114,7 @@ impl Channel {
         }
         let is_alone = state.in_flight.calls.detail(job.id()) == Some(&None);
         if is_alone {
-            let mark = state.out.position();
-            let out = state.out.buffer();
-            let mut decision = self.dispatcher.decide(&message, &mut state.memory, out);
-            if let Decision::Answered(reply) = &mut decision {
-                match std::mem::replace(reply, Reply::Written) {
-                    Reply::Around(gap, page) => state.out.fill(gap, page),
-                    mut reply => reply.complete(out),
-                }
-            }
-            state.out.end_line(&mark);
-            match decision {
+            match self.decide(state, &message) {
                 Decision::Call(call) if !call.pace().is_some_and(|pace| pace.spawn_first()) => {
                     state.in_flight.calls.finish(job.id(), job.serial);
                     let serial = state.in_flight.calls.enter(job.id());
@@ -179,14 +169,11 @@ impl Channel {
         if !state.in_flight.calls.is_live(job.id(), job.serial) {
             return None;
         }
-        let decision = self.dispatcher.decide(&message, &mut state.memory, answer);
+        let decision = self.decide_apart(&mut state, &message, answer);
         drop(state);
         let call = match decision {
             Decision::Call(call) => call,
-            Decision::Answered(mut reply) => {
-                reply.complete(answer);
-                return Some(CallProgress::Answered(WrittenResponse::default()));
-            }
+            Decision::Answered(response) => return Some(CallProgress::Answered(response)),
             // This cannot happen, because the message was a request when it was queued. Even so, its id must be
             // released.
             Decision::Silent | Decision::Cancel(_) => {
