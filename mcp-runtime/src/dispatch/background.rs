@@ -13,36 +13,28 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::context::{CallEnding, Context, RequestContext, watching};
-use crate::dispatch::Dispatcher;
+use crate::context::{CallEnding, Context, watching};
 use crate::dispatch::ask::{ClientQuestions, QuestionDelivery};
 use crate::dispatch::call_context::CallContext;
+use crate::dispatch::detached_call::DetachedCall;
 use crate::dispatch::detached_messages::DetachedMessages;
 use crate::dispatch::finish::{CallFinisher, CallOutcome};
 use crate::dispatch::handler_run::{CallScope, HandlerRun};
 use crate::dispatch::journal::Journal;
 use crate::dispatch::rounds::{CallMemory, Round, RoundEnd};
 use crate::dispatch::stored_call;
-use crate::dispatch::target::CallTarget;
 use crate::dispatch::wrapped::WrappedHandler;
 use crate::handler::background::{
     AttachedEnd, AttachedFuture, BackgroundCall, BackgroundFuture, BackgroundOutcome,
-    BackgroundPermit, BackgroundQuestion, BackgroundRun, BackgroundRunner, QuestionAnswer,
-    WaitingRequest,
+    BackgroundQuestion, BackgroundRun, BackgroundRunner, QuestionAnswer, WaitingRequest,
 };
+use crate::handler::background_permit::BackgroundPermit;
 use crate::handler::middleware::{Call, Next};
 use crate::handler::task_options::TaskOptions;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::Method;
 use crate::registry::CallPermit;
 use crate::telemetry::{RecordedOutcome, RequestAttributes, RequestRecording};
-
-/// The data shared by all runs of a call.
-pub(super) struct DetachedCall {
-    pub(super) dispatcher: Arc<Dispatcher>,
-    pub(super) target: CallTarget,
-    pub(super) request: RequestContext,
-}
 
 // This method is defined here, rather than called through the innermost step's trait, so that programs without such
 // calls do not contain the code for them.

@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicU8;
 
 use crate::context::Caller;
 use crate::dispatch::dispatcher::Dispatcher;
+use crate::dispatch::legacy_client::LegacyClient;
 use crate::dispatch::listen::ListenRequest;
 use crate::dispatch::notifications::{Mailbox, Wake};
 #[cfg(feature = "http")]
@@ -22,7 +23,7 @@ use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{self, ListenFilter};
 use crate::protocol::negotiation::{InitializeParams, KnownClientInfo};
 use crate::telemetry::GaugeGuard;
-use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
+use crate::types::LoggingLevel;
 
 /// State that is remembered for a multiplexed channel.
 pub(crate) struct ChannelMemory {
@@ -49,17 +50,6 @@ pub(super) struct LegacySession {
     pub(super) mailbox: Arc<Mailbox>,
     /// Includes the session in telemetry while it exists.
     pub(super) _open: GaugeGuard,
-}
-
-/// A client that has completed a handshake.
-#[derive(Debug)]
-pub(super) struct LegacyClient {
-    pub(super) version: ProtocolVersion,
-    pub(super) capabilities: Arc<ClientCapabilities>,
-    pub(super) info: Option<Arc<Implementation>>,
-    pub(super) level: Arc<AtomicU8>,
-    /// Requests from the server that the client has not answered yet.
-    pub(super) pending: Arc<PendingQuestions>,
 }
 
 impl ChannelMemory {

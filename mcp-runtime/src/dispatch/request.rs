@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use crate::context::{Caller, ClientIdentity};
-use crate::dispatch::channel::LegacyClient;
+use crate::dispatch::legacy_client::LegacyClient;
 use crate::dispatch::stream::LogLevel;
 use crate::handler::tags::TagSelection;
 use crate::jsonrpc::{ErrorObject, Member, MetaMember, Params, RequestId};

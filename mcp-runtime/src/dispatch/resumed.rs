@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::dispatch::Dispatcher;
-use crate::dispatch::channel::{ChannelMemory, LegacyClient, LegacySession};
+use crate::dispatch::channel::{ChannelMemory, LegacySession};
+use crate::dispatch::legacy_client::LegacyClient;
 use crate::dispatch::notifications::{ListVersion, Wake};
 use crate::dispatch::pending::PendingQuestions;
 use crate::protocol::ProtocolVersion;

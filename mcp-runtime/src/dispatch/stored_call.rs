@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::context::{CallerRecord, ClientIdentity, RequestContext, RequestInfo, ServerHandle};
 use crate::dispatch::Dispatcher;
-use crate::dispatch::background::DetachedCall;
+use crate::dispatch::detached_call::DetachedCall;
 use crate::dispatch::target::CallTarget;
 use crate::handler::background::BackgroundCall;
 use crate::handler::tags::TagSelection;

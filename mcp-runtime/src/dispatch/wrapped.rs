@@ -8,7 +8,7 @@ use crate::dispatch::Dispatcher;
 use crate::dispatch::blocking::{CallPermitWaits, run_blocking};
 use crate::dispatch::spilling::LargeResult;
 use crate::dispatch::target::CallTarget;
-use crate::handler::background::BackgroundPermit;
+use crate::handler::background_permit::BackgroundPermit;
 use crate::handler::call::{CallOutput, Running};
 use crate::handler::handler_error::HandlerError;
 use crate::handler::middleware::{Call, InnermostStep, PermitFuture};

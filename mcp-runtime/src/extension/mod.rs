@@ -20,9 +20,9 @@ pub(crate) mod tasks;
 mod visibility;
 
 pub use crate::handler::background::{
-    BackgroundCall, BackgroundOutcome, BackgroundPermit, BackgroundQuestion, BackgroundRun,
-    QuestionAnswer,
+    BackgroundCall, BackgroundOutcome, BackgroundQuestion, BackgroundRun, QuestionAnswer,
 };
+pub use crate::handler::background_permit::BackgroundPermit;
 pub use crate::handler::extension_result::{ExtensionResult, IntoExtensionResult};
 pub(crate) use additions::ServerChanges;
 pub(crate) use build::build;

@@ -16,6 +16,7 @@ use serde_json::value::RawValue;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::context::{Context, OnceStore, Progress};
+use crate::handler::background_permit::BackgroundPermit;
 use crate::handler::call::Output;
 use crate::handler::middleware::Next;
 use crate::handler::task_options::TaskOptions;
@@ -197,10 +198,6 @@ impl fmt::Debug for BackgroundCall {
 
 /// The client's answer to a question: its result as JSON, or its error.
 pub type QuestionAnswer = Result<Box<RawValue>, ErrorObject>;
-
-/// A permit to run a call to a tool with limited concurrency. The permit is released when dropped.
-#[derive(Debug)]
-pub struct BackgroundPermit(pub(crate) Option<OwnedSemaphorePermit>);
 
 /// A call's own store for the results of `once`.
 #[derive(Clone)]

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::cancellation::CancellationToken;
 use crate::context::{Context, Principal};
-use crate::handler::background::BackgroundPermit;
+use crate::handler::background_permit::BackgroundPermit;
 use crate::handler::call::{CallOutput, Running};
 use crate::handler::definition::Kind;
 use crate::handler::dynamic::Arguments;

@@ -5,6 +5,7 @@
 
 pub(crate) mod access;
 pub(crate) mod background;
+pub(crate) mod background_permit;
 pub(crate) mod call;
 pub(crate) mod completion;
 pub(crate) mod data_field;

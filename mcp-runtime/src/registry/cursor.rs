@@ -12,7 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::context::Capability;
-use crate::registry::table::{OrderKey, fingerprint};
+use crate::registry::order::{OrderKey, fingerprint};
 
 /// Indicates that a cursor is not valid for its list. The error code is -32602.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,9 +13,10 @@ use crate::error::{Error, ErrorKind};
 use crate::handler::notified_callers::NotifiedCallers;
 use crate::registry::callable::Callable;
 use crate::registry::dynamic;
+use crate::registry::order::OrderKey;
 use crate::registry::server_rules::ServerRules;
 use crate::registry::snapshot::Snapshot;
-use crate::registry::table::{CallableTable, OrderKey, TableSlot};
+use crate::registry::table::{CallableTable, TableSlot};
 
 /// An edit whose definitions have been checked.
 pub(super) struct PreparedEdit {

@@ -1,7 +1,7 @@
 //! See [`crate::fuzzing`].
 
 use super::cursor::{Cursor, CursorPosition, ItemMark};
-use super::table::OrderKey;
+use super::order::OrderKey;
 use crate::context::Capability;
 
 /// Returns a cursor for `list` that points after an item. The item is a declared item with this rank, or an inserted

@@ -21,6 +21,7 @@ mod handler;
 mod items;
 mod list;
 mod meta;
+mod order;
 mod outputs;
 mod pace;
 mod page;

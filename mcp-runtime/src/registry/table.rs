@@ -7,21 +7,13 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 
 use crate::context::Capability;
-use crate::fnv::{FnvMap, fnv};
+use crate::fnv::FnvMap;
 use crate::protocol::ProtocolVersion;
 use crate::registry::callable::Callable;
 use crate::registry::cursor::ItemMark;
 use crate::registry::items::push_item;
+use crate::registry::order::{OrderKey, fingerprint};
 use crate::registry::tool_index::ToolIndex;
-
-/// The position of a callable in its list. The position is the same in every instance of a program.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum OrderKey {
-    /// Annotated functions come first, sorted by the position of their definitions in the program.
-    Declared(u32),
-    /// Definitions inserted at run time follow, sorted by name regardless of the order of insertion.
-    Inserted(Arc<str>),
-}
 
 /// A callable and its position.
 #[derive(Clone, Debug)]
@@ -363,9 +355,4 @@ impl SelectedCallables {
     pub(crate) fn len(&self) -> usize {
         self.positions.len()
     }
-}
-
-/// Returns the number that represents a name in a cursor. The number is the same in all instances.
-pub(crate) fn fingerprint(name: &str) -> u64 {
-    fnv(name.as_bytes())
 }

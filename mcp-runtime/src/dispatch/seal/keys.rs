@@ -7,8 +7,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use chacha20poly1305::XChaCha20Poly1305;
 use chacha20poly1305::aead::KeyInit as _;
+use sha2::{Digest as _, Sha256};
 
-use crate::dispatch::seal::sealed::hash;
 use crate::random::random;
 
 pub(super) const KEY_ID: usize = 4;
@@ -61,7 +61,7 @@ impl SealingKey {
     fn id(&self) -> [u8; KEY_ID] {
         let mut named = b"mcp state key id".to_vec();
         named.extend_from_slice(&self.0);
-        let hash = hash(&named);
+        let hash = Sha256::digest(&named);
         *hash.first_chunk().unwrap_or(&[0; KEY_ID])
     }
 }

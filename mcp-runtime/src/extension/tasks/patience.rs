@@ -24,10 +24,10 @@ use crate::extension::tasks::run_queue::TaskPermit;
 use crate::extension::tasks::service::TaskService;
 use crate::extension::tasks::state::{TaskQuestion, TaskState};
 use crate::extension::{
-    BackgroundCall, BackgroundOutcome, BackgroundPermit, BackgroundQuestion, BackgroundRun,
-    QuestionAnswer,
+    BackgroundCall, BackgroundOutcome, BackgroundQuestion, BackgroundRun, QuestionAnswer,
 };
 use crate::handler::background::{AttachedEnd, WaitingRequest};
+use crate::handler::background_permit::BackgroundPermit;
 use crate::handler::call::CallOutput;
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::{Call, Next};

@@ -18,9 +18,10 @@ use crate::handler::decode::ArgumentInfo;
 use crate::handler::definition::{Definition, Kind, Location, Options, Selected, Submitted};
 use crate::registry::callable::Callable;
 use crate::registry::declared::{self, ServerAdditions};
+use crate::registry::order::OrderKey;
 use crate::registry::server_rules::ServerRules;
 use crate::registry::snapshot::Snapshot;
-use crate::registry::table::{CallableTable, OrderKey, TableSlot};
+use crate::registry::table::{CallableTable, TableSlot};
 use choose::{AuthorChoice, check_prefixes, choose_definitions, nothing_to_serve_message};
 
 /// The sources of a server's definitions.
