@@ -1,7 +1,7 @@
 //! Prepares the parameters of a function at start-up, so that decoding a call does not require any further analysis.
 
 use mcp_schema::check::Validator;
-use mcp_schema::constraint::{Constraints, TextConstraints};
+use mcp_schema::constraint::TextConstraints;
 use mcp_schema::generate::{Properties, Property, schema_to_publish};
 use mcp_schema::query::{allows, candidates};
 use schemars::Schema;
@@ -223,31 +223,16 @@ fn other_properties(schema: &Value, wire: &[WireParameter]) -> Vec<String> {
         .collect()
 }
 
+/// Reports a default that is not a value of its type. Whether the schema, with its constraints, allows the default is
+/// checked once the schema is complete.
 fn check_default(parameter: &ParameterMeta, problems: &mut Vec<String>) {
-    let name = parameter.name;
-    let text = match &parameter.default {
-        Some(DefaultValue::Json(text)) => {
-            if let Some(error) = (parameter.ty.refuses)(text) {
-                problems.push(format!(
-                    "argument `{name}`: the default `{text}` is not a value of its type: {}",
-                    serde_message(&error)
-                ));
-                return;
-            }
-            (*text).to_owned()
-        }
-        Some(DefaultValue::Rust { json, .. }) => match json() {
-            Ok(value) => value.to_string(),
-            // This problem was already reported when the schema was created.
-            Err(_) => return,
-        },
-        None => return,
-    };
-    let broken = broken_rules(parameter.constraints, &text);
-    if !broken.is_empty() {
+    if let Some(DefaultValue::Json(text)) = &parameter.default
+        && let Some(error) = (parameter.ty.refuses)(text)
+    {
         problems.push(format!(
-            "argument `{name}`: the default `{text}` violates the argument's constraints: {}",
-            broken.join(", ")
+            "argument `{}`: the default `{text}` is not a value of its type: {}",
+            parameter.name,
+            serde_message(&error)
         ));
     }
 }
@@ -276,45 +261,6 @@ fn check_published_defaults(
             ));
         }
     }
-}
-
-/// Returns the `#[arg(…)]` options that a value violates. Each option is checked individually.
-fn broken_rules(constraints: &Constraints, text: &str) -> Vec<&'static str> {
-    const NONE: Constraints = Constraints::NONE;
-    let Constraints {
-        minimum,
-        maximum,
-        min_length,
-        max_length,
-        pattern,
-        items,
-        ..
-    } = *constraints;
-    let rules = [
-        (
-            "`range`",
-            Constraints {
-                minimum,
-                maximum,
-                ..NONE
-            },
-        ),
-        (
-            "`length`",
-            Constraints {
-                min_length,
-                max_length,
-                ..NONE
-            },
-        ),
-        ("`pattern`", Constraints { pattern, ..NONE }),
-        ("`items`", Constraints { items, ..NONE }),
-    ];
-    let breaks = |rule: &Constraints| {
-        TextConstraints::new(rule).is_some_and(|constraints| !constraints.holds(text))
-    };
-    let broken = rules.iter().filter(|(_, rule)| breaks(rule));
-    broken.map(|(name, _)| *name).collect()
 }
 
 /// Returns `true` if a value may be sent as a plain string. Follows references.
