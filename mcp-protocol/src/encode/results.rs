@@ -298,17 +298,19 @@ fn write_framed_result(
     if let Some(id) = reply.id {
         out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
         out.extend_from_slice(id.as_bytes());
-        out.extend_from_slice(b",\"result\":");
+        out.extend_from_slice(b",\"result\":{");
+    } else {
+        out.push(b'{');
     }
-    out.push(b'{');
     if reply.version.era() == Era::Modern {
         out.extend_from_slice(b"\"resultType\":");
         out.extend_from_slice(result_type);
     }
     body(out);
     write_result_meta(out, reply, meta, is_subscription);
-    out.push(b'}');
     if reply.id.is_some() {
+        out.extend_from_slice(b"}}");
+    } else {
         out.push(b'}');
     }
 }

@@ -10,7 +10,7 @@ use crate::dispatch::Dispatcher;
 use crate::dispatch::ask::{ClientQuestions, QuestionDelivery};
 use crate::dispatch::request::{Request, RequestSender};
 use crate::dispatch::rounds::{CallMemory, Round};
-use crate::dispatch::stream::{CallStream, LogBudget, LogLevel, Sink};
+use crate::dispatch::stream::{CallLogBudget, CallStream, LogBudget, LogLevel, Sink};
 use crate::jsonrpc::Member;
 
 /// The call state shared by the handler and the dispatcher. `M` sends the call's messages: to the client with
@@ -72,6 +72,7 @@ impl CallContext {
             }
         };
         let version = request.version;
+        let own_logs = || CallLogBudget::Own(OnceLock::new());
         Self {
             ending: CallEnding::default(),
             asks: ClientQuestions::new(dispatcher, version, Arc::clone(&capabilities), way),
@@ -85,9 +86,8 @@ impl CallContext {
                     LogLevel::Off
                 },
                 longest: dispatcher.limits().log.max_message_bytes,
-                logs: logs.unwrap_or_else(|| {
-                    Arc::new(LogBudget::new(dispatcher.limits().log.max_per_second))
-                }),
+                logs: logs.map_or_else(own_logs, CallLogBudget::Session),
+                log_rate: dispatcher.limits().log.max_per_second,
                 rate: dispatcher.limits().calls.max_progress_per_second,
                 state: Mutex::default(),
             },

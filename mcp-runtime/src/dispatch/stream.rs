@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -37,7 +37,9 @@ pub(super) struct CallStream {
     /// The raw JSON of the progress token, if the client sent one.
     pub(super) token: Option<Box<str>>,
     pub(super) level: LogLevel,
-    pub(super) logs: Arc<LogBudget>,
+    pub(super) logs: CallLogBudget,
+    /// The number of log messages per second in a budget of the call's own.
+    pub(super) log_rate: u32,
     /// Maximum length of a log message, in bytes.
     pub(super) longest: usize,
     /// Maximum number of progress reports per second.
@@ -104,6 +106,14 @@ impl LogLevel {
 #[derive(Debug)]
 pub(super) struct LogBudget(Mutex<(TokenBucket, u64)>);
 
+/// The budget from which a call takes its log messages.
+pub(super) enum CallLogBudget {
+    /// The budget of its session.
+    Session(Arc<LogBudget>),
+    /// A budget of its own, made for the first log message of a call without a session.
+    Own(OnceLock<Box<LogBudget>>),
+}
+
 impl LogBudget {
     pub(super) fn new(rate: u32) -> Self {
         let rate = Rate::per_second(rate, rate.saturating_mul(2));
@@ -129,6 +139,15 @@ impl LogBudget {
 }
 
 impl CallStream {
+    fn logs(&self) -> &LogBudget {
+        match &self.logs {
+            CallLogBudget::Session(budget) => budget,
+            CallLogBudget::Own(budget) => {
+                budget.get_or_init(|| Box::new(LogBudget::new(self.log_rate)))
+            }
+        }
+    }
+
     /// Sends the held-back report, if any, and stops all further reports. Called before the response is written.
     pub(super) fn finish(&self) {
         let mut state = self.state();
@@ -245,7 +264,7 @@ impl NotificationSender for CallStream {
         if self.state().over {
             return;
         }
-        if self.logs.take_token().is_none() {
+        if self.logs().take_token().is_none() {
             tracing::debug!(method, "a notification was dropped: too many at once");
             return;
         }
@@ -258,7 +277,7 @@ impl NotificationSender for CallStream {
         if !self.accepts_level(level) || self.state().over {
             return;
         }
-        let Some(dropped) = self.logs.take_token() else {
+        let Some(dropped) = self.logs().take_token() else {
             return;
         };
         let mut message = Vec::with_capacity(128);
@@ -270,7 +289,7 @@ impl NotificationSender for CallStream {
         }
         encode::log(&mut message, level, logger, &shortened(data, self.longest));
         if !self.sink.send(&message) {
-            self.logs.count_dropped();
+            self.logs().count_dropped();
         }
     }
 }

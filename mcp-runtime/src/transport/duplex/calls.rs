@@ -7,6 +7,7 @@ use crate::jsonrpc::{self, ErrorObject, Incoming, KnownMeta, Message, OwnedReque
 use crate::protocol::{encode, errors};
 use crate::telemetry::{RefusalKind, record_refusal};
 use crate::transport::duplex::in_flight::{BatchId, Job};
+use crate::transport::duplex::outgoing::{OutgoingBytes, QueuePosition};
 use crate::transport::duplex::{Channel, ChannelState, ClosingPhase, shutting_down_error};
 
 /// Maximum number of unanswered batches.
@@ -104,12 +105,19 @@ impl Channel {
                 return self.answer_error(Some(id), batch, &errors::id_in_use());
             }
         }
-        let decision = if batch.is_some() {
+        let mark = state.out.position();
+        let out = if batch.is_some() {
             scratch.clear();
-            self.decide_apart(state, message, scratch)
+            &mut *scratch
         } else {
-            self.decide(state, message)
+            state.out.buffer()
         };
+        let mut decision = self.dispatcher.decide(message, &mut state.memory, out);
+        match &mut decision {
+            Decision::Answered(response) if batch.is_some() => complete_apart(response, scratch),
+            Decision::Answered(response) => complete_queued(response, &mark, &mut state.out),
+            _ => {}
+        }
         match decision {
             Decision::Call(call) if let Some(id) = id => {
                 if !self.may_run(state) {
@@ -131,40 +139,6 @@ impl Channel {
                 }
             }
         }
-    }
-
-    /// Decides how to handle a message. Queues the response, if it is known, as a line.
-    #[inline]
-    pub(super) fn decide<'m>(
-        &self,
-        state: &mut ChannelState,
-        message: &'m Message<'m>,
-    ) -> Decision<'m> {
-        let mark = state.out.position();
-        let dispatcher = &self.dispatcher;
-        let mut decision = dispatcher.decide(message, &mut state.memory, state.out.buffer());
-        if let Decision::Answered(response) = &mut decision {
-            record_if_forbidden(response);
-            state.out.complete(response);
-        }
-        state.out.end_line(&mark);
-        decision
-    }
-
-    /// Like [`decide`](Self::decide), but writes the response to `answer`, because it is part of a batch or because its
-    /// id is still in use.
-    pub(super) fn decide_apart<'m>(
-        &self,
-        state: &mut ChannelState,
-        message: &'m Message<'m>,
-        answer: &mut Vec<u8>,
-    ) -> Decision<'m> {
-        let mut decision = self.dispatcher.decide(message, &mut state.memory, answer);
-        if let Decision::Answered(response) = &mut decision {
-            record_if_forbidden(response);
-            response.complete(answer);
-        }
-        decision
     }
 
     fn queue_or_refuse(
@@ -241,6 +215,23 @@ impl Channel {
             }
         }
     }
+}
+
+/// Completes the response that was appended last, as a line of its own.
+pub(super) fn complete_queued(
+    response: &mut WrittenResponse,
+    mark: &QueuePosition,
+    out: &mut OutgoingBytes,
+) {
+    record_if_forbidden(response);
+    out.complete(response);
+    out.end_line(mark);
+}
+
+/// Completes a response that is not queued, because it is part of a batch or because its id is still in use.
+pub(super) fn complete_apart(response: &mut WrittenResponse, answer: &mut Vec<u8>) {
+    record_if_forbidden(response);
+    response.complete(answer);
 }
 
 /// Records a refusal for lack of scopes. Calls record their failures themselves.

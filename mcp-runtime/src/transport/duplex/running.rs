@@ -11,6 +11,7 @@ use crate::dispatch::{
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::encode;
 use crate::registry::FirstPollPace;
+use crate::transport::duplex::calls::{complete_apart, complete_queued};
 use crate::transport::duplex::in_flight::Job;
 use crate::transport::duplex::{Channel, ChannelState, ClosingPhase};
 
@@ -114,7 +115,13 @@ impl Channel {
         }
         let is_alone = state.in_flight.calls.detail(job.id()) == Some(&None);
         if is_alone {
-            match self.decide(state, &message) {
+            let mark = state.out.position();
+            let out = state.out.buffer();
+            let mut decision = self.dispatcher.decide(&message, &mut state.memory, out);
+            if let Decision::Answered(response) = &mut decision {
+                complete_queued(response, &mark, &mut state.out);
+            }
+            match decision {
                 Decision::Call(call) if !call.pace().is_some_and(|pace| pace.spawn_first()) => {
                     state.in_flight.calls.finish(job.id(), job.serial);
                     let serial = state.in_flight.calls.enter(job.id());
@@ -169,11 +176,14 @@ impl Channel {
         if !state.in_flight.calls.is_live(job.id(), job.serial) {
             return None;
         }
-        let decision = self.decide_apart(&mut state, &message, answer);
+        let decision = self.dispatcher.decide(&message, &mut state.memory, answer);
         drop(state);
         let call = match decision {
             Decision::Call(call) => call,
-            Decision::Answered(response) => return Some(CallProgress::Answered(response)),
+            Decision::Answered(mut response) => {
+                complete_apart(&mut response, answer);
+                return Some(CallProgress::Answered(response));
+            }
             // This cannot happen, because the message was a request when it was queued. Even so, its id must be
             // released.
             Decision::Silent | Decision::Cancel(_) => {
