@@ -742,8 +742,17 @@ fn the_requests_of_the_specification_make_a_valid_claim() {
         let Ok(Incoming::Message(message)) = parse(text.as_bytes(), &ParseLimits::ROOMY) else {
             panic!("{name}")
         };
-        let VersionClaim::Valid(modern) = claim(&message.params, None) else {
-            panic!("{name}: {:?}", claim(&message.params, None))
+        let VersionClaim::Valid(modern) = claim(
+            &message.params,
+            &crate::negotiation::KnownClientInfo::default(),
+        ) else {
+            panic!(
+                "{name}: {:?}",
+                claim(
+                    &message.params,
+                    &crate::negotiation::KnownClientInfo::default()
+                )
+            )
         };
         assert_eq!(modern.version, V2026_07_28);
         drop(modern.capabilities());

@@ -5,6 +5,8 @@
 //!
 //! Specification: 2026-07-28, basic, "Per-request metadata".
 
+use std::sync::OnceLock;
+
 use crate::jsonrpc::{ErrorObject, MetaMember, Params, each_member};
 use crate::negotiation::introduction::{self, has_name_and_version};
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
@@ -54,22 +56,22 @@ pub fn client_info(meta: &str) -> Option<Implementation> {
     introduction::parse_client_info(json?)
 }
 
-/// Client information as text, which is known to be valid. Most clients send the same information in every request, so
-/// this avoids parsing it again.
+/// The first valid client information, as text. Most requests contain the same information, and comparing it costs less
+/// than parsing it again.
 #[derive(Debug, Default)]
-pub struct KnownClientInfo(Box<str>);
+pub struct KnownClientInfo(OnceLock<Box<str>>);
 
 impl KnownClientInfo {
     /// Maximum length in bytes. Longer client information is parsed every time.
     const MAX_BYTES: usize = 1 << 10;
 
-    fn recognizes(&mut self, json: &str) -> bool {
-        if *self.0 == *json {
+    fn recognizes(&self, json: &str) -> bool {
+        if self.0.get().is_some_and(|known| **known == *json) {
             return true;
         }
         let is_named = has_name_and_version(json);
         if is_named && json.len() <= Self::MAX_BYTES {
-            self.0 = json.into();
+            self.0.get_or_init(|| json.into());
         }
         is_named
     }
@@ -77,9 +79,9 @@ impl KnownClientInfo {
 
 /// Returns a message's claim. A malformed claim is reported as malformed even if its version is unsupported.
 ///
-/// `known` is the client information sent earlier on the same channel, for channels that carry many requests.
+/// `known` is the client information of the same channel or service.
 #[must_use]
-pub fn claim<'a>(params: &Params<'a>, known: Option<&mut KnownClientInfo>) -> VersionClaim<'a> {
+pub fn claim<'a>(params: &Params<'a>, known: &KnownClientInfo) -> VersionClaim<'a> {
     if params.meta(MetaMember::ProtocolVersion).is_none() {
         return VersionClaim::None;
     }
@@ -102,11 +104,8 @@ pub fn claim<'a>(params: &Params<'a>, known: Option<&mut KnownClientInfo>) -> Ve
             ));
         }
     };
-    let admits = |json: &str| match known {
-        Some(known) => known.recognizes(json),
-        None => has_name_and_version(json),
-    };
-    if !params.meta(MetaMember::ClientInfo).is_none_or(admits) {
+    let info = params.meta(MetaMember::ClientInfo);
+    if !info.is_none_or(|json| known.recognizes(json)) {
         let problem = "must be an object with `name` and `version`";
         return VersionClaim::Malformed(malformed_claim_error(MetaMember::ClientInfo, problem));
     }
@@ -141,7 +140,7 @@ mod tests {
         #[test]
         fn nothing_a_peer_sends_panics(bytes in crate::jsonrpc::tests::damaged()) {
             if let Ok(Incoming::Message(message)) = parse(&bytes, &ParseLimits::ROOMY) {
-                if let VersionClaim::Valid(modern) = claim(&message.params, None) {
+                if let VersionClaim::Valid(modern) = claim(&message.params, &KnownClientInfo::default()) {
                     drop(modern.capabilities());
                     drop(message.params.get(Member::Meta).map(client_info));
                 }
@@ -226,7 +225,7 @@ mod tests {
             let Ok(Incoming::Message(message)) = parse(text.as_bytes(), &ParseLimits::ROOMY) else {
                 panic!("{text}")
             };
-            match claim(&message.params, None) {
+            match claim(&message.params, &KnownClientInfo::default()) {
                 VersionClaim::None => assert_eq!(expected, "none", "{meta}"),
                 VersionClaim::Valid(_) => assert_eq!(expected, "valid", "{meta}"),
                 VersionClaim::Unsupported(error) => {
@@ -247,7 +246,7 @@ mod tests {
 
     #[test]
     fn what_is_known_admits_itself_and_nothing_else() {
-        let mut known = KnownClientInfo::default();
+        let known = KnownClientInfo::default();
         for (json, expected) in [
             (r#"{"name":"a"}"#, false),
             (r#"{"name":"a","version":"1"}"#, true),

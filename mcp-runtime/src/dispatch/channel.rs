@@ -30,8 +30,7 @@ pub(crate) struct ChannelMemory {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) wake: Wake,
     pub(super) legacy: Option<LegacySession>,
-    /// Client information from an earlier modern request, which has already been validated and does not need to be
-    /// parsed again.
+    /// Client information that need not be validated again.
     pub(super) known: KnownClientInfo,
     /// `true` if changes to the legacy state are kept for later messages.
     pub(super) is_lasting: bool,

@@ -184,7 +184,7 @@ impl Dispatcher {
         if !params.is_object() {
             return Err(errors::invalid_member("params", "an object"));
         }
-        match claim(params, Some(&mut channel.known)) {
+        match claim(params, &channel.known) {
             VersionClaim::Malformed(error) | VersionClaim::Unsupported(error) => return Err(error),
             VersionClaim::Valid(modern) => {
                 let listens = ListenScope {

@@ -18,12 +18,14 @@ use crate::http::response::event_source::EventSource;
 use crate::http::response::stream_permits::StreamPermits;
 use crate::http::sessions::live_sessions::SessionRegistry;
 use crate::limits::Limits;
+use crate::protocol::negotiation::KnownClientInfo;
 
 /// The state shared by all requests to a server.
 pub(super) struct ServiceState {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) options: HttpOptions,
     pub(super) known_host: KnownHost,
+    pub(super) known_client: KnownClientInfo,
     pub(super) authentication: Authentication,
     /// Challenges that callers receive on their next request because a handler failed on an event stream.
     pub(super) pending_challenges: Arc<ChallengesForNextRequests>,
@@ -62,6 +64,7 @@ impl ServiceState {
             dispatcher,
             options,
             known_host: KnownHost::default(),
+            known_client: KnownClientInfo::default(),
             shutdown,
             heartbeat: Arc::default(),
         }

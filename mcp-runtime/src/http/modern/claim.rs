@@ -4,15 +4,16 @@
 use crate::http::request::headers::RequestHeaders;
 use crate::jsonrpc::{ErrorObject, MetaMember, Params};
 use crate::protocol::errors;
-use crate::protocol::negotiation::{ModernMeta, VersionClaim, claim};
+use crate::protocol::negotiation::{KnownClientInfo, ModernMeta, VersionClaim, claim};
 
 /// Reads the protocol version and capabilities claimed in the body and compares the version with the header. A
 /// malformed claim is reported first, then a header mismatch, and finally an unsupported version.
 pub(super) fn read_claim<'m>(
+    known: &KnownClientInfo,
     headers: &RequestHeaders<'_>,
     params: &Params<'m>,
 ) -> Result<ModernMeta<'m>, ErrorObject> {
-    let claim = claim(params, None);
+    let claim = claim(params, known);
     if let VersionClaim::Malformed(error) = claim {
         return Err(error);
     }

@@ -25,11 +25,12 @@ use crate::protocol::{Method, errors};
 
 /// Answers a notification. Notifications have no effect here, but malformed notifications are rejected.
 pub(in crate::http) fn answer_notification(
+    state: &ServiceState,
     headers: &RequestHeaders<'_>,
     params: &Params<'_>,
 ) -> Response<HttpBody> {
     let has_claim = params.meta(MetaMember::ProtocolVersion).is_some();
-    match read_claim(headers, params) {
+    match read_claim(&state.known_client, headers, params) {
         Err(error) if has_claim => HttpRefusal::new(StatusCode::BAD_REQUEST, error).into_response(),
         _ => answer::empty_response(StatusCode::ACCEPTED),
     }
@@ -47,7 +48,7 @@ pub(in crate::http) fn serve_request<'s>(
     let refuse = |error: ErrorObject| {
         HttpRefusal::new(StatusCode::BAD_REQUEST, error).with_id(Some(id.clone()))
     };
-    let modern = match read_claim(headers, params) {
+    let modern = match read_claim(&state.known_client, headers, params) {
         Ok(modern) => modern,
         Err(error) => return refuse(error).into(),
     };

@@ -53,6 +53,7 @@ fn serve_message<'s>(
     match message.id.to_request_id() {
         Some(id) => modern::post::serve_request(state, head, id, method, message),
         None => PendingResponse::Over(modern::post::answer_notification(
+            state,
             head.headers,
             &message.params,
         )),

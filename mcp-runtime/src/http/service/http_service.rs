@@ -171,13 +171,13 @@ impl HttpService {
 /// Waits for a response until shutdown has begun and the time allowed for finishing requests has run out. Most
 /// responses are available immediately and do not need a timer. `waiting` is the id of the request, once it is known and
 /// its response has to be awaited.
-async fn with_timeout(
+fn with_timeout(
     state: &ServiceState,
     mut served: Pin<&mut impl Future<Output = Response<HttpBody>>>,
     waiting: &OnceLock<RequestId>,
-) -> Response<HttpBody> {
+) -> impl Future<Output = Response<HttpBody>> {
     let mut overdue = None;
-    poll_fn(|cx| {
+    poll_fn(move |cx| {
         if let Poll::Ready(response) = served.as_mut().poll(cx) {
             return Poll::Ready(response);
         }
@@ -188,7 +188,6 @@ async fn with_timeout(
             refusal.with_id(waiting.get().cloned()).into_response()
         })
     })
-    .await
 }
 
 /// Checks a request before any part of it is used.
