@@ -1,6 +1,7 @@
 //! Handles failed calls: responds to the client and logs the causes.
 
 use std::fmt;
+use std::time::Duration;
 
 use mcp_schema::explain::{Fault, describe_faults};
 
@@ -14,6 +15,21 @@ use crate::random;
 use crate::telemetry::{RecordedOutcome, RefusalKind, record_refusal};
 
 impl CallFinisher {
+    /// Writes that the handler took longer than its limit.
+    pub(super) fn write_timeout(
+        &self,
+        limit: Duration,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ErrorObject> {
+        tracing::warn!(
+            called = self.target.name(),
+            ?limit,
+            "a handler took too long and was cancelled"
+        );
+        let text = format_args!("took longer than {limit:?} and was stopped");
+        self.write_failure(HandlerError::exposed(text), out)
+    }
+
     /// Writes a failure as a message for the model, as a JSON-RPC error, or as an internal error (whose cause is logged
     /// but not sent).
     pub(super) fn write_failure(

@@ -236,19 +236,7 @@ impl CallFinisher {
             CallOutcome::Output(Err(error)) => self.write_failure(error, out),
             CallOutcome::Panicked(panic) => Err(self.panic_error(&panic)),
             CallOutcome::Input(end) => self.write_input_required(&end, out),
-            CallOutcome::TimedOut(limit) => {
-                tracing::warn!(
-                    called = self.target.name(),
-                    ?limit,
-                    "a handler took too long and was cancelled"
-                );
-                self.write_failure(
-                    HandlerError::exposed(format_args!(
-                        "took longer than {limit:?} and was stopped"
-                    )),
-                    out,
-                )
-            }
+            CallOutcome::TimedOut(limit) => self.write_timeout(limit, out),
         };
         written.map(|()| None)
     }
