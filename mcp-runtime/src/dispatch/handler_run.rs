@@ -20,7 +20,7 @@ use crate::telemetry::RequestRecording;
 /// A handler's future, and the state that is dropped together with it.
 pub(super) struct HandlerRun<M: CallMessages> {
     future: Option<Running>,
-    pub(super) scope: CallScope<M>,
+    scope: CallScope<M>,
     clock: CallClock,
     /// The permits for which the call is waiting, if it needs any.
     waits: Option<CallPermitWaits>,
