@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::context::capability::Capability;
 use crate::context::handle::ServerControl;
 use crate::error::Error;
-use crate::handler::dynamic::{DynamicTool, Item, ItemKind};
+use crate::handler::dynamic::{DynamicItem, DynamicTool, ItemKind};
 
 /// Edits one of a running server's lists. Clients that are subscribed to the list are notified automatically, but only
 /// if the list has actually changed.
@@ -180,15 +180,15 @@ impl Edit {
             EditStep::Insert(item) | EditStep::Replace(item) => Some(item),
             EditStep::Remove(_) | EditStep::Enable(_) | EditStep::Disable(_) => None,
         });
-        items.flat_map(Item::tags)
+        items.flat_map(DynamicItem::tags)
     }
 }
 
 /// One change to a list.
 #[derive(Debug)]
 pub(crate) enum EditStep {
-    Insert(Item),
-    Replace(Item),
+    Insert(DynamicItem),
+    Replace(DynamicItem),
     Remove(String),
     Enable(String),
     Disable(String),
@@ -198,7 +198,9 @@ impl EditStep {
     /// Returns the tool that the step inserts, if it inserts one.
     pub(crate) fn inserted_tool(&self) -> Option<&DynamicTool> {
         match self {
-            Self::Insert(Item::Tool(tool)) | Self::Replace(Item::Tool(tool)) => Some(tool),
+            Self::Insert(DynamicItem::Tool(tool)) | Self::Replace(DynamicItem::Tool(tool)) => {
+                Some(tool)
+            }
             _ => None,
         }
     }

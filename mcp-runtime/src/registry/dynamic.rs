@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::context::AwaitedValues;
 use crate::handler::decode::find_headers;
 use crate::handler::dynamic::{
-    DynamicHandler, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool, Item,
+    DynamicHandler, DynamicItem, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool,
 };
 use crate::handler::task_options::TaskOptions;
 use crate::handler::{rules, tags};
@@ -28,13 +28,13 @@ use crate::types::{Icon, Meta};
 /// # Errors
 ///
 /// Returns all problems with the definition, on one line.
-pub(super) fn dynamic_callable(item: Item, rules: &ServerRules) -> Result<Callable, String> {
+pub(super) fn dynamic_callable(item: DynamicItem, rules: &ServerRules) -> Result<Callable, String> {
     let (noun, name) = (item.list().noun(), item.name().to_owned());
     let made = match item {
-        Item::Tool(definition) => inserted_tool(&name, definition, rules),
-        Item::Prompt(definition) => prompt_callable(&name, definition, rules),
-        Item::Resource(definition) => resource_callable(&name, definition, rules),
-        Item::Template(definition) => template_callable(&name, definition, rules),
+        DynamicItem::Tool(definition) => inserted_tool(&name, definition, rules),
+        DynamicItem::Prompt(definition) => prompt_callable(&name, definition, rules),
+        DynamicItem::Resource(definition) => resource_callable(&name, definition, rules),
+        DynamicItem::Template(definition) => template_callable(&name, definition, rules),
     };
     made.map_err(|problems| format!("{noun} `{name}`: {}", problems.join("; ")))
 }

@@ -10,7 +10,7 @@ use crate::context::{
     States,
 };
 use crate::error::Error;
-use crate::handler::dynamic::{Arguments, DynamicPrompt, DynamicResource, Item, ItemKind};
+use crate::handler::dynamic::{Arguments, DynamicItem, DynamicPrompt, DynamicResource, ItemKind};
 use crate::handler::handler_error::HandlerError;
 use crate::handler::notified_callers::NotifiedCallers;
 use crate::handler::resource::IntoResourceResult;
@@ -157,8 +157,8 @@ pub(super) fn prompts(names: &[&str], page_size: usize) -> Registry {
 }
 
 /// Returns edits that insert these items before the server starts.
-pub(super) fn early(items: impl IntoIterator<Item = Item>) -> Vec<Edit> {
-    let edit = |item: Item| Edit {
+pub(super) fn early(items: impl IntoIterator<Item = DynamicItem>) -> Vec<Edit> {
+    let edit = |item: DynamicItem| Edit {
         list: item.list(),
         steps: vec![EditStep::Insert(item)],
     };

@@ -178,14 +178,14 @@ impl PartialPage {
 mod tests {
     use super::*;
     use crate::context::{Caller, EditStep};
-    use crate::handler::dynamic::{DynamicTemplate, Item, ItemKind as _};
+    use crate::handler::dynamic::{DynamicItem, DynamicTemplate, ItemKind as _};
     use crate::handler::listing;
     use crate::registry::fixture::{Closed, change, context, early, page, resource};
     use crate::registry::{Registry, Sources};
     use crate::types::Resource;
 
     /// A template that lists these pages of resources and uses page numbers as cursors.
-    fn template(uri: &str, pages: &'static [&'static [&'static str]]) -> Item {
+    fn template(uri: &str, pages: &'static [&'static [&'static str]]) -> DynamicItem {
         DynamicTemplate::new(uri, uri, |_, _| async { Closed })
             .list(move |_, cursor| async move {
                 let number: usize = match cursor {
@@ -201,7 +201,7 @@ mod tests {
             .into_item()
     }
 
-    fn registry(resources: &[&str], templates: Vec<Item>, page_size: usize) -> Registry {
+    fn registry(resources: &[&str], templates: Vec<DynamicItem>, page_size: usize) -> Registry {
         Registry::build(Sources {
             only: Some(Vec::new()),
             early: early(

@@ -25,6 +25,7 @@ mod connect;
 mod declarations;
 mod results;
 mod script;
+mod scripting;
 mod surface;
 mod task;
 

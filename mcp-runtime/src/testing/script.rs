@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use crate::client::{ClientHost, InProcessClient, Notification, Question};
 use crate::lock::lock;
 use crate::protocol::Era;
-use crate::testing::{Response, TestClient};
+use crate::testing::Response;
 
 /// A client and its script.
 pub(super) struct ScriptedClient {
@@ -42,7 +42,7 @@ impl fmt::Debug for ScriptedClient {
     }
 }
 
-type Answerer = Arc<dyn Fn(&Question) -> Option<Response> + Send + Sync>;
+pub(super) type Answerer = Arc<dyn Fn(&Question) -> Option<Response> + Send + Sync>;
 
 /// A client's answers, and the questions and notifications that it has received.
 #[derive(Default)]
@@ -63,6 +63,19 @@ struct ScriptedState {
 }
 
 impl ScriptedHost {
+    pub(super) fn add_answer(&self, answer: Response) {
+        self.state().answers.push_back(answer);
+    }
+
+    pub(super) fn set_answerer(&self, answerer: Answerer) {
+        self.state().answerer = Some(answerer);
+    }
+
+    /// Removes and returns the questions that have been asked.
+    pub(super) fn take_asked(&self) -> Vec<Question> {
+        std::mem::take(&mut self.state().asked)
+    }
+
     fn state(&self) -> MutexGuard<'_, ScriptedState> {
         lock(&self.state)
     }
@@ -125,61 +138,5 @@ impl ClientHost for ScriptedHost {
 
     fn begin_round(&self) {
         self.state().rounds += 1;
-    }
-}
-
-impl TestClient {
-    /// Adds an answer to a question in a later call. To answer a form, pass a value of the form's type; to answer any
-    /// other question, pass a [`Response`]. Answers are considered in the order in which they were added, and each
-    /// answer is used for the first question that it can answer. With clients for both eras, each client uses every
-    /// answer.
-    pub fn answer(&self, answer: impl Into<Response>) {
-        let answer = answer.into();
-        for side in &self.sides {
-            side.script.state().answers.push_back(answer.clone());
-        }
-    }
-
-    /// Sets a function that answers all questions for which no [`answer`](Self::answer) is left. If the function
-    /// returns `None`, the test fails.
-    pub fn answer_with(
-        &self,
-        answerer: impl Fn(&Question) -> Option<Response> + Send + Sync + 'static,
-    ) {
-        let answerer: Answerer = Arc::new(answerer);
-        for side in &self.sides {
-            side.script.state().answerer = Some(Arc::clone(&answerer));
-        }
-    }
-
-    /// Returns the questions asked since the last call to this method, in order. With clients for both eras, returns
-    /// the modern client's questions.
-    ///
-    /// # Panics
-    ///
-    /// Panics if the clients for the two eras received different questions.
-    #[must_use]
-    #[track_caller]
-    pub fn asked(&self) -> Vec<Question> {
-        let mut all = self
-            .sides
-            .iter()
-            .map(|side| std::mem::take(&mut side.script.state().asked));
-        let mut last = all.next().unwrap_or_default();
-        for next in all {
-            let texts = |questions: &[Question]| -> Vec<_> {
-                let questions = questions.iter();
-                questions
-                    .map(|question| (question.method.clone(), question.message().to_owned()))
-                    .collect()
-            };
-            assert_eq!(
-                texts(&last),
-                texts(&next),
-                "the server asked different questions in the two eras"
-            );
-            last = next;
-        }
-        last
     }
 }

@@ -59,9 +59,22 @@ impl Imports {
     fn used_in(&self, source: &Source) -> BTreeSet<Module> {
         let own = module(&source.path);
         let mut paths = Vec::new();
+        let mut words = BTreeSet::new();
         for item in source.items() {
+            if !matches!(&item, syn::Item::Use(_))
+                && !matches!(&item, syn::Item::Mod(item) if item.content.is_none())
+            {
+                words_in(item.to_token_stream(), &mut words);
+            }
             paths_in(item, &mut paths);
         }
+        // A name that is passed on counts as used here if the file uses it itself. The root of a crate only passes on.
+        let passed_on = self.passed_on.get(&own).filter(|_| own.len() > 1);
+        let used_here = passed_on
+            .into_iter()
+            .flatten()
+            .filter(|(name, _)| words.contains(*name));
+        paths.extend(used_here.map(|(_, path)| path.clone()));
         let modules = paths.iter().filter_map(|path| self.resolve(&own, path, 0));
         modules.filter(|module| *module != own).collect()
     }
@@ -74,6 +87,9 @@ impl Imports {
                 .chain(path.get(1..)?)
                 .cloned()
                 .collect(),
+            "self" if path.get(1).is_some_and(|part| part == "super") => {
+                return self.resolve(own, &path[1..], followed);
+            }
             "super" | "self" => {
                 let up = path.iter().take_while(|part| *part == "super").count();
                 let start = usize::from(up == 0).max(up);
@@ -87,7 +103,8 @@ impl Imports {
             }
             first => {
                 let imported = self.imported.get(own).and_then(|names| names.get(first));
-                if let Some(path_of_name) = imported.filter(|path| followed < 8 && path.len() > 1) {
+                if let Some(path_of_name) = imported.filter(|path| followed < 8 && path[0] != first)
+                {
                     let path: Vec<_> = path_of_name.iter().chain(&path[1..]).cloned().collect();
                     return self.resolve(own, &path, followed + 1);
                 }
@@ -206,10 +223,25 @@ fn leaves(tree: &syn::UseTree, mut before: Vec<String>, names: &mut BTreeMap<Str
         syn::UseTree::Rename(rename) => (rename.ident.to_string(), rename.rename.to_string()),
         syn::UseTree::Glob(_) => return,
     };
-    if name != "self" {
+    if name == "self" {
+        // `use a::b::{self}` imports `b`.
+        let module = before.last().cloned().unwrap_or_default();
+        names.insert(if alias == "self" { module } else { alias }, before);
+    } else {
         before.push(name);
+        names.insert(alias, before);
     }
-    names.insert(alias, before);
+}
+
+/// Collects the identifiers in the tokens.
+fn words_in(tokens: TokenStream, words: &mut BTreeSet<String>) {
+    for token in tokens {
+        match token {
+            TokenTree::Ident(ident) => drop(words.insert(ident.to_string())),
+            TokenTree::Group(group) => words_in(group.stream(), words),
+            _ => {}
+        }
+    }
 }
 
 /// Collects the paths in an item. A re-export counts where the name is imported from here, not where it is passed on.
@@ -231,7 +263,7 @@ fn collect(tokens: &TokenStream, before: &[String], paths: &mut Vec<Vec<String>>
     let mut is_joined = !before.is_empty();
     let mut colons = 0;
     let finish = |path: &mut Vec<String>, paths: &mut Vec<Vec<String>>| {
-        if path.len() > 1 {
+        if path.len() > 1 || path.first().is_some_and(|part| part == "super") {
             paths.push(path.clone());
         }
         *path = before.to_vec();
@@ -291,6 +323,12 @@ fn layers() -> Vec<Vec<String>> {
             .skip(1)
             .step_by(2)
             .map(|room| room.trim_end_matches('/').to_owned())
+            .inspect(|room| {
+                assert!(
+                    sources::root().join(room).exists(),
+                    "{room}: there is no such room"
+                )
+            })
             .collect()
     })
     .collect()

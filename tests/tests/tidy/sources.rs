@@ -123,6 +123,7 @@ impl Source {
             let comment = comment.trim_start_matches(['/', '!']).trim();
             if comment.starts_with("```") {
                 is_fenced = !is_fenced;
+                continue;
             }
             match found.last_mut() {
                 Some((_, text)) if is_going_on => {
