@@ -10,7 +10,7 @@ use super::members::write_number;
 use super::*;
 use crate::ProtocolVersion::{V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
 use crate::jsonrpc::{Incoming, Member, ParseLimits, parse};
-use crate::negotiation::{VersionClaim, claim};
+use crate::negotiation::{KnownClientInfo, VersionClaim, claim};
 use crate::shape::structured::OutputRoot;
 use crate::types::{
     Annotations, AudioContent, CallToolResult, Completion, CompletionsCapability, ContentBlock,
@@ -107,6 +107,10 @@ fn results(
         schema.check(envelope, &message);
         assert_eq!(message["id"], "ab");
         let result = &message["result"];
+        let mut alone = Vec::new();
+        write(&mut alone, ResponseContext { id: None, ..reply });
+        let alone: Value = serde_json::from_slice(&alone).unwrap();
+        assert_eq!(&alone, result, "the result without a message around it");
         if schema.has(name) {
             schema.check(name, result);
         }
@@ -742,17 +746,9 @@ fn the_requests_of_the_specification_make_a_valid_claim() {
         let Ok(Incoming::Message(message)) = parse(text.as_bytes(), &ParseLimits::ROOMY) else {
             panic!("{name}")
         };
-        let VersionClaim::Valid(modern) = claim(
-            &message.params,
-            &crate::negotiation::KnownClientInfo::default(),
-        ) else {
-            panic!(
-                "{name}: {:?}",
-                claim(
-                    &message.params,
-                    &crate::negotiation::KnownClientInfo::default()
-                )
-            )
+        let claim = claim(&message.params, &KnownClientInfo::default());
+        let VersionClaim::Valid(modern) = claim else {
+            panic!("{name}: {claim:?}")
         };
         assert_eq!(modern.version, V2026_07_28);
         drop(modern.capabilities());

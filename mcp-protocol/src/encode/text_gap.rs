@@ -5,13 +5,13 @@
 pub struct TextGap(usize);
 
 impl TextGap {
+    /// Minimum size in bytes from which a text is shared by messages rather than copied into each.
+    pub const MIN_SHARED_BYTES: usize = 8 << 10;
+
     /// Marks the position at this index of a message.
     pub(super) fn at(index: usize) -> Self {
         Self(index)
     }
-
-    /// Minimum size in bytes from which a text is shared by messages rather than copied into each.
-    pub const MIN_SHARED_BYTES: usize = 8 << 10;
 
     /// Inserts the omitted text.
     pub fn fill(self, out: &mut Vec<u8>, missing: &[u8]) {

@@ -56,8 +56,8 @@ pub fn client_info(meta: &str) -> Option<Implementation> {
     introduction::parse_client_info(json?)
 }
 
-/// The first valid client information, as text. Most requests contain the same information, and comparing it costs less
-/// than parsing it again.
+/// The first valid client information of a channel or a service, as text. Later requests often contain the same
+/// information, and comparing it costs less than parsing it again.
 #[derive(Debug, Default)]
 pub struct KnownClientInfo(OnceLock<Box<str>>);
 
@@ -79,7 +79,7 @@ impl KnownClientInfo {
 
 /// Returns a message's claim. A malformed claim is reported as malformed even if its version is unsupported.
 ///
-/// `known` is the client information of the same channel or service.
+/// `known` belongs to the channel or the service that received the message.
 #[must_use]
 pub fn claim<'a>(params: &Params<'a>, known: &KnownClientInfo) -> VersionClaim<'a> {
     if params.meta(MetaMember::ProtocolVersion).is_none() {
@@ -140,7 +140,8 @@ mod tests {
         #[test]
         fn nothing_a_peer_sends_panics(bytes in crate::jsonrpc::tests::damaged()) {
             if let Ok(Incoming::Message(message)) = parse(&bytes, &ParseLimits::ROOMY) {
-                if let VersionClaim::Valid(modern) = claim(&message.params, &KnownClientInfo::default()) {
+                let known = KnownClientInfo::default();
+                if let VersionClaim::Valid(modern) = claim(&message.params, &known) {
                     drop(modern.capabilities());
                     drop(message.params.get(Member::Meta).map(client_info));
                 }

@@ -10,7 +10,7 @@ use crate::dispatch::Dispatcher;
 use crate::dispatch::ask::{ClientQuestions, QuestionDelivery};
 use crate::dispatch::request::{Request, RequestSender};
 use crate::dispatch::rounds::{CallMemory, Round};
-use crate::dispatch::stream::{CallLogBudget, CallStream, LogBudget, LogLevel, Sink};
+use crate::dispatch::stream::{CallLogBudget, CallMessages, CallStream, LogBudget, LogLevel, Sink};
 use crate::jsonrpc::Member;
 
 /// The call state shared by the handler and the dispatcher. `M` sends the call's messages: to the client with
@@ -20,32 +20,6 @@ pub(super) struct CallContext<M: CallMessages = CallStream> {
     pub(super) messages: M,
     pub(super) asks: ClientQuestions,
     pub(super) ending: CallEnding,
-}
-
-/// The messages that a call sends before its result.
-pub(super) trait CallMessages: NotificationSender + Send + Sync + 'static {
-    /// Sends held-back messages and drops all later ones, because the call has ended.
-    fn close(&self);
-    /// Drops all later messages, because the call has been cancelled.
-    fn abandon(&self);
-    /// Returns `true` while the call is polled by the handler of a request that is waiting for it, and whose timeout
-    /// applies.
-    fn is_inside_request(&self) -> bool;
-}
-
-impl CallMessages for CallStream {
-    fn close(&self) {
-        self.finish();
-    }
-
-    fn abandon(&self) {
-        self.abandon();
-    }
-
-    #[inline]
-    fn is_inside_request(&self) -> bool {
-        false
-    }
 }
 
 impl CallContext {

@@ -16,7 +16,6 @@ use crate::dispatch::request_outcome::RequestOutcome;
 use crate::dispatch::written::WrittenResponse;
 use crate::dispatch::{Dispatcher, legacy, modern};
 use crate::jsonrpc::{ErrorObject, Id, Member, Message, MetaMember, Params, RequestId};
-use crate::protocol::encode;
 use crate::protocol::negotiation::{ModernMeta, VersionClaim, claim};
 use crate::protocol::{ClientNotification, Era, Method, ProtocolVersion, errors};
 #[cfg(feature = "http")]
@@ -57,8 +56,8 @@ impl Dispatcher {
             Id::Absent | Id::Invalid => return notification(method, &message.params, channel),
         };
         if channel.listens.iter().any(|listen| listen.id == *id) {
-            encode::error(out, Some(id), &errors::id_in_use());
-            return Decision::Answered(WrittenResponse::default());
+            let response = WrittenResponse::of_error(out, Some(id), errors::id_in_use());
+            return Decision::Answered(response);
         }
         let timer = RequestTimer::start();
         let answer = self.answer(method, id, &message.params, channel, out);
@@ -74,13 +73,7 @@ impl Dispatcher {
                 channel.listens.push(listen);
                 WrittenResponse::default()
             }
-            Err(error) => {
-                encode::error(out, Some(id), &error);
-                WrittenResponse {
-                    error: Some(Box::new(error)),
-                    shared: None,
-                }
-            }
+            Err(error) => WrittenResponse::of_error(out, Some(id), error),
         };
         Decision::Answered(response)
     }

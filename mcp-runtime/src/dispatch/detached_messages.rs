@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::context::{Context, NotificationSender, Progress};
-use crate::dispatch::call_context::CallMessages;
+use crate::dispatch::stream::CallMessages;
 use crate::handler::background::WaitingRequest;
 use crate::types::LoggingLevel;
 

@@ -16,7 +16,6 @@ use crate::dispatch::stream::Sink;
 use crate::dispatch::written::WrittenResponse;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::panics;
-use crate::protocol::encode;
 
 impl PreparedCall<'_> {
     /// Starts the call with this `id` and polls it once. Appends its response to `out` if it has finished.
@@ -73,13 +72,8 @@ impl RunningCall {
 
 /// Replaces the bytes after `start` with an error.
 fn internal_error(id: &RequestId, out: &mut Vec<u8>, start: usize) -> WrittenResponse {
-    let error = ErrorObject::internal("internal error");
     out.truncate(start);
-    encode::error(out, Some(id), &error);
-    WrittenResponse {
-        error: Some(Box::new(error)),
-        shared: None,
-    }
+    WrittenResponse::of_error(out, Some(id), ErrorObject::internal("internal error"))
 }
 
 #[cfg(test)]

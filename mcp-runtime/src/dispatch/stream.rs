@@ -30,6 +30,17 @@ pub(crate) trait Sink: Send + Sync {
     fn close_connection(&self) {}
 }
 
+/// The messages that a call sends before its result.
+pub(super) trait CallMessages: NotificationSender + Send + Sync + 'static {
+    /// Sends held-back messages and drops all later ones, because the call has ended.
+    fn close(&self);
+    /// Drops all later messages, because the call has been cancelled.
+    fn abandon(&self);
+    /// Returns `true` while the call is polled by the handler of a request that is waiting for it, and whose timeout
+    /// applies.
+    fn is_inside_request(&self) -> bool;
+}
+
 /// The notifications sent by a single call.
 pub(super) struct CallStream {
     pub(super) sink: Arc<dyn Sink>,
@@ -138,6 +149,27 @@ impl LogBudget {
     }
 }
 
+impl CallMessages for CallStream {
+    fn close(&self) {
+        let mut state = self.state();
+        if let Some(progress) = state.take_held() {
+            self.send_progress(&progress);
+        }
+        state.over = true;
+    }
+
+    fn abandon(&self) {
+        let mut state = self.state();
+        state.reports = None;
+        state.over = true;
+    }
+
+    #[inline]
+    fn is_inside_request(&self) -> bool {
+        false
+    }
+}
+
 impl CallStream {
     fn logs(&self) -> &LogBudget {
         match &self.logs {
@@ -146,22 +178,6 @@ impl CallStream {
                 budget.get_or_init(|| Box::new(LogBudget::new(self.log_rate)))
             }
         }
-    }
-
-    /// Sends the held-back report, if any, and stops all further reports. Called before the response is written.
-    pub(super) fn finish(&self) {
-        let mut state = self.state();
-        if let Some(progress) = state.take_held() {
-            self.send_progress(&progress);
-        }
-        state.over = true;
-    }
-
-    /// Stops all further messages because the call has been cancelled.
-    pub(super) fn abandon(&self) {
-        let mut state = self.state();
-        state.reports = None;
-        state.over = true;
     }
 
     /// Sends a report. Returns `true` if it was accepted.

@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 
-use crate::jsonrpc::ErrorObject;
-use crate::protocol::encode::TextGap;
+use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::protocol::encode::{self, TextGap};
 
 /// A response that has been written.
 #[derive(Default)]
@@ -19,6 +19,20 @@ pub(crate) struct WrittenResponse {
 pub(crate) type SharedText = Option<Box<(TextGap, Bytes)>>;
 
 impl WrittenResponse {
+    /// Appends an error response to `out`. The response has no id if the request's id is unknown.
+    pub(crate) fn of_error(
+        out: &mut Vec<u8>,
+        id: Option<&RequestId>,
+        error: impl Into<Box<ErrorObject>>,
+    ) -> Self {
+        let error = error.into();
+        encode::error(out, id, &error);
+        Self {
+            error: Some(error),
+            shared: None,
+        }
+    }
+
     /// Adds the missing text to the response in `out`.
     pub(crate) fn complete(&mut self, out: &mut Vec<u8>) {
         if let Some(shared) = self.shared.take() {

@@ -23,9 +23,9 @@ mod answer;
 pub mod chaos;
 mod connect;
 mod declarations;
+mod questions;
 mod results;
 mod script;
-mod scripting;
 mod surface;
 mod task;
 

@@ -9,7 +9,7 @@ use hyper::StatusCode;
 
 use crate::dispatch::read_batch;
 use crate::http::legacy::awaited_answers::AwaitedAnswers;
-use crate::http::legacy::pending_changes::PendingChanges;
+use crate::http::legacy::pending_work::PendingWork;
 use crate::http::legacy::requests::{
     error_message, handle_notification, require_live_session, serve_on_stream,
 };
@@ -76,7 +76,7 @@ pub(in crate::http) fn serve_batch<'s>(
         let outgoing = messages().filter_map(handle).collect();
         let save = save(&session);
         let accepted = answer::empty_response(StatusCode::ACCEPTED);
-        return PendingChanges { save, outgoing }.then_respond(state, accepted, || None);
+        return PendingWork { save, outgoing }.then_respond(state, accepted, || None);
     }
     let accepts = head.headers.accepts;
     if !accepts.json && !accepts.events {
@@ -114,7 +114,7 @@ pub(in crate::http) fn serve_batch<'s>(
         accepts,
     };
     let respond = async move {
-        match (PendingChanges { save, outgoing }).complete(state).await {
+        match (PendingWork { save, outgoing }).complete(state).await {
             Ok(()) => answers.wait_for_answers(state).await,
             Err(refusal) => refusal.into_response(),
         }

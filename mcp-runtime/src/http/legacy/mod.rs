@@ -11,7 +11,7 @@ pub(super) mod delete;
 pub(super) mod get;
 mod handshake;
 pub(super) mod legacy_sse;
-mod pending_changes;
+mod pending_work;
 pub(super) mod post;
 mod replies;
 mod requests;

@@ -8,7 +8,7 @@ use hyper::StatusCode;
 
 use crate::context::Principal;
 use crate::http::legacy::handshake::handle_initialize;
-use crate::http::legacy::pending_changes::PendingChanges;
+use crate::http::legacy::pending_work::PendingWork;
 use crate::http::legacy::requests::{handle_notification, require_live_session, serve_request};
 use crate::http::legacy::version_header::{declared_version, is_modern};
 use crate::http::request::head::RequestHead;
@@ -43,7 +43,7 @@ pub(in crate::http) fn serve_message<'s>(
     };
     let Some(id) = id.clone() else {
         if is_modern(version) {
-            return accept(state, Ok(PendingChanges::default()));
+            return accept(state, Ok(PendingWork::default()));
         }
         return accept(
             state,
@@ -84,14 +84,11 @@ pub(in crate::http) fn serve_message<'s>(
 }
 
 /// Accepts a message that is not a request.
-fn accept(
-    state: &ServiceState,
-    handled: Result<PendingChanges, HttpRefusal>,
-) -> PendingResponse<'_> {
+fn accept(state: &ServiceState, handled: Result<PendingWork, HttpRefusal>) -> PendingResponse<'_> {
     match handled {
-        Ok(changes) => {
+        Ok(work) => {
             let accepted = answer::empty_response(StatusCode::ACCEPTED);
-            changes.then_respond(state, accepted, || None)
+            work.then_respond(state, accepted, || None)
         }
         Err(refusal) => refusal.into(),
     }
@@ -103,13 +100,13 @@ fn handle_client_response(
     caller: Option<&Principal>,
     found: SessionLookup<'_>,
     message: &Message<'_>,
-) -> Result<PendingChanges, HttpRefusal> {
+) -> Result<PendingWork, HttpRefusal> {
     let required = || HttpRefusal::bad_request("a response requires a session");
     let found = found?.ok_or_else(required)?;
     // The call that is waiting for the response runs in the session's live part, here or on another instance.
     let session = state.sessions.find_live(found.id);
     let outgoing = handle_notification(state, (session.as_deref(), found.id), caller, message);
-    Ok(PendingChanges {
+    Ok(PendingWork {
         save: None,
         outgoing: outgoing.into_iter().collect(),
     })
@@ -121,8 +118,8 @@ fn serve_notification(
     caller: Option<&Principal>,
     found: SessionLookup<'_>,
     message: &Message<'_>,
-) -> Result<PendingChanges, HttpRefusal> {
-    let mut changes = PendingChanges::default();
+) -> Result<PendingWork, HttpRefusal> {
+    let mut work = PendingWork::default();
     match found? {
         None if !has_sessions(state) => {}
         None => return Err(HttpRefusal::session_required()),
@@ -133,16 +130,16 @@ fn serve_notification(
                 ready: !found.record.is_ready(),
                 ..SessionUpdate::default()
             };
-            changes.save = (!change.is_empty()).then(|| found.pending_save(change, None));
+            work.save = (!change.is_empty()).then(|| found.pending_save(change, None));
         }
         Some(found) => {
             let session = state.sessions.find_live(found.id);
             let session = (session.as_deref(), found.id);
             let outgoing = handle_notification(state, session, caller, message);
-            changes.outgoing.extend(outgoing);
+            work.outgoing.extend(outgoing);
         }
     }
-    Ok(changes)
+    Ok(work)
 }
 
 fn is_initialized_notification(message: &Message<'_>) -> bool {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::context::Principal;
 use crate::dispatch::{Decision, WrittenResponse, cancelled_request};
 use crate::http::legacy::awaited_answers::AwaitedAnswers;
-use crate::http::legacy::pending_changes::PendingChanges;
+use crate::http::legacy::pending_work::PendingWork;
 use crate::http::legacy::replies::whole_response;
 use crate::http::request::head::RequestHead;
 use crate::http::response::message::WholeMessage;
@@ -103,12 +103,12 @@ pub(super) fn serve_request<'s>(
             let save = |found: &RequestSession<'_>| {
                 found.pending_save_if_changed(session, message.id.to_request_id())
             };
-            let changes = PendingChanges {
+            let work = PendingWork {
                 save: found.and_then(save),
                 outgoing: Vec::new(),
             };
             let response = whole_response(answer, accepts);
-            return changes.then_respond(state, response, || message.id.to_request_id());
+            return work.then_respond(state, response, || message.id.to_request_id());
         }
         None => {}
     }

@@ -17,7 +17,7 @@ use crate::http::sessions::http_session::HttpSession;
 use crate::http::streams::session_stream::SessionStream;
 use crate::jsonrpc::{ErrorObject, Message, RequestId};
 use crate::limits::Limits;
-use crate::protocol::{encode, errors};
+use crate::protocol::errors;
 use crate::telemetry::{RefusalKind, record_refusal};
 
 impl HttpSession {
@@ -35,8 +35,8 @@ impl HttpSession {
         state.channel.set_selection(selection.cloned());
         let request = message.id.valid().filter(|_| message.method.is_some());
         if let Some(id) = request.filter(|id| state.calls.holds(id)) {
-            encode::error(out, Some(id), &errors::id_in_use());
-            return Decision::Answered(WrittenResponse::default());
+            let response = WrittenResponse::of_error(out, Some(id), errors::id_in_use());
+            return Decision::Answered(response);
         }
         dispatcher.decide(message, &mut state.channel, out)
     }

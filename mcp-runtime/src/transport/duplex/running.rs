@@ -9,7 +9,6 @@ use crate::dispatch::{
     CallProgress, Decision, PreparedCall, RunningCall, SharedText, Sink, WrittenResponse,
 };
 use crate::jsonrpc::{ErrorObject, RequestId};
-use crate::protocol::encode;
 use crate::registry::FirstPollPace;
 use crate::transport::duplex::calls::{complete_apart, complete_queued};
 use crate::transport::duplex::in_flight::Job;
@@ -188,8 +187,8 @@ impl Channel {
             // released.
             Decision::Silent | Decision::Cancel(_) => {
                 let error = ErrorObject::internal("internal error");
-                encode::error(answer, Some(job.id()), &error);
-                return Some(CallProgress::Answered(WrittenResponse::default()));
+                let response = WrittenResponse::of_error(answer, Some(job.id()), error);
+                return Some(CallProgress::Answered(response));
             }
         };
         let pace = call.pace().cloned();

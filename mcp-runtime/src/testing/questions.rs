@@ -1,4 +1,4 @@
-//! Answers to questions, and the questions that have been asked.
+//! The questions that the server asks the client of a test, and the answers to them.
 
 use std::sync::Arc;
 

@@ -12,14 +12,14 @@ use crate::jsonrpc::RequestId;
 
 /// Work that must be done before a POST request is answered.
 #[derive(Default)]
-pub(super) struct PendingChanges {
+pub(super) struct PendingWork {
     /// A change to the session, which must be saved.
     pub(super) save: Option<PendingSave>,
     /// Messages that must be passed to other instances.
     pub(super) outgoing: Vec<OutgoingMessage>,
 }
 
-impl PendingChanges {
+impl PendingWork {
     /// Returns the response to a request once the work is done, which is at once if there is none. `id` returns the id
     /// of the request.
     pub(super) fn then_respond(
