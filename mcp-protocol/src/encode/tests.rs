@@ -211,6 +211,23 @@ fn blocks() -> Vec<ContentBlock> {
 }
 
 #[test]
+fn the_size_of_an_identity_is_what_it_adds_to_a_result() {
+    let size_with = |name: &str| {
+        let identity = Identity::new(Implementation::new(name, "1"));
+        let id = id();
+        let reply = ResponseContext {
+            id: Some(&id),
+            version: ProtocolVersion::LATEST,
+            identity: &identity,
+        };
+        let mut out = Vec::new();
+        empty(&mut out, reply);
+        out.len() - identity.size()
+    };
+    assert_eq!(size_with("a"), size_with(&"a".repeat(1_000)));
+}
+
+#[test]
 fn empty_results_are_empty_in_the_legacy_era() {
     results("EmptyResult", empty, |version, result| {
         if version != V2026_07_28 {

@@ -150,6 +150,22 @@ mod tests {
         }
     }
 
+    #[test]
+    fn only_short_and_valid_client_information_is_known_from_then_on() {
+        let known = KnownClientInfo::default();
+        let info = |name: &str| format!(r#"{{"name":"{name}","version":"1"}}"#);
+        for _ in 0..2 {
+            assert!(!known.recognizes(r#"{"name":"c"}"#));
+        }
+        let longest = KnownClientInfo::MAX_BYTES - info("").len();
+        assert!(known.recognizes(&info(&"c".repeat(longest + 1))));
+        assert_eq!(known.0.get(), None);
+        let longest = info(&"c".repeat(longest));
+        assert!(known.recognizes(&longest));
+        assert!(known.recognizes(&info("other")));
+        assert_eq!(known.0.get().map(|info| &**info), Some(&*longest));
+    }
+
     const P: &str = "io.modelcontextprotocol";
 
     #[test]

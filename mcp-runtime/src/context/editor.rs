@@ -159,7 +159,7 @@ impl<D: ItemKind> ListEdit<D> {
 
 impl<D: ItemKind> fmt::Debug for ListEdit<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Batch")
+        f.debug_struct("ListEdit")
             .field("list", &D::LIST)
             .field("steps", &self.steps.len())
             .finish_non_exhaustive()

@@ -75,9 +75,3 @@ impl Drop for RunningCall {
         self.run.abandon(Some(&self.finish.recording));
     }
 }
-
-impl std::fmt::Debug for RunningCall {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RunningCall").finish_non_exhaustive()
-    }
-}

@@ -128,11 +128,9 @@ impl ChannelMemory {
             .all(|listen| listen.drain(out, room, &self.origin.caller))
     }
 
-    /// Ends the listen request with this id without sending a response. Returns `false` if no such request is open.
-    pub(crate) fn cancel_listen(&mut self, id: &RequestId) -> bool {
-        let before = self.listens.len();
+    /// Ends the listen request with this id, if it is open, without sending a response.
+    pub(crate) fn cancel_listen(&mut self, id: &RequestId) {
         self.listens.retain(|listen| listen.id != *id);
-        self.listens.len() < before
     }
 
     /// Ends all listen requests by writing their results, one on each line, and closes the server's own requests,
@@ -175,13 +173,5 @@ impl ChannelMemory {
             mailbox,
             _open: GaugeGuard::session(),
         });
-    }
-}
-
-impl std::fmt::Debug for ChannelMemory {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ChannelMemory")
-            .field("client", &self.legacy.as_ref().map(|legacy| &legacy.client))
-            .finish_non_exhaustive()
     }
 }

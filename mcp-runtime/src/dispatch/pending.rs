@@ -221,7 +221,7 @@ pub(super) fn wire_id(id: u64) -> RequestId {
 
 impl std::fmt::Debug for PendingQuestions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pending")
+        f.debug_struct("PendingQuestions")
             .field("open", &self.table().open.len())
             .finish_non_exhaustive()
     }

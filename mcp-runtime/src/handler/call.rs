@@ -69,7 +69,7 @@ pub struct HandlerCall<'a> {
 
 impl std::fmt::Debug for HandlerCall<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Call")
+        f.debug_struct("HandlerCall")
             .field("arguments", &self.arguments)
             .finish_non_exhaustive()
     }

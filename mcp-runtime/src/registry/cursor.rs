@@ -247,6 +247,46 @@ mod tests {
     }
 
     #[test]
+    fn a_position_that_no_cursor_has_is_invalid_even_with_a_checksum() {
+        let mark = ItemMark::new(&OrderKey::Declared(7), "add");
+        let after = Cursor {
+            list: Capability::Tools,
+            position: CursorPosition::After(mark),
+        };
+        let bytes = URL_SAFE_NO_PAD.decode(after.encode("")).unwrap();
+        let (_, valid) = bytes.split_first_chunk::<8>().unwrap();
+        let decode = |list, kind: u8, inner: &[u8]| {
+            let mut bytes = valid.to_vec();
+            bytes[0] = list_tag(list) << 2 | kind;
+            bytes.extend_from_slice(inner);
+            let check = checksum(&bytes, "").to_be_bytes();
+            decode_position(list, "", &[&check, &*bytes].concat()).is_some()
+        };
+        let mut named = valid.to_vec();
+        *named.last_mut().unwrap() = 1;
+        named.push(b'a');
+        let check = checksum(&named, "").to_be_bytes();
+        let named = [&check, &*named].concat();
+        assert_eq!(decode_position(Capability::Tools, "", &named), None);
+        for list in [
+            Capability::Tools,
+            Capability::Prompts,
+            Capability::Resources,
+            Capability::Templates,
+        ] {
+            let is_resources = list == Capability::Resources;
+            let valid = [true, is_resources, is_resources, false];
+            let valid_with_inner = [false, false, is_resources, false];
+            for kind in 0..4 {
+                let at = usize::from(kind);
+                assert_eq!(decode(list, kind, b""), valid[at], "{list:?} {kind}");
+                let with_inner = decode(list, kind, b"inner");
+                assert_eq!(with_inner, valid_with_inner[at], "{list:?} {kind}");
+            }
+        }
+    }
+
+    #[test]
     fn a_cursor_cut_after_a_checksum_in_a_listers_cursor_is_invalid() {
         let within = |rank, inner: &str| Cursor {
             list: Capability::Resources,

@@ -39,17 +39,12 @@ pub(crate) struct HandlerBeat {
 }
 
 impl HandlerBeat {
-    /// Records that the leader is entering user code. Afterwards, the leader must call
-    /// [`leader_leaves_user_code`](Self::leader_leaves_user_code) or, if it was replaced,
-    /// [`old_leader_leaves_user_code`](Self::old_leader_leaves_user_code).
-    pub(super) fn leader_enters_user_code(&self, watchdog: &WatchdogWaker) {
-        self.leader.fetch_add(1, SeqCst);
+    /// Records that the leader is entering user code. Afterwards, the leader must pass the returned beat to
+    /// [`leader_leaves_user_code`](Self::leader_leaves_user_code).
+    pub(super) fn leader_enters_user_code(&self, watchdog: &WatchdogWaker) -> u64 {
+        let entered = self.leader.fetch_add(1, SeqCst).wrapping_add(1);
         watchdog.wake();
-    }
-
-    /// Records that the leader has returned and is still the leader.
-    pub(super) fn leader_leaves_user_code(&self) {
-        self.leader.fetch_add(1, SeqCst);
+        entered
     }
 
     /// Records that another task has become the leader while the old leader is still in user code.
@@ -58,9 +53,13 @@ impl HandlerBeat {
         self.leader.fetch_add(1, SeqCst);
     }
 
-    /// Records that the old leader has returned.
-    pub(super) fn old_leader_leaves_user_code(&self) {
-        self.inside.fetch_sub(1, SeqCst);
+    /// Records that the leader has returned. If it has been replaced since its beat was `entered`, it counted as a task.
+    pub(super) fn leader_leaves_user_code(&self, entered: u64) {
+        let left = entered.wrapping_add(1);
+        let is_still_leader = self.leader.compare_exchange(entered, left, SeqCst, SeqCst);
+        if is_still_leader.is_err() {
+            self.inside.fetch_sub(1, SeqCst);
+        }
     }
 
     /// Runs user code in a task.
@@ -315,6 +314,25 @@ mod tests {
             });
         });
         assert_eq!(caught, Err::<(), _>("out of here".to_owned()));
+        assert!(!beat.is_handler_running());
+    }
+
+    #[tokio::test]
+    async fn a_leader_that_was_replaced_in_user_code_counts_until_it_returns() {
+        let watchdog = Watchdog::start(Handle::current(), None).unwrap();
+        let beat = HandlerBeat::default();
+        let first = beat.leader_enters_user_code(watchdog.waker());
+        assert!(beat.is_handler_running());
+        beat.leader_leaves_user_code(first);
+        assert!(!beat.is_handler_running());
+
+        let replaced = beat.leader_enters_user_code(watchdog.waker());
+        beat.replace_leader();
+        assert!(beat.is_handler_running());
+        let next = beat.leader_enters_user_code(watchdog.waker());
+        beat.leader_leaves_user_code(replaced);
+        assert!(beat.is_handler_running());
+        beat.leader_leaves_user_code(next);
         assert!(!beat.is_handler_running());
     }
 }

@@ -1,9 +1,10 @@
 //! Batches, which exist in only one protocol version.
 
+use mcp_runtime::dynamic::DynamicTool;
 use serde_json::{Value, json};
 use tests::Version;
 
-use crate::support::{client, client_and_state};
+use crate::support::{client, client_and_state, connect};
 
 fn ping(id: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "ping"})
@@ -115,4 +116,23 @@ async fn a_cancelled_element_is_left_out() {
         answers,
         json!([{"jsonrpc": "2.0", "id": "p", "result": {}}])
     );
+}
+
+// Covers: BATCH-01
+#[tokio::test]
+async fn a_large_list_in_a_batch_is_whole() {
+    let server = crate::fixture::server().page_size(1_000);
+    for number in 0..100 {
+        let name = format!("one_of_many_tools_{number}");
+        let tool = DynamicTool::new(name, json!({"type": "object"}), async |_, _| "done");
+        server.handle().tools().insert(tool).unwrap();
+    }
+    let mut client = connect(server, Version::V2025_03_26).await;
+    let alone = client.ok("tools/list", json!({})).await;
+    let size = alone.to_string().len();
+    assert!(size > 10_000, "{size}");
+    let list = json!({"jsonrpc": "2.0", "id": "list", "method": "tools/list"});
+    let all = answers(&mut client, json!([ping(json!("ping")), list])).await;
+    let list = all.iter().find(|answer| answer["id"] == "list");
+    assert_eq!(list.unwrap()["result"], alone);
 }

@@ -1,8 +1,10 @@
 //! Completing arguments.
 
+use mcp_runtime::testing::TestClient;
 use serde_json::{Value, json};
 use tests::{Client, Version};
 
+use crate::fixture;
 use crate::support::client;
 
 async fn complete(client: &mut Client, argument: &str, value: &str, context: Value) -> Value {
@@ -103,4 +105,17 @@ async fn a_completion_in_an_array_is_charged_once() {
         .await;
     client.send(&json!([complete(110)])).await;
     assert_eq!(client.response(&json!(110)).await.unwrap_err().code, 429);
+}
+
+// Covers: COMP-02
+#[tokio::test]
+async fn the_client_for_tests_completes_variables_and_calls_methods_by_name() {
+    let client = TestClient::both(fixture::server()).await;
+    let completion = client.complete_template("item:///{id}", "id", "", json!({}));
+    assert_eq!(completion.await.unwrap().values.len(), 10);
+    let templates = client.request("resources/templates/list", json!({})).await;
+    let templates = templates.unwrap()["resourceTemplates"].take();
+    assert_eq!(templates[0]["uriTemplate"], "item:///{id}");
+    let failure = client.request("tools/call", json!({"name": "none"})).await;
+    assert_eq!(failure.unwrap_err().code, -32602);
 }

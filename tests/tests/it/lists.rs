@@ -1,5 +1,11 @@
 //! Paging, order and cursors.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mcp_runtime::listing::{ListCursor, Page};
+use mcp_runtime::prelude::*;
+use mcp_runtime::types::Resource;
 use serde_json::{Value, json};
 use tests::Version;
 
@@ -226,6 +232,49 @@ async fn only_modern_results_carry_a_type_a_server_and_hints() {
                 "{method}"
             );
             assert!(result.get("nextCursor").is_none(), "{method}");
+        }
+    }
+}
+
+/// Counts the pages that a lister has returned.
+#[derive(Clone, Default)]
+struct Pages(Arc<AtomicUsize>);
+
+/// A note that is never found.
+#[resource_template("same:///{id}", tags("lists-same"), list = same_page)]
+fn same(id: u32) -> String {
+    id.to_string()
+}
+
+async fn same_page(pages: State<Pages>, _: &ListCursor) -> Page<Resource> {
+    pages.0.fetch_add(1, Ordering::SeqCst);
+    Page::new(Vec::new()).with_next("same")
+}
+
+/// A note that is never found.
+#[resource_template("next:///{id}", tags("lists-next"), list = next_page)]
+fn next(id: u32) -> String {
+    id.to_string()
+}
+
+async fn next_page(pages: State<Pages>, _: &ListCursor) -> Page<Resource> {
+    let page = pages.0.fetch_add(1, Ordering::SeqCst);
+    Page::new(Vec::new()).with_next(page.to_string())
+}
+
+// Covers: PAGE-01
+#[tokio::test]
+async fn a_lister_whose_pages_never_end_is_given_up() {
+    for version in Version::ERAS {
+        for (tag, most) in [("lists-same", 2), ("lists-next", 65)] {
+            let pages = Pages::default();
+            let server = new_server!().tags([tag]).state(pages.clone());
+            let mut client = connect(server, version).await;
+            let (log, _guard) = crate::results::Log::begin();
+            client.fails("resources/list", json!({}), -32603).await;
+            assert_eq!(pages.0.load(Ordering::SeqCst), most, "{tag}");
+            let log = log.take();
+            assert!(log.contains("the list never ends"), "{log}");
         }
     }
 }

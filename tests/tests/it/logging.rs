@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tests::Version;
 
 use crate::fixture;
-use crate::support::{client, connect};
+use crate::support::{capture, client, connect};
 
 const LEVELS: [&str; 8] = [
     "debug",
@@ -143,10 +143,7 @@ async fn traced() {
 // Covers: LOG-07
 #[tokio::test]
 async fn events_of_a_handler_reach_its_client() {
-    use tracing_subscriber::prelude::*;
-
-    let events = tracing_subscriber::registry().with(mcp_runtime::client_logs());
-    let _guard = tracing::subscriber::set_default(events);
+    let _guard = capture(mcp_runtime::client_logs());
     tracing::error!("outside of any call");
     for version in Version::ALL {
         let server = mcp_runtime::Server::new("traced", "1").tags(["traced"]);

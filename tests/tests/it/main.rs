@@ -23,6 +23,7 @@ mod chaos;
 mod command_line;
 mod completion;
 mod coverage;
+mod debug_output;
 mod down_conversion;
 mod examples;
 mod extension;

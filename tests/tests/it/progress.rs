@@ -1,9 +1,20 @@
 //! Progress notifications.
 
+use mcp_runtime::prelude::*;
 use serde_json::{Value, json};
 use tests::Version;
 
-use crate::support::client;
+use crate::support::{client, connect};
+
+/// Reports numbers that JSON does not have, and one that it has.
+#[tool(tags("progress"))]
+async fn report_nonsense(ctx: &Context) {
+    for nonsense in [f64::NAN, f64::INFINITY] {
+        ctx.progress(nonsense);
+        ctx.progress((1, nonsense));
+    }
+    ctx.progress(2);
+}
 
 async fn report(version: Version, token: Value, values: Value) -> Vec<Value> {
     let mut client = client(version).await;
@@ -80,5 +91,18 @@ async fn without_a_token_there_is_no_progress() {
             report(version, Value::Null, json!([1, 2])).await,
             Vec::<Value>::new()
         );
+    }
+}
+
+// Covers: PROG-01
+#[tokio::test]
+async fn numbers_that_json_does_not_have_are_not_reported() {
+    for version in Version::ERAS {
+        let mut client = connect(new_server!().tags(["progress"]), version).await;
+        let params = json!({"name": "report_nonsense", "_meta": {"progressToken": 1}});
+        client.ok("tools/call", params).await;
+        let seen = client.drain().await;
+        assert_eq!(seen.len(), 1, "{seen:?}");
+        assert_eq!(seen[0]["params"]["progress"].as_f64(), Some(2.0));
     }
 }

@@ -1,8 +1,14 @@
 //! Connects the raw client to a server in this process. The only file that names a transport.
 
+use std::sync::LazyLock;
+
 use mcp_runtime::transport::memory;
 use mcp_runtime::{Limits, Server};
 use tests::{Client, Version};
+use tracing::Dispatch;
+use tracing::subscriber::DefaultGuard;
+use tracing_subscriber::layer::{Layer, SubscriberExt as _};
+use tracing_subscriber::{Registry, registry};
 
 use crate::fixture::{self, Shared};
 
@@ -39,4 +45,13 @@ pub(crate) fn raw(server: Server, version: Version) -> Client {
     });
     let (reader, writer) = tokio::io::split(stream);
     Client::new(reader, writer, version)
+}
+
+/// Sends what is logged on this thread to a layer until the returned guard is dropped.
+pub(crate) fn capture(layer: impl Layer<Registry> + Send + Sync) -> DefaultGuard {
+    // While there is only one subscriber, `tracing` asks the thread that logs first whether anyone is interested in an
+    // event, and that thread may not have a subscriber. It asks all subscribers if there are more than one.
+    static OTHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(registry()));
+    LazyLock::force(&OTHER);
+    tracing::subscriber::set_default(registry().with(layer))
 }

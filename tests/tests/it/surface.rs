@@ -163,6 +163,7 @@ async fn a_list_that_fails_says_which_template_could_not_list() {
 
 #[tokio::test]
 async fn a_cause_that_is_not_for_clients_stays_hidden_in_a_list() {
+    let (log, _guard) = crate::results::Log::begin();
     for version in Version::ALL {
         let (server, rows) = server();
         rows.is_down.store(true, Ordering::SeqCst);
@@ -182,5 +183,8 @@ async fn a_cause_that_is_not_for_clients_stays_hidden_in_a_list() {
             (-32603, "internal error")
         );
         assert!(!failure.data.to_string().contains("password"));
+        let log = log.take();
+        assert!(log.contains("listing the resources of `"), "{log}");
+        assert!(log.contains("password"), "{log}");
     }
 }

@@ -31,16 +31,14 @@ impl SealingKey {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
-        let bytes = match text.len() {
-            64 => (0..32)
+        let bytes = if text.len() == 64 {
+            (0..32)
                 .map(|at| u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok())
-                .collect::<Option<Vec<u8>>>()?,
-            44 if !text.contains(['-', '_']) => STANDARD.decode(text).ok()?,
-            _ => {
-                let text = text.trim_end_matches('=');
-                let text = text.replace('+', "-").replace('/', "_");
-                URL_SAFE_NO_PAD.decode(text).ok()?
-            }
+                .collect::<Option<Vec<u8>>>()?
+        } else {
+            let text = text.trim_end_matches('=');
+            let text = text.replace('+', "-").replace('/', "_");
+            URL_SAFE_NO_PAD.decode(text).ok()?
         };
         bytes.try_into().ok().map(Self)
     }

@@ -85,7 +85,7 @@ impl Decoder {
             schema = checked_root(given, &mut problems);
         }
         for (wire, argument) in wire.iter_mut().zip(&arguments) {
-            wire.accepts_text = accepts_text(&argument.schema, &schema, 0);
+            wire.accepts_text = accepts_text(&argument.schema, &schema, &mut Vec::new());
         }
         let headers = find_headers(&schema, &mut problems);
         let validator = match Validator::new(schema) {
@@ -263,26 +263,50 @@ fn check_published_defaults(
     }
 }
 
-/// Returns `true` if a value may be sent as a plain string. Follows references.
-fn accepts_text(schema: &Value, root: &Value, depth: u32) -> bool {
-    if depth > 16 {
-        return false;
-    }
+/// Returns `true` if a value may be sent as a plain string. Follows references, each one once, because a schema may refer
+/// to itself.
+fn accepts_text<'s>(schema: &'s Value, root: &'s Value, followed: &mut Vec<&'s str>) -> bool {
     if let Some(target) = schema
         .get("$ref")
         .and_then(Value::as_str)
         .and_then(|reference| reference.strip_prefix('#'))
     {
+        if followed.contains(&target) {
+            return false;
+        }
+        followed.push(target);
         return root
             .pointer(target)
-            .is_some_and(|target| accepts_text(target, root, depth + 1));
+            .is_some_and(|target| accepts_text(target, root, followed));
     }
     for keyword in ["anyOf", "oneOf"] {
         if let Some(Value::Array(branches)) = schema.get(keyword) {
             return branches
                 .iter()
-                .any(|branch| accepts_text(branch, root, depth + 1));
+                .any(|branch| accepts_text(branch, root, followed));
         }
     }
     allows(schema, "string")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_type_that_contains_itself_is_searched_once() {
+        let of = |variants: Value| {
+            let root = json!({"$defs": {"Tree": {"anyOf": variants}}});
+            accepts_text(&json!({"$ref": "#/$defs/Tree"}), &root, &mut Vec::new())
+        };
+        let itself = json!({"$ref": "#/$defs/Tree"});
+        // Were each reference followed each time, this would need more steps than there is time.
+        let mut variants = vec![itself; 64];
+        variants.push(json!({"type": "integer"}));
+        assert!(!of(json!(variants)));
+        variants.push(json!({"type": "string"}));
+        assert!(of(json!(variants)));
+        assert!(!of(json!([{"$ref": "#/$defs/missing"}])));
+    }
 }

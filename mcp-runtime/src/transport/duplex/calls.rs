@@ -210,9 +210,7 @@ impl Channel {
                 state.queue_answer_bytes(removed.detail.flatten(), &[]);
                 removed.abort();
             }
-            None => {
-                state.memory.cancel_listen(id);
-            }
+            None => state.memory.cancel_listen(id),
         }
     }
 }

@@ -347,6 +347,21 @@ async fn a_ping_behind_handlers_that_block_their_threads_is_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_was_cancelled_while_it_blocked_is_dropped_when_it_waits() {
+    let mut client = Client::new(Limits::default()).await;
+    client.send(&call(1, "block_and_wait")).await;
+    client.send(&call(2, "echo")).await;
+    assert_eq!(client.receive().await["id"], 2);
+    client.send(&cancel(1)).await;
+    client.send(&call(3, "echo")).await;
+    assert_eq!(client.receive().await["id"], 3);
+    assert_eq!(client.under_way(), 1);
+    client.unblock();
+    client.until_under_way(0).await;
+    client.finish().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_that_are_cancelled_at_random_are_answered_at_most_once_and_others_always() {
     let client = Client::new(Limits::default()).await;
     let (mut reader, mut writer) = client.split();

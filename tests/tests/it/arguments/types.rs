@@ -89,6 +89,12 @@ fn pay_flat(#[arg(flatten)] bill: Bill) -> String {
     pay_bill(bill)
 }
 
+/// Pays a bill in someone's name.
+#[tool(tags("arguments"))]
+fn pay_for(payer: &str, #[arg(flatten)] bill: Bill) -> String {
+    format!("{payer}: {}", pay_bill(bill))
+}
+
 /// Pays in one way or another.
 #[tool(tags("arguments"))]
 fn pay_somehow(payment: Payment) -> String {
@@ -168,6 +174,16 @@ async fn the_type_that_a_schema_says_is_enforced_where_the_rust_type_takes_more(
             (
                 "pay_flat",
                 r#"{"amount":1}"#,
+                Err("/amount: expected string"),
+            ),
+            (
+                "pay_for",
+                r#"{"payer":"Ada","amount":"1","note":null}"#,
+                Ok("Ada: 1 None None"),
+            ),
+            (
+                "pay_for",
+                r#"{"payer":"Ada","amount":1}"#,
                 Err("/amount: expected string"),
             ),
             (

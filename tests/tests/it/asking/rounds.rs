@@ -71,6 +71,8 @@ async fn a_state_that_is_not_ours_or_of_another_call_is_refused() {
     ] {
         let mut next = next.clone();
         next["requestState"] = tampered;
+        client.fails("tools/call", next.clone(), -32602).await;
+        next.as_object_mut().unwrap().remove("inputResponses");
         client.fails("tools/call", next, -32602).await;
     }
     for (member, value) in [("name", json!("outcome")), ("arguments", json!({"a": 1}))] {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tests::Version;
 use tests::link::Hub;
 
-use super::{GARDEN, Ran, declaring, gardener, gardener_of, server};
+use super::{GARDEN, Ran, declaring, garden, gardener, gardener_of, server};
 use crate::support::connect;
 
 // Covers: EXT-05
@@ -260,5 +260,19 @@ async fn a_call_can_send_notifications_of_the_extension_before_its_response() {
         let seen: Vec<_> = seen.iter().filter(valve).collect();
         assert_eq!(seen.len(), 1, "{version:?}");
         assert_eq!(seen[0]["params"], json!({"open": true}));
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_may_become_a_job_sends_them_as_well() {
+    for version in Version::ERAS {
+        let server = new_server!().tags(["extension-task"]).extension(garden());
+        let mut client = declaring(server, version, json!({GARDEN: {}})).await;
+        assert_eq!(client.text("open_valve", json!({})).await, "open");
+        let seen = client.drain().await;
+        let seen = seen
+            .iter()
+            .filter(|message| message["method"] == "notifications/garden/valve");
+        assert_eq!(seen.count(), 1, "{version:?}");
     }
 }

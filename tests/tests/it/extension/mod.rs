@@ -107,6 +107,13 @@ fn harvest() -> &'static str {
     "tomatoes"
 }
 
+/// Opens a valve, perhaps as a task.
+#[tool(tags("extension-task"), task)]
+async fn open_valve(ctx: &Context) -> &'static str {
+    ctx.notify("notifications/garden/valve", json!({"open": true}));
+    "open"
+}
+
 /// Returns `true` for the caller who sees everything.
 fn is_owner(caller: &Caller) -> bool {
     caller

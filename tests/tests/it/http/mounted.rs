@@ -16,8 +16,9 @@ use tests::Version;
 use tests::client::PATIENCE;
 use tests::http::{Request, connect, response, send, write};
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
+use tower::ServiceExt as _;
 
 use crate::fixture::{self, Shared};
 use crate::http::support::{call, initialize, text};
@@ -255,4 +256,21 @@ async fn a_program_that_is_stopped_waits_for_calls_only_so_long() {
         }
     }
     shared.dropped(4).await;
+}
+
+#[tokio::test]
+async fn background_work_ends_when_the_program_drops_the_service() {
+    let (service, handle) = service(HttpOptions::new());
+    let (events, mut seen) = mpsc::unbounded_channel();
+    handle.spawn(async move {
+        events.send("begins").unwrap();
+        std::future::pending::<()>().await;
+    });
+    let request = Incoming::new(axum::body::Body::empty());
+    let response = service.clone().oneshot(request).await.unwrap();
+    assert!(response.status().is_client_error());
+    assert_eq!(seen.recv().await, Some("begins"));
+    drop((response, service));
+    let next = tokio::time::timeout(PATIENCE, seen.recv()).await;
+    assert_eq!(next.expect("the work is dropped"), None);
 }

@@ -18,7 +18,8 @@ use tracing::field::{Field, Visit};
 use tracing::subscriber::DefaultGuard;
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context as LayerContext, Layer};
-use tracing_subscriber::prelude::*;
+
+use crate::support::capture;
 
 /// Returns a server with the handlers in this folder.
 fn server() -> Server {
@@ -32,8 +33,8 @@ pub(crate) struct Log(Arc<Mutex<String>>);
 impl Log {
     pub(crate) fn begin() -> (Self, DefaultGuard) {
         let log = Self::default();
-        let subscriber = tracing_subscriber::registry().with(log.clone());
-        (log, tracing::subscriber::set_default(subscriber))
+        let guard = capture(log.clone());
+        (log, guard)
     }
 
     /// Returns the events logged since the last call, one per line.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tests::Version;
 use tests::http::Request;
 
-use super::server;
+use super::{Log, server};
 use crate::http::support::{call, serve_server};
 use crate::support::connect;
 
@@ -44,6 +44,19 @@ async fn explode_later() {
 #[tool(tags("results"), blocking)]
 fn explode_on_a_thread() {
     panic_any(Bomb);
+}
+
+/// Waits forever, and panics when the call is cancelled.
+#[tool(tags("results"))]
+async fn explode_when_cancelled() {
+    struct Guard;
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            panic!("not like this");
+        }
+    }
+    let _guard = Guard;
+    std::future::pending::<()>().await;
 }
 
 /// Holds a value that panics when the call is dropped.
@@ -128,5 +141,22 @@ async fn what_explodes_twice_leaves_nothing_behind_over_http() {
                 }
             }
         }
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_explodes_when_it_is_cancelled_is_only_logged() {
+    let (log, _guard) = Log::begin();
+    for version in Version::ALL {
+        let mut client = connect(server(), version).await;
+        let params = json!({"name": "explode_when_cancelled"});
+        let id = client.start("tools/call", params).await;
+        client.pass().await;
+        client.cancel(&id).await;
+        client.pass().await;
+        assert!(!client.answered(&id));
+        let log = log.take();
+        assert!(log.contains("panicked while being dropped"), "{log}");
+        assert!(log.contains("not like this"), "{log}");
     }
 }

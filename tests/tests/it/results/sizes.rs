@@ -22,6 +22,12 @@ async fn briefly(ctx: Context, times: usize) -> Result<String> {
     Ok(name.repeat(times))
 }
 
+/// Returns as many bytes as requested.
+#[tool(tags("results"), max_output = "300B")]
+fn at_length(bytes: usize) -> String {
+    "x".repeat(bytes)
+}
+
 #[prompt(tags("results"), max_output = "20B")]
 fn fails_at_length() -> Result<String> {
     bail!("{}", "x".repeat(100))
@@ -48,6 +54,21 @@ async fn questions_are_not_counted_as_output() {
             result["content"][0]["text"],
             "the result is larger than 300 bytes; ask for less"
         );
+    }
+}
+
+#[tokio::test]
+async fn a_result_may_be_as_large_as_its_limit() {
+    for version in Version::ERAS {
+        let mut client = raw(server(), version).connect().await;
+        let mut line = async |bytes: usize| {
+            let params = json!({"name": "at_length", "arguments": {"bytes": bytes}});
+            client.start("tools/call", params).await;
+            client.read_line().await.unwrap()
+        };
+        let most = 300 - line(0).await.trim_end().len();
+        assert_eq!(line(most).await.trim_end().len(), 300);
+        assert!(line(most + 1).await.contains("larger than 300 bytes"));
     }
 }
 

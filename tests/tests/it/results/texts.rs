@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use mcp_runtime::ErrorObject;
 use mcp_runtime::prelude::*;
 use mcp_runtime::types::CallToolResult;
 use serde_json::json;
@@ -24,6 +25,13 @@ fn exact() -> CallToolResult {
 #[tool(tags("results"))]
 fn by_name(one: String, other: String) -> Json<BTreeMap<String, u8>> {
     Json(BTreeMap::from([(one, 1), (other, 2)]))
+}
+
+/// Fails with data whose members have these names.
+#[tool(tags("results"))]
+fn fail_by_name(one: &str, other: &str) -> Result<()> {
+    let error = ErrorObject::invalid_params("by name").with_data(json!({one: 1, other: 2}));
+    Err(HandlerError::protocol(error))
 }
 
 fn redact(text: &str) -> Cow<'_, str> {
@@ -66,14 +74,23 @@ async fn names_that_become_the_same_do_not_swallow_one_another() {
         let arguments = json!({"one": "a secret", "other": "secret"});
         let result = client.tool("by_name", arguments).await;
         assert_eq!(result["structuredContent"], json!({"a ***": 1, "***": 2}));
-        for one in ["***", "secret"] {
-            let other = if one == "***" { "secret" } else { "***" };
-            let arguments = json!({"one": one, "other": other});
-            let params = json!({"name": "by_name", "arguments": arguments});
-            let failure = client.fails("tools/call", params, -32603).await;
-            assert_eq!(failure.message, "internal error");
-            let log = log.take();
-            assert!(log.contains("by_name") && log.contains("`***`"), "{log}");
+        let arguments = json!({"one": "a secret", "other": "secret"});
+        let params = json!({"name": "fail_by_name", "arguments": arguments});
+        let failure = client.fails("tools/call", params, -32602).await;
+        assert_eq!(failure.data, json!({"a ***": 1, "***": 2}));
+        for (one, other) in [("***", "secret"), ("secret", "***")] {
+            for name in ["by_name", "fail_by_name"] {
+                let arguments = json!({"one": one, "other": other});
+                let params = json!({"name": name, "arguments": arguments});
+                let failure = client.fails("tools/call", params, -32603).await;
+                assert_eq!(failure.message, "internal error");
+                let reference = failure.data["reference"].as_str().unwrap();
+                assert_eq!(reference.len(), 16);
+                let log = log.take();
+                for expected in [name, "`***`", reference] {
+                    assert!(log.contains(expected), "{expected}: {log}");
+                }
+            }
         }
     }
 }

@@ -130,6 +130,21 @@ async fn text_is_cut_between_lines_and_images_stay() {
 }
 
 #[tokio::test]
+async fn only_a_result_that_does_not_fit_is_shortened() {
+    for version in Version::ERAS {
+        let mut client = connect(server(), version).await;
+        // The first result takes up about 3,500 bytes, the second one 4,200.
+        for (count, fits) in [(200, true), (240, false)] {
+            let result = client.tool("lines", json!({"count": count})).await;
+            let lines = text(&result, 0).lines().count();
+            assert_eq!(lines == count, fits, "{result}");
+            let blocks = result["content"].as_array().unwrap().len();
+            assert_eq!(blocks == 1, fits, "{result}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn parts_that_do_not_exist_are_explained() {
     for version in Version::ALL {
         let mut client = connect(server(), version).await;

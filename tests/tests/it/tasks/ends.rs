@@ -119,6 +119,22 @@ async fn cancelling_stops_a_running_task_for_good() {
     }
 }
 
+#[tokio::test]
+async fn what_a_task_has_started_can_tell_whether_the_task_was_cancelled() {
+    for version in Version::ERAS {
+        let (mut client, bench) = connect(version).await;
+        let task = create(&mut client, "job_with_helper", json!({})).await;
+        bench.go_on.add_permits(1);
+        assert_eq!(settled(&mut client, &task).await["status"], "completed");
+        let task = create(&mut client, "job_with_helper", json!({})).await;
+        until(async || count(&bench.started) == 2).await;
+        assert_eq!(count(&bench.dropped), 0);
+        let params = json!({"taskId": task["taskId"]});
+        client.ok("tasks/cancel", params).await;
+        until(async || count(&bench.dropped) == 1).await;
+    }
+}
+
 // Covers: XTASK-07
 #[tokio::test]
 async fn the_notification_that_cancels_requests_does_not_cancel_tasks() {

@@ -95,9 +95,13 @@ async fn the_bytes_of_tasks() {
             assert_eq!(ended["status"], "failed");
             let message = ended["statusMessage"].as_str().unwrap();
             assert!(message.contains("too large to keep"), "{message}");
-            // The process keeps a task's arguments until it has ended.
+            // The process keeps a task's arguments, and `_meta` twice, until it has ended.
             let arguments = json!({"label": "x".repeat(5_000)});
             let text = refusal(&mut client, "job", arguments).await;
+            assert!(text.contains(expected), "{text}");
+            let large = json!("x".repeat(3_000));
+            client.meta.insert("com.example/large".into(), large);
+            let text = refusal(&mut client, "job", json!({})).await;
             assert!(text.contains(expected), "{text}");
         }
     }

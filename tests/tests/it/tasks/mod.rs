@@ -84,6 +84,20 @@ async fn job(ctx: &Context, bench: State<Bench>, label: Option<String>) -> Resul
     Ok(format!("done {}", label.unwrap_or_default()))
 }
 
+/// Works until it may finish or is cancelled, and has a helper that counts cancellations.
+#[tool(tags("tasks"), task)]
+async fn job_with_helper(ctx: Context, bench: State<Bench>) -> Result<()> {
+    let dropped = Arc::clone(&bench.dropped);
+    let context = ctx.clone();
+    tokio::spawn(async move {
+        context.cancelled().await;
+        dropped.fetch_add(1, Ordering::SeqCst);
+    });
+    bench.started.fetch_add(1, Ordering::SeqCst);
+    bench.go_on.acquire().await.expose()?.forget();
+    Ok(())
+}
+
 /// A job that can only be a task.
 #[tool(tags("tasks"), task = required)]
 async fn strict_job() -> &'static str {

@@ -10,8 +10,9 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::DefaultGuard;
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer};
-use tracing_subscriber::prelude::*;
 use tracing_subscriber::registry::LookupSpan;
+
+use crate::support::capture;
 
 /// The fields of a span or an event.
 pub(super) type Fields = BTreeMap<String, String>;
@@ -39,8 +40,8 @@ impl Seen {
     /// Starts capturing on this thread, at every level.
     pub(super) fn begin() -> (Self, DefaultGuard) {
         let seen = Self::default();
-        let subscriber = tracing_subscriber::registry().with(seen.clone());
-        (seen, tracing::subscriber::set_default(subscriber))
+        let guard = capture(seen.clone());
+        (seen, guard)
     }
 
     /// Returns the spans of the requests so far.

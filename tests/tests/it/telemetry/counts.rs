@@ -38,6 +38,7 @@ async fn requests_are_counted_by_what_they_call_and_how_they_end() {
         client.tool("add", json!({"a": 1, "b": 2})).await;
     }
     client.tool("fail_shown", json!({})).await;
+    client.tool("return_error", json!({})).await;
     client.tool("overrun", json!({})).await;
     for name in ["panic_now", "panic_later"] {
         client
@@ -64,6 +65,7 @@ async fn requests_are_counted_by_what_they_call_and_how_they_end() {
         counts([
             (&of("add", "ok"), 3),
             (&of("fail_shown", "tool_error"), 1),
+            (&of("return_error", "tool_error"), 1),
             (&of("overrun", "timed_out"), 1),
             (&of("panic_now", "panicked"), 1),
             (&of("panic_later", "panicked"), 1),
@@ -89,7 +91,7 @@ async fn requests_are_counted_by_what_they_call_and_how_they_end() {
          mcp.method.name=tools/call {version} rpc.response.status_code=-32603"
     );
     assert_eq!(durations.get(&panic), Some(&1), "{durations:#?}");
-    assert_eq!(durations.values().sum::<i64>(), 19);
+    assert_eq!(durations.values().sum::<i64>(), 20);
     assert_eq!(counted.one(ACTIVE), 0);
 }
 

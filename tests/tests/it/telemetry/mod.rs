@@ -8,6 +8,7 @@ mod secrets;
 mod spans;
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::types::CallToolResult;
 
 /// Logs before and after yielding to other tasks, and in a separate span.
 #[tool(tags("telemetry"))]
@@ -30,6 +31,14 @@ fn talk_now() {
 #[tool(tags("telemetry"), blocking)]
 fn talk_blocking() {
     tracing::info!("on a thread");
+}
+
+/// Returns a result that is an error.
+#[tool(tags("telemetry"))]
+fn return_error() -> CallToolResult {
+    let mut result = CallToolResult::text("this is an error");
+    result.is_error = true;
+    result
 }
 
 /// The place in a trace, as a handler passes it on.

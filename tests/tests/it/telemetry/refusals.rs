@@ -1,10 +1,11 @@
 //! Refusals are counted by kind and occasionally logged, without the data that was sent.
 
-use mcp_runtime::Limits;
 use mcp_runtime::http::HttpOptions;
+use mcp_runtime::{Limits, Principal};
 use serde_json::json;
 use tests::Version;
 use tests::http::Request;
+use tests::link::Hub;
 
 use crate::http::support::{serve_server, serve_with};
 use crate::support::{connect, limited};
@@ -77,6 +78,31 @@ async fn refusals_over_a_channel_are_counted_by_kind() {
                 ("kind=too_many", 1)
             ]
         );
+    }
+}
+
+#[tokio::test]
+async fn refusals_for_lack_of_scopes_are_counted_over_a_channel() {
+    for version in Version::ERAS {
+        let (mut counted, _guard) = Counted::begin();
+        let hub = Hub::serve(crate::identity::server());
+        let client = hub.client_as(version, |connection| {
+            connection.with_principal(Principal::new("nobody"))
+        });
+        let mut client = client.connect().await;
+        let completion = json!({
+            "ref": {"type": "ref/prompt", "name": "summary"},
+            "argument": {"name": "which", "value": ""},
+        });
+        let resource = json!({"uri": "identity:notes"});
+        for (method, params) in [
+            ("completion/complete", completion),
+            ("resources/read", resource),
+        ] {
+            client.fails(method, params, 403).await;
+        }
+        let refused = counted.all("mcp.server.refusals");
+        assert_eq!(refused.get("kind=forbidden"), Some(&2), "{version:?}");
     }
 }
 

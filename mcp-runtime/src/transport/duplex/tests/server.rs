@@ -15,12 +15,13 @@ use crate::handler::dynamic::DynamicTool;
 use crate::limits::Limits;
 use crate::server::Server;
 
-const TOOLS: [&str; 16] = [
+const TOOLS: [&str; 17] = [
     "echo",
     "panic",
     "panic_later",
     "block",
     "block_shortly",
+    "block_and_wait",
     "yield",
     "slow",
     "sleep",
@@ -116,7 +117,7 @@ fn run(
                 tokio::task::yield_now().await;
                 panic!("on purpose")
             }
-            "block" => {
+            "block" | "block_and_wait" => {
                 let (unblocked, condition) = &shared.blocked;
                 // The wait has a time limit so that the test ends even if it fails.
                 drop(condition.wait_timeout_while(
@@ -124,6 +125,9 @@ fn run(
                     Duration::from_secs(10),
                     |unblocked| !*unblocked,
                 ));
+                if name == "block_and_wait" {
+                    std::future::pending::<()>().await;
+                }
             }
             "block_shortly" => std::thread::sleep(Duration::from_millis(15)),
             "yield" => tokio::task::yield_now().await,

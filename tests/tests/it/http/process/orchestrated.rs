@@ -72,6 +72,9 @@ async fn systemd_is_told_when_the_server_is_ready_and_when_it_stops() {
         let variables = [("NOTIFY_SOCKET", name)];
         let mut subject = Subject::start_with(&["--http", "127.0.0.1:0"], &variables).await;
         assert_eq!(told(&socket).await, "READY=1");
+        assert_eq!(send(subject.address, &ready()).await.status, 200);
+        let early = socket.try_recv(&mut [0; 64]);
+        assert!(early.is_err(), "the server does not stop yet");
         subject.signal("TERM").await;
         assert_eq!(told(&socket).await, "STOPPING=1");
         assert!(subject.ended().await.success());

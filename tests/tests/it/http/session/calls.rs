@@ -51,6 +51,42 @@ async fn a_call_outlives_its_connection_but_not_its_session() {
     server.shared.dropped(2).await;
 }
 
+// Covers: LHTTP-03
+#[tokio::test]
+async fn a_client_has_to_accept_json_or_events() {
+    let server = serve().await;
+    for version in [Version::V2025_03_26, Version::V2025_11_25] {
+        let session = server.session(version).await;
+        let one = call(&session, 1, "nothing", json!({}), version);
+        let mut requests = vec![one];
+        if version == Version::V2025_03_26 {
+            let batch = json!([ping(2), ping(3)]);
+            requests.push(Request::legacy(&session, &batch, version));
+        }
+        for request in requests {
+            for (accepts, status) in [
+                ("application/json", 200),
+                ("text/event-stream", 200),
+                ("text/html", 406),
+            ] {
+                let request = request.clone().with("Accept", accepts);
+                assert_eq!(server.send(&request).await.status, status, "{accepts}");
+            }
+        }
+    }
+}
+
+// Covers: LHTTP-11
+#[tokio::test]
+async fn a_notification_without_a_session_is_refused_on_a_server_with_sessions() {
+    let server = serve().await;
+    for version in [Version::V2025_03_26, Version::V2025_11_25] {
+        let notice = json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"});
+        let request = Request::legacy("", &notice, version).without("Mcp-Session-Id");
+        server.refused(&request, 400, -32600).await;
+    }
+}
+
 // Covers: CANC-01, LHTTP-02
 #[tokio::test]
 async fn a_cancelled_call_ends_its_response_without_an_answer() {

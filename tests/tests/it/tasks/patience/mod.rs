@@ -12,10 +12,12 @@ use mcp_runtime::prelude::*;
 use mcp_runtime::tasks::TaskOptions;
 use serde_json::{Value, json};
 use tests::client::Answer;
+use tests::http::Request;
 use tests::{Client, Version};
 use tokio::time::{Instant, sleep};
 
 use super::{Bench, Sure, count, text};
+use crate::http::support::{call, serve_server};
 use crate::support::raw;
 
 /// Counts its runs, works for three minutes, and tells how far it is.
@@ -79,6 +81,14 @@ async fn fail_late() -> Result<()> {
     bail!("it went wrong")
 }
 
+/// Would work for a minute, but has less time.
+#[tool(tags("patience"), task(patience = "20s"), timeout = "30s")]
+async fn hurry(ctx: &Context, seconds: u64) -> Result<&'static str> {
+    ctx.progress(1);
+    sleep(Duration::from_secs(seconds)).await;
+    Ok("hurried")
+}
+
 /// Works alone for a minute.
 #[tool(tags("patience"), task, concurrency = 1)]
 async fn alone() -> &'static str {
@@ -92,6 +102,14 @@ async fn ask_for_ever(ctx: &Context, bench: State<Bench>) -> Result<bool> {
     let run = bench.runs.fetch_add(1, Ordering::SeqCst);
     let Sure { sure } = ctx.elicit(format!("Sure in run {run}?")).await?;
     Ok(sure)
+}
+
+/// Closes the connection of its call.
+#[tool(tags("patience"), task)]
+async fn go_apart(ctx: &Context, bench: State<Bench>) -> Result<&'static str> {
+    ctx.close_stream();
+    bench.go_on.acquire().await.expose()?.forget();
+    Ok("came back")
 }
 
 /// Never a task.
@@ -215,6 +233,46 @@ async fn a_failure_after_the_handle_is_that_of_the_tool() {
             ("it went wrong", &json!(true))
         );
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_has_the_time_of_its_tool_like_the_call_before_it() {
+    for version in Version::ERAS {
+        let mut client = connect_plain(patient_server(&Bench::default()), version).await;
+        let began = Instant::now();
+        let result = client.tool("hurry", json!({"seconds": 10})).await;
+        assert_eq!((text(&result), began.elapsed().as_secs()), ("hurried", 10));
+        let began = Instant::now();
+        let handle = client.tool("hurry", json!({"seconds": 60})).await;
+        assert_eq!(began.elapsed().as_secs(), 20);
+        let ended = job_status(&mut client, &id_of(&handle)).await;
+        assert_eq!(ended["isError"], true, "{ended}");
+        assert!(text(&ended).contains("30"), "{ended}");
+        assert!((30..60).contains(&began.elapsed().as_secs()), "{ended}");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_may_become_a_job_can_close_its_connection_over_http() {
+    let version = Version::V2025_11_25;
+    let bench = Bench::default();
+    let served = serve_server(patient_server(&bench)).await;
+    let session = served.session(version).await;
+    let request = call(&session, 1, "go_apart", json!({}), version);
+    let mut stream = served.send(&request).await;
+    let place = stream.event().await.unwrap().id.unwrap();
+    assert!(stream.event().await.is_none(), "the connection is closed");
+    bench.go_on.add_permits(1);
+    let again = Request::new("GET", version)
+        .header("Mcp-Session-Id", &session)
+        .header("Last-Event-ID", &place);
+    let mut stream = served.send(&again).await;
+    let mut data = String::new();
+    while data.is_empty() {
+        data = stream.event().await.unwrap().data;
+    }
+    let message: Value = serde_json::from_str(&data).unwrap();
+    assert_eq!(text(&message["result"]), "came back");
 }
 
 #[tokio::test(start_paused = true)]
