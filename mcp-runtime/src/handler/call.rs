@@ -69,9 +69,8 @@ pub struct HandlerCall<'a> {
 
 impl std::fmt::Debug for HandlerCall<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("HandlerCall")
-            .field("arguments", &self.arguments)
-            .finish_non_exhaustive()
+        // The arguments are the caller's data, which does not belong in a log.
+        f.debug_struct("HandlerCall").finish_non_exhaustive()
     }
 }
 
