@@ -157,6 +157,13 @@ fn checksum(bytes: &[u8], owner: &str) -> u64 {
 mod tests {
     use super::*;
 
+    const LISTS: [Capability; 4] = [
+        Capability::Tools,
+        Capability::Prompts,
+        Capability::Resources,
+        Capability::Templates,
+    ];
+
     fn cursors() -> Vec<Cursor> {
         let long = "é".repeat(5_000);
         let marks = [
@@ -166,12 +173,7 @@ mod tests {
         ];
         let mut cursors = Vec::new();
         for mark in marks {
-            for list in [
-                Capability::Tools,
-                Capability::Prompts,
-                Capability::Resources,
-                Capability::Templates,
-            ] {
+            for list in LISTS {
                 let position = CursorPosition::After(mark.clone());
                 cursors.push(Cursor { list, position });
             }
@@ -198,12 +200,7 @@ mod tests {
     fn a_cursor_of_another_list_is_invalid() {
         for cursor in cursors() {
             let text = cursor.encode("");
-            for list in [
-                Capability::Tools,
-                Capability::Prompts,
-                Capability::Resources,
-                Capability::Templates,
-            ] {
+            for list in LISTS {
                 assert_eq!(
                     Cursor::decode(list, "", &text).is_ok(),
                     list == cursor.list,
@@ -268,12 +265,7 @@ mod tests {
         let check = checksum(&named, "").to_be_bytes();
         let named = [&check, &*named].concat();
         assert_eq!(decode_position(Capability::Tools, "", &named), None);
-        for list in [
-            Capability::Tools,
-            Capability::Prompts,
-            Capability::Resources,
-            Capability::Templates,
-        ] {
+        for list in LISTS {
             let is_resources = list == Capability::Resources;
             let valid = [true, is_resources, is_resources, false];
             let valid_with_inner = [false, false, is_resources, false];

@@ -32,7 +32,7 @@ const SILENT: u32 = 20;
 pub(crate) struct HandlerBeat {
     /// An odd number while the leader is inside user code.
     leader: AtomicU64,
-    /// Number of task polls in progress.
+    /// Number of task polls in progress, and of old leaders that are still inside user code.
     inside: AtomicUsize,
     /// Total number of task polls so far.
     entered: AtomicU64,
@@ -42,9 +42,9 @@ impl HandlerBeat {
     /// Records that the leader is entering user code. Afterwards, the leader must pass the returned beat to
     /// [`leader_leaves_user_code`](Self::leader_leaves_user_code).
     pub(super) fn leader_enters_user_code(&self, watchdog: &WatchdogWaker) -> u64 {
-        let entered = self.leader.fetch_add(1, SeqCst).wrapping_add(1);
+        let beat = self.leader.fetch_add(1, SeqCst).wrapping_add(1);
         watchdog.wake();
-        entered
+        beat
     }
 
     /// Records that another task has become the leader while the old leader is still in user code.
@@ -53,11 +53,12 @@ impl HandlerBeat {
         self.leader.fetch_add(1, SeqCst);
     }
 
-    /// Records that the leader has returned. If it has been replaced since its beat was `entered`, it counted as a task.
-    pub(super) fn leader_leaves_user_code(&self, entered: u64) {
-        let left = entered.wrapping_add(1);
-        let is_still_leader = self.leader.compare_exchange(entered, left, SeqCst, SeqCst);
-        if is_still_leader.is_err() {
+    /// Records that the leader that entered user code with this beat has returned. If another task has become the leader
+    /// since then, the old leader has been counted in `inside`.
+    pub(super) fn leader_leaves_user_code(&self, beat: u64) {
+        let next = beat.wrapping_add(1);
+        let advanced = self.leader.compare_exchange(beat, next, SeqCst, SeqCst);
+        if advanced.is_err() {
             self.inside.fetch_sub(1, SeqCst);
         }
     }

@@ -29,13 +29,13 @@ impl Channel {
     ) {
         answer.clear();
         let pace = call.pace().cloned();
-        let entered = self.beat.leader_enters_user_code(&self.watchdog);
+        let beat = self.beat.leader_enters_user_code(&self.watchdog);
         let began = Instant::now();
         let progress = call.run(id, &|| self.new_call_sink(id, serial), answer);
         record_first_poll(pace.as_deref(), began);
 
         let mut state = self.lock();
-        self.beat.leader_leaves_user_code(entered);
+        self.beat.leader_leaves_user_code(beat);
         let is_wanted = state.in_flight.calls.leave(serial);
         match progress {
             CallProgress::Answered(written) if is_wanted => {

@@ -120,7 +120,7 @@ async fn cancelling_stops_a_running_task_for_good() {
 }
 
 #[tokio::test]
-async fn what_a_task_has_started_can_tell_whether_the_task_was_cancelled() {
+async fn work_that_a_task_has_spawned_can_tell_if_the_task_was_cancelled() {
     for version in Version::ERAS {
         let (mut client, bench) = connect(version).await;
         let task = create(&mut client, "job_with_helper", json!({})).await;
