@@ -1,6 +1,6 @@
 //! Serves a single connection.
 
-use std::future::{Future, poll_fn, ready};
+use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -16,6 +16,7 @@ use tokio::time::timeout;
 
 use crate::http::listener::timed_stream::{ConnectionTimeouts, TimedSocket};
 use crate::http::options::SSE_PATH;
+use crate::http::request::body::finish_body;
 use crate::http::request::headers::{SESSION, VERSION};
 use crate::http::response::activity::{BusyGuard, ConnectionActivity};
 use crate::http::response::refusal::HttpRefusal;
@@ -108,16 +109,18 @@ fn route(
     if is_there {
         return service.respond(peer, Some(busy), request);
     }
-    if let Some(probe) = options.health.probe_at(request.uri().path()) {
-        let (state, method) = (Arc::clone(&service.0), request.method().clone());
-        return Box::pin(async move {
-            let mut response = state.answer_probe(probe, &method).await;
-            response.body_mut().keep_busy(busy);
-            Ok(response)
-        });
-    }
-    let error = ErrorObject::invalid_request("nothing is served at this path");
-    let mut response = HttpRefusal::new(StatusCode::NOT_FOUND, error).into_response();
-    response.body_mut().keep_busy(busy);
-    Box::pin(ready(Ok(response)))
+    let probe = options.health.probe_at(request.uri().path());
+    let state = Arc::clone(&service.0);
+    Box::pin(async move {
+        let (head, body) = request.into_parts();
+        let mut response = if let Some(probe) = probe {
+            state.answer_probe(probe, &head.method).await
+        } else {
+            let error = ErrorObject::invalid_request("nothing is served at this path");
+            HttpRefusal::new(StatusCode::NOT_FOUND, error).into_response()
+        };
+        finish_body(pin!(body), &head.headers, &mut response).await;
+        response.body_mut().keep_busy(busy);
+        Ok(response)
+    })
 }

@@ -9,8 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use hyper::body::Body;
-use hyper::header;
-use hyper::{Request, Response, StatusCode, Uri};
+use hyper::{Request, Response, Uri};
 use tower_service::Service;
 
 use crate::cancellation::CancellationToken;
@@ -19,6 +18,7 @@ use crate::dispatch::Dispatcher;
 use crate::error::Error;
 use crate::http::health::ReadyCheck;
 use crate::http::options::HttpOptions;
+use crate::http::request::body::finish_body;
 use crate::http::request::headers::{RequestHeaders, check_repeated};
 use crate::http::request::{cors, guards};
 use crate::http::response::activity::BusyGuard;
@@ -129,6 +129,7 @@ impl HttpService {
         };
         let request = Arc::new(HttpParts::new(parts, addresses, &state.pending_challenges));
         Box::pin(async move {
+            let mut body = pin!(body);
             let parts = &request.parts;
             let headers = RequestHeaders::read(&parts.headers);
             let origin = Origin::http(peer, |name| parts.headers.get(name)?.to_str().ok());
@@ -143,7 +144,7 @@ impl HttpService {
                         &origin,
                         &request,
                         &headers,
-                        (body, &waiting)
+                        (body.as_mut(), &waiting)
                     ));
                     let mut response = with_timeout(&state, served, &waiting).await;
                     state
@@ -155,11 +156,7 @@ impl HttpService {
                     cors::add_cors(&state.options, headers.origin, &mut response);
                     response
                 };
-            if response.status() == StatusCode::REQUEST_TIMEOUT {
-                // If the connection stayed open, the rest of the body would be read as the next request.
-                let close = header::HeaderValue::from_static("close");
-                response.headers_mut().insert(header::CONNECTION, close);
-            }
+            finish_body(body, &parts.headers, &mut response).await;
             if let Some(busy) = busy {
                 response.body_mut().keep_busy(busy);
             }

@@ -1,6 +1,6 @@
 //! Routes requests by HTTP method. `era` then routes POST requests by their body.
 
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
 use hyper::body::Body;
@@ -33,7 +33,7 @@ pub(super) async fn route_request<B: Body>(
     origin: &Origin,
     request: &Arc<HttpParts>,
     headers: &RequestHeaders<'_>,
-    (body, waiting): (B, &OnceLock<RequestId>),
+    (body, waiting): (Pin<&mut B>, &OnceLock<RequestId>),
 ) -> Response<HttpBody> {
     let (options, parts) = (&state.options, &request.parts);
     if parts.method == Method::OPTIONS && !options.origins.is_empty() && headers.origin.is_some() {
@@ -133,10 +133,10 @@ fn mounted_path<'a>(options: &'a HttpOptions, parts: &'a Parts) -> &'a str {
 async fn route_post<B: Body>(
     state: &ServiceState,
     head: RequestHead<'_>,
-    body: B,
+    body: Pin<&mut B>,
     waiting: &OnceLock<RequestId>,
 ) -> Response<HttpBody> {
-    let body = match read_body(pin!(body), head.headers, state.limits()).await {
+    let body = match read_body(body, head.headers, state.limits()).await {
         Ok(body) => body,
         Err(refusal) => return refusal.into_response(),
     };

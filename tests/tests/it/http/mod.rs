@@ -17,4 +17,5 @@ pub(crate) mod stores;
 mod stream;
 pub(crate) mod support;
 mod timeout;
+mod unread_bodies;
 mod upcoming;
