@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, StatusCode};
@@ -119,7 +119,9 @@ fn route(
             let error = ErrorObject::invalid_request("nothing is served at this path");
             HttpRefusal::new(StatusCode::NOT_FOUND, error).into_response()
         };
-        finish_body(pin!(body), &head.headers, &mut response).await;
+        if !body.is_end_stream() {
+            response = finish_body(pin!(body), &head.headers, response).await;
+        }
         response.body_mut().keep_busy(busy);
         Ok(response)
     })

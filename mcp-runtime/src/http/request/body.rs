@@ -111,22 +111,23 @@ fn refuse_large_body(limits: &Limits) -> HttpRefusal {
 
 /// Reads the rest of the body of a request, so that the connection can carry the next one. If that would take too long,
 /// the response says that the connection is closed.
+///
+/// Few requests need this. Callers first ask whether the body has ended, and box this future with the response in it:
+/// kept by the caller across an await, the response would make the future of every request larger.
 pub(in crate::http) async fn finish_body<B: Body, R>(
     body: Pin<&mut B>,
     headers: &HeaderMap,
-    response: &mut Response<R>,
-) {
-    if body.is_end_stream() {
-        return;
-    }
+    mut response: Response<R>,
+) -> Response<R> {
     // A client that expects to be told to send its body does not send it after a refusal, and a body that has arrived too
     // slowly would not arrive now.
     let may_arrive =
         !headers.contains_key(header::EXPECT) && response.status() != StatusCode::REQUEST_TIMEOUT;
-    if !(may_arrive && Box::pin(discard_body(body)).await) {
+    if !(may_arrive && discard_body(body).await) {
         let close = HeaderValue::from_static("close");
         response.headers_mut().insert(header::CONNECTION, close);
     }
+    response
 }
 
 /// Reads a body and drops it. Returns `false` if its end has not been reached within the limits.
@@ -196,7 +197,9 @@ mod tests {
         });
         let mut response = Response::new(());
         *response.status_mut() = status;
-        finish_body(body.as_mut(), headers, &mut response).await;
+        if !body.is_end_stream() {
+            response = finish_body(body.as_mut(), headers, response).await;
+        }
         let closes = response.headers().get(header::CONNECTION);
         assert!(closes.is_none_or(|value| value == "close"));
         (closes.is_some(), body.left)

@@ -156,7 +156,9 @@ impl HttpService {
                     cors::add_cors(&state.options, headers.origin, &mut response);
                     response
                 };
-            finish_body(body, &parts.headers, &mut response).await;
+            if !body.is_end_stream() {
+                response = Box::pin(finish_body(body, &parts.headers, response)).await;
+            }
             if let Some(busy) = busy {
                 response.body_mut().keep_busy(busy);
             }
