@@ -84,7 +84,7 @@ impl Channel {
 
     fn spawn_running(
         self: &Arc<Self>,
-        running: RunningCall,
+        mut running: RunningCall,
         id: &RequestId,
         serial: u64,
         permit: RunPermit,
@@ -92,7 +92,10 @@ impl Channel {
         let (channel, name) = (Arc::clone(self), id.clone());
         let task = self.runtime.spawn(async move {
             let answer = Vec::with_capacity(ANSWER);
-            channel.finish_running(running, &name, serial, answer).await;
+            channel
+                .finish_running(&mut running, &name, serial, answer)
+                .await;
+            drop(running);
             drop(permit);
         });
         let calls = &mut self.lock().in_flight.calls;
@@ -152,9 +155,9 @@ impl Channel {
                 Some(CallProgress::Answered(written)) => {
                     channel.queue_answer(job.id(), serial, (answer, written.shared));
                 }
-                Some(CallProgress::Running(running)) => {
+                Some(CallProgress::Running(mut running)) => {
                     channel
-                        .finish_running(running, job.id(), serial, answer)
+                        .finish_running(&mut running, job.id(), serial, answer)
                         .await;
                 }
             }
@@ -201,10 +204,11 @@ impl Channel {
         Some(progress)
     }
 
-    /// Polls a call until it is answered, queues the answer, and then drops the call.
+    /// Polls a call until it is answered, and queues the answer. The call is borrowed, because the future of a task that
+    /// passed it on would contain it twice.
     async fn finish_running(
         &self,
-        mut running: RunningCall,
+        running: &mut RunningCall,
         id: &RequestId,
         serial: u64,
         mut answer: Vec<u8>,
