@@ -107,7 +107,8 @@ async fn nginx(folder: &Path, instances: &[&Instance]) -> (Child, SocketAddr) {
         .arg(folder)
         .args(["-c", "nginx.conf", "-g"])
         .arg(format!(
-            "daemon off; pid {}/nginx.pid; {user}",
+            // Without a master, there is no worker that would go on after it.
+            "daemon off; master_process off; pid {}/nginx.pid; {user}",
             folder.display()
         ))
         .stdout(Stdio::null())
