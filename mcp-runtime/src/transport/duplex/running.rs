@@ -95,6 +95,7 @@ impl Channel {
             channel
                 .finish_running(&mut running, &name, serial, answer)
                 .await;
+            // The call runs user code when it is dropped, so it still needs its permit then.
             drop(running);
             drop(permit);
         });

@@ -5,9 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
 use axum::Router;
-use mcp_runtime::auth::{AuthError, ProtectedResource};
 use mcp_runtime::http::HttpOptions;
-use mcp_runtime::{ErrorKind, Limits, Principal, Server};
+use mcp_runtime::{ErrorKind, Limits, Server};
 use serde_json::json;
 use tests::Version;
 use tests::http::{Request, response, send, write};
@@ -15,7 +14,9 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;
 
 use crate::fixture;
-use crate::http::support::{Served, initialize, serve, serve_server, serve_with, text};
+use crate::http::support::{
+    Served, initialize, serve, serve_nobody, serve_server, serve_with, text,
+};
 
 fn sent(verb: &'static str, path: &str) -> Request {
     Request::new(verb, Version::V2026_07_28).to(path)
@@ -35,13 +36,7 @@ async fn status(served: &Served, request: &Request) -> u16 {
 
 #[tokio::test]
 async fn probes_are_answered_whoever_asks() {
-    let refuse = |_: String| async { Err::<Principal, _>(AuthError::invalid("nobody may")) };
-    let protected = ProtectedResource::new("https://mcp.example.com/mcp", refuse);
-    let served = serve_with(
-        HttpOptions::new().authenticate(protected),
-        Limits::default(),
-    )
-    .await;
+    let served = serve_nobody().await;
     let call = Request::tool("echo", json!({"text": "x"}));
     assert_eq!(served.send(&call).await.status, 401);
     for path in ["/livez", "/readyz"] {

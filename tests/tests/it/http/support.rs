@@ -2,9 +2,10 @@
 
 use std::net::SocketAddr;
 
+use mcp_runtime::auth::{AuthError, ProtectedResource};
 use mcp_runtime::http::HttpOptions;
 use mcp_runtime::prelude::*;
-use mcp_runtime::{Limits, ServerHandle};
+use mcp_runtime::{Limits, Principal, ServerHandle};
 use serde_json::{Value, json};
 use tests::Version;
 use tests::http::{Request, Response, send};
@@ -114,6 +115,14 @@ pub(crate) async fn serve() -> Served {
 /// Serves the fixture server with these options and limits.
 pub(crate) async fn serve_with(options: HttpOptions, limits: Limits) -> Served {
     serve_server(fixture::server().limits(limits).http(options)).await
+}
+
+/// Serves the fixture server, which refuses every access token.
+pub(crate) async fn serve_nobody() -> Served {
+    let refuse = |_: String| async { Err::<Principal, _>(AuthError::invalid("nobody may")) };
+    let resource = ProtectedResource::new("https://mcp.example.com/mcp", refuse);
+    let options = HttpOptions::new().authenticate(resource);
+    serve_with(options, Limits::default()).await
 }
 
 /// Serves this server, with the fixture tools that need HTTP.

@@ -1,23 +1,12 @@
 //! Requests that are answered before their bodies have arrived. Clients send the head and the body one after the other,
 //! and use the connection again.
 
-use mcp_runtime::auth::{AuthError, ProtectedResource};
-use mcp_runtime::http::HttpOptions;
-use mcp_runtime::{Limits, Principal};
 use serde_json::json;
 use tests::Version;
 use tests::http::{Request, connect, response, response_on};
 use tokio::io::AsyncWriteExt as _;
 
-use crate::http::support::{Served, initialize, serve, serve_with};
-
-/// Serves the fixture to nobody.
-async fn serve_nobody() -> Served {
-    let refuse = |_: String| async { Err::<Principal, _>(AuthError::invalid("nobody may")) };
-    let resource = ProtectedResource::new("https://mcp.example.com/mcp", refuse);
-    let options = HttpOptions::new().authenticate(resource);
-    serve_with(options, Limits::default()).await
-}
+use crate::http::support::{Served, initialize, serve, serve_nobody};
 
 /// Sends a head and waits until the server has read it.
 async fn send_head(server: &Served, head: &[u8]) -> tokio::net::TcpStream {
