@@ -7,12 +7,13 @@ import subprocess
 import sys
 import urllib.parse
 
+import stage
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 
 
-def metadata(name):
-    return re.search(rf'^{name} = "(.*)"$', (ROOT / "Cargo.toml").read_text(), re.M)[1]
+REPOSITORY = stage.address()
 
 
 def parts(text):
@@ -25,23 +26,25 @@ def outside_code(text, change):
 
 
 def absolute(prose):
-    """Turns links to files outside of the guide into URLs of the repository."""
+    """Turns links to files outside of the guide into URLs of the repository, or into plain text while it has none."""
 
     def change(found):
-        target = found[1]
+        target = found[2]
         if "://" in target or target.startswith("#"):
             return found[0]
         if target.split("#")[0] == "README.md":
-            return found[0].replace("README.md", "index.md")
+            return f"[{found[1]}](" + target.replace("README.md", "index.md") + ")"
         file = (DOCS / target.split("#")[0]).resolve()
         if file.parent == DOCS and file.suffix == ".md" and file.name != "requirements.md":
             return found[0]
         if file.is_relative_to(DOCS / "images"):
             return found[0]
         fragment = "".join(target.partition("#")[1:])
-        return f"]({metadata('repository')}/blob/main/{file.relative_to(ROOT)}{fragment})"
+        if not REPOSITORY:
+            return found[1]
+        return f"[{found[1]}]({REPOSITORY}/blob/main/{file.relative_to(ROOT)}{fragment})"
 
-    return re.sub(r"\]\(([^)\s]+)\)", change, prose)
+    return re.sub(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)", change, prose)
 
 
 def summary():
@@ -89,14 +92,14 @@ def write(book):
     missing = set(pages) - {"README.md", *listed}
     if missing:
         sys.exit(f"docs/README.md has no link to {sorted(missing)}")
+    home = f'git-repository-url = "{REPOSITORY}"\n' if REPOSITORY else ""
     (book / "book.toml").write_text(
         f"""[book]
 title = "mcp-runtime"
 description = "Write servers for the Model Context Protocol as plain Rust functions"
 language = "en"
 [output.html]
-git-repository-url = "{metadata('repository')}"
-[output.html.playground]
+{home}[output.html.playground]
 runnable = false
 [output.html.search]
 limit-results = 20

@@ -93,8 +93,16 @@ fn of_prose(
         replaced.push_str(before);
         let (whole, after) = if rest.starts_with('[') {
             link(rest).map_or((None, ""), |(label, target, after)| {
-                let target = target_of(target, repository);
-                (Some(format!("[{label}]({target})")), after)
+                let whole = target_of(target, repository).map_or_else(
+                    || {
+                        if replaced.ends_with('!') {
+                            replaced.pop();
+                        }
+                        label.to_owned()
+                    },
+                    |target| format!("[{label}]({target})"),
+                );
+                (Some(whole), after)
             })
         } else {
             code(rest).map_or((None, ""), |(code, after)| {
@@ -134,21 +142,23 @@ fn code(text: &str) -> Option<(&str, &str)> {
     Some(text.split_at(end))
 }
 
-/// Converts a link target in the repository to the corresponding target in the documentation.
-fn target_of(target: &str, repository: &str) -> String {
+/// Converts a link target in the repository to the corresponding target in the documentation. There is none for files
+/// outside of the guide while the repository has no address.
+fn target_of(target: &str, repository: &str) -> Option<String> {
     let (file, fragment) = target
         .split_once('#')
         .map_or((target, String::new()), |(file, name)| {
             (file, format!("#{name}"))
         });
     if file.is_empty() || file.contains(':') {
-        return target.to_owned();
+        return Some(target.to_owned());
     }
-    match file.strip_suffix(".md") {
+    let path = match file.strip_suffix(".md") {
         Some("README") => format!("crate::guide{fragment}"),
         Some(page) if page != "requirements" && !page.contains('/') => {
             format!("crate::guide::{}{fragment}", page.replace('-', "_"))
         }
+        _ if repository.is_empty() => return None,
         _ => {
             let path = file
                 .strip_prefix("../")
@@ -159,7 +169,8 @@ fn target_of(target: &str, repository: &str) -> String {
             let kind = if is_image { "raw" } else { "blob" };
             format!("{repository}/{kind}/main/{path}{fragment}")
         }
-    }
+    };
+    Some(path)
 }
 
 /// Returns the path of the item to which code such as `Server::env(…)` or `ctx.elicit` refers, if the item is in the
@@ -237,6 +248,15 @@ mod tests {
         ] {
             assert_eq!(replaced(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn without_an_address_files_outside_of_the_guide_are_plain_text() {
+        let text = "[`a`](../examples/a), ![a page](images/a.png) and [b](b.md)";
+        assert_eq!(
+            replace_links(text, "", &BTreeMap::new()),
+            "`a`, a page and [b](crate::guide::b)"
+        );
     }
 
     #[test]

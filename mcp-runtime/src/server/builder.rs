@@ -379,7 +379,7 @@ impl Server {
     }
 
     /// Lets clients send an idempotency key with a call to any tool: over HTTP in the `Idempotency-Key` header, and
-    /// over any transport as `io.github.mcp-runtime/idempotencyKey` in `_meta`. By default, such keys are ignored.
+    /// over any transport as `mcp-runtime/idempotencyKey` in `_meta`. By default, such keys are ignored.
     ///
     /// A call that is repeated with the same key does not run again, but waits for the first call and gets its result.
     /// Keys are kept with the results of [`Context::once`](crate::Context::once), for

@@ -1,4 +1,4 @@
-//! Source code rules that the compiler does not check: names, wording, links and messages in the guide, file
+//! Source code rules that the compiler does not check: names, wording, links and messages in the guide, addresses, file
 //! sizes, layers and circular imports, the stages of the macros, and tests that sleep.
 //!
 //! Each rule reads the source files and lists its violations. `tests/tidy/exceptions.txt` contains the exceptions with
@@ -8,6 +8,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that goes wrong may panic")]
 
+mod addresses;
 mod exceptions;
 mod layers;
 mod links;

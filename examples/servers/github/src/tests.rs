@@ -72,7 +72,7 @@ async fn comment(
             .into_response(),
         _ => (
             StatusCode::CREATED,
-            Json(json!({"html_url": "https://github.com/comment"})),
+            Json(json!({"html_url": "https://github.com/you/notes/issues/7#issuecomment-1"})),
         )
             .into_response(),
     }
@@ -194,7 +194,7 @@ async fn a_comment_is_posted_once_even_if_the_service_fails() {
     };
     assert_eq!(
         post("acme/printer", "Thanks!").await.text(),
-        "https://github.com/comment"
+        "https://github.com/you/notes/issues/7#issuecomment-1"
     );
     assert_eq!(
         post("acme/printer", "spam").await.error_text(),

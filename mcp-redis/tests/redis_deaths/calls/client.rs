@@ -61,7 +61,7 @@ impl Server {
     ) -> Result<Reply, Failure> {
         let mut params = json!({"name": scenario.tool, "arguments": {}});
         if scenario.has_key {
-            params["_meta"]["io.github.mcp-runtime/idempotencyKey"] = "order-1".into();
+            params["_meta"]["mcp-runtime/idempotencyKey"] = "order-1".into();
         }
         if scenario.is_modern {
             params["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2026-07-28".into();

@@ -11,7 +11,7 @@ use crate::handler::middleware::Call;
 use crate::jsonrpc::ErrorObject;
 
 /// The `_meta` key in which clients send an idempotency key.
-const META_KEY: &str = "io.github.mcp-runtime/idempotencyKey";
+const META_KEY: &str = "mcp-runtime/idempotencyKey";
 /// The header in which clients send an idempotency key.
 #[cfg(feature = "http")]
 const HEADER: &str = "idempotency-key";

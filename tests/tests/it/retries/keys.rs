@@ -11,7 +11,7 @@ use super::{Shop, server, text};
 use crate::http::support::{Served, call as legacy_call, serve_server};
 use crate::support::connect;
 
-const KEY: &str = "io.github.mcp-runtime/idempotencyKey";
+const KEY: &str = "mcp-runtime/idempotencyKey";
 
 fn with_keys(shop: &Shop) -> Server {
     server(shop).idempotency_keys()
@@ -114,7 +114,7 @@ async fn a_key_whose_name_is_escaped_is_a_key() {
     let mut client = connect(with_keys(&shop), Version::V2025_11_25).await;
     for id in [901, 902] {
         let line = format!(
-            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"pay","arguments":{{"amount":5}},"_meta":{{"io.github.mcp-runtime\/idempotency\u004bey":"a"}}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"pay","arguments":{{"amount":5}},"_meta":{{"mcp-runtime\/idempotency\u004bey":"a"}}}}}}"#
         );
         client.remember(&serde_json::from_str(&line).unwrap());
         client.line(&line).await;
