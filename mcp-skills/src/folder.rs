@@ -1,10 +1,10 @@
 //! Reads skills from a folder.
 
-use std::fs::{self, File};
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::name::join;
+use crate::open::{Kind, NOT_A_FILE, OpenDirectory};
 use crate::problem::SkillProblem;
 use crate::skill::{MAX_BYTES, MAX_FILES, SKILL_FILE, SkillFiles};
 
@@ -21,17 +21,26 @@ pub struct FoundSkills {
 }
 
 /// Reads all skills in a folder and its subfolders. Each directory with a `SKILL.md` is a skill; other directories
-/// group skills. Hidden files and directories are skipped.
+/// group skills. Hidden files and directories are skipped. Links are refused, even if they appear while the folder is
+/// read.
 ///
 /// `shown` is the path of the folder as authors see it in problems.
 #[must_use]
 pub fn read(folder: &Path, shown: &str) -> FoundSkills {
     let mut found = FoundSkills::default();
-    let root = Directory {
-        on_disk: folder.to_owned(),
-        shown: shown.to_owned(),
-        relative: String::new(),
-        depth: 0,
+    let root = match OpenDirectory::root(folder) {
+        Ok(open) => Directory {
+            open,
+            shown: shown.to_owned(),
+            relative: String::new(),
+            depth: 0,
+        },
+        Err(error) => {
+            found
+                .problems
+                .push(SkillProblem::new(shown, error.to_string()));
+            return found;
+        }
     };
     match root.entries() {
         Ok(entries) if entries.iter().any(Entry::is_skill_file) => {
@@ -48,7 +57,7 @@ pub fn read(folder: &Path, shown: &str) -> FoundSkills {
 
 impl FoundSkills {
     /// Searches a directory that either is a skill or groups skills.
-    fn search(&mut self, directory: &Directory) {
+    fn search(&mut self, directory: Directory) {
         let entries = match directory.entries() {
             Ok(entries) => entries,
             Err(problem) => return self.problems.push(problem),
@@ -66,26 +75,28 @@ impl FoundSkills {
             return self.problems.push(SkillProblem::new(at, text));
         }
         let before = self.skills.len() + self.problems.len();
-        self.search_below(directory, &entries);
+        self.search_below(&directory, &entries);
         let is_barren = before == self.skills.len() + self.problems.len();
         if is_barren && files.next().is_some() {
             let text = format!("this directory has no `{SKILL_FILE}`");
-            self.problems
-                .push(SkillProblem::new(&directory.shown, text));
+            self.problems.push(SkillProblem::new(directory.shown, text));
         }
     }
 
     /// Searches the subdirectories among a directory's entries.
     fn search_below(&mut self, directory: &Directory, entries: &[Entry]) {
         for entry in entries.iter().filter(|entry| entry.is_directory) {
-            self.search(&directory.below(&entry.name));
+            match directory.below(&entry.name) {
+                Ok(below) => self.search(below),
+                Err(problem) => self.problems.push(problem),
+            }
         }
     }
 }
 
 /// A directory that is being read.
 struct Directory {
-    on_disk: PathBuf,
+    open: OpenDirectory,
     /// The path as authors see it.
     shown: String,
     /// The path relative to the folder that contains the skills or, while a skill's files are being read, relative to
@@ -96,12 +107,29 @@ struct Directory {
 }
 
 impl Directory {
-    fn below(&self, name: &str) -> Self {
-        Self {
-            on_disk: self.on_disk.join(name),
-            shown: join(&self.shown, name),
+    /// Opens a directory in this one.
+    fn below(&self, name: &str) -> Result<Self, SkillProblem> {
+        let shown = join(&self.shown, name);
+        let open = self.open.directory(name);
+        let open = open.map_err(|error| SkillProblem::new(&shown, error.to_string()))?;
+        Ok(Self {
+            open,
+            shown,
             relative: join(&self.relative, name),
             depth: self.depth + 1,
+        })
+    }
+
+    /// Reads at most `room` bytes of a file, even if the file grows in the meantime.
+    fn read(&self, name: &str, room: u64) -> Result<Vec<u8>, SkillProblem> {
+        let mut contents = Vec::new();
+        let file = self.open.file(name);
+        match file.and_then(|file| file.take(room).read_to_end(&mut contents)) {
+            Ok(_) => Ok(contents),
+            Err(error) => Err(SkillProblem::new(
+                join(&self.shown, name),
+                error.to_string(),
+            )),
         }
     }
 
@@ -118,11 +146,9 @@ impl Directory {
                 "directories are nested more than {MAX_DEPTH} levels deep"
             )));
         }
-        let unreadable = |error: std::io::Error| fail(error.to_string());
         let mut entries = Vec::new();
-        for entry in fs::read_dir(&self.on_disk).map_err(unreadable)? {
-            let entry = entry.map_err(unreadable)?;
-            let name = entry.file_name();
+        let found = self.open.entries();
+        for (name, kind) in found.map_err(|error| fail(error.to_string()))? {
             let at = |name| join(&self.shown, name);
             let Some(name) = name.to_str() else {
                 let at = at(&name.display().to_string());
@@ -131,14 +157,12 @@ impl Directory {
             if name.starts_with('.') {
                 continue;
             }
-            let kind = entry.file_type().map_err(unreadable)?;
-            if kind.is_symlink() || !(kind.is_dir() || kind.is_file()) {
-                let text = "it is a link or a special file, which could lead out of the folder";
-                return Err(SkillProblem::new(at(name), text));
+            if kind == Kind::Other {
+                return Err(SkillProblem::new(at(name), NOT_A_FILE));
             }
             entries.push(Entry {
                 name: name.to_owned(),
-                is_directory: kind.is_dir(),
+                is_directory: kind == Kind::Directory,
             });
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));
@@ -165,21 +189,11 @@ impl Entry {
 }
 
 /// Reads the files of a skill.
-fn read_skill(directory: &Directory, entries: &[Entry]) -> Result<SkillFiles, SkillProblem> {
-    let mut skill = SkillFiles::new(&directory.relative);
+fn read_skill(mut directory: Directory, entries: &[Entry]) -> Result<SkillFiles, SkillProblem> {
+    let mut skill = SkillFiles::new(std::mem::take(&mut directory.relative));
     skill.shown.clone_from(&directory.shown);
-    let inside = Directory {
-        on_disk: directory.on_disk.clone(),
-        shown: directory.shown.clone(),
-        relative: String::new(),
-        depth: directory.depth,
-    };
-    read_files(
-        &mut skill,
-        &inside,
-        entries,
-        &mut MAX_BYTES.saturating_add(1),
-    )?;
+    let mut room = MAX_BYTES.saturating_add(1);
+    read_files(&mut skill, &directory, entries, &mut room)?;
     Ok(skill)
 }
 
@@ -192,29 +206,25 @@ fn read_files(
     room: &mut u64,
 ) -> Result<(), SkillProblem> {
     for entry in entries {
-        let below = directory.below(&entry.name);
         if entry.is_directory {
+            let below = directory.below(&entry.name)?;
             let entries = below.entries()?;
             read_files(skill, &below, &entries, room)?;
         } else if *room > 0 && skill.files.len() <= MAX_FILES {
-            let contents = read_file(&below.on_disk, *room)
-                .map_err(|error| SkillProblem::new(&below.shown, error.to_string()))?;
+            let contents = directory.read(&entry.name, *room)?;
             *room = room.saturating_sub(contents.len() as u64);
-            skill.files.insert(below.relative, contents.into());
+            let path = join(&directory.relative, &entry.name);
+            skill.files.insert(path, contents.into());
         }
     }
     Ok(())
 }
 
-/// Reads at most `room` bytes of a file, even if the file grows in the meantime.
-fn read_file(path: &Path, room: u64) -> std::io::Result<Vec<u8>> {
-    let mut contents = Vec::new();
-    File::open(path)?.take(room).read_to_end(&mut contents)?;
-    Ok(contents)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs::{self, File};
+    use std::path::PathBuf;
+
     use bytes::Bytes;
 
     use super::*;
@@ -344,5 +354,54 @@ mod tests {
         fs::write(strange, "").unwrap();
         let (skills, problems) = scratch.read();
         assert!(skills.is_empty() && problems[0].ends_with("the name is not UTF-8"));
+    }
+
+    /// Another thread swaps a file and a directory for links all the time. The test ends after two seconds.
+    #[cfg(unix)]
+    #[test]
+    fn nothing_outside_is_read_while_entries_are_swapped_for_links() {
+        use std::os::unix::fs::symlink;
+        use std::sync::mpsc::{self, TryRecvError};
+        use std::time::{Duration, Instant};
+
+        let scratch = Scratch::new("swapped");
+        for (path, text) in [
+            ("in/a/SKILL.md", "inside"),
+            ("in/a/data", "inside"),
+            ("in/a/deep/data", "inside"),
+            ("out/data", "secret"),
+        ] {
+            scratch.write(path, text);
+        }
+        let root = scratch.0.clone();
+        let (ended, end) = mpsc::channel::<()>();
+        let swapping = std::thread::spawn(move || {
+            let at = |path: &str| root.join(path);
+            while end.try_recv() == Err(TryRecvError::Empty) {
+                symlink(at("out/data"), at("link")).unwrap();
+                fs::rename(at("link"), at("in/a/data")).unwrap();
+                fs::rename(at("in/a/deep"), at("moved")).unwrap();
+                symlink(at("out"), at("in/a/deep")).unwrap();
+                fs::write(at("new"), "inside").unwrap();
+                fs::rename(at("new"), at("in/a/data")).unwrap();
+                fs::remove_file(at("in/a/deep")).unwrap();
+                fs::rename(at("moved"), at("in/a/deep")).unwrap();
+            }
+        });
+        let until = Instant::now() + Duration::from_secs(2);
+        let (mut whole, mut refused) = (0, 0);
+        while Instant::now() < until {
+            let found = read(&scratch.0.join("in"), "s");
+            refused += found.problems.len();
+            for skill in found.skills {
+                whole += usize::from(skill.files.len() == 3);
+                for (path, contents) in skill.files {
+                    assert_eq!(contents, "inside", "{path}");
+                }
+            }
+        }
+        drop(ended);
+        swapping.join().unwrap();
+        assert!(whole > 0 && refused > 0, "{whole} whole, {refused} refused");
     }
 }

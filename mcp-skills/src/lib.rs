@@ -15,5 +15,6 @@ pub mod digest;
 pub mod folder;
 pub mod front_matter;
 pub mod name;
+mod open;
 pub mod problem;
 pub mod skill;

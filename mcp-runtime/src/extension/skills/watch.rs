@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
-use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
+use notify::{Config, Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 /// Period without changes that ends a burst.
 const QUIET: Duration = Duration::from_millis(100);
@@ -20,14 +20,19 @@ pub(super) fn watch(directories: &[PathBuf]) -> notify::Result<(RecommendedWatch
         .iter()
         .filter_map(|path| path.canonicalize().ok());
     let roots: Vec<PathBuf> = directories.iter().cloned().chain(resolved).collect();
-    let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
+    let handler = move |event: notify::Result<Event>| {
         // After an error, changes may have been missed.
         if event.map_or(true, |event| matters(&event, &roots)) {
             let _ = sender.try_send(());
         }
-    })?;
+    };
+    // A link in a directory could lead to any number of files. Links are not part of skills, so they are not followed.
+    let config = Config::default().with_follow_symlinks(false);
+    let mut watcher = RecommendedWatcher::new(handler, config)?;
     for directory in directories {
-        watcher.watch(directory, RecursiveMode::Recursive)?;
+        // The directory itself may be a link.
+        let resolved = directory.canonicalize().map_err(notify::Error::io)?;
+        watcher.watch(&resolved, RecursiveMode::Recursive)?;
     }
     Ok((watcher, changes))
 }
@@ -93,6 +98,34 @@ mod tests {
         drop(watcher);
         assert_eq!(end.recv_timeout(PATIENCE), Ok(()));
         following.join().unwrap();
+    }
+
+    /// The kernel lists the inodes that it watches.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn links_in_a_directory_are_not_watched() {
+        use std::fs;
+        use std::os::unix::fs::{MetadataExt as _, symlink};
+
+        let scratch = std::env::temp_dir().join(format!("mcp-watched-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&scratch);
+        let at = |path: &str| scratch.join(path);
+        fs::create_dir_all(at("in/deep")).unwrap();
+        fs::create_dir_all(at("out/deep")).unwrap();
+        symlink(at("out"), at("in/link")).unwrap();
+        symlink(at("in"), at("root")).unwrap();
+        let _watching = watch(&[at("root")]).unwrap();
+        let mut watched = String::new();
+        for entry in fs::read_dir("/proc/self/fdinfo").unwrap().flatten() {
+            watched += &fs::read_to_string(entry.path()).unwrap_or_default();
+        }
+        let is_watched = |path: &str| {
+            let inode = fs::metadata(at(path)).unwrap().ino();
+            watched.contains(&format!("ino:{inode:x} "))
+        };
+        let paths = ["in", "in/deep", "out", "out/deep"];
+        assert_eq!(paths.map(is_watched), [true, true, false, false]);
+        let _ = fs::remove_dir_all(&scratch);
     }
 
     #[test]
