@@ -1,6 +1,6 @@
 // The host of MCP Apps: the page of a tool in a frame of another origin, which has no way to this page but messages.
 
-import { explain, request, state } from './client.js';
+import { explain, list, request, state } from './client.js';
 import { el, fill } from './dom.js';
 import { isObject, parse, stringify } from './exact.js';
 import { textOf } from './result.js';
@@ -10,6 +10,8 @@ const MAX_HEIGHT = 2_000;
 /** Pixels of the frame's borders, which are part of its height. */
 const BORDERS = 2;
 const MAX_NOTES = 20;
+/** Characters of a name in an error. */
+const MAX_NAME = 128;
 /** Apps that are answered: those of the newest calls. */
 const MAX_APPS = 20;
 const listening = [];
@@ -20,8 +22,17 @@ export function appOf(tool) {
   return typeof uri === 'string' && uri.startsWith('ui://') ? uri : undefined;
 }
 
-/** Whether a model may call a tool; a tool may be only for pages. */
-const forPages = (tool) => !Array.isArray(tool?._meta?.ui?.visibility) || tool._meta.ui.visibility.includes('app');
+/** Whether a page may call a tool, which may be only for models. */
+const forPages = (tool) => !Array.isArray(tool._meta?.ui?.visibility) || tool._meta.ui.visibility.includes('app');
+
+/** Fails unless a page may call the tool: it is among the tools that the server lists now, and not only for models. */
+async function checkCallable(name, era) {
+  // The list may have changed without a notification, which the modern era sends only to subscribers.
+  const { items, problem } = await list('tools', 'tools', era);
+  const found = items.filter((tool) => tool.name === name);
+  if (!found.length) throw new Error(`${String(name).slice(0, MAX_NAME)} is not in the server's list of tools${problem ? `: ${problem}` : ''}`);
+  if (!found.every(forPages)) throw new Error(`${name} is not for pages`);
+}
 
 /** Whether a name of a host is for this machine or the networks around it, as far as the name says so. Addresses count. */
 const isNear = (host) => !host.includes('.') || /\.(local|localhost|internal|lan|home\.arpa|\d+|0x[\da-f]*)$/i.test(host);
@@ -50,12 +61,12 @@ function policy(csp, refused) {
   return [
     "default-src 'none'", `script-src 'unsafe-inline' ${resources}`, `style-src 'unsafe-inline' ${resources}`, `connect-src ${sources('connectDomains') || "'none'"}`,
     `img-src data: ${resources}`, `font-src ${resources || "'none'"}`, `media-src data: ${resources}`, `frame-src ${sources('frameDomains') || "'none'"}`,
-    "object-src 'none'", "form-action 'none'", `base-uri ${sources('baseUriDomains') || "'none'"}`,
+    "object-src 'none'", "form-action 'none'", "webrtc 'block'", `base-uri ${sources('baseUriDomains') || "'none'"}`,
   ].join('; ');
 }
 
 /** Shows the page of a tool with the arguments and the result of a call. */
-export function appView(uri, { era, tools, args, result }) {
+export function appView(uri, { era, args, result }) {
   const notes = el('ul.notes');
   const place = el('div.app', null, el('p.about', null, 'App ', el('code', null, uri)), notes);
   load();
@@ -104,8 +115,8 @@ export function appView(uri, { era, tools, args, result }) {
         hostContext: { theme: matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light', displayMode: 'inline', availableDisplayModes: ['inline'] },
       }),
       'ping': () => ({}),
-      'tools/call': (params) => {
-        if (!forPages(tools.find((tool) => tool.name === params.name))) throw new Error(`${params.name} is not for pages`);
+      'tools/call': async (params) => {
+        await checkCallable(params.name, era);
         return forward('tools/call', { name: params.name, arguments: params.arguments ?? {} });
       },
       'resources/read': ({ uri: wanted }) => forward('resources/read', { uri: wanted }),

@@ -7,7 +7,7 @@ import { add, amount, attempt, copy, duration, el, fill, long, size } from './do
 import { isObject, parse, stringify } from './exact.js';
 import { makeForm } from './form.js';
 import { idOf } from './lists.js';
-import { looksLike, markdown } from './markdown.js';
+import { inline, looksLike, markdown } from './markdown.js';
 import { copyJson, errorView, modelText, showResult, tokens } from './result.js';
 import { copies } from './snippets.js';
 import { tree } from './tree.js';
@@ -214,11 +214,18 @@ function findingsOf(kind, item) {
     const at = `${kind.replace(/s$/, '')} \`${idOf(kind, item)}\``;
     const found = (Array.isArray(state.findings) ? state.findings : []).filter((finding) => finding.at === at);
     fill(place, found.map(({ severity, text, source, line }) => el('li', null,
-      el(severity === 'advice' ? 'span.badge' : 'span.badge.warn', null, severity), ` ${text}`, source && el('span.hint', null, ` (${source})`), line && el('code.line', null, ` ${line}`))));
+      el(severity === 'advice' ? 'span.badge' : 'span.badge.warn', null, severity), ' ', inline(String(text)), source && el('span.hint', null, ` (${source})`), line && el('code.line', null, ` ${line}`))));
   };
   show();
   place.refresh = show;
   return place;
+}
+
+/** Shows in a bar how far something is. A bar without a known end goes back and forth. */
+export function fillBar(bar, progress, total) {
+  if (!(Number(total) > 0)) return;
+  bar.max = Number(total);
+  bar.value = Number(progress) || 0;
 }
 
 /** A bar for the progress of a call, and the time that it takes. */
@@ -233,11 +240,11 @@ export function progressBar() {
     node,
     stop: () => clearInterval(clock),
     report({ progress, total, message }) {
-      if (Number(total) > 0) {
-        bar.max = Number(total);
-        bar.value = Number(progress);
-      }
-      fill(text, [message, total === undefined ? progress : `${progress} of ${total}`].filter((part) => part !== undefined).join(' · '));
+      fillBar(bar, progress, total);
+      const far = total === undefined ? progress : `${progress} of ${total}`;
+      // The text of a task contains what is known of its progress.
+      const isTold = total !== undefined && String(message).includes(far);
+      fill(text, [message, isTold ? undefined : far].filter((part) => part !== undefined).join(' · '));
     },
   };
 }
@@ -253,7 +260,7 @@ async function perform(output, call) {
   fill(output, bar.node);
   const outcome = await request(call.method, call.params, { ...call, progress: bar.report }).finally(bar.stop);
   const { app, params, era = state.era } = call;
-  const view = app && outcome.result && !outcome.result.isError && appView(app, { era, tools: state.tools, args: params.arguments ?? {}, result: outcome.result });
+  const view = app && outcome.result && !outcome.result.isError && appView(app, { era, args: params.arguments ?? {}, result: outcome.result });
   fill(output, outcomeView(call.method, outcome), view);
   remember(output, outcome);
   show(output);

@@ -9,7 +9,7 @@ const META = 'io.modelcontextprotocol';
 export const state = {
   name: '', project: false, build: null, era: 'modern', chosen: false, logLevel: 'info',
   eras: { modern: { state: 'unknown' }, legacy: { state: 'unknown' } },
-  messages: [], tools: [], appPort: 0,
+  messages: [], appPort: 0,
 };
 const listeners = new Map();
 
@@ -189,8 +189,8 @@ export const answerQuestion = (question, result) => {
 
 const MAX_PAGES = 50;
 
-/** Returns all pages of a list, or the reason that there are none. */
-export async function list(kind, member, era = state.era) {
+/** Returns all pages of a list, or the reason that there are none. `progress` is told what is known after each page but the last. */
+export async function list(kind, member, era = state.era, progress = () => {}) {
   const items = [];
   let cursor;
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
@@ -200,6 +200,7 @@ export async function list(kind, member, era = state.era) {
     if (Array.isArray(found)) items.push(...found.filter(isObject));
     cursor = outcome.result.nextCursor;
     if (cursor === undefined || cursor === null) return { items };
+    progress(items);
   }
   return { items, problem: `the list has more than ${MAX_PAGES} pages` };
 }

@@ -3,6 +3,7 @@
 
 import { el, fill, plain } from './dom.js';
 import { isObject, number, parse, stringify } from './exact.js';
+import { inline } from './markdown.js';
 import { bounds, choices, resolve, typeOf } from './schema.js';
 
 const MAX_DEPTH = 8;
@@ -50,7 +51,7 @@ function labelled(name, schema, required, field) {
     el('span.name', null, name),
     required && el('span.required', { title: 'required' }, '*'),
     schema.title && schema.title !== name && el('span.title', null, schema.title),
-    schema.description && el('span.about', { id: `${id}-about` }, schema.description),
+    schema.description && el('span.about', { id: `${id}-about` }, inline(String(schema.description))),
     hint && el('span.hint.bounds', null, hint));
   if (field.group) target.setAttribute('aria-labelledby', `${id}-label`);
   if (schema.description) target.setAttribute('aria-describedby', `${id}-about`);

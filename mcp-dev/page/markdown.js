@@ -70,7 +70,7 @@ function table(lines) {
 }
 
 /** Emphasis and code within a line. */
-function inline(text) {
+export function inline(text) {
   const parts = [];
   let from = 0;
   for (const match of text.matchAll(/`([^`\n]+)`|\*\*([^*\n]+)\*\*|(?<![\w*])\*([^*\s][^*\n]*)\*(?![\w*])|(?<!\w)_([^_\s][^_\n]*)_(?!\w)/g)) {

@@ -2,7 +2,7 @@
 
 import { amount, copy, el, long, plain, size, visible } from './dom.js';
 import { isObject, stringify } from './exact.js';
-import { looksLike, markdown } from './markdown.js';
+import { inline, looksLike, markdown } from './markdown.js';
 import { rows, tree } from './tree.js';
 
 const MAX_MARKDOWN = 100_000;
@@ -77,7 +77,7 @@ export function contentBlock(block) {
     case 'resource': return isObject(block.resource) ? resourceContents(block.resource) : tree(block);
     case 'resource_link': return el('div.link', null,
       el('strong', null, block.title ?? block.name ?? 'link'), ' ', el('code', null, String(block.uri ?? '')),
-      block.description && el('p.about', null, block.description));
+      block.description && el('p.about', null, inline(String(block.description))));
     default: return tree(block);
   }
 }
@@ -138,7 +138,7 @@ function resourceContents(contents) {
 
 function promptResult(result) {
   if (!Array.isArray(result.messages)) return odd(result);
-  return el('div', null, result.description && el('p.about', null, result.description), messageList(result.messages));
+  return el('div', null, result.description && el('p.about', null, inline(String(result.description))), messageList(result.messages));
 }
 
 /** Messages of a prompt or of a sampling request. */

@@ -1,6 +1,6 @@
 // Tasks: calls that go on after their request. Each is followed until it ends, and all of this page are listed.
 
-import { outcomeView, showOther } from './call.js';
+import { fillBar, outcomeView, showOther } from './call.js';
 import { emit, explain, followTasks, on, request } from './client.js';
 import { el, fill } from './dom.js';
 import { isObject } from './exact.js';
@@ -51,19 +51,28 @@ function row(task, choose) {
 function page(task) {
   const status = el('span.badge');
   const message = el('p.lines');
+  const bar = el('progress', { hidden: true });
   const cancel = el('p.actions', null, el('button.danger', { type: 'button', onclick: () => task.cancel() }, 'Cancel task'));
   const output = el('div.output');
   task.page = el('div.blocks', null,
     el('header.definition-head', null, el('h2.definition-name', null, task.name), status),
-    el('p.about', null, 'Task ', el('code', null, task.id), task.createdAt ? `, created ${task.createdAt}` : ''), message, cancel, output);
+    el('p.about', null, 'Task ', el('code', null, task.id), task.createdAt ? `, created ${task.createdAt}` : ''), message, bar, cancel, output);
   return () => {
     status.className = `badge ${{ completed: 'good', failed: 'bad', working: 'busy' }[task.status] ?? ''}`;
     fill(status, task.status);
     fill(message, task.message);
     message.hidden = !task.message;
+    fillBar(bar, task.far?.progress, task.far?.total);
+    bar.hidden = !task.far || Boolean(task.outcome);
     cancel.hidden = Boolean(task.outcome);
     if (task.outcome && !output.childElementCount) fill(output, outcomeView('tools/call', task.outcome));
   };
+}
+
+/** How far a task is, if its status message says so: as `3 of 10`. Tasks have no other place for it. */
+function progressIn(message) {
+  const [, progress, total] = /(?<![\d.])(\d{1,15}(?:\.\d{1,15})?) of (\d{1,15}(?:\.\d{1,15})?)(?![\d.]*\d)/.exec(message) ?? [];
+  return Number(total) > 0 && Number(progress) <= Number(total) ? { progress, total } : undefined;
 }
 
 const text = (value) => (typeof value === 'string' ? value : '');
@@ -78,7 +87,8 @@ async function follow(created, { era, name, signal, progress, ask }) {
   stop.signal.addEventListener('abort', () => request('tasks/cancel', { taskId: task.id }, { era }));
   const report = (known) => {
     Object.assign(task, { status: text(known.status) || 'without a status', message: text(known.statusMessage), createdAt: text(known.createdAt), poll: Number(known.pollIntervalMs ?? known.pollInterval) });
-    progress?.({ message: [`task ${task.status}`, task.message].filter(Boolean).join(': ') });
+    task.far = progressIn(task.message);
+    progress?.({ message: [`task ${task.status}`, task.message].filter(Boolean).join(': '), ...task.far });
     emit('task', task);
   };
   report(created);

@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -226,6 +227,8 @@ def task(page):
     page.type(page.field("colour"), "blue")
     page.click(".question button", "Accept")
     page.find(".output .progress", "painting")
+    page.find(".output .progress progress[value][max='2']")
+    assert page.run("return document.querySelector('.output .progress .hint')?.innerText ?? ''").count(" of ") <= 1
     outcome(page, "result")
     page.find(".output pre", "2 rooms are blue")
     page.find("#tasks button", "completed")
@@ -237,6 +240,7 @@ def task(page):
     page.find(".output .progress", "painting")
     page.click("#tasks button", "working")
     page.find(".definition-head .badge", "working")
+    page.find("#call .blocks > progress[value][max='1000']")
     page.click("#call button", "Cancel task")
     page.find(".definition-head .badge", "cancelled")
     pick(page, "paint")
@@ -261,6 +265,9 @@ def app(page):
         page.click("#up")
         page.find("#above", "attic 1, garden 1")
         page.find("#escape", "reached 0")
+        page.click("#others")
+        page.find("#refused", "inventory is not for pages")
+        page.find("#refused", "no_such_tool is not in the server's list")
     page.complaints()  # what the browser says about its tries
 
 
@@ -459,6 +466,81 @@ def naughty():
         memory = Path(f"/proc/{page.process.pid}/status").read_text()
         peak = int(re.search(r"VmHWM:\s+(\d+)", memory)[1])
         assert peak < 600_000, f"{peak} kB"
+
+
+# --- with long lists, and an app that calls every tool -------------------------------------
+
+
+def long_lists():
+    """Each list is shown as it arrives; a long one is folded."""
+    with tempfile.TemporaryDirectory() as folder, served("--", sys.executable, str(here / "shelves.py"), folder) as page:
+        section = 'section[data-kind="resources"]'
+        shown = lambda: page.run("return document.querySelectorAll(arguments[0]).length", f"{section} .item")
+        # All other lists are there, and the first definition is open, while the first page of the resources is not.
+        page.find('button[data-id="plan"]', seconds=30)
+        page.find('button[data-id="shelf://{at}"]')
+        page.find(".definition-name", "plan")
+        page.find(f"{section} .loading", "loading")
+        assert shown() == 0
+        Path(folder, "1").touch()
+        page.find(f'{section} button[data-id="shelf://019"]')
+        page.find(f"{section} .loading", "loading")
+        assert shown() == 20 and not page.run("return document.querySelector(arguments[0])", f"{section} .fold")
+        Path(folder, "2").touch()
+        page.find(f"{section} .fold", "Show all 40")
+        Path(folder, "3").touch()
+        page.find(f"{section} .fold", "Show all 60")
+        page.gone(".loading")
+        assert shown() == 20
+        # What is chosen stays when the list is folded again.
+        page.click(f"{section} .fold")
+        page.click('button[data-id="shelf://059"]')
+        page.find(".definition-name", "shelf://059")
+        assert shown() == 60
+        page.click(f"{section} .fold", "Show fewer")
+        page.find(f"{section} .fold", "Show all 60")
+        assert shown() == 21
+        page.find('button[data-id="shelf://059"][aria-current="true"]')
+        # The button keeps the focus.
+        assert page.run("return document.activeElement.innerText") == "Show all 60"
+        page.type("#search", "shelf 04")
+        page.find(f"{section} h2", "11 OF 60")
+        page.type("#search", "")
+        page.keys("Escape")
+        # Code in descriptions is code; markup is text.
+        pick(page, "plan")
+        page.find("#call .markdown code", "a_date")
+        page.find(".field .about code", "YYYY-MM-DD")
+        page.find(".field .about", "<b>always</b>")
+
+
+def app_that_calls_all():
+    """A page may call the tools that the server lists now, unless they are only for models."""
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(1, 4):
+            Path(folder, str(number)).touch()
+        with served("--", sys.executable, str(here / "shelves.py"), folder) as page:
+            page.find('button[data-id="plan"]', seconds=30)
+            pick(page, "plan")
+            call(page)
+            with page.frame(".app-frame"), page.frame("iframe"):
+                page.click("#all")
+                page.find("#log li:nth-child(7)")
+                lines = page.run("return [...document.querySelectorAll('#log li')].map((line) => line.innerText)")
+            unlisted = "is not in the server's list of tools"
+            assert lines == [
+                "free: plan free",
+                "model_only: model_only is not for pages",
+                f"never_listed: never_listed {unlisted}",
+                f"toString: toString {unlisted}",
+                "change: plan free change",
+                "late: plan free change late",
+                "free: free is not for pages",
+            ], lines
+            url = page.run("return document.querySelector('.app-frame').src")
+            with urllib.request.urlopen(url, timeout=10) as frame:
+                assert "webrtc 'block'" in frame.headers["content-security-policy"], frame.headers
+                assert frame.headers["x-content-type-options"] == "nosniff", frame.headers
 
 
 # --- with a server at a URL ----------------------------------------------------------------
@@ -827,6 +909,7 @@ def as_it_looks():
                     call(page)
                     with page.frame(".app-frame"), page.frame("iframe"):
                         page.find("#rooms", "attic 0, garden 0")
+                    page.complaints()  # what the browser says about the page's tries
                     page.shot(f"{images}/mcp-dev-app.png")
                     pick(page, "book")
             for width in [400, 800, 2000]:
@@ -837,6 +920,8 @@ def as_it_looks():
 
 with_project()
 test("a server that misbehaves", naughty)
+test("long lists", long_lists)
+test("an app that calls every tool", app_that_calls_all)
 over_http()
 test("other people's TypeScript", typescript)
 test("other people's Python", fastmcp)

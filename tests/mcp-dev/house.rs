@@ -216,6 +216,12 @@ fn free_rooms(
     })
 }
 
+/// Lists what is in the house, for models only.
+#[tool(visibility(model), read_only)]
+fn inventory() -> &'static str {
+    "two beds"
+}
+
 /// The code of the safe.
 #[data]
 #[schemars(extend("writeOnly" = true))]

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
-use super::mask::MASK;
 use super::read::Outcome;
+use super::secrets::MASK;
 use super::steady::{is_near, steady};
 
 /// Maximum number of characters of a value to show, and maximum number to show before the first difference.

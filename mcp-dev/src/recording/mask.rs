@@ -1,21 +1,16 @@
-//! Hides secrets: values that a schema marks as secret, and the values of environment variables and headers that
-//! contain secrets. A value that is known to be a secret is hidden wherever it occurs.
+//! Hides secrets in messages: values that a schema marks as secret, and the values of environment variables and headers
+//! that contain secrets. A value that is known to be a secret is hidden wherever it occurs.
 //!
-//! The `schema` module reads the schemas.
+//! The `schema` module reads the schemas, and the `secrets` module finds known secrets in strings.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
 use super::schema::{ValueMasker, hides_something};
+use super::secrets::{KnownSecrets, MASK, in_environment};
 use crate::session::Era;
 
-/// The text that replaces a secret.
-pub(super) const MASK: &str = "•••";
-/// Values shorter than this are hidden only where a schema marks them as secret, because elsewhere such a value is
-/// unlikely to be the secret.
-const SHORTEST: usize = 4;
-const MAX_SECRETS: usize = 1_000;
 /// Maximum number of open requests, of tasks, of tools and of forms to remember. Values that belong to any others are
 /// hidden.
 const MAX_KNOWN: usize = 10_000;
@@ -58,7 +53,7 @@ pub(super) struct RecordingMasker {
     forms: HashMap<(Era, String), Schema>,
     /// Total size in bytes of the schemas and names in `tools`, `tasks` and `forms`.
     held: usize,
-    secrets: BTreeSet<String>,
+    secrets: KnownSecrets,
 }
 
 impl RecordingMasker {
@@ -76,20 +71,7 @@ impl RecordingMasker {
 
     /// Hides a value from now on, wherever it occurs.
     pub(super) fn learn(&mut self, secret: &str) {
-        if secret.chars().count() < SHORTEST
-            || secret == MASK
-            || matches!(secret, "true" | "false" | "null")
-            || self.secrets.len() >= MAX_SECRETS
-        {
-            return;
-        }
-        self.secrets.insert(secret.to_owned());
-        // The secret as it appears in JSON that is inside a string.
-        let quoted = json!(secret).to_string();
-        let quoted = quoted.trim_matches('"');
-        if quoted != secret {
-            self.secrets.insert(quoted.to_owned());
-        }
+        self.secrets.learn(secret);
     }
 
     /// Returns a message without its secrets, and remembers the secrets that it contains.
@@ -269,29 +251,15 @@ impl RecordingMasker {
     /// Returns a value without known secrets.
     fn plain(&self, value: Value) -> Value {
         match value {
-            Value::String(text) => Value::String(self.plain_text(text)),
+            Value::String(text) => Value::String(self.secrets.hide(text)),
             Value::Array(entries) => entries.into_iter().map(|entry| self.plain(entry)).collect(),
             Value::Object(members) => members
                 .into_iter()
-                .map(|(name, member)| (self.plain_text(name), self.plain(member)))
+                .map(|(name, member)| (self.secrets.hide(name), self.plain(member)))
                 .collect(),
             Value::Number(number) if self.secrets.contains(&number.to_string()) => json!(MASK),
             other => other,
         }
-    }
-
-    fn plain_text(&self, mut text: String) -> String {
-        // The longest secrets are replaced first, because one secret may contain another.
-        let mut found: Vec<&String> = self
-            .secrets
-            .iter()
-            .filter(|secret| text.contains(secret.as_str()))
-            .collect();
-        found.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        for secret in found {
-            text = text.replace(secret.as_str(), MASK);
-        }
-        text
     }
 }
 
@@ -308,42 +276,4 @@ impl Tool {
     fn size(&self) -> usize {
         self.arguments.size() + self.result.size()
     }
-}
-
-/// Words in the names of variables whose values are secrets.
-const WORDS: [&str; 9] = [
-    "TOKEN",
-    "SECRET",
-    "PASSWORD",
-    "PASSWD",
-    "PASSPHRASE",
-    "API_KEY",
-    "APIKEY",
-    "PRIVATE_KEY",
-    "CREDENTIAL",
-];
-
-/// Returns the secrets in environment variables: the values of variables whose names suggest a secret, and passwords in
-/// URLs.
-pub(super) fn in_environment(
-    variables: impl Iterator<Item = (String, String)>,
-) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    for (name, value) in variables {
-        let upper = name.to_ascii_uppercase();
-        if WORDS.iter().any(|word| upper.contains(word)) {
-            found.push((name, value));
-        } else if let Some(password) = password_of(&value) {
-            found.push((name, password.to_owned()));
-        }
-    }
-    found.retain(|(_, value)| value.chars().count() >= SHORTEST);
-    found
-}
-
-/// Returns the password of a URL such as `postgres://user:password@host/`.
-fn password_of(url: &str) -> Option<&str> {
-    let authority = url.split_once("://")?.1.split('/').next()?;
-    let (user, _) = authority.rsplit_once('@')?;
-    Some(user.split_once(':')?.1)
 }

@@ -1,6 +1,6 @@
 //! Recordings: files that contain the messages sent over the wire, one on each line, without secrets.
 //!
-//! `mask` and `schema` hide secrets. `read` reads a recording, `replay` and `replay_connection` replay it against the
+//! `mask`, `schema` and `secrets` hide secrets. `read` reads a recording, `replay` and `replay_connection` replay it against the
 //! current server, `compare` and `steady` find the differences, and `report` presents them. `test` turns a recording
 //! into a test.
 
@@ -11,6 +11,7 @@ mod replay;
 mod replay_connection;
 mod report;
 mod schema;
+mod secrets;
 mod steady;
 mod test;
 #[cfg(test)]

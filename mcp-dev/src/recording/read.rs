@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::mask::in_environment;
+use super::secrets::in_environment;
 use super::{FORMAT, MAX_BYTES};
 use crate::session::Era;
 
@@ -146,7 +146,10 @@ impl Recording {
                 line.clear();
                 continue;
             }
-            for (variable, _) in secrets.iter().filter(|(_, value)| text.contains(value)) {
+            let known = secrets.iter().filter(|(_, value)| text.contains(value));
+            let mut variables: Vec<_> = known.map(|(variable, _)| variable).collect();
+            variables.dedup();
+            for variable in variables {
                 let warning = format!(
                     "line {number} contains the value of the environment variable {variable}, which is a secret; do not share the file"
                 );

@@ -7,10 +7,10 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::json;
 
 use super::compare::{Change, Comparison};
-use super::mask::MASK;
 use super::read::{Outcome, Recorded, Recording};
 use super::replay_connection::ReplayConnection;
 use super::report::{EraReport, Report, title};
+use super::secrets::MASK;
 use super::{now, test};
 use crate::project::{Builds, Project};
 use crate::session::Era;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::mask::MASK;
+use super::secrets::MASK;
 
 const MAX_DEPTH: usize = 64;
 /// Maximum number of steps through the schemas for a single value, because a schema may refer to itself.

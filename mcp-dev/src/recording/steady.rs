@@ -1,7 +1,7 @@
 //! Removes the parts of strings and numbers that differ in every run: times close to the time of the run, and random
 //! ids.
 
-use super::mask::MASK;
+use super::secrets::MASK;
 
 /// `d` matches a decimal digit and `x` a hexadecimal digit.
 const UUID: &str = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";

@@ -4,14 +4,16 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use axum::Router;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Router, middleware};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use tokio::net::TcpListener;
+
+use super::guard::protect;
 
 const PAGE: &str = include_str!("../../page/app.html");
 
@@ -27,7 +29,7 @@ struct FrameRules {
     ancestors: String,
 }
 
-fn router(port: u16, page: u16) -> Router {
+pub(super) fn router(port: u16, page: u16) -> Router {
     let names = ["127.0.0.1", "localhost"];
     let ports = FrameRules {
         hosts: names.map(|name| format!("{name}:{port}")),
@@ -36,6 +38,10 @@ fn router(port: u16, page: u16) -> Router {
     Router::new()
         .route("/{policy}", get(frame))
         .with_state(Arc::new(ports))
+        .layer(middleware::map_response(|mut response: Response| async {
+            protect(response.headers_mut());
+            response
+        }))
 }
 
 async fn frame(
@@ -64,15 +70,6 @@ async fn frame(
         (
             header::CONTENT_TYPE,
             HeaderValue::from_static("text/html; charset=utf-8"),
-        ),
-        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-        (
-            header::REFERRER_POLICY,
-            HeaderValue::from_static("no-referrer"),
-        ),
-        (
-            HeaderName::from_static("cross-origin-opener-policy"),
-            HeaderValue::from_static("same-origin"),
         ),
     ];
     (headers, PAGE).into_response()

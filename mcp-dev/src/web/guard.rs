@@ -115,6 +115,12 @@ pub(super) async fn origin(
     };
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    protect(headers);
+    response
+}
+
+/// Adds the headers that protect every response, whatever it contains.
+pub(super) fn protect(headers: &mut HeaderMap) {
     for (name, value) in [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
@@ -130,7 +136,6 @@ pub(super) async fn origin(
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    response
 }
 
 /// Rejects requests without the token.

@@ -1,5 +1,7 @@
 use axum::body::Body;
 use axum::http::Request;
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde_json::json;
 
 use super::*;
@@ -14,14 +16,26 @@ async fn send(path: &str, headers: &[(&str, &str)]) -> Response {
 }
 
 async fn send_to(port: u16, path: &str, headers: &[(&str, &str)]) -> Response {
-    use hyper::service::Service as _;
     let token = Token::new().unwrap();
     let text = token.to_string();
     let engine = Arc::new(Engine::new(Arc::new(Hub::new("server", false))));
     let routes = router(port, 4001, token, engine);
+    let headers = headers
+        .iter()
+        .map(|(name, value)| (*name, value.replace("TOKEN", &text)));
+    get_from(routes, path, headers).await
+}
+
+/// Sends a request to these routes.
+async fn get_from(
+    routes: Router,
+    path: &str,
+    headers: impl IntoIterator<Item = (&str, String)>,
+) -> Response {
+    use hyper::service::Service as _;
     let mut request = Request::get(path);
     for (name, value) in headers {
-        request = request.header(*name, value.replace("TOKEN", &text));
+        request = request.header(name, value);
     }
     let service = hyper_util::service::TowerToHyperService::new(routes);
     service
@@ -124,6 +138,57 @@ async fn nothing_inline_runs_and_every_file_is_there() {
         assert_eq!(status(&format!("/{file}"), &[HOST]).await, StatusCode::OK);
     }
     assert!(!html.contains("<script>") && !html.contains("style=") && !html.contains("onclick"));
+}
+
+#[tokio::test]
+async fn every_response_of_the_page_and_of_app_frames_is_protected() {
+    let policy = BASE64_URL_SAFE_NO_PAD.encode("default-src 'none'");
+    let frames = |path: &str, host: &str| {
+        let headers = [("host", host.to_owned())];
+        let path = path.to_owned();
+        async move { get_from(frames::router(4001, 4000), &path, headers).await }
+    };
+    let frame = frames(&format!("/{policy}"), "127.0.0.1:4001").await;
+    assert_eq!(frame.status(), StatusCode::OK);
+    assert_eq!(
+        frame.headers()["content-security-policy"],
+        "frame-ancestors http://127.0.0.1:4000 http://localhost:4000; default-src 'none'"
+    );
+    for (response, status) in [
+        (frame, StatusCode::OK),
+        (
+            frames("/%FF", "127.0.0.1:4001").await,
+            StatusCode::BAD_REQUEST,
+        ),
+        (
+            frames("/x/y", "127.0.0.1:4001").await,
+            StatusCode::NOT_FOUND,
+        ),
+        (
+            frames(&format!("/{policy}"), "evil.example").await,
+            StatusCode::FORBIDDEN,
+        ),
+        (send("/", &[HOST]).await, StatusCode::OK),
+        (
+            send("/api/messages/1", &[HOST]).await,
+            StatusCode::UNAUTHORIZED,
+        ),
+    ] {
+        assert_eq!(response.status(), status);
+        for (name, value) in [
+            ("x-content-type-options", "nosniff"),
+            ("referrer-policy", "no-referrer"),
+            ("cache-control", "no-store"),
+            ("cross-origin-opener-policy", "same-origin"),
+            ("cross-origin-resource-policy", "same-origin"),
+        ] {
+            let found = response
+                .headers()
+                .get(name)
+                .map(|value| value.to_str().unwrap());
+            assert_eq!(found, Some(value), "{name} with {status}");
+        }
+    }
 }
 
 #[tokio::test]

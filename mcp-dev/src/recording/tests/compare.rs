@@ -1,8 +1,8 @@
 use serde_json::{Value, json};
 
 use crate::recording::compare::{Change, Comparison};
-use crate::recording::mask::MASK;
 use crate::recording::read::Outcome;
+use crate::recording::secrets::MASK;
 
 const RECORDED: u64 = 1_767_225_600; // 2026-01-01
 const NOW: u64 = 1_770_076_800; // 2026-02-03

@@ -1,6 +1,9 @@
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use crate::recording::mask::{MASK, RecordingMasker, in_environment};
+use crate::recording::mask::RecordingMasker;
+use crate::recording::secrets::{KnownSecrets, MASK, in_environment};
 use crate::session::Era;
 
 fn mask(masker: &mut RecordingMasker, sent: bool, message: Value) -> Value {
@@ -139,26 +142,126 @@ fn the_result_of_a_task_is_hidden_as_that_of_its_tool() {
     assert_eq!(hidden["result"]["structuredContent"]["key"], MASK);
 }
 
+/// Returns the secrets in variables.
+fn secrets_in(variables: &[(&str, &str)]) -> Vec<String> {
+    let variables = variables.iter();
+    let variables = variables.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let found = in_environment(variables).into_iter();
+    found.map(|(_, value)| value).collect()
+}
+
 #[test]
 fn variables_with_telling_names_and_passwords_in_urls_are_secrets() {
-    let variables = [
+    let values = secrets_in(&[
         ("GITHUB_TOKEN", "abcdef"),
         ("my_api_key", "ghijkl"),
         ("DATABASE_URL", "postgres://ada:s3cr:et@host/db"),
         ("HOME", "/home/ada"),
         ("PROXY", "http://host:3128/"),
         ("SHORT_SECRET", "abc"),
-    ];
-    let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let found = in_environment(variables.into_iter());
-    let values: Vec<_> = found.iter().map(|(_, value)| value.as_str()).collect();
+    ]);
     assert_eq!(values, ["abcdef", "ghijkl", "s3cr:et"]);
     let mut masker = RecordingMasker::default();
-    for value in values {
+    for value in &values {
         masker.learn(value);
     }
     let echo =
         json!({"method": "notifications/message", "params": {"data": {"abcdef": "xghijklx"}}});
     let hidden = mask(&mut masker, false, echo);
     assert_eq!(hidden["params"]["data"], json!({MASK: format!("x{MASK}x")}));
+}
+
+#[test]
+fn words_in_the_names_of_variables_are_told_from_parts_of_words() {
+    let folder = std::env::temp_dir();
+    let folder = folder.to_str().unwrap();
+    for (name, value, secrets) in [
+        ("OPENAI_KEY", "sk-12345678", &["sk-12345678"][..]),
+        ("GITHUB_PAT", "ghp_1234", &["ghp_1234"]),
+        ("DB_PASS", "hunter2", &["hunter2"]),
+        ("db-pwd", "pass", &["pass"]),
+        ("AUTH", "Bearer 12345678", &["12345678"]),
+        ("GOOGLE_CREDENTIALS", folder, &[folder]),
+        ("SESSION_COOKIE", "sid=123456", &["sid=123456"]),
+        (
+            "SENTRY_DSN",
+            "https://u:hunter2@host/1",
+            &["https://u:hunter2@host/1", "hunter2"],
+        ),
+        (
+            "REMOTE",
+            "https://ghp_1234567890abcdef@host/x.git",
+            &["ghp_1234567890abcdef"],
+        ),
+        // Words that only contain such a word, short values, sentences and paths.
+        ("KEYBOARD", "qwertz-de", &[]),
+        ("PATH_COMPASS", "north-west", &[]),
+        ("KEY", "1234567", &[]),
+        ("KEY_NOTE", "we met at the sea", &[]),
+        ("PWD", folder, &[]),
+        ("SSH_AUTH_SOCK", folder, &[]),
+    ] {
+        assert_eq!(secrets_in(&[(name, value)]), secrets, "{name}");
+    }
+}
+
+#[test]
+fn values_that_look_random_are_secrets_whatever_their_variables_are_called() {
+    for (value, is_secret) in [
+        ("aB3-567890123456789+", true),
+        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.x", true),
+        ("0123456789abcdef0123456789abcdef", true),
+        ("aB3-56789012345678+", false),
+        ("0123456789abcdef0123456789abcde", false),
+        ("aB3 5678901234567890", false),
+        ("1.97.1-x86_64-unknown-linux-gnu", false),
+        ("00000000000000000000000000000000", false),
+    ] {
+        let found = secrets_in(&[("X", value)]);
+        assert_eq!(!found.is_empty(), is_secret, "{value}");
+    }
+}
+
+#[test]
+fn secrets_are_hidden_in_base64_and_percent_encoding() {
+    let mut known = KnownSecrets::default();
+    known.learn("p@ss wörd/1\"");
+    known.learn("swordfish");
+    // From a URL, so percent-encoded itself.
+    known.learn("s%40fe");
+    let hide = |text: &str| known.hide(text.to_owned());
+    for text in [
+        "swordfish",
+        // The whole, with the padding that its length needs, and the form in URLs.
+        "c3dvcmRmaXNo",
+        "cEBzcyB3w7ZyZC8xIg",
+        // Each part of it, each in part, in both cases of digits; in forms, a space is a plus.
+        "p%40ss%20w%C3%B6rd%2F1%22",
+        "p%40ss%20w%c3%b6rd%2f1%22",
+        "p@ss wörd/1%22",
+        "p%40ss+w%C3%B6rd%2F1%22",
+        "%73wordf%69sh",
+        "p@ss wörd/1\\\"",
+        "s@fe",
+        "s%40fe",
+    ] {
+        assert_eq!(hide(text), MASK, "{text}");
+        assert_eq!(hide(&format!("a {text}, b")), format!("a {MASK}, b"));
+    }
+    // In a longer Base64 text, wherever the secret begins. What is left of it is less than a byte.
+    for before in ["ada:", "bob::", "eve:::"] {
+        let encoded = BASE64_STANDARD.encode(format!("{before}swordfish and more"));
+        let hidden = hide(&encoded);
+        let (left, right) = hidden.split_once(MASK).expect(&encoded);
+        assert!(
+            encoded.starts_with(left) && encoded.ends_with(right),
+            "{hidden}"
+        );
+        assert!(encoded.len() - left.len() - right.len() >= 11, "{hidden}");
+    }
+    let twice = "%73wordfish and swordfish, c3dvcmRmaXNo%";
+    assert_eq!(hide(twice), format!("{MASK} and {MASK}, {MASK}%"));
+    for text in ["", "100 % of it", "%", "%4", "swordfis", "ö%zz"] {
+        assert_eq!(hide(text), text);
+    }
 }

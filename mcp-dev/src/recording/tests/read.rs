@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use crate::hub::{Hub, WireMessage};
 use crate::record::Entry;
-use crate::recording::mask::MASK;
 use crate::recording::read::Recording;
 use crate::recording::replay::{chosen, hides_something};
+use crate::recording::secrets::MASK;
 use crate::recording::{MAX_BYTES, Recorder, test};
 use crate::session::Era;
 
