@@ -7,13 +7,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::cancellation::CancellationToken;
+use crate::context::Caller;
 use crate::context::capability::Capability;
 use crate::context::editor::{Edit, Editor};
 use crate::context::extension::ExtensionNotification;
 use crate::context::notifier::{ChangeNotification, Notifier};
 use crate::error::Error;
 use crate::handler::dynamic::{DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool};
+use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 use crate::handler::notified_callers::NotifiedCallers;
+use crate::jsonrpc::ErrorObject;
 use crate::protocol::ProtocolVersion;
 use crate::types::ClientCapabilities;
 
@@ -60,6 +63,22 @@ impl ServerHandle {
     /// receives its first request.
     pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.0.spawn(Box::pin(work));
+    }
+
+    /// Decides whether a caller may reach what a call to a tool has left: its task, its job or its kept result. All
+    /// requests about such work ask here, and the tool's access rules and the caller's credentials of this moment decide.
+    /// `false` means that the caller must be answered as if there were no such work.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error for a caller that lacks scopes, which becomes a challenge over HTTP.
+    pub(crate) fn may_reach_work_of(
+        &self,
+        tool: &str,
+        caller: &Caller,
+    ) -> Result<bool, HandlerError> {
+        let decision = self.0.may_reach_work_of(tool, caller);
+        decision.map_err(|missing| HandlerError(HandlerErrorRepr::Reauthorize(missing)))
     }
 
     /// Waits until the server begins shutting down or has no clients left to serve.
@@ -115,6 +134,10 @@ pub(crate) trait ServerControl: Send + Sync {
         _client: &ClientCapabilities,
     ) -> bool {
         false
+    }
+    /// Decides whether a caller may reach what a call to this tool has left. See [`ServerHandle::may_reach_work_of`].
+    fn may_reach_work_of(&self, _tool: &str, _caller: &Caller) -> Result<bool, ErrorObject> {
+        Ok(false)
     }
     fn shut_down(&self);
     /// Returns the dispatcher once the server is serving requests, for the handle's methods that are defined in

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::context::{Caller, Context};
+use crate::context::Context;
 use crate::error::{Error, ErrorKind};
 use crate::handler::dynamic::{Arguments, DynamicTemplate, DynamicTool};
 use crate::handler::handler_error::{HandlerError, Result};
@@ -39,6 +39,9 @@ pub(crate) struct KeptResults {
 /// The description of a kept result, in its stored form.
 #[derive(Serialize, Deserialize)]
 pub(super) struct AboutResult {
+    /// The name of the tool whose result it is. Without it, nobody can reach the result.
+    #[serde(default)]
+    pub(super) tool: String,
     pub(super) is_json: bool,
     /// `true` if its rows are shown as tables.
     pub(super) is_table: bool,
@@ -85,8 +88,18 @@ impl KeptResults {
     }
 }
 
-/// Returns one of this caller's results, or `None` if the id is unknown, belongs to another caller or has expired.
-async fn look_up(store: &dyn ResultStore, caller: &Caller, id: &str) -> Result<Option<KeptResult>> {
+/// Returns one of this caller's results and its description, or `None` if the id is unknown, belongs to another caller or
+/// has expired, or if the caller cannot see the result's tool.
+///
+/// # Errors
+///
+/// Fails if the request lacks scopes that the result's tool requires.
+async fn look_up(
+    store: &dyn ResultStore,
+    context: &Context,
+    id: &str,
+) -> Result<Option<(KeptResult, AboutResult)>> {
+    let caller = context.caller();
     let found = match ResultId::parse(id) {
         None => None,
         Some(id) => store.load(&id).await.map_err(|cause| {
@@ -94,12 +107,12 @@ async fn look_up(store: &dyn ResultStore, caller: &Caller, id: &str) -> Result<O
             HandlerError::opaque(Error::new(ErrorKind::Io, cause))
         })?,
     };
-    Ok(found.filter(|result| *result.owner == *caller.key()))
-}
-
-/// Reads the description of a result.
-fn about(result: &KeptResult) -> Result<AboutResult> {
-    Ok(serde_json::from_str(&result.about)?)
+    let Some(result) = found.filter(|result| *result.owner == *caller.key()) else {
+        return Ok(None);
+    };
+    let about: AboutResult = serde_json::from_str(&result.about)?;
+    let is_reachable = context.server().may_reach_work_of(&about.tool, caller)?;
+    Ok(is_reachable.then_some((result, about)))
 }
 
 /// Creates the resource template for whole results. The template is not listed, because every result names its own URI.
@@ -109,11 +122,11 @@ fn whole_result(store: &Arc<dyn ResultStore>) -> DynamicTemplate {
         let store = Arc::clone(&store);
         async move {
             let id: String = arguments.get("id")?;
-            let Some(result) = look_up(&*store, context.caller(), &id).await? else {
+            let Some((result, about)) = look_up(&*store, &context, &id).await? else {
                 return Ok(None);
             };
             let mut contents = ResourceContents::text("", &*result.text);
-            contents.mime_type = Some(mime_type(about(&result)?.is_json).into());
+            contents.mime_type = Some(mime_type(about.is_json).into());
             Ok::<_, HandlerError>(Some(contents))
         }
     };
@@ -169,7 +182,7 @@ fn read_tool(store: &Arc<dyn ResultStore>, identity_size: usize) -> DynamicTool 
         let store = Arc::clone(&store);
         async move {
             let id: String = arguments.get("result_id")?;
-            let Some(result) = look_up(&*store, context.caller(), &id).await? else {
+            let Some((result, about)) = look_up(&*store, &context, &id).await? else {
                 return Err(HandlerError::exposed(
                     "there is no result with this id; it may have expired: call its tool again",
                 ));
@@ -178,7 +191,8 @@ fn read_tool(store: &Arc<dyn ResultStore>, identity_size: usize) -> DynamicTool 
                 is_json,
                 is_table,
                 max_output,
-            } = about(&result)?;
+                ..
+            } = about;
             let room = max_output.saturating_sub(identity_size.saturating_add(PAGE_OVERHEAD));
             let request = page_request(&arguments);
             let document = Document::read(&result.text, is_json).with_tables(is_table);

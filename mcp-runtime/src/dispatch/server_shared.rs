@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use crate::cancellation::CancellationToken;
 use crate::context::{
-    Capability, ChangeNotification, Edit, EditStep, ExtensionNotification, ServerControl,
+    Caller, Capability, ChangeNotification, Edit, EditStep, ExtensionNotification, ServerControl,
     ServerHandle,
 };
 use crate::dispatch::notifications::NotificationListeners;
@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::extension::Extensions;
 use crate::handler::dynamic::DynamicTool;
 use crate::handler::notified_callers::NotifiedCallers;
+use crate::jsonrpc::ErrorObject;
 use crate::lock::lock;
 use crate::protocol::ProtocolVersion;
 use crate::registry::Registry;
@@ -172,6 +173,13 @@ impl ServerControl for ServerShared {
     ) -> bool {
         let extensions = self.extensions.get();
         extensions.is_some_and(|extensions| extensions.may_notify(notification, version, client))
+    }
+
+    fn may_reach_work_of(&self, tool: &str, caller: &Caller) -> Result<bool, ErrorObject> {
+        let Some(registry) = self.registry.get() else {
+            return Ok(false);
+        };
+        registry.snapshot().seen_by(caller).may_reach_work_of(tool)
     }
 
     fn shut_down(&self) {

@@ -72,6 +72,7 @@ impl LargeResult<'_> {
             return Err(too_large(max));
         }
         let about = AboutResult {
+            tool: self.tool.to_owned(),
             is_json,
             is_table,
             max_output: self.limit,

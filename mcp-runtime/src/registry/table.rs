@@ -131,6 +131,12 @@ impl CallableTable {
         slot.is_served().then_some(&slot.callable)
     }
 
+    /// Returns the callable with this name, even if it is disabled, unless the server's own tag selection excludes it.
+    pub(crate) fn get_even_disabled(&self, name: &str) -> Option<&Arc<Callable>> {
+        let slot = self.slots.get(*self.names.get(name)?)?;
+        slot.selected.then_some(&slot.callable)
+    }
+
     /// Returns all slots in order, whether or not they are served.
     pub(crate) fn slots(&self) -> &[TableSlot] {
         &self.slots

@@ -98,7 +98,7 @@ pub(super) fn tools(service: &Arc<TaskService>) -> [DynamicTool; 2] {
 impl TaskService {
     /// Returns one of this caller's jobs.
     async fn job(&self, id: &str, context: &Context) -> Result<StoredTask> {
-        let found = self.look_up(context.caller(), id).await?;
+        let found = self.look_up(context, id).await?;
         found.ok_or_else(|| HandlerError::exposed("no job has this id; it may have expired"))
     }
 

@@ -10,7 +10,9 @@ use serde_json::{Map, Value, json};
 use crate::ErrorObject;
 use crate::context::{AskError, Context, ServerHandle};
 use crate::extension::tasks::names::{CHANGED_LEGACY, RELATED_TASK};
-use crate::extension::tasks::service::{TaskService, refused, to_the_end, unavailable};
+use crate::extension::tasks::service::{
+    TaskService, may_reach, no_such_task, refused, to_the_end, unavailable,
+};
 use crate::extension::tasks::state::{TaskQuestion, TaskState};
 use crate::extension::tasks::wire;
 use crate::extension::{BackgroundQuestion, ExtensionResult, QuestionAnswer};
@@ -52,7 +54,7 @@ pub(super) async fn get(
     params: TaskParams,
     context: Context,
 ) -> Result<ExtensionResult> {
-    let task = service.find(context.caller(), &params.task_id).await?;
+    let task = service.find(&context, &params.task_id).await?;
     if is_core(&context) {
         return ExtensionResult::new(wire::legacy_task(&task));
     }
@@ -65,7 +67,7 @@ pub(super) async fn cancel(
     params: TaskParams,
     context: Context,
 ) -> Result<ExtensionResult> {
-    let task = service.find(context.caller(), &params.task_id).await?;
+    let task = service.find(&context, &params.task_id).await?;
     let cancelled = service.change(&task.id, context.server(), |_| {
         let cancelled = TaskChange::to(TaskStatus::Cancelled).message("cancelled by the client");
         // Even a full store has room for the message if the state is dropped.
@@ -87,7 +89,7 @@ pub(super) async fn update(
     params: UpdateParams,
     context: Context,
 ) -> Result<ExtensionResult> {
-    let task = service.find(context.caller(), &params.task_id).await?;
+    let task = service.find(&context, &params.task_id).await?;
     let answers = params.input_responses.iter().map(|(key, answer)| {
         let answer = to_raw_value(answer).map_err(|error| refused(error.to_string()))?;
         Ok((key.clone(), Ok(answer)))
@@ -97,22 +99,33 @@ pub(super) async fn update(
     ExtensionResult::new(Map::new())
 }
 
-/// Answers `tasks/list`.
+/// Answers `tasks/list`. The list contains only the tasks that the request may reach, so pages may be short.
 pub(super) async fn list(
     service: Arc<TaskService>,
     params: TaskListParams,
     context: Context,
 ) -> Result<ExtensionResult> {
-    let cursor = params.cursor.as_deref();
-    let page = service.store.list(context.caller().key(), cursor, PAGE);
-    let page = page.await.map_err(unavailable)?;
-    let page = page.ok_or_else(|| refused("`cursor` is invalid"))?;
-    let tasks: Vec<_> = page.tasks.iter().map(wire::legacy_task).collect();
-    let mut members = json!({"tasks": tasks});
-    if let Some(next) = page.next {
-        members["nextCursor"] = next.into();
+    let mut cursor = params.cursor;
+    loop {
+        let page = service
+            .store
+            .list(context.caller().key(), cursor.as_deref(), PAGE);
+        let page = page.await.map_err(unavailable)?;
+        let page = page.ok_or_else(|| refused("`cursor` is invalid"))?;
+        let tasks = page.tasks.iter();
+        let tasks = tasks.filter(|task| matches!(may_reach(task, &context), Ok(true)));
+        let tasks: Vec<_> = tasks.map(wire::legacy_task).collect();
+        // Clients may take an empty page for the last one.
+        if tasks.is_empty() && page.next.is_some() {
+            cursor = page.next;
+            continue;
+        }
+        let mut members = json!({"tasks": tasks});
+        if let Some(next) = page.next {
+            members["nextCursor"] = next.into();
+        }
+        return ExtensionResult::new(members);
     }
-    ExtensionResult::new(members)
 }
 
 /// Answers `tasks/result`: waits until the task has ended, and forwards the task's questions to the client in the
@@ -125,7 +138,7 @@ pub(super) async fn result(
     // The keys of questions that cannot be sent to this client; another of the caller's sessions may answer them.
     let mut foreign = BTreeSet::new();
     loop {
-        let task = service.find(context.caller(), &params.task_id).await?;
+        let task = service.find(&context, &params.task_id).await?;
         if task.status.is_final() {
             return payload(&task);
         }
@@ -221,13 +234,17 @@ fn payload(task: &StoredTask) -> Result<ExtensionResult> {
 
 impl TaskService {
     /// Adds answers to a task's questions and runs the task once all of them have been answered. Answers to questions
-    /// that are not open are ignored.
+    /// that are not open are ignored, and so are all answers if the request may no longer reach the task, for which this
+    /// fails.
     pub(super) async fn answer(
         self: &Arc<Self>,
         task: &StoredTask,
         context: &Context,
         answers: Vec<(String, QuestionAnswer)>,
     ) -> Result<()> {
+        if !may_reach(task, context)? {
+            return Err(no_such_task());
+        }
         let (service, id, server) = (Arc::clone(self), task.id.clone(), context.server().clone());
         to_the_end(async move { service.answer_and_resume(&id, &server, &answers).await }).await
     }

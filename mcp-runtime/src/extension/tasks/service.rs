@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tracing::Instrument as _;
 
-use crate::context::{Caller, ServerHandle};
+use crate::context::{Context, ServerHandle};
 use crate::error::Error;
 use crate::extension::tasks::local::LocalTasks;
 use crate::extension::tasks::names::CHANGED;
@@ -73,20 +73,28 @@ impl TaskService {
             .keep_until_end(Box::new(ForgetTasks(Arc::clone(self))));
     }
 
-    /// Returns one of this caller's tasks. The error is the same for an id that is unknown, belongs to another caller
-    /// or has expired.
-    pub(super) async fn find(&self, caller: &Caller, id: &str) -> Result<StoredTask> {
-        let found = self.look_up(caller, id).await?;
-        found.ok_or_else(|| refused("no task has this id"))
+    /// Returns one of this caller's tasks, like [`look_up`](Self::look_up). The error is the same for every id for which
+    /// that returns `None`.
+    pub(super) async fn find(&self, context: &Context, id: &str) -> Result<StoredTask> {
+        let found = self.look_up(context, id).await?;
+        found.ok_or_else(no_such_task)
     }
 
-    /// Returns one of this caller's tasks, or `None` if the id is unknown, belongs to another caller or has expired.
-    pub(super) async fn look_up(&self, caller: &Caller, id: &str) -> Result<Option<StoredTask>> {
+    /// Returns one of this caller's tasks, or `None` if the id is unknown, belongs to another caller or has expired, or
+    /// if the caller cannot see the task's tool.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the request lacks scopes that the task's tool requires.
+    pub(super) async fn look_up(&self, context: &Context, id: &str) -> Result<Option<StoredTask>> {
         let found = match TaskId::parse(id) {
             None => None,
             Some(id) => self.store.load(&id).await.map_err(unavailable)?,
         };
-        Ok(found.filter(|task| *task.owner == *caller.key()))
+        match found {
+            Some(task) if may_reach(&task, context)? => Ok(Some(task)),
+            _ => Ok(None),
+        }
     }
 
     /// Changes a task as decided by `change`, which receives the task's latest version; `None` leaves the task
@@ -140,13 +148,40 @@ const fn outcome_label(task: &StoredTask) -> Option<&'static str> {
     }
 }
 
-/// Notifies the clients that use 2026-07-28 and are listening to a task.
+/// Decides whether a request may reach a task: it is its caller's, and the caller may use its tool. Returns `false` if the
+/// request must be answered as if there were no such task.
+///
+/// # Errors
+///
+/// Fails if the request lacks scopes that the task's tool requires.
+pub(super) fn may_reach(task: &StoredTask, context: &Context) -> Result<bool> {
+    let caller = context.caller();
+    if *task.owner != *caller.key() {
+        return Ok(false);
+    }
+    context.server().may_reach_work_of(&task.tool, caller)
+}
+
+/// Notifies the clients that use 2026-07-28, are listening to a task and may still reach it.
 fn announce(task: &StoredTask, server: &ServerHandle) {
-    let notify = server.notify().for_key(Arc::clone(&task.owner));
+    let notify = server.notify();
     if !notify.has_listeners(CHANGED, Some(task.id.as_str())) {
         return;
     }
+    let (owner, tool, control) = (
+        Arc::clone(&task.owner),
+        Arc::clone(&task.tool),
+        server.clone(),
+    );
+    let notify = notify.for_callers(move |caller| {
+        *caller.key() == *owner && matches!(control.may_reach_work_of(&tool, caller), Ok(true))
+    });
     notify.extension_key(CHANGED, task.id.as_str(), wire::detailed_task(task));
+}
+
+/// Returns the error for an id with which the caller can reach no task.
+pub(super) fn no_such_task() -> HandlerError {
+    refused("no task has this id")
 }
 
 /// Returns the error for parameters that do not match the caller's tasks.

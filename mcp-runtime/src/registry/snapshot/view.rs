@@ -74,6 +74,24 @@ impl<'a> CallerView<'a> {
         tool.map(|tool| self.check_scopes(tool)).transpose()
     }
 
+    /// Returns `true` if the caller may reach what calls to the tool with this name have left: tasks, jobs and kept
+    /// results. Returns `false` if it must be told that there is no such thing.
+    ///
+    /// This is the decision that a call would get, except that a disabled tool only refuses new calls. Nobody can reach
+    /// what a removed tool has left, because its access rules are gone with it. Tags do not matter, because clients
+    /// choose them.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the caller lacks required scopes.
+    pub(crate) fn may_reach_work_of(&self, tool: &str) -> Result<bool, ErrorObject> {
+        let tool = self.snapshot.tools.get_even_disabled(tool);
+        let Some(tool) = tool.filter(|tool| tool.access.is_visible_to(self.caller)) else {
+            return Ok(false);
+        };
+        self.check_scopes(tool).map(|_| true)
+    }
+
     /// Returns the tools that the request may use, in the order of the list.
     pub(crate) fn tools(self) -> impl Iterator<Item = &'a Arc<Callable>> {
         let callables = self.snapshot.tools.visible().map(|slot| &slot.callable);

@@ -1,5 +1,6 @@
 //! Access to kept results, over HTTP.
 
+use mcp_runtime::Caller;
 use mcp_runtime::auth::{ProtectedResource, StaticTokens};
 use mcp_runtime::http::HttpOptions;
 use mcp_runtime::prelude::*;
@@ -12,6 +13,23 @@ use crate::http::support::{Served, initialize, serve_server};
 
 const ALICE: &str = "a-token-of-alice-0123456789abcdef";
 const BOB: &str = "a-token-of-bob-0123456789abcdef00";
+const NARROW: &str = "a-narrow-token-of-alice-0123456789abcdef";
+
+/// Reports secrets, for those who have the scope.
+#[tool(tags("spill-access"), scopes("admin"), max_output = "4KB", spill)]
+fn secrets() -> String {
+    "secret\n".repeat(2_000)
+}
+
+/// Reports what only the staff knows.
+#[tool(tags("spill-access"), visible_if = is_staff, max_output = "4KB", spill)]
+fn gossip() -> String {
+    "gossip\n".repeat(2_000)
+}
+
+fn is_staff(caller: &Caller) -> bool {
+    caller.has_scope("admin")
+}
 
 /// A caller in one protocol version.
 struct User<'a> {
@@ -77,10 +95,12 @@ impl<'a> User<'a> {
 
 async fn protected() -> Served {
     let tokens = StaticTokens::new()
-        .token(ALICE, Principal::new("alice"))
+        .token(ALICE, Principal::new("alice").with_scopes(["admin"]))
+        .token(NARROW, Principal::new("alice"))
         .token(BOB, Principal::new("bob"));
     let resource = ProtectedResource::new("https://mcp.example.com/mcp", tokens);
-    serve_server(server().http(HttpOptions::new().authenticate(resource))).await
+    let server = server().tags(["spill-access"]);
+    serve_server(server.http(HttpOptions::new().authenticate(resource))).await
 }
 
 #[tokio::test]
@@ -116,5 +136,51 @@ async fn an_anonymous_caller_needs_the_id() {
         let (part, read) = other.read(&id).await;
         assert!(text(&part, 0).starts_with("[{\"id\":0,"), "{part}");
         assert!(read["result"]["contents"][0]["text"].is_string(), "{read}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_without_the_scope_reaches_no_result_of_the_tool() {
+    for version in Version::ERAS {
+        let served = protected().await;
+        let wide = User::begin(&served, version, Some(ALICE)).await;
+        let narrow = User::begin(&served, version, Some(NARROW)).await;
+        let id = id_of(&wide.call("secrets", json!({})).await);
+        let requests = [
+            (
+                "tools/call",
+                json!({"name": "read_result", "arguments": {"result_id": id}}),
+            ),
+            (
+                "resources/read",
+                json!({"uri": format!("mcp-result:///{id}")}),
+            ),
+        ];
+        for (method, params) in requests {
+            let error = &narrow.send(method, params.clone()).await["error"];
+            assert_eq!(error["code"], 403, "{error}");
+            assert_eq!(error["data"]["scopes"], json!(["admin"]));
+            let request = match &narrow.session {
+                None => Request::modern(1, method, params),
+                Some(session) => {
+                    let message =
+                        json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+                    Request::legacy(session, &message, version)
+                }
+            };
+            let response = served.send(&narrow.authorized(request)).await;
+            let challenge = response.header("www-authenticate").unwrap_or_default();
+            assert_eq!(response.status, 403);
+            assert!(challenge.contains(r#"scope="admin""#), "{challenge}");
+        }
+        // What the caller cannot see is answered like an unknown id.
+        let id = id_of(&wide.call("gossip", json!({})).await);
+        assert_eq!(narrow.read(&id).await, narrow.read(&"A".repeat(32)).await);
+        let (part, read) = wide.read(&id).await;
+        assert!(text(&part, 0).starts_with("gossip"), "{part}");
+        assert!(read["result"]["contents"][0]["text"].is_string(), "{read}");
+        // A tool that has been removed has left nothing that anybody could read.
+        served.handle.tools().remove("gossip");
+        assert_eq!(wide.read(&id).await, wide.read(&"A".repeat(32)).await);
     }
 }

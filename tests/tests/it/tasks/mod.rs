@@ -1,5 +1,6 @@
 //! Calls that continue after their request, for clients of both protocols that support tasks.
 
+mod access;
 mod creation;
 mod ends;
 mod heartbeat;

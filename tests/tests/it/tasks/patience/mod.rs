@@ -133,7 +133,7 @@ async fn connect_plain(server: Server, version: Version) -> Client {
 }
 
 /// Returns the id from a handle, which is in the text in every version.
-fn id_of(handle: &Value) -> String {
+pub(super) fn id_of(handle: &Value) -> String {
     let text = text(handle);
     let (_, rest) = text
         .split_once("job `")
