@@ -82,7 +82,7 @@ function recordingView({ file, messages, bytes, failure }) {
   return [
     el('header.definition-head', null, el('h2.definition-name', null, file), el('span.definition-title', null, `${amount(messages)} messages, ${size(bytes)}`)),
     failure && el('p.problem', null, `The recording is incomplete: ${failure}.`),
-    el('p.about', null, 'A replay repeats the recorded calls, with all their effects, in both eras and against a second process of the current build. Secrets are left out of the file, but check it before you share it.'),
+    el('p.about', null, 'A replay repeats the recorded calls, with all their effects, in both eras and against a second process of the current build. Known secrets are hidden in the file, but check it before you share it.'),
     el('div.definition', null, el('div.actions', null, play, test, cancel)),
     output,
   ];
