@@ -35,7 +35,7 @@ use crate::protocol::encode::{CacheHint, Identity};
 use crate::rate::Rate;
 #[cfg(feature = "http")]
 use crate::registry::Callable;
-use crate::registry::{CallPermits, Registry, ServerRules, Snapshot};
+use crate::registry::{CallPermits, CursorSeal, Registry, ServerRules, Snapshot};
 use crate::telemetry::Hooks;
 use crate::types::{ListChangedCapability, ResourcesCapability, ServerCapabilities};
 
@@ -63,6 +63,8 @@ pub(crate) struct Settings {
     /// Environment variables that stand in for headers, if any.
     pub(crate) environment_headers: Option<Arc<EnvironmentHeaders>>,
     pub(crate) seal: Seal,
+    /// Seals the cursors of lists.
+    pub(crate) cursors: Arc<dyn CursorSeal>,
     /// Store for `once` results, in addition to the call's own journal.
     pub(crate) once_store: Option<Arc<dyn OnceStore>>,
     /// `true` if the logging capability is declared.

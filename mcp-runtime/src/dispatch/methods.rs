@@ -167,7 +167,8 @@ impl Dispatcher {
         {
             return Err(errors::invalid_cursor());
         }
-        let page = view.page(list, request.version, cursor.as_deref());
+        let seal = &self.settings.cursors;
+        let page = view.page(list, request.version, cursor.as_deref(), seal);
         let page = page.map_err(|_| errors::invalid_cursor())?;
         Ok(match page {
             ListPage::Ready(page) if list == Capability::Tools && cursor.is_none() => {

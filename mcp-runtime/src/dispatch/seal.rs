@@ -29,6 +29,7 @@ pub use keys::{SealingKey, SealingKeys};
 pub(crate) use sealed::{Seal, hash};
 
 use crate::jsonrpc::ErrorObject;
+use crate::registry::CursorSeal;
 use canonical::canonical;
 
 /// The reason why a state is rejected. The error code is always -32602, and the call does not run.
@@ -95,6 +96,48 @@ impl Binding<'_> {
     }
 }
 
+/// Seals the cursors of lists for their callers. Instances with the same keys and the same name open each other's cursors;
+/// without the `sealing` feature, only the latest 1,024 cursors of this process can be opened.
+pub(crate) struct SealedCursors {
+    seal: Seal,
+    server: Box<str>,
+}
+
+impl SealedCursors {
+    /// The time for which a cursor is valid: longer than any client walks through a list.
+    pub(crate) const LIFETIME: Duration = Duration::from_hours(24 * 365);
+
+    /// Creates the seal for the cursors of the server with this name. `seal` must be for cursors only.
+    pub(crate) fn new(seal: Seal, server: &str) -> Self {
+        Self {
+            seal,
+            server: server.into(),
+        }
+    }
+
+    fn binding(&self, caller: &str) -> [u8; 32] {
+        let binding = Binding {
+            server: &self.server,
+            principal: caller,
+            method: "cursor",
+            name: "",
+            arguments: "{}",
+        };
+        binding.digest()
+    }
+}
+
+impl CursorSeal for SealedCursors {
+    fn seal(&self, caller: &str, position: &[u8]) -> Option<String> {
+        self.seal.seal(&self.binding(caller), position, now())
+    }
+
+    fn open(&self, caller: &str, cursor: &str) -> Option<Vec<u8>> {
+        let opened = self.seal.open(&self.binding(caller), cursor, now());
+        opened.ok()
+    }
+}
+
 /// Returns a short digest for use in a question's key.
 pub(crate) fn digest(asked: &[u8]) -> String {
     let hash = hash(asked);
@@ -110,6 +153,7 @@ pub(crate) fn now() -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry::MAX_POSITION_BYTES;
 
     fn binding(arguments: &str) -> Binding<'_> {
         Binding {
@@ -132,6 +176,20 @@ mod tests {
         let one = binding("1111111111111111111111").digest();
         assert_ne!(binding("1.1111111111111111e21").digest(), one);
         assert_eq!(binding("1.111111111111111111111e21").digest(), one);
+    }
+
+    #[test]
+    fn the_longest_sealed_cursor_fits() {
+        #[cfg(feature = "sealing")]
+        let seal = Seal::new(SealingKeys::new(&[]), SealedCursors::LIFETIME);
+        #[cfg(not(feature = "sealing"))]
+        let seal = Seal::new(SealedCursors::LIFETIME);
+        let cursors = SealedCursors::new(seal, "s");
+        let cursor = CursorSeal::seal(&cursors, "alice", &[0; MAX_POSITION_BYTES]).unwrap();
+        assert!(cursor.len() <= 1_024, "{}", cursor.len());
+        let opened = CursorSeal::open(&cursors, "alice", &cursor).unwrap();
+        assert_eq!(opened, [0; MAX_POSITION_BYTES]);
+        assert_eq!(CursorSeal::open(&cursors, "bob", &cursor), None);
     }
 
     #[test]

@@ -2,9 +2,12 @@
 //!
 //! A cursor contains the last item that a client saw rather than a page number, so that unrelated changes do not cause
 //! items to be skipped or repeated. The cursor is self-contained, so every instance of the server can read it.
-//! Validation is strict: a cursor must belong to this list and be complete and unmodified. If the list depends on the
-//! caller, the cursor must also have been issued to the same caller. A client that forges a cursor can only choose the
-//! position at which the list continues.
+//! Validation is strict: a cursor must belong to this list and be complete and unmodified.
+//!
+//! A cursor is sealed for its caller if its list depends on the caller, or if it contains the cursor of an author's
+//! lister: nobody else can use it, and nobody at all can read it or make one. The other cursors are positions in a list
+//! that is the same for everybody. They have a checksum but no seal, so that the pages that contain them can be kept; a
+//! client that forges one can only choose the position at which such a list continues.
 //!
 //! Specification: 2026-07-28, server/utilities/pagination.
 
@@ -43,14 +46,35 @@ pub(crate) struct ItemMark {
     pub(crate) key: OrderKey,
 }
 
-/// Maximum length of a name in a cursor, in bytes.
-const NAME: usize = 192;
+/// Seals cursors for their callers. Implemented by `dispatch`, which has the keys.
+pub(crate) trait CursorSeal: Send + Sync {
+    /// Seals a position for the caller with this key. Returns `None` if that is not possible.
+    fn seal(&self, caller: &str, position: &[u8]) -> Option<String>;
+    /// Returns the position in a cursor that was sealed for the caller with this key.
+    fn open(&self, caller: &str, cursor: &str) -> Option<Vec<u8>>;
+}
+
+/// The reader of a list, for whom its cursors are valid.
+#[derive(Clone, Copy)]
+pub(crate) struct CursorReader<'a> {
+    pub(crate) seal: &'a dyn CursorSeal,
+    /// The caller's key.
+    pub(crate) caller: &'a str,
+    /// `true` if the list is the same for all callers. The resources that listers return may still differ.
+    pub(crate) is_shared: bool,
+}
+
+/// Maximum length of a name in a cursor, in bytes. With it, a sealed cursor is at most 1 KiB long.
+const NAME: usize = 160;
 /// Maximum length of a lister's cursor, in bytes.
 pub(crate) const INNER: usize = 512;
+/// Maximum length of a position in bytes, before it is sealed.
+#[cfg(test)]
+pub(crate) const MAX_POSITION_BYTES: usize = 1 + 4 + 8 + 1 + NAME + INNER;
 /// The value used as the rank of items inserted at run time.
 const INSERTED: u32 = u32::MAX;
-/// Included in the checksum so that cursors from other programs or with other layouts are invalid.
-const SALT: &[u8] = b"mcp-runtime cursor 2";
+/// Included in the checksum.
+const SALT: &[u8] = b"mcp-runtime cursor 3";
 
 impl ItemMark {
     pub(crate) fn new(key: &OrderKey, name: &str) -> Self {
@@ -72,9 +96,33 @@ impl ItemMark {
 }
 
 impl Cursor {
-    /// Returns the string for the client. The string is at most 1 KiB long and valid only for `owner`, which is
-    /// included in the checksum. `owner` is empty for a list that is the same for all callers.
-    pub(crate) fn encode(&self, owner: &str) -> String {
+    /// Returns the string for the client, which is at most 1 KiB long.
+    pub(crate) fn encode(&self, reader: CursorReader<'_>) -> String {
+        let bytes = self.to_bytes();
+        if reader.is_shared && matches!(self.position, CursorPosition::After(_)) {
+            let check = checksum(&bytes).to_be_bytes();
+            return URL_SAFE_NO_PAD.encode([&check[..], &bytes].concat());
+        }
+        // An empty cursor is refused when it is used, which is better than a list that ends too early.
+        reader.seal.seal(reader.caller, &bytes).unwrap_or_default()
+    }
+
+    /// Parses a cursor for `list` that was issued to this reader.
+    pub(crate) fn decode(
+        list: Capability,
+        reader: CursorReader<'_>,
+        text: &str,
+    ) -> Result<Self, InvalidCursor> {
+        let shared = || decode_shared(list, text).filter(|_| reader.is_shared);
+        let position = shared().or_else(|| {
+            let bytes = reader.seal.open(reader.caller, text)?;
+            decode_position(list, &bytes)
+        });
+        let position = position.ok_or(InvalidCursor)?;
+        Ok(Self { list, position })
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
         let (stage, mark, inner) = match &self.position {
             CursorPosition::After(mark) => (0, mark, None),
             CursorPosition::Within(mark, None) => (1, mark, None),
@@ -90,23 +138,22 @@ impl Cursor {
         bytes.push(u8::try_from(name.len()).unwrap_or(u8::MAX));
         bytes.extend(name.as_bytes());
         bytes.extend(inner.map(String::as_bytes).unwrap_or_default());
-        let check = checksum(&bytes, owner).to_be_bytes();
-        URL_SAFE_NO_PAD.encode([&check[..], &bytes].concat())
-    }
-
-    /// Parses a cursor for `list` that was issued to `owner`.
-    pub(crate) fn decode(list: Capability, owner: &str, text: &str) -> Result<Self, InvalidCursor> {
-        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| InvalidCursor)?;
-        let position = decode_position(list, owner, &bytes).ok_or(InvalidCursor)?;
-        Ok(Self { list, position })
+        bytes
     }
 }
 
-fn decode_position(list: Capability, owner: &str, bytes: &[u8]) -> Option<CursorPosition> {
+/// Parses the cursor of a list that is the same for all callers.
+fn decode_shared(list: Capability, text: &str) -> Option<CursorPosition> {
+    let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
     let (check, bytes) = bytes.split_first_chunk::<8>()?;
-    if checksum(bytes, owner) != u64::from_be_bytes(*check) {
+    if checksum(bytes) != u64::from_be_bytes(*check) {
         return None;
     }
+    // Everything else is sealed.
+    decode_position(list, bytes).filter(|position| matches!(position, CursorPosition::After(_)))
+}
+
+fn decode_position(list: Capability, bytes: &[u8]) -> Option<CursorPosition> {
     let (head, rest) = bytes.split_first()?;
     if head >> 2 != list_tag(list) {
         return None;
@@ -147,10 +194,28 @@ fn list_tag(list: Capability) -> u8 {
     }
 }
 
-/// Comes first in a cursor: if it came last, a lister's cursor that contained the right eight bytes would make the part
-/// of the cursor up to them valid too.
-fn checksum(bytes: &[u8], owner: &str) -> u64 {
-    crate::fnv::fnv(SALT.iter().chain(bytes).chain(owner.as_bytes()))
+/// Computes the checksum of a cursor without a seal, which excludes cursors from other programs or with other layouts.
+fn checksum(bytes: &[u8]) -> u64 {
+    crate::fnv::fnv(SALT.iter().chain(bytes))
+}
+
+/// A seal without a key, for tests: the caller's key and a checksum.
+#[cfg(any(test, fuzzing))]
+pub(super) struct TestSeal;
+
+#[cfg(any(test, fuzzing))]
+impl CursorSeal for TestSeal {
+    fn seal(&self, caller: &str, position: &[u8]) -> Option<String> {
+        let check = crate::fnv::fnv(b"seal".iter().chain(caller.as_bytes()).chain(position));
+        Some(URL_SAFE_NO_PAD.encode([&check.to_be_bytes()[..], position].concat()))
+    }
+
+    fn open(&self, caller: &str, cursor: &str) -> Option<Vec<u8>> {
+        let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
+        let (_, position) = bytes.split_first_chunk::<8>()?;
+        let is_own = self.seal(caller, position).as_deref() == Some(cursor);
+        is_own.then(|| position.to_vec())
+    }
 }
 
 #[cfg(test)]
@@ -163,6 +228,18 @@ mod tests {
         Capability::Resources,
         Capability::Templates,
     ];
+
+    fn reader(caller: &str, is_shared: bool) -> CursorReader<'_> {
+        CursorReader {
+            seal: &TestSeal,
+            caller,
+            is_shared,
+        }
+    }
+
+    fn readers() -> [CursorReader<'static>; 2] {
+        [true, false].map(|is_shared| reader("", is_shared))
+    }
 
     fn cursors() -> Vec<Cursor> {
         let long = "é".repeat(5_000);
@@ -187,84 +264,99 @@ mod tests {
         cursors
     }
 
+    fn is_plain(cursor: &Cursor) -> bool {
+        matches!(cursor.position, CursorPosition::After(_))
+    }
+
     #[test]
-    fn a_cursor_reads_back_and_fits() {
-        for cursor in cursors() {
-            let text = cursor.encode("");
+    fn a_cursor_reads_back() {
+        for (cursor, reader) in cursors().iter().flat_map(|it| readers().map(|r| (it, r))) {
+            let text = cursor.encode(reader);
+            assert!(cursor.to_bytes().len() <= MAX_POSITION_BYTES);
             assert!(text.len() <= 1_024, "{}", text.len());
-            assert_eq!(Cursor::decode(cursor.list, "", &text), Ok(cursor));
+            let read = Cursor::decode(cursor.list, reader, &text);
+            assert_eq!(read.as_ref(), Ok(cursor));
         }
     }
 
     #[test]
     fn a_cursor_of_another_list_is_invalid() {
-        for cursor in cursors() {
-            let text = cursor.encode("");
+        for (cursor, reader) in cursors().iter().flat_map(|it| readers().map(|r| (it, r))) {
+            let text = cursor.encode(reader);
             for list in LISTS {
-                assert_eq!(
-                    Cursor::decode(list, "", &text).is_ok(),
-                    list == cursor.list,
-                    "{list:?}"
-                );
+                let is_ok = Cursor::decode(list, reader, &text).is_ok();
+                assert_eq!(is_ok, list == cursor.list, "{list:?}");
             }
         }
     }
 
     #[test]
-    fn a_cursor_is_good_for_whom_it_was_given_to() {
+    fn a_sealed_cursor_is_valid_only_for_its_caller() {
         for cursor in cursors() {
-            let text = cursor.encode("5:alice");
-            for owner in ["", "5:alice", "5:alicf", "3:bob"] {
-                let is_good = Cursor::decode(cursor.list, owner, &text).is_ok();
-                assert_eq!(is_good, owner == "5:alice", "{owner}");
+            for is_shared in [false, true] {
+                let text = cursor.encode(reader("5:alice", is_shared));
+                for caller in ["", "5:alice", "5:alicf", "3:bob"] {
+                    let read = Cursor::decode(cursor.list, reader(caller, is_shared), &text);
+                    let is_for_all = is_shared && is_plain(&cursor);
+                    assert_eq!(read.is_ok(), is_for_all || caller == "5:alice", "{caller}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_position_that_must_be_sealed_is_invalid_without_a_seal() {
+        for cursor in cursors() {
+            let bytes = cursor.to_bytes();
+            let check = checksum(&bytes).to_be_bytes();
+            let text = URL_SAFE_NO_PAD.encode([&check[..], &bytes].concat());
+            for reader in readers() {
+                let read = Cursor::decode(cursor.list, reader, &text);
+                assert_eq!(read.is_ok(), reader.is_shared && is_plain(&cursor));
             }
         }
     }
 
     #[test]
     fn a_changed_or_cut_cursor_is_invalid() {
-        for cursor in cursors() {
-            let text = cursor.encode("");
+        for (cursor, reader) in cursors().iter().flat_map(|it| readers().map(|r| (it, r))) {
+            let text = cursor.encode(reader);
             for end in 0..text.len() {
                 let cut = text.get(..end).unwrap();
-                assert_eq!(Cursor::decode(cursor.list, "", cut), Err(InvalidCursor));
+                let read = Cursor::decode(cursor.list, reader, cut);
+                assert_eq!(read, Err(InvalidCursor));
             }
             for at in 0..text.len() {
                 let mut bytes = text.clone().into_bytes();
                 bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
                 let changed = String::from_utf8(bytes).unwrap();
-                assert_eq!(
-                    Cursor::decode(cursor.list, "", &changed),
-                    Err(InvalidCursor)
-                );
+                let read = Cursor::decode(cursor.list, reader, &changed);
+                assert_eq!(read, Err(InvalidCursor));
             }
             let padded = format!("{text}=");
-            assert_eq!(Cursor::decode(cursor.list, "", &padded), Err(InvalidCursor));
+            let read = Cursor::decode(cursor.list, reader, &padded);
+            assert_eq!(read, Err(InvalidCursor));
         }
     }
 
     #[test]
-    fn a_position_that_no_cursor_has_is_invalid_even_with_a_checksum() {
+    fn a_position_that_no_cursor_has_is_invalid() {
         let mark = ItemMark::new(&OrderKey::Declared(7), "add");
         let after = Cursor {
             list: Capability::Tools,
             position: CursorPosition::After(mark),
         };
-        let bytes = URL_SAFE_NO_PAD.decode(after.encode("")).unwrap();
-        let (_, valid) = bytes.split_first_chunk::<8>().unwrap();
+        let valid = after.to_bytes();
         let decode = |list, kind: u8, inner: &[u8]| {
-            let mut bytes = valid.to_vec();
+            let mut bytes = valid.clone();
             bytes[0] = list_tag(list) << 2 | kind;
             bytes.extend_from_slice(inner);
-            let check = checksum(&bytes, "").to_be_bytes();
-            decode_position(list, "", &[&check, &*bytes].concat()).is_some()
+            decode_position(list, &bytes).is_some()
         };
-        let mut named = valid.to_vec();
+        let mut named = valid.clone();
         *named.last_mut().unwrap() = 1;
         named.push(b'a');
-        let check = checksum(&named, "").to_be_bytes();
-        let named = [&check, &*named].concat();
-        assert_eq!(decode_position(Capability::Tools, "", &named), None);
+        assert_eq!(decode_position(Capability::Tools, &named), None);
         for list in LISTS {
             let is_resources = list == Capability::Resources;
             let valid = [true, is_resources, is_resources, false];
@@ -279,42 +371,12 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_cut_after_a_checksum_in_a_listers_cursor_is_invalid() {
-        let within = |rank, inner: &str| Cursor {
-            list: Capability::Resources,
-            position: CursorPosition::Within(
-                ItemMark::new(&OrderKey::Declared(rank), "a"),
-                Some(inner.into()),
-            ),
-        };
-        let mut tried = 0;
-        for rank in 0..10_000 {
-            let shorter = URL_SAFE_NO_PAD.decode(within(rank, "").encode("")).unwrap();
-            // The lister's cursor is text, so only some checksums can appear in it.
-            let Ok(check) = std::str::from_utf8(&shorter[..8]) else {
-                continue;
-            };
-            let bytes = URL_SAFE_NO_PAD
-                .decode(within(rank, check).encode(""))
-                .unwrap();
-            for end in 0..bytes.len() {
-                let cut = URL_SAFE_NO_PAD.encode(&bytes[..end]);
-                let decoded = Cursor::decode(Capability::Resources, "", &cut);
-                assert_eq!(decoded, Err(InvalidCursor), "{rank} {end}");
-            }
-            tried += 1;
-        }
-        assert!(tried > 10, "{tried}");
-    }
-
-    #[test]
     fn what_is_no_cursor_is_invalid() {
         for text in ["", "0", "invalid-cursor", "AAAA", "\u{0}", "é", "eyJ9"] {
-            assert_eq!(
-                Cursor::decode(Capability::Tools, "", text),
-                Err(InvalidCursor),
-                "{text}"
-            );
+            for reader in readers() {
+                let read = Cursor::decode(Capability::Tools, reader, text);
+                assert_eq!(read, Err(InvalidCursor), "{text}");
+            }
         }
     }
 }

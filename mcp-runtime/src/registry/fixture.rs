@@ -15,6 +15,7 @@ use crate::handler::handler_error::HandlerError;
 use crate::handler::notified_callers::NotifiedCallers;
 use crate::handler::resource::IntoResourceResult;
 use crate::protocol::ProtocolVersion;
+use crate::registry::cursor::{CursorSeal, TestSeal};
 use crate::registry::{ItemDetails, ListPage, Registry, Snapshot, Sources};
 use crate::types::{
     ClientCapabilities, ClientFeature, InputRequest, LoggingLevel, ReadResourceResult,
@@ -178,6 +179,11 @@ pub(super) fn change(registry: &Registry, list: Capability, steps: Vec<EditStep>
     registry.edit(Edit { list, steps }).unwrap().changed
 }
 
+/// Seals cursors without a key.
+pub(super) fn test_seal() -> Arc<dyn CursorSeal> {
+    Arc::new(TestSeal)
+}
+
 /// Returns the items of a page and the cursor for the next page.
 pub(super) fn page(
     snapshot: &Snapshot,
@@ -186,7 +192,7 @@ pub(super) fn page(
 ) -> (Vec<String>, Option<String>) {
     let text = match snapshot
         .seen_by(&Caller::trusted())
-        .page(list, MODERN, cursor)
+        .page(list, MODERN, cursor, &test_seal())
         .unwrap()
     {
         ListPage::Ready(text) => String::from_utf8(text.into()).unwrap(),

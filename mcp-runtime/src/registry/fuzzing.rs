@@ -1,8 +1,15 @@
 //! See [`crate::fuzzing`].
 
-use super::cursor::{Cursor, CursorPosition, ItemMark};
+use super::cursor::{Cursor, CursorPosition, CursorReader, ItemMark, TestSeal};
 use super::order::OrderKey;
 use crate::context::Capability;
+
+/// A reader of lists that are the same for all callers.
+const READER: CursorReader<'static> = CursorReader {
+    seal: &TestSeal,
+    caller: "",
+    is_shared: true,
+};
 
 /// Returns a cursor for `list` that points after an item. The item is a declared item with this rank, or an inserted
 /// item if `rank` is `None`. If `inner` is given, the cursor points to a position within the resources that a template
@@ -19,14 +26,14 @@ pub fn cursor(list: Capability, rank: Option<u32>, name: &str, inner: Option<&st
         None => CursorPosition::After(mark),
     };
     let cursor = Cursor { list, position };
-    let text = cursor.encode("");
-    assert_eq!(Cursor::decode(list, "", &text), Ok(cursor));
+    let text = cursor.encode(READER);
+    assert_eq!(Cursor::decode(list, READER, &text), Ok(cursor));
     text
 }
 
 /// Parses a cursor for `list` and encodes it again. Returns `None` if the cursor is invalid.
 #[must_use]
 pub fn read_cursor(list: Capability, text: &str) -> Option<String> {
-    let cursor = Cursor::decode(list, "", text).ok()?;
-    Some(cursor.encode(""))
+    let cursor = Cursor::decode(list, READER, text).ok()?;
+    Some(cursor.encode(READER))
 }

@@ -36,6 +36,9 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 pub(crate) use build::{MethodReceiver, Sources, find_in_options, serves_apps};
 pub(crate) use callable::{Callable, ItemDetails};
 pub(crate) use complete::RequestedCompleter;
+pub(crate) use cursor::CursorSeal;
+#[cfg(test)]
+pub(crate) use cursor::MAX_POSITION_BYTES;
 pub(crate) use dynamic::{built_in_template, method_callable, tool_callable};
 pub(crate) use edit::EditOutcome;
 pub(crate) use guards::{CallPermit, CallPermits, HandlerLimits};

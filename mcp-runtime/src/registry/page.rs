@@ -13,7 +13,7 @@ use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 use crate::handler::rules;
 use crate::protocol::ProtocolVersion;
 use crate::registry::callable::TemplateLister;
-use crate::registry::cursor::{Cursor, CursorPosition, INNER, ItemMark};
+use crate::registry::cursor::{Cursor, CursorPosition, CursorReader, CursorSeal, INNER, ItemMark};
 use crate::registry::items::append_item;
 use crate::registry::table::CallableTable;
 
@@ -34,8 +34,10 @@ pub(crate) struct PartialPage {
     pub(super) listers: Vec<(ItemMark, TemplateWithLister)>,
     /// The cursor to pass to the first lister.
     pub(super) cursor: Option<String>,
-    /// The owner of the page's cursors.
-    pub(super) owner: String,
+    /// The key of the caller who may use the page's cursors.
+    pub(super) caller: String,
+    /// Seals the page's cursors.
+    pub(super) seal: Arc<dyn CursorSeal>,
     /// The resources that have their own definitions, which are not listed again if a lister also returns them.
     pub(super) listed: Arc<CallableTable>,
     pub(super) size: usize,
@@ -167,7 +169,13 @@ impl PartialPage {
         if let Some(position) = next {
             let cursor = Cursor { list, position };
             text.push_str(",\"nextCursor\":\"");
-            text.push_str(&cursor.encode(&self.owner));
+            let reader = CursorReader {
+                seal: &*self.seal,
+                caller: &self.caller,
+                // What listers return may depend on the caller even if the definitions do not.
+                is_shared: false,
+            };
+            text.push_str(&cursor.encode(reader));
             text.push('"');
         }
         text
@@ -180,7 +188,7 @@ mod tests {
     use crate::context::{Caller, EditStep};
     use crate::handler::dynamic::{DynamicItem, DynamicTemplate, ItemKind as _};
     use crate::handler::listing;
-    use crate::registry::fixture::{Closed, change, context, early, page, resource};
+    use crate::registry::fixture::{Closed, change, context, early, page, resource, test_seal};
     use crate::registry::{Registry, Sources};
     use crate::types::Resource;
 
@@ -337,7 +345,7 @@ mod tests {
             let Ok(ListPage::Listing(listing)) = registry
                 .snapshot()
                 .seen_by(&Caller::trusted())
-                .page(Capability::Resources, version, None)
+                .page(Capability::Resources, version, None, &test_seal())
             else {
                 panic!("there is a lister");
             };

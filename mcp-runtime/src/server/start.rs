@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::context::{Capability, MemoryOnceStore, ServerControl, ServerHandle};
-use crate::dispatch::seal::Seal;
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::SealingKeys;
+use crate::dispatch::seal::{Seal, SealedCursors};
 use crate::dispatch::{
     Dispatcher, Idempotency, JobTools, KeptResults, LinkedMiddleware, SearchTools, ServerShared,
     Settings, SharedRates,
@@ -150,9 +150,12 @@ impl Server {
             _ => SealingKeys::new(&self.sealing_keys),
         };
         #[cfg(feature = "sealing")]
-        let seal = Seal::new(keys, self.limits.elicitation.state_timeout);
+        let new_seal = |lifetime| Seal::new(keys.clone(), lifetime);
         #[cfg(not(feature = "sealing"))]
-        let seal = Seal::new(self.limits.elicitation.state_timeout);
+        let new_seal = Seal::new;
+        let seal = new_seal(self.limits.elicitation.state_timeout);
+        let cursors = new_seal(SealedCursors::LIFETIME);
+        let cursors = Arc::new(SealedCursors::new(cursors, &self.identity.name));
         let fallback = self.backend.rate_fallback;
         let rates = self.backend.rates;
         let rates = rates.map(|store| SharedRates::new(store, fallback));
@@ -183,6 +186,7 @@ impl Server {
             environment_headers: (!self.environment_headers.is_empty())
                 .then(|| Arc::new(self.environment_headers)),
             seal,
+            cursors,
             once_store,
             logging: self.logging,
             argument_errors: self.argument_errors,

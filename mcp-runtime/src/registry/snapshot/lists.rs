@@ -10,12 +10,15 @@ use super::view::CallerView;
 use crate::context::Capability;
 use crate::protocol::ProtocolVersion;
 use crate::registry::callable::{Callable, ItemDetails};
-use crate::registry::cursor::{Cursor, CursorPosition, InvalidCursor, ItemMark};
+use crate::registry::cursor::{
+    Cursor, CursorPosition, CursorReader, CursorSeal, InvalidCursor, ItemMark,
+};
 use crate::registry::page::{ListPage, PartialPage, TemplateWithLister};
 use crate::registry::table::{CallableTable, SelectedCallables, TableSlot};
 
 impl CallerView<'_> {
-    /// Returns the list page that starts at `cursor`, or the first page if there is no cursor.
+    /// Returns the list page that starts at `cursor`, or the first page if there is no cursor. `seal` seals and opens the
+    /// cursors that are for this caller only.
     ///
     /// # Errors
     ///
@@ -25,15 +28,16 @@ impl CallerView<'_> {
         list: Capability,
         version: ProtocolVersion,
         cursor: Option<&str>,
+        seal: &Arc<dyn CursorSeal>,
     ) -> Result<ListPage, InvalidCursor> {
         let position = cursor
-            .map(|cursor| Cursor::decode(list, self.cursor_owner(list), cursor))
+            .map(|cursor| Cursor::decode(list, self.cursor_reader(list, &**seal), cursor))
             .transpose()?
             .map(|cursor| cursor.position);
         if list == Capability::Resources {
-            self.resource_page(version, position)
+            self.resource_page(version, position, seal)
         } else {
-            self.plain_page(list, version, position.as_ref())
+            self.plain_page(list, version, position.as_ref(), &**seal)
         }
     }
 
@@ -42,6 +46,7 @@ impl CallerView<'_> {
         list: Capability,
         version: ProtocolVersion,
         position: Option<&CursorPosition>,
+        seal: &dyn CursorSeal,
     ) -> Result<ListPage, InvalidCursor> {
         let table = self.snapshot.table(list);
         let start = match position {
@@ -51,7 +56,7 @@ impl CallerView<'_> {
         };
         let cursor = |last: &TableSlot| {
             let position = CursorPosition::After(ItemMark::new(&last.key, &last.callable.name));
-            Cursor { list, position }.encode(self.cursor_owner(list))
+            Cursor { list, position }.encode(self.cursor_reader(list, seal))
         };
         let size = self.snapshot.page_size;
         Ok(ListPage::Ready(if self.is_filtered(list) {
@@ -66,6 +71,7 @@ impl CallerView<'_> {
         &self,
         version: ProtocolVersion,
         position: Option<CursorPosition>,
+        seal: &Arc<dyn CursorSeal>,
     ) -> Result<ListPage, InvalidCursor> {
         let table = &self.snapshot.resources;
         let visible = self.snapshot.templates.visible();
@@ -94,7 +100,10 @@ impl CallerView<'_> {
             let position = position.filter(|at| matches!(at, CursorPosition::After(_)));
             return match position {
                 None if start > 0 => Ok(ListPage::Ready("\"resources\":[]".into())),
-                position => self.plain_page(Capability::Resources, version, position.as_ref()),
+                position => {
+                    let position = position.as_ref();
+                    self.plain_page(Capability::Resources, version, position, &**seal)
+                }
             };
         };
         let mut cursor = None;
@@ -120,7 +129,8 @@ impl CallerView<'_> {
                 .map(|(_, mark, entry)| (mark, entry))
                 .collect(),
             cursor,
-            owner: self.cursor_owner(Capability::Resources).to_owned(),
+            caller: self.caller.key().to_owned(),
+            seal: Arc::clone(seal),
             listed: Arc::clone(table),
             size: self.snapshot.page_size,
             version,
@@ -153,12 +163,12 @@ impl CallerView<'_> {
         table.select_visible(start, self.snapshot.page_size, filter)
     }
 
-    /// Returns the owner of a list's cursors, which is empty if all callers see the same list.
-    fn cursor_owner(&self, list: Capability) -> &str {
-        if self.is_filtered(list) {
-            self.caller.key()
-        } else {
-            ""
+    /// Returns the reader of a list's cursors.
+    fn cursor_reader<'s>(&'s self, list: Capability, seal: &'s dyn CursorSeal) -> CursorReader<'s> {
+        CursorReader {
+            seal,
+            caller: self.caller.key(),
+            is_shared: !self.is_filtered(list),
         }
     }
 }

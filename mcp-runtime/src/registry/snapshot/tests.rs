@@ -8,7 +8,7 @@ use crate::handler::refusal::CallRefusal;
 use crate::protocol::ProtocolVersion;
 use crate::registry::complete::Completer;
 use crate::registry::fixture::{
-    Closed, MODERN, change, context, early, page, prompt, prompts, resource,
+    Closed, MODERN, change, context, early, page, prompt, prompts, resource, test_seal,
 };
 use crate::registry::page::ListPage;
 use crate::registry::{HandlerProgress, Registry, Sources};
@@ -82,7 +82,7 @@ fn an_invalid_cursor_is_refused_in_every_list() {
             assert!(
                 snapshot
                     .seen_by(&Caller::trusted())
-                    .page(list, MODERN, Some(cursor))
+                    .page(list, MODERN, Some(cursor), &test_seal())
                     .is_err(),
                 "{list:?}"
             );
@@ -98,6 +98,7 @@ fn a_page_is_rendered_once_and_shared_by_revisions_that_see_the_same() {
         Capability::Prompts,
         version,
         None,
+        &test_seal(),
     ) {
         Ok(ListPage::Ready(text)) => text,
         _ => panic!("prompts have no listers"),
@@ -117,6 +118,7 @@ fn a_page_is_rendered_once_and_shared_by_revisions_that_see_the_same() {
         Capability::Prompts,
         version,
         None,
+        &test_seal(),
     ) {
         Ok(ListPage::Ready(text)) => String::from_utf8(text.into()).unwrap(),
         _ => panic!("prompts have no listers"),
@@ -350,6 +352,7 @@ fn a_list_that_depends_on_who_asks_is_cut_from_what_is_rendered_once() {
         Capability::Prompts,
         version,
         None,
+        &test_seal(),
     ) {
         Ok(ListPage::Ready(text)) => String::from_utf8(text.into()).unwrap(),
         _ => panic!("prompts have no listers"),

@@ -2,6 +2,7 @@
 
 mod bound;
 mod calls;
+mod cursors;
 mod lists;
 mod notifications;
 mod resources;
