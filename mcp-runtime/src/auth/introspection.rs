@@ -1,8 +1,9 @@
 //! Opaque tokens, validated by the authorization server (token introspection, RFC 7662).
 
-use std::collections::HashMap;
+mod answers;
+mod questions;
+
 use std::fmt;
-use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
@@ -10,32 +11,29 @@ use base64::engine::general_purpose::STANDARD;
 use hyper::Request;
 use hyper::header;
 use mcp_schema::template::percent_encode;
-use serde_json::Value;
-use tokio::sync::Semaphore;
-use tokio::time::Instant;
+use serde_json::{Map, Value};
 
+use self::answers::{KeptAnswers, TokenStanding};
+use self::questions::Questions;
 use super::claims::{AcceptedAudiences, ClaimRequirements, unix_now};
 use super::fetch::Fetcher;
 use super::static_tokens::hash_token;
 use super::{AuthError, AuthFuture, Authenticator, Credentials, Url};
 use crate::context::Principal;
-use crate::lock::lock;
 
-/// Maximum number of cached results.
-const MOST: usize = 1_000;
 /// Duration for which an active token is considered valid if the response does not contain `exp`. After that, the
 /// client must send the token again.
 const UNSAID: Duration = Duration::from_hours(1);
-/// Maximum number of concurrent requests to the authorization server. The number is limited because an anonymous caller
-/// can trigger a request with every token that it makes up.
-const AT_ONCE: usize = 64;
-
 /// Validates each token by querying the authorization server (RFC 7662) with this server's client credentials.
 ///
 /// A token is accepted if the response declares it `active` and its `aud` is or contains the audience; `exp` and `nbf`
 /// are checked if present. Up to 1,000 positive results are cached for 30 s each, but not past `exp`; during this time,
-/// a revoked token may still be accepted. The response must arrive within 5 s and be no larger than 1 MiB. Otherwise,
-/// or if 64 other queries are pending, the client's request is answered with 503.
+/// a revoked token may still be accepted. Up to 1,000 refusals are cached for 5 s each. The response must arrive within
+/// 5 s and be no larger than 1 MiB; otherwise, the client's request is answered with 503.
+///
+/// All requests with the same token wait for the same query. At most 64 queries run at once, of which at most 48 are
+/// for tokens that have not been active before, so that made-up tokens cannot keep out the others. Further requests wait
+/// for up to [`limits.http.authentication_timeout`](crate::Limits).
 ///
 /// Notification streams end at `exp`, or after an hour if the response does not contain `exp`. If a client then
 /// reconnects with its token, the token is validated again.
@@ -47,9 +45,8 @@ pub struct Introspection {
     trusts_audience: bool,
     fetcher: Fetcher,
     keep: Duration,
-    kept: Mutex<HashMap<[u8; 32], (Principal, Instant)>>,
-    /// Permits for concurrent requests.
-    asking: Semaphore,
+    kept: KeptAnswers,
+    questions: Questions,
 }
 
 impl Introspection {
@@ -72,8 +69,8 @@ impl Introspection {
             trusts_audience: false,
             fetcher: Fetcher::default(),
             keep: Duration::from_secs(30),
-            kept: Mutex::default(),
-            asking: Semaphore::new(AT_ONCE),
+            kept: KeptAnswers::default(),
+            questions: Questions::default(),
         }
     }
 
@@ -107,38 +104,42 @@ impl Introspection {
         self
     }
 
-    fn lock_cache(&self) -> MutexGuard<'_, HashMap<[u8; 32], (Principal, Instant)>> {
-        lock(&self.kept)
-    }
-
     async fn authenticate_token(
         &self,
         credentials: &Credentials<'_>,
     ) -> Result<Principal, AuthError> {
         let key = hash_token(credentials.token);
-        if let Some((principal, until)) = self.lock_cache().get(&key)
-            && Instant::now() < *until
-        {
-            return Ok(principal.clone());
-        }
-        let Ok(_place) = self.asking.try_acquire() else {
-            return Err(AuthError::unavailable("too many requests are pending"));
+        let was_active = match self.kept.standing(&key) {
+            TokenStanding::Active(principal) => return Ok(principal),
+            TokenStanding::Refused(why) => return Err(AuthError::invalid(why)),
+            TokenStanding::Stale => true,
+            TokenStanding::Unknown => false,
         };
-        let answer = self
-            .introspect(credentials.token)
-            .await
-            .map_err(|problem| {
-                tracing::warn!(
-                    problem,
-                    "tokens cannot be validated with the authorization server"
-                );
-                AuthError::unavailable(problem)
-            })?;
-        let Value::Object(answer) = answer else {
+        let question = || self.introspect(credentials.token);
+        let answer = self.questions.ask(key, was_active, question).await;
+        let answer = answer.map_err(AuthError::unavailable)?;
+        let Value::Object(answer) = &*answer else {
             return Err(AuthError::unavailable("the response is not a JSON object"));
         };
+        let judged = self.judge(answer, credentials.resource);
+        match &judged {
+            Ok((principal, time)) => self.kept.keep_active(key, principal, *time),
+            Err(why) => self.kept.keep_refused(key, why),
+        }
+        judged
+            .map(|(principal, _)| principal)
+            .map_err(AuthError::invalid)
+    }
+
+    /// Returns the principal that an answer describes and the time for which the answer may be cached, or the reason why
+    /// the token is refused.
+    fn judge(
+        &self,
+        answer: &Map<String, Value>,
+        resource: &str,
+    ) -> Result<(Principal, Duration), &'static str> {
         if answer.get("active") != Some(&Value::Bool(true)) {
-            return Err(AuthError::invalid("the token is not active"));
+            return Err("the token is not active");
         }
         let left = match answer.get("exp").and_then(Value::as_f64) {
             None => self.keep,
@@ -147,42 +148,26 @@ impl Introspection {
                 left.unwrap_or(self.keep).min(self.keep)
             }
         };
-        let audiences = self.audiences.audiences_or_resource(credentials.resource);
+        let audiences = self.audiences.audiences_or_resource(resource);
         let expected = ClaimRequirements {
             issuer: answer.contains_key("iss").then_some(&*self.issuer),
             audiences: (!self.trusts_audience).then_some(&*audiences),
             expires: false,
             skew: Duration::ZERO,
         };
-        let principal = expected
-            .check_claims(answer, unix_now())
-            .map_err(AuthError::invalid)?;
+        let principal = expected.check_claims(answer.clone(), unix_now())?;
         let mut principal = principal.with_issuer(&*self.issuer);
         if principal.expires_at().is_none() {
             principal = principal.with_expires_at(SystemTime::now() + UNSAID);
         }
-        self.cache_principal(key, &principal, left);
-        Ok(principal)
+        Ok((principal, left))
     }
 
-    fn cache_principal(&self, key: [u8; 32], principal: &Principal, time: Duration) {
-        if time.is_zero() {
-            return;
-        }
-        let now = Instant::now();
-        let mut kept = self.lock_cache();
-        if kept.len() >= MOST {
-            kept.retain(|_, (_, until)| now < *until);
-        }
-        // Once this many active tokens are cached, no more tokens are added.
-        if kept.len() < MOST
-            && let Some(until) = now.checked_add(time)
-        {
-            kept.insert(key, (principal.clone(), until));
-        }
-    }
-
-    async fn introspect(&self, token: &str) -> Result<Value, String> {
+    /// Asks the authorization server about a token.
+    fn introspect(
+        &self,
+        token: &str,
+    ) -> impl Future<Output = Result<Value, String>> + Send + use<> {
         let form = format!(
             "token={}&token_type_hint=access_token",
             percent_encode(token)
@@ -191,8 +176,11 @@ impl Introspection {
             .header(header::AUTHORIZATION, &self.authorization)
             .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
             .body(form);
-        let request = request.map_err(|error| error.to_string())?;
-        self.fetcher.request_json(request).await
+        let fetcher = self.fetcher.clone();
+        async move {
+            let request = request.map_err(|error| error.to_string())?;
+            fetcher.request_json(request).await
+        }
     }
 }
 

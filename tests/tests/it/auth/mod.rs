@@ -2,6 +2,7 @@
 
 mod callers;
 mod expiry;
+mod introspection;
 mod issuer;
 mod keys;
 mod metadata;
