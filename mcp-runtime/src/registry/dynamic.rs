@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_schema::check::Validator;
 use mcp_schema::template::UriTemplate;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::context::AwaitedValues;
 use crate::handler::decode::find_headers;
@@ -45,6 +45,8 @@ pub(super) fn dynamic_callable(item: DynamicItem, rules: &ServerRules) -> Result
 ///
 /// Returns all problems with the definition, on one line.
 pub(crate) fn tool_callable(definition: DynamicTool) -> Result<Callable, String> {
+    // Through such a tool, a page could reach tools that are only for models.
+    let definition = definition.meta("ui", json!({"visibility": ["model"]}));
     let name = definition.tool.name.clone();
     let made = convert_tool(&name, definition, &ServerRules::default());
     made.map_err(|problems| format!("tool `{name}`: {}", problems.join("; ")))

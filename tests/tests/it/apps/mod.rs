@@ -2,6 +2,7 @@
 
 use mcp_runtime::apps::{App, MIME_TYPE};
 use mcp_runtime::prelude::*;
+use mcp_runtime::tool_search::ToolSearch;
 use serde_json::{Value, json};
 use tests::{Client, Version, bridge};
 use tokio::net::TcpListener;
@@ -112,6 +113,30 @@ async fn tools_name_their_pages_in_every_version() {
         assert_eq!(of(&tools, "model_only")["_meta"], expected);
         let expected = json!({"ui": {"resourceUri": "ui://tests/bare"}});
         assert_eq!(of(&tools, "saw")["_meta"], expected);
+    }
+}
+
+/// Can take long, and has large results, so a server with it has the tools for both.
+#[tool(tags("apps-built-in"), task, max_output = "256KB", spill)]
+fn survey() {}
+
+#[tokio::test]
+async fn built_in_tools_are_for_models_only() {
+    for version in Version::ALL {
+        let server = new_server!().tags(["apps-built-in"]);
+        let server = server.tool_search(ToolSearch::above(0));
+        let mut client = connect(server, version).await;
+        let (tools, _) = client.list("tools/list", "tools").await;
+        for name in [
+            "search_tools",
+            "call_tool",
+            "read_result",
+            "job_status",
+            "job_cancel",
+        ] {
+            let expected = json!({"ui": {"visibility": ["model"]}});
+            assert_eq!(of(&tools, name)["_meta"], expected, "{name}");
+        }
     }
 }
 
