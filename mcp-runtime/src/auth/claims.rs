@@ -1,5 +1,6 @@
 //! Validates a token's claims.
 
+use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value};
@@ -44,6 +45,12 @@ pub(super) fn unix_now() -> f64 {
     since.unwrap_or_default().as_secs_f64()
 }
 
+/// Begins the subject of a client that acts on its own behalf. No token can have such a subject otherwise.
+const CLIENT_SUBJECT: &str = "client_id:";
+/// The end of the year 9999, in seconds since 1970. An `exp` after it is a mistake, such as milliseconds, and would let
+/// streams stay open for ever.
+const LATEST_EXPIRY: f64 = 253_402_300_800.0;
+
 /// Converts seconds since 1970 to a time. Returns `None` if it is out of range.
 fn system_time_from_unix(seconds: f64) -> Option<SystemTime> {
     let since = Duration::try_from_secs_f64(seconds).ok()?;
@@ -71,6 +78,9 @@ impl ClaimRequirements<'_> {
         let skew = self.skew.as_secs_f64();
         let expiry = match claims.get("exp").map(Value::as_f64) {
             None if !self.expires => None,
+            Some(Some(expiry)) if expiry >= LATEST_EXPIRY => {
+                return Err("the token's `exp` is not a number of seconds since 1970");
+            }
             Some(Some(expiry)) if now < expiry + skew => system_time_from_unix(expiry + skew),
             Some(Some(_)) => return Err("the token has expired"),
             None | Some(None) => return Err("the token has no valid `exp`"),
@@ -85,11 +95,7 @@ impl ClaimRequirements<'_> {
         if !claims.get("sub").is_none_or(is_text) {
             return Err("the token's `sub` is not a string");
         }
-        // If a client acts on its own behalf, its token has no subject or names the client as the subject.
-        let subject = text("sub").unwrap_or(client);
-        if subject.is_empty() {
-            return Err("the token names no subject");
-        }
+        let subject = subject_of(text("sub"), client)?;
         let mut principal = Principal::new(subject)
             .with_issuer(issuer)
             .with_client_id(client)
@@ -98,6 +104,22 @@ impl ClaimRequirements<'_> {
             principal = principal.with_expires_at(expiry);
         }
         Ok(principal.with_claims(claims))
+    }
+}
+
+/// Returns the subject of a token with these claims.
+///
+/// If a client acts on its own behalf, its token has no subject or names the client as the subject. Clients can often
+/// choose their ids, so such a subject is made distinguishable from all users (RFC 9068, section 5).
+fn subject_of<'c>(subject: Option<&'c str>, client: &str) -> Result<Cow<'c, str>, &'static str> {
+    match subject {
+        Some(subject) if subject.starts_with(CLIENT_SUBJECT) => {
+            Err("the token's `sub` begins with `client_id:`, which is for clients without a user")
+        }
+        Some(subject) if !subject.is_empty() && subject != client => Ok(subject.into()),
+        Some("") => Err("the token names no subject"),
+        None if client.is_empty() => Err("the token names no subject"),
+        Some(_) | None => Ok(format!("{CLIENT_SUBJECT}{client}").into()),
     }
 }
 
@@ -237,8 +259,48 @@ mod tests {
                 "{changes}"
             );
         }
-        let far = check(&with(&json!({"exp": 1e300}))).unwrap();
-        assert_eq!(far.expires_at(), None);
+    }
+
+    #[test]
+    fn a_senseless_expiry_is_refused() {
+        let last = LATEST_EXPIRY - 1.0;
+        let principal = check(&with(&json!({"exp": last}))).unwrap();
+        assert!(principal.expires_at().is_some());
+        // The second is in milliseconds.
+        for expiry in [LATEST_EXPIRY, 1_800_000_000_000.0, 1e300, f64::MAX] {
+            let refused = check(&with(&json!({"exp": expiry})));
+            assert!(refused.is_err(), "{expiry}");
+        }
+    }
+
+    #[test]
+    fn a_client_is_never_taken_for_a_user() {
+        for (changes, subject) in [
+            (json!({}), Some("alice")),
+            (json!({"client_id": "app"}), Some("alice")),
+            // The client has the name of a user.
+            (
+                json!({"sub": null, "client_id": "alice"}),
+                Some("client_id:alice"),
+            ),
+            (
+                json!({"sub": null, "azp": "alice"}),
+                Some("client_id:alice"),
+            ),
+            (json!({"client_id": "alice"}), Some("client_id:alice")),
+            (json!({"azp": "alice"}), Some("client_id:alice")),
+            (json!({"sub": "client_id:alice"}), None),
+            (
+                json!({"sub": "client_id:alice", "client_id": "client_id:alice"}),
+                None,
+            ),
+            (json!({"sub": null, "client_id": ""}), None),
+            (json!({"sub": "", "client_id": "app"}), None),
+        ] {
+            let principal = check(&with(&changes));
+            let found = principal.as_ref().ok().map(Principal::subject);
+            assert_eq!(found, subject, "{changes}");
+        }
     }
 
     #[test]

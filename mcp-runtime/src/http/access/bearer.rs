@@ -4,13 +4,17 @@
 
 use hyper::Uri;
 use hyper::header::{self, HeaderMap};
+use mcp_schema::template::decode;
 
 /// Returns `true` if the query string contains a token. Such a token is never used, because proxies and browsers may
 /// have recorded it.
 pub(super) fn has_token_in_query(uri: &Uri) -> bool {
     let names = uri.query().unwrap_or_default().split('&');
     let mut names = names.map(|pair| pair.split('=').next().unwrap_or_default());
-    names.any(|name| name.eq_ignore_ascii_case("access_token"))
+    names.any(|name| match decode(name) {
+        Some(name) => name.eq_ignore_ascii_case("access_token"),
+        None => false,
+    })
 }
 
 /// The error for a malformed `Authorization` header.
@@ -65,6 +69,10 @@ mod tests {
         for (uri, there) in [
             ("/mcp?access_token=x", true),
             ("/mcp?a=b&access_token", true),
+            ("/mcp?access%5Ftoken=x", true),
+            ("/mcp?%61CCESS%5ftoken=x", true),
+            ("/mcp?access%token=x", false),
+            ("/mcp?a=access_token", false),
             ("/mcp?connection=x", false),
             ("/mcp", false),
         ] {
