@@ -16,8 +16,10 @@ use crate::context::Principal;
 ///
 /// A token is accepted if `iss` is the issuer, `aud` is or contains the audience, `exp` has not passed, `nbf` (if
 /// present) has passed, and the token is signed with one of the issuer's keys using RS256, RS384, RS512, PS256, PS384,
-/// PS512, ES256, ES384 or `EdDSA`. The subject is taken from `sub`, falling back to the client; the client from
-/// `client_id` or `azp`; and the scopes from `scope` and `scp`.
+/// PS512, ES256, ES384 or `EdDSA`. The subject is taken from `sub`, the client from `client_id` or
+/// `azp`, and the scopes from `scope` and `scp`. If a client acts on its own behalf, so that `sub` is missing or is the
+/// client, the subject is `client_id:` and the client's id, which no user can have. An `exp` after the year 9999 is
+/// invalid.
 ///
 /// The keys are discovered through the issuer's metadata (RFC 8414 or `OpenID` Connect Discovery), over HTTPS or, on
 /// this machine, over HTTP. Each document must arrive within 5 s and be no larger than 1 MiB; redirects are not

@@ -8,8 +8,9 @@ use crate::server::sealed_tasks::SealedTaskStore;
 use crate::stores::TaskStore;
 
 impl Server {
-    /// Sets the keys used to seal the state that a call carries between rounds. The first key is used for sealing; any
-    /// of the keys can open sealed state. Replaces any keys that were set earlier.
+    /// Sets the keys used to seal the state that a call carries between rounds, and the cursors that are valid for one
+    /// caller only. The first key is used for sealing; any of the keys can open what it has sealed. Replaces any keys that
+    /// were set earlier.
     ///
     /// By default, the keys of the [`backend`](Self::backend) are used, if it has any. Otherwise, a random key is created
     /// for this process, so a call cannot continue on another instance or after a

@@ -77,18 +77,21 @@ impl<'a> CallerView<'a> {
     /// Returns `true` if the caller may reach what calls to the tool with this name have left: tasks, jobs and kept
     /// results. Returns `false` if it must be told that there is no such thing.
     ///
-    /// This is the decision that a call would get, except that a disabled tool only refuses new calls. Nobody can reach
-    /// what a removed tool has left, because its access rules are gone with it. Tags do not matter, because clients
-    /// choose them.
+    /// This is the decision that a call would get, except that a disabled tool only refuses new calls. The access rules of
+    /// a removed tool are gone with it, so callers with credentials cannot reach what it has left, because one of their
+    /// tokens may allow less than another. Callers without credentials all have the same rights as the one whose call it
+    /// was. Tags do not matter, because clients choose them.
     ///
     /// # Errors
     ///
     /// Returns an error if the caller lacks required scopes.
     pub(crate) fn may_reach_work_of(&self, tool: &str) -> Result<bool, ErrorObject> {
-        let tool = self.snapshot.tools.get_even_disabled(tool);
-        let Some(tool) = tool.filter(|tool| tool.access.is_visible_to(self.caller)) else {
-            return Ok(false);
+        let Some(tool) = self.snapshot.tools.get_even_disabled(tool) else {
+            return Ok(self.caller.principal().is_none());
         };
+        if !tool.access.is_visible_to(self.caller) {
+            return Ok(false);
+        }
         self.check_scopes(tool).map(|_| true)
     }
 

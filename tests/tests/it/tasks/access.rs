@@ -16,7 +16,8 @@ use tests::http::{Request, Response};
 use tests::wait::until;
 
 use super::test_store::TestStore;
-use super::{Bench, LEGACY, Sure, TASKS, accepted, count, text};
+use super::{Bench, LEGACY, Sure, TASKS, accepted, client_of, count, create, get, server, text};
+use crate::backend::Folder;
 use crate::http::support::{Served, next_in_time, serve_server};
 
 /// Alice's token for everything, and her token for nothing.
@@ -68,7 +69,15 @@ async fn open(ctx: &Context, bench: &Bench) -> Result<String> {
     Ok(format!("opened: {sure}"))
 }
 
-async fn serve(bench: &Bench, store: Option<&TestStore>, limits: Limits) -> Served {
+/// The place in which a server keeps its tasks.
+enum Place {
+    Memory,
+    /// A store that other processes can share.
+    Shared(TestStore),
+    Sqlite(Folder),
+}
+
+async fn serve(bench: &Bench, place: &Place, limits: Limits) -> Served {
     let alice = Principal::new("alice");
     let tokens = StaticTokens::new()
         .token(WIDE, alice.clone().with_scopes(["admin"]))
@@ -77,9 +86,10 @@ async fn serve(bench: &Bench, store: Option<&TestStore>, limits: Limits) -> Serv
     let server = new_server!().tags(["task-access"]).state(bench.clone());
     let server = server.limits(limits);
     let server = server.http(HttpOptions::new().authenticate(resource));
-    serve_server(match store {
-        Some(store) => server.task_store(store.clone()),
-        None => server,
+    serve_server(match place {
+        Place::Memory => server,
+        Place::Shared(store) => server.task_store(store.clone()),
+        Place::Sqlite(folder) => server.backend(folder.open()),
     })
     .await
 }
@@ -247,15 +257,21 @@ async fn check_narrow(served: &Served, version: Version, vault: &str, back_room:
 #[tokio::test]
 async fn a_token_without_the_scope_reaches_no_task_of_the_tool() {
     for version in Version::ERAS {
-        // Without a store; with a store; and with a store from which another process has taken over.
-        for (is_stored, is_moved) in [(false, false), (true, false), (true, true)] {
-            let store = TestStore {
+        let shared = || {
+            Place::Shared(TestStore {
                 outlives: true,
                 ..TestStore::default()
-            };
-            let store = is_stored.then_some(&store);
+            })
+        };
+        // In the last two, another process has taken over the tasks.
+        for (place, is_moved) in [
+            (Place::Memory, false),
+            (shared(), false),
+            (shared(), true),
+            (Place::Sqlite(Folder::new()), true),
+        ] {
             let bench = Bench::default();
-            let mut served = serve(&bench, store, Limits::default()).await;
+            let mut served = serve(&bench, &place, Limits::default()).await;
             let mut ids = Vec::new();
             {
                 let wide = User::begin(&served, version, WIDE).await;
@@ -267,7 +283,7 @@ async fn a_token_without_the_scope_reaches_no_task_of_the_tool() {
             }
             if is_moved {
                 served.handle.shut_down();
-                served = serve(&bench, store, Limits::default()).await;
+                served = serve(&bench, &place, Limits::default()).await;
             }
             check_narrow(&served, version, &ids[0], &ids[1]).await;
             // Nothing has been answered or cancelled.
@@ -295,7 +311,7 @@ async fn a_token_without_the_scope_reaches_no_task_of_the_tool() {
 #[tokio::test]
 async fn a_list_of_tasks_goes_on_after_pages_that_the_token_cannot_see() {
     let limits = Limits::default().with(|limits| limits.tasks.max_running = 1);
-    let served = serve(&Bench::default(), None, limits).await;
+    let served = serve(&Bench::default(), &Place::Memory, limits).await;
     let wide = User::begin(&served, LEGACY, WIDE).await;
     let narrow = User::begin(&served, LEGACY, NARROW).await;
     let early = narrow.create("counter").await;
@@ -322,7 +338,7 @@ async fn a_list_of_tasks_goes_on_after_pages_that_the_token_cannot_see() {
 #[tokio::test]
 async fn a_token_without_the_scope_does_not_hear_of_the_tasks_of_the_tool() {
     let bench = Bench::default();
-    let served = serve(&bench, None, Limits::default()).await;
+    let served = serve(&bench, &Place::Memory, Limits::default()).await;
     let wide = User::begin(&served, Version::V2026_07_28, WIDE).await;
     let narrow = User::begin(&served, Version::V2026_07_28, NARROW).await;
     let ids = [wide.create("dig").await, wide.create("mine").await];
@@ -352,7 +368,7 @@ async fn a_token_without_the_scope_reaches_no_job_of_the_tool() {
     let limits = Limits::default().with(|limits| limits.tasks.patience = Duration::from_millis(20));
     for version in Version::ERAS {
         let bench = Bench::default();
-        let served = serve(&bench, None, limits.clone()).await;
+        let served = serve(&bench, &Place::Memory, limits.clone()).await;
         let wide = User::begin(&served, version, WIDE).await.without_tasks();
         let narrow = User::begin(&served, version, NARROW).await.without_tasks();
         let call = async |user: &User<'_>, tool: &str, id: &str| {
@@ -391,7 +407,7 @@ fn waiting() -> DynamicTool {
 #[tokio::test]
 async fn the_definition_of_now_decides_about_earlier_tasks() {
     for version in Version::ERAS {
-        let served = serve(&Bench::default(), None, Limits::default()).await;
+        let served = serve(&Bench::default(), &Place::Memory, Limits::default()).await;
         let tools = served.handle.tools();
         tools.insert(waiting()).unwrap();
         let wide = User::begin(&served, version, WIDE).await;
@@ -420,8 +436,21 @@ async fn the_definition_of_now_decides_about_earlier_tasks() {
 }
 
 #[tokio::test]
+async fn a_removed_tool_changes_nothing_for_callers_without_credentials() {
+    for version in Version::ERAS {
+        let server = server(&Bench::default());
+        let tools = server.handle().tools();
+        tools.insert(waiting()).unwrap();
+        let mut client = client_of(server, version).await;
+        let task = create(&mut client, "waiting", json!({})).await;
+        assert!(tools.remove("waiting"));
+        assert_eq!(get(&mut client, &task).await["status"], "working");
+    }
+}
+
+#[tokio::test]
 async fn a_question_that_is_open_while_access_changes_is_not_answered() {
-    let served = serve(&Bench::default(), None, Limits::default()).await;
+    let served = serve(&Bench::default(), &Place::Memory, Limits::default()).await;
     let asking = || {
         let ask = |_: Arguments, ctx: Context| async move {
             let Sure { sure } = ctx.elicit("Sure?").key("sure").await?;
