@@ -12,11 +12,26 @@ const GROUPS: usize = 256;
 /// because Redis may have lost its data, and instances register when they look for messages.
 const ALL: &[u8] = b"all";
 
-pub(crate) struct Changes([Notify; GROUPS]);
+/// The message that an instance has given back a task, in place of an id.
+const DUE: &[u8] = b"due";
+
+pub(crate) struct Changes {
+    groups: [Notify; GROUPS],
+    /// Keeps a message until somebody waits for it.
+    due: Notify,
+}
 
 impl Changes {
     pub(crate) fn new() -> Self {
-        Self(std::array::from_fn(|_| Notify::new()))
+        Self {
+            groups: std::array::from_fn(|_| Notify::new()),
+            due: Notify::new(),
+        }
+    }
+
+    /// Waits until an instance has given back a task since the previous call.
+    pub(crate) async fn due(&self) {
+        self.due.notified().await;
     }
 
     /// Returns the `Notify` for a task, which is notified when the task changes and possibly when other tasks change.
@@ -24,13 +39,15 @@ impl Changes {
         let mut hasher = DefaultHasher::new();
         id.hash(&mut hasher);
         let group = usize::try_from(hasher.finish() % GROUPS as u64).unwrap_or_default();
-        &self.0[group]
+        &self.groups[group]
     }
 
     /// Wakes the callers that are waiting for this id.
     pub(crate) fn wake(&self, id: &[u8]) {
         if id == ALL {
             self.wake_all();
+        } else if id == DUE {
+            self.due.notify_one();
         } else {
             self.of(id).notify_waiters();
         }
@@ -38,7 +55,8 @@ impl Changes {
 
     /// Wakes all callers, because changes may have been missed.
     pub(crate) fn wake_all(&self) {
-        for group in &self.0 {
+        self.due.notify_one();
+        for group in &self.groups {
             group.notify_waiters();
         }
     }

@@ -14,6 +14,8 @@ pub struct RedisError {
     text: Arc<str>,
     /// The kind of error, for metrics.
     pub(crate) kind: &'static str,
+    /// `true` if the operation may have been carried out, or may yet be.
+    pub(crate) is_outcome_unknown: bool,
 }
 
 impl RedisError {
@@ -22,8 +24,18 @@ impl RedisError {
     }
 
     fn new(kind: &'static str, text: impl Into<Arc<str>>) -> Self {
-        let text = text.into();
-        Self { text, kind }
+        Self {
+            text: text.into(),
+            kind,
+            is_outcome_unknown: false,
+        }
+    }
+
+    pub(crate) fn with_unknown_outcome(self, is_outcome_unknown: bool) -> Self {
+        Self {
+            is_outcome_unknown,
+            ..self
+        }
     }
 
     pub(crate) fn unexpected() -> Self {

@@ -1,6 +1,7 @@
 //! A connection to Redis. It carries all operations on the keys with a prefix and, unless the prefix is that of a task
-//! partition, all messages from Redis. It is re-established when it is lost. While Redis is unavailable, operations fail immediately, except that one operation
-//! every 250 ms tries to reconnect.
+//! partition, all messages from Redis. When it is lost, the next operation connects again: a lost connection says nothing
+//! about Redis. Redis counts as failing only once a new connection does not work. From then on, operations fail
+//! immediately, except that one operation every 250 ms tries to connect.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -45,7 +46,10 @@ pub(crate) struct Link {
 
 /// The state of a connection. Connections are numbered so that events on an old connection do not affect its successor.
 struct LinkState {
+    /// The number of the latest connection, which may still be being established.
     number: u64,
+    /// The number of the latest connection on which an operation has succeeded.
+    worked: u64,
     connection: Option<MultiplexedConnection>,
     failure: Option<(Instant, RedisError)>,
 }
@@ -53,7 +57,8 @@ struct LinkState {
 /// The action to take for an operation whose connection was lost before the result arrived.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnLostConnection {
-    /// The operation fails, because it may have been carried out and must not be carried out twice.
+    /// The operation fails, because it may have been carried out and must not be carried out twice. No other operation
+    /// is affected.
     Fail,
     /// The operation is repeated once, because repeating it has no further effect.
     Repeat,
@@ -95,6 +100,7 @@ impl Link {
             channel: format!("{{{}}}:changes", options.name),
             state: Arc::new(Mutex::new(LinkState {
                 number: 0,
+                worked: 0,
                 connection: None,
                 failure: None,
             })),
@@ -134,11 +140,14 @@ impl Link {
         after_loss: OnLostConnection,
     ) -> Result<T, RedisError> {
         let mut number = lock(&self.state).number;
+        // Whether Redis may have received the operation without this instance learning the result.
+        let (mut is_sent, mut is_lost) = (false, false);
         let done = {
             let work = pin!(async {
-                let mut repeats = after_loss == OnLostConnection::Repeat;
+                let mut is_repeated = false;
                 loop {
                     let mut connection = self.connection(&mut number).await?;
+                    is_sent = true;
                     let error = match operation.run(&mut connection).await {
                         Ok(done) => {
                             self.works(number);
@@ -146,27 +155,38 @@ impl Link {
                         }
                         Err(error) => error,
                     };
-                    let is_lost = error.is_unrecoverable_error() || error.is_io_error();
-                    if is_lost && repeats {
-                        repeats = false;
+                    is_sent = false;
+                    let is_refused = is_about_server(&error);
+                    let loses_connection = error.is_unrecoverable_error() || error.is_io_error();
+                    is_lost |= loses_connection;
+                    // A server that refuses an operation has not carried it out.
+                    let can_repeat =
+                        is_refused || loses_connection && after_loss == OnLostConnection::Repeat;
+                    if can_repeat && !is_repeated {
+                        is_repeated = true;
                         self.lose(number);
                         continue;
                     }
                     let told = RedisError::of(&self.address, &error);
-                    if is_lost || is_about_server(&error) {
+                    if is_refused {
                         self.fail(number, &told);
+                    } else if is_repeated && loses_connection {
+                        self.fail_unless_worked(number, &told);
+                    } else if loses_connection {
+                        self.lose(number);
                     }
                     return Err(told);
                 }
             });
             timeout_while_running(self.limit, work).await
         };
-        done.unwrap_or_else(|| {
+        let done = done.unwrap_or_else(|| {
             let error = RedisError::no_answer(&self.address, self.limit);
             // The machine at the other end of the connection may no longer exist.
-            self.fail(number, &error);
+            self.fail_unless_worked(number, &error);
             Err(error)
-        })
+        });
+        done.map_err(|error| error.with_unknown_outcome(is_sent || is_lost))
     }
 
     /// Returns the existing connection, or establishes a new one.
@@ -186,16 +206,8 @@ impl Link {
             None
         };
         // Boxed, because it is large and seldom needed.
-        match Box::pin(self.connect()).await {
-            Ok((made, connection)) => {
-                *number = made;
-                Ok(connection)
-            }
-            Err(error) => {
-                self.fail(*number, &error);
-                Err(error)
-            }
-        }
+        let made = Box::pin(self.connect(number)).await;
+        made.inspect_err(|error| self.fail(*number, error))
     }
 
     /// Returns the existing connection or failure, or `None` if the caller may try to connect.
@@ -211,12 +223,14 @@ impl Link {
         state.connection.clone().map(Ok)
     }
 
-    async fn connect(&self) -> Result<(u64, MultiplexedConnection), RedisError> {
+    /// Establishes a connection, whose number is known from the start.
+    async fn connect(&self, made: &mut u64) -> Result<MultiplexedConnection, RedisError> {
         let number = {
             let mut state = lock(&self.state);
             state.number += 1;
             state.number
         };
+        *made = number;
         let (state, changes) = (Arc::downgrade(&self.state), Arc::clone(&self.changes));
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(self.limit))
@@ -243,8 +257,8 @@ impl Link {
         // Several Sentinels or nodes may have to be queried within the operation's time limit.
         let info = self.location.find(self.limit / 4).await?;
         let client = Client::open(info).map_err(of)?;
-        let made = client.get_multiplexed_async_connection_with_config(&config);
-        let mut connection = made.await.map_err(of)?;
+        let connecting = client.get_multiplexed_async_connection_with_config(&config);
+        let mut connection = connecting.await.map_err(of)?;
         if !self.location.is_primary(&mut connection).await {
             let replaced = "is being replaced by another primary";
             return Err(RedisError::text(format!("{} {replaced}", self.address)));
@@ -264,11 +278,12 @@ impl Link {
         }
         drop(state);
         self.changes.wake_all();
-        Ok((number, connection))
+        Ok(connection)
     }
 
     fn works(&self, number: u64) {
         let mut state = lock(&self.state);
+        state.worked = state.worked.max(number);
         if state.number == number && state.failure.take().is_some() {
             tracing::info!(address = self.address, "Redis is available again");
             telemetry::record_available(self.partition, true);
@@ -277,6 +292,15 @@ impl Link {
 
     fn lose(&self, number: u64) {
         forget(&self.state, number);
+    }
+
+    /// Replaces a connection that does not work. If it never has, Redis is failing.
+    fn fail_unless_worked(&self, number: u64, error: &RedisError) {
+        if (1..=lock(&self.state).worked).contains(&number) {
+            self.lose(number);
+        } else {
+            self.fail(number, error);
+        }
     }
 
     /// Records that Redis is not working, unless another connection has been established in the meantime.

@@ -6,8 +6,8 @@ use mcp_runtime::backend::{TaskChanged, TaskDetails, TaskId, TaskStep};
 
 use crate::error::RedisError;
 use crate::fields;
-use crate::link::OnLostConnection::{Fail, Repeat};
-use crate::{Redis, scripts};
+use crate::link::OnLostConnection::Repeat;
+use crate::{Redis, once, scripts};
 
 pub(crate) async fn inspect(redis: &Redis, id: &TaskId) -> Result<Option<TaskDetails>, RedisError> {
     let link = redis.0.partitions.of(id);
@@ -48,12 +48,13 @@ pub(crate) async fn retry(
     let mut retry = link.operation(&scripts::RETRY);
     retry.arg(id.as_str()).arg(version);
     retry.arg(not_done.unwrap_or_default()).arg(task.size());
+    retry.arg(once::claim());
     retry.arg("status").arg(task.status.as_str());
     retry.arg("tries").arg(task.tries);
     for (field, value) in fields::of_changed(&task) {
         retry.arg(field).arg(value);
     }
-    let reply: Vec<String> = link.script(&retry, Fail).await?;
+    let reply: Vec<String> = link.script(&retry, Repeat).await?;
     match reply.first().map(|text| &**text) {
         Some("changed") => Ok(TaskChanged::Changed(task)),
         Some("unchanged") => Ok(TaskChanged::Unchanged),

@@ -101,6 +101,7 @@ scripts! {
     TAKE_TOKENS = "take_tokens";
     USAGE = "usage";
     VERSION = "version";
+    WITHDRAW = "withdraw";
 }
 
 #[cfg(feature = "http")]

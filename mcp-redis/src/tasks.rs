@@ -9,7 +9,7 @@ use mcp_runtime::backend::{
     TaskPage, TaskStore,
 };
 use mcp_runtime::once::{OnceClaim, StoreFuture};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::error::RedisError;
 use crate::fields::{self, milliseconds};
@@ -19,6 +19,8 @@ use crate::{Redis, listing, once, operators, scripts};
 
 /// Time after which a task is read again even if Redis has not reported a change.
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// Time between two attempts to withdraw a task, which is shorter than any lease.
+const WITHDRAW_AGAIN: Duration = Duration::from_millis(250);
 /// The error for an attempt that is not the latest attempt.
 const STALE: &str = "the task has ended or was claimed again";
 /// The error for a step for which there is no room.
@@ -52,10 +54,26 @@ impl Redis {
         let link = self.0.partitions.of(id);
         let mut set = link.operation(&scripts::SET_DUE);
         set.arg(id.as_str()).arg(attempt).arg(milliseconds(after));
-        set.arg(u8::from(gives_back));
-        // Giving the task back a second time would count another attempt as given back.
-        let after_loss = if gives_back { Fail } else { Repeat };
-        link.script(&set, after_loss).await
+        set.arg(if gives_back {
+            once::claim()
+        } else {
+            String::new()
+        });
+        link.script(&set, Repeat).await
+    }
+
+    /// Takes back a creation of which it is unknown whether it was, or will be, carried out. Tries until Redis replies,
+    /// or until the task has expired.
+    fn withdraw(&self, id: TaskId, ttl: Duration) {
+        let store = self.clone();
+        tokio::spawn(timeout(ttl, async move {
+            let link = store.0.partitions.of(&id);
+            let mut withdraw = link.operation(&scripts::WITHDRAW);
+            withdraw.arg(id.as_str());
+            while link.script::<u64>(&withdraw, Repeat).await.is_err() {
+                sleep(WITHDRAW_AGAIN).await;
+            }
+        }));
     }
 
     /// Returns the number of a caller's tasks in all partitions but this task's, and their bytes.
@@ -86,8 +104,8 @@ impl Redis {
 /// Claims the next due task of a partition.
 async fn claim_due(link: &Link, lease: Duration) -> Result<TaskClaim, RedisError> {
     let mut claim = link.operation(&scripts::CLAIM_DUE);
-    claim.arg(milliseconds(lease));
-    let reply: Vec<String> = link.script(&claim, Fail).await?;
+    claim.arg(milliseconds(lease)).arg(once::claim());
+    let reply: Vec<String> = link.script(&claim, Repeat).await?;
     if reply.first().is_none_or(|kind| kind != "wait") {
         return Ok(TaskClaim::Claimed(fields::read(reply)?));
     }
@@ -122,7 +140,12 @@ impl TaskStore for Redis {
             for (field, value) in fields::of_new(&task) {
                 create.arg(field).arg(value);
             }
-            let reply: Vec<String> = link.script(&create, Fail).await?;
+            let reply = link.script::<Vec<String>>(&create, Repeat).await;
+            let reply = reply.inspect_err(|error| {
+                if error.is_outcome_unknown {
+                    self.withdraw(task.id.clone(), task.ttl);
+                }
+            })?;
             let reply: Vec<&str> = reply.iter().map(|text| &**text).collect();
             match reply[..] {
                 ["created", now] => {
@@ -131,6 +154,7 @@ impl TaskStore for Redis {
                 }
                 ["caller full"] => Ok(TaskCreation::CallerFull),
                 ["full"] => Ok(TaskCreation::Full),
+                ["withdrawn"] => Err(RedisError::text("the task was withdrawn").into()),
                 ["in use"] => Err(RedisError::text("the new task's id is already in use").into()),
                 _ => Err(RedisError::unexpected().into()),
             }
@@ -183,11 +207,12 @@ impl TaskStore for Redis {
             change
                 .arg(max_bytes)
                 .arg(max_bytes_per_caller)
-                .arg(u8::from(task.status.is_final() && !task.can_be_retried()));
+                .arg(u8::from(task.status.is_final() && !task.can_be_retried()))
+                .arg(once::claim());
             for (field, value) in fields::of_changed(&task) {
                 change.arg(field).arg(value);
             }
-            let reply: Vec<String> = link.script(&change, Fail).await?;
+            let reply: Vec<String> = link.script(&change, Repeat).await?;
             match reply.first().map(|text| &**text) {
                 Some("changed") => Ok(TaskChanged::Changed(task)),
                 Some("unchanged") => Ok(TaskChanged::Unchanged),
@@ -202,7 +227,8 @@ impl TaskStore for Redis {
             let link = self.0.partitions.of(id);
             let mut claim = link.operation(&scripts::CLAIM);
             claim.arg(id.as_str()).arg(milliseconds(lease));
-            let fields: Vec<String> = link.script(&claim, Fail).await?;
+            claim.arg(once::claim());
+            let fields: Vec<String> = link.script(&claim, Repeat).await?;
             if fields.is_empty() {
                 return Ok(None);
             }
@@ -231,6 +257,13 @@ impl TaskStore for Redis {
 
     fn release<'a>(&'a self, id: &'a TaskId, attempt: u64, after: Duration) -> StoreFuture<'a, ()> {
         Box::pin(async move { Ok(self.set_due((id, attempt), after, true).await.map(drop)?) })
+    }
+
+    fn released(&self) -> StoreFuture<'_, ()> {
+        Box::pin(async {
+            self.0.changes.due().await;
+            Ok(())
+        })
     }
 
     fn changed<'a>(&'a self, id: &'a TaskId, version: u64) -> StoreFuture<'a, ()> {
@@ -315,7 +348,8 @@ impl TaskStore for Redis {
             let link = self.0.partitions.of(id);
             let mut abandon = link.operation(&scripts::ABANDON_STEP);
             abandon.arg(id.as_str()).arg(attempt).arg(name);
-            Ok(link.script(&abandon, Fail).await?)
+            abandon.arg(once::claim());
+            Ok(link.script(&abandon, Repeat).await?)
         })
     }
 

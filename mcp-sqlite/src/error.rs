@@ -9,11 +9,15 @@ use rusqlite::ErrorCode;
 
 /// An error from the store. The message says what to do and names the file if it could not be opened.
 #[derive(Clone, Debug)]
-pub struct SqliteError(Arc<str>);
+pub struct SqliteError {
+    text: Arc<str>,
+    /// `true` if the operation may yet be carried out.
+    pub(crate) is_outcome_unknown: bool,
+}
 
 impl SqliteError {
     pub(crate) fn new(path: &Path, problem: &str) -> Self {
-        Self(format!("`{}`: {problem}", path.display()).into())
+        Self::text(&format!("`{}`: {problem}", path.display()))
     }
 
     /// Returns the error for a file that cannot be opened.
@@ -23,11 +27,22 @@ impl SqliteError {
 
     /// Returns the error for an operation.
     pub(crate) fn in_operation(error: &rusqlite::Error) -> Self {
-        Self(words(error).into())
+        Self::text(&words(error))
     }
 
     pub(crate) fn text(text: &str) -> Self {
-        Self(text.into())
+        Self {
+            text: text.into(),
+            is_outcome_unknown: false,
+        }
+    }
+
+    /// Returns the error for an operation that was not carried out in time.
+    pub(crate) fn not_responding() -> Self {
+        Self {
+            is_outcome_unknown: true,
+            ..Self::text("the database is not responding")
+        }
     }
 }
 
@@ -50,7 +65,7 @@ fn words(error: &rusqlite::Error) -> String {
 
 impl fmt::Display for SqliteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 

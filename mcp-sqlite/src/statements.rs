@@ -40,21 +40,28 @@ pub(crate) fn sweep(connection: &Connection, now: i64) -> Result<()> {
     Ok(())
 }
 
-/// Creates a task. Returns `Ok(None)` if its id is in use.
+/// Creates a task, or returns it as it was created. Returns `Ok(None)` if its id is in use for another task.
 pub(crate) fn create(
     connection: &Connection,
     task: &NewTask,
     limits: &TaskLimits,
 ) -> Result<Option<TaskCreation>> {
-    let created_at = now();
-    let since = Duration::from_millis(u64::try_from(created_at).unwrap_or_default());
-    let stored = StoredTask::created(task, UNIX_EPOCH + since);
-    let bytes = length(stored.size());
+    let as_created = |at: i64| {
+        let since = Duration::from_millis(u64::try_from(at).unwrap_or_default());
+        StoredTask::created(task, UNIX_EPOCH + since)
+    };
     let id = task.id.as_str();
-    let mut known = connection.prepare_cached("SELECT 1 FROM tasks WHERE id = ?1")?;
-    if known.exists([id])? {
-        return Ok(None);
+    let mut known =
+        connection.prepare_cached("SELECT created_at, owner = ?2 FROM tasks WHERE id = ?1")?;
+    let known = known.query_row(params![id, &*task.owner], |row| {
+        Ok((row.get::<_, i64>(0)?, row.get::<_, bool>(1)?))
+    });
+    if let Some((at, is_same)) = known.optional()? {
+        return Ok(is_same.then(|| TaskCreation::Created(as_created(at))));
     }
+    let created_at = now();
+    let stored = as_created(created_at);
+    let bytes = length(stored.size());
     let (tasks, used) = usage(connection, &task.owner)?;
     if tasks >= length(limits.max_per_caller) || used + bytes > length(limits.max_bytes_per_caller)
     {
@@ -83,6 +90,12 @@ pub(crate) fn create(
         bytes,
     ])?;
     Ok(Some(TaskCreation::Created(stored)))
+}
+
+/// Removes a task whose creator does not know of it.
+pub(crate) fn withdraw(connection: &Connection, id: &TaskId) -> Result<usize> {
+    let mut delete = connection.prepare_cached("DELETE FROM tasks WHERE id = ?1")?;
+    delete.execute([id.as_str()])
 }
 
 pub(crate) fn find(connection: &Connection, id: &TaskId) -> Result<Option<TaskRow>> {

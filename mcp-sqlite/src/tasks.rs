@@ -9,13 +9,15 @@ use mcp_runtime::backend::{
 };
 use mcp_runtime::once::{OnceClaim, StoreFuture};
 use tokio::sync::Notify;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::error::SqliteError;
 use crate::{GROUPS, Sqlite, operators, statements};
 
 /// Time after which a task is read again because another process may have changed it.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Time between two attempts to withdraw a task.
+const WITHDRAW_AGAIN: Duration = Duration::from_millis(250);
 /// The error for an attempt that is not the latest attempt.
 const STALE: &str = "the task has ended or was claimed again";
 /// The error for a step for which there is no room.
@@ -29,6 +31,25 @@ impl Sqlite {
         let group = usize::try_from(hasher.finish() % GROUPS as u64).unwrap_or_default();
         &self.0.changes[group]
     }
+
+    /// Takes back a creation that has not been carried out in time, but may yet be. The writer runs operations in order, so
+    /// this one is run after the creation. Tries until the task has expired.
+    fn withdraw(&self, id: TaskId, ttl: Duration) {
+        let store = self.clone();
+        tokio::spawn(timeout(ttl, async move {
+            loop {
+                let key = id.clone();
+                let withdrawn = store
+                    .0
+                    .writer
+                    .record(move |db| statements::withdraw(db, &key));
+                match withdrawn.await {
+                    Ok(_) => return store.changes_of(&id).notify_waiters(),
+                    Err(_) => sleep(WITHDRAW_AGAIN).await,
+                }
+            }
+        }));
+    }
 }
 
 impl TaskStore for Sqlite {
@@ -38,12 +59,18 @@ impl TaskStore for Sqlite {
 
     fn create(&self, task: NewTask) -> StoreFuture<'_, TaskCreation> {
         let limits = self.0.options.limits.tasks.clone();
+        let (id, ttl) = (task.id.clone(), task.ttl);
         let created = self
             .0
             .writer
             .write(move |db| statements::create(db, &task, &limits));
         Box::pin(async move {
-            let created = created.await?;
+            let created = created.await.inspect_err(|error| {
+                let error = error.downcast_ref::<SqliteError>();
+                if error.is_some_and(|error| error.is_outcome_unknown) {
+                    self.withdraw(id, ttl);
+                }
+            })?;
             Ok(created.ok_or_else(|| SqliteError::text("the new task's id is already in use"))?)
         })
     }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use mcp_runtime::Limits;
@@ -227,6 +228,63 @@ async fn a_file_that_is_locked_or_full_later_fails_the_operation_and_recovers() 
     assert!(store.load(&task.id).await.unwrap().is_some());
     limit(pages + 1000).await.unwrap();
     create(&store, large).await;
+}
+
+/// An operation that blocks the transaction that contains it until this is dropped.
+struct Blocker {
+    begun: mpsc::Receiver<()>,
+    _release: mpsc::Sender<()>,
+}
+
+impl Blocker {
+    /// Adds the operation to those that are waiting.
+    async fn queue(store: &Sqlite) -> Self {
+        let (begins, begun) = mpsc::channel();
+        let (release, released) = mpsc::channel::<()>();
+        let released = Mutex::new(released);
+        let store = store.clone();
+        tokio::spawn(async move {
+            let blocked = store.0.writer.record(move |_| {
+                let _ = begins.send(());
+                let _ = released.lock().unwrap().recv();
+                Ok(())
+            });
+            blocked.await
+        });
+        tokio::task::yield_now().await;
+        Self {
+            begun,
+            _release: release,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_task_whose_creation_took_too_long_is_not_left_behind() {
+    let folder = Folder::new();
+    let store = Sqlite::open(folder.file()).unwrap();
+    let task = NewTask::new("a", "t");
+    let before = Blocker::queue(&store).await;
+    before.begun.recv().unwrap();
+    let creating = tokio::spawn({
+        let (store, task) = (store.clone(), task.clone());
+        async move { store.create(task).await.is_ok() }
+    });
+    tokio::task::yield_now().await;
+    // This is in the same transaction as the creation, which thus takes longer than its caller waits.
+    let after = Blocker::queue(&store).await;
+    drop(before);
+    after.begun.recv().unwrap();
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_mins(1)).await;
+    assert!(!creating.await.unwrap());
+    tokio::time::resume();
+    drop(after);
+    let began = Instant::now();
+    while store.load(&task.id).await.unwrap().is_some() {
+        assert!(began.elapsed() < Duration::from_secs(10), "the task stays");
+    }
+    create(&store, task).await;
 }
 
 #[tokio::test]

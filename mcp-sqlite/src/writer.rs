@@ -130,7 +130,7 @@ impl Writer {
                 result.await.map_err(|_| ended())?
             };
             let done = timeout(PATIENCE, done).await;
-            Ok(done.map_err(|_| SqliteError::text("the database is not responding"))??)
+            Ok(done.map_err(|_| SqliteError::not_responding())??)
         })
     }
 }

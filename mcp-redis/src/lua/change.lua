@@ -1,5 +1,6 @@
--- ARGV: id, current version, new status, new size, limits on bytes, '1' to forget the steps; then fields and values.
+-- ARGV: id, current version, new status, new size, limits on bytes, '1' to forget the steps, token; then fields and values.
 local task, status, size = find(ARGV[1]), ARGV[3], tonumber(ARGV[4])
+if task and is_repeated(task.id, ARGV[8]) then return { 'changed' } end
 if not task or task.version ~= ARGV[2] or is_final(task.status) then return { 'unchanged' } end
 local forgets = ARGV[7] == '1'
 local steps = forgets and 0 or task.steps
@@ -14,6 +15,7 @@ elseif not redis.call('ZSCORE', due, task.id) then
 end
 if forgets then redis.call('DEL', steps_key(task.id)) end
 redis.call('HDEL', task_key(task.id), 'message', 'kind', 'outcome')
-redis.call('HSET', task_key(task.id), 'status', status, 'size', size, 'steps', steps, unpack(ARGV, 8))
+redis.call('HSET', task_key(task.id), 'status', status, 'size', size, 'steps', steps, unpack(ARGV, 9))
+mark(task.id, ARGV[8])
 publish(task.id)
 return { 'changed' }

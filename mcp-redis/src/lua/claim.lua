@@ -1,4 +1,5 @@
--- ARGV: id, lease. Returns the fields of the task, or nothing.
+-- ARGV: id, lease, token. Returns the fields of the task, or nothing.
+if is_repeated(ARGV[1], ARGV[3]) then return redis.call('HGETALL', task_key(ARGV[1])) end
 local from = redis.call('ZSCORE', due, ARGV[1])
 if not from or tonumber(from) > now or not find(ARGV[1]) then return {} end
-return begin_attempt(ARGV[1], tonumber(ARGV[2]))
+return begin_attempt(ARGV[1], tonumber(ARGV[2]), ARGV[3])

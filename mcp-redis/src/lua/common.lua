@@ -5,6 +5,10 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 -- Time for which keys outlive their contents, so that the remains of a server that never returns also disappear.
 local HOUR = 3600000
 local DAY = 24 * HOUR
+-- Sent on the channel in place of a task's id when an instance has given a task back.
+local DUE = 'due'
+-- Time within which an operation whose reply was lost is repeated, or taken back.
+local REPEATED_WITHIN = 60000
 -- Maximum number of entries that one script removes, so that it does not keep others waiting.
 local MAX_SWEPT = 100
 
@@ -13,6 +17,7 @@ local bytes, calls = prefix .. 'bytes', prefix .. 'calls'
 local function task_key(id) return prefix .. 'task:' .. id end
 local function steps_key(id) return prefix .. 'steps:' .. id end
 local function owner_key(owner) return prefix .. 'owner:' .. owner end
+local function withdrawn_key(id) return prefix .. 'withdrawn:' .. id end
 local function call_key(id) return prefix .. 'call:' .. id end
 local function rate_key(bucket) return prefix .. 'rate:' .. bucket end
 
@@ -87,8 +92,14 @@ local function sweep()
   if lost then recount() end
 end
 
+-- Operations on tasks have a token each, so that an operation that is repeated because its reply was lost finds that it
+-- has already been carried out.
+local function is_repeated(id, token) return redis.call('HGET', task_key(id), 'by') == token end
+local function mark(id, token) redis.call('HSET', task_key(id), 'by', token) end
+
 -- Begins the next attempt of a task. Returns its fields.
-local function begin_attempt(id, lease)
+local function begin_attempt(id, lease, token)
+  mark(id, token)
   redis.call('HINCRBY', task_key(id), 'attempt', 1)
   redis.call('HINCRBY', task_key(id), 'tries', 1)
   redis.call('HINCRBY', task_key(id), 'version', 1)

@@ -1,7 +1,10 @@
 -- ARGV: id, owner, size, time to live, lease, the four limits; then fields and values.
 local id, owner, size, ttl, lease = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+if redis.call('EXISTS', withdrawn_key(id)) == 1 then return { 'withdrawn' } end
 sweep()
-if redis.call('EXISTS', task_key(id)) == 1 then return { 'in use' } end
+local known = redis.call('HMGET', task_key(id), 'created', 'owner')
+-- The creation is repeated because the first reply was lost.
+if known[1] then return known[2] == owner and { 'created', known[1] } or { 'in use' } end
 local tasks_of_caller = redis.call('ZCARD', owner_key(owner))
 if tasks_of_caller >= tonumber(ARGV[7]) or used('of ' .. owner) + size > tonumber(ARGV[9]) then return { 'caller full' } end
 if redis.call('ZCARD', expiry) >= tonumber(ARGV[6]) or used('all') + size > tonumber(ARGV[8]) then return { 'full' } end

@@ -1,5 +1,6 @@
--- ARGV: id, the task's current version, the step that was not done or '', the new size; then fields and values.
+-- ARGV: id, the task's current version, the step that was not done or '', the new size, token; then fields and values.
 local task = find(ARGV[1])
+if task and is_repeated(task.id, ARGV[5]) then return { 'changed' } end
 if not task or task.version ~= ARGV[2] or not is_final(task.status) then return { 'unchanged' } end
 local steps = task.steps
 local known = ARGV[3] ~= '' and redis.call('HGET', steps_key(task.id), ARGV[3])
@@ -11,6 +12,7 @@ add_bytes(task.owner, tonumber(ARGV[4]) + steps - task.size - task.steps)
 redis.call('ZADD', due, now, task.id)
 keep(due, redis.call('PTTL', expiry))
 redis.call('HDEL', task_key(task.id), 'message', 'kind', 'outcome')
-redis.call('HSET', task_key(task.id), 'size', ARGV[4], 'steps', steps, unpack(ARGV, 5))
+redis.call('HSET', task_key(task.id), 'size', ARGV[4], 'steps', steps, unpack(ARGV, 6))
+mark(task.id, ARGV[5])
 publish(task.id)
 return { 'changed' }

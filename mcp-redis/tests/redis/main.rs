@@ -3,6 +3,7 @@
 
 #![cfg(unix)]
 
+mod lossy;
 mod once;
 mod outages;
 mod partitions;

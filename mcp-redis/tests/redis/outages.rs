@@ -2,11 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use mcp_runtime::backend::{NewTask, TaskCreation, TaskStore as _};
+use mcp_runtime::backend::{
+    NewTask, RateStore as _, RateToken, StoredTask, TaskChange, TaskChanged, TaskClaim,
+    TaskCreation, TaskStatus, TaskStore as _,
+};
 use mcp_runtime_redis::{Redis, RedisOptions};
 use rustix::process::Signal;
 use tokio::time::{sleep, timeout};
 
+use crate::lossy::{LossyProxy, Lost};
 use crate::support::{PATIENCE, RedisServer};
 
 const LIMIT: Duration = Duration::from_millis(500);
@@ -138,4 +142,123 @@ async fn credentials_are_in_no_error() {
     let url = format!("{}?pass=correct-horse", redis.url());
     let store = Redis::connect(&url).await.unwrap();
     assert!(!format!("{store:?}").contains("horse"));
+}
+
+/// Connects through a proxy that loses messages.
+async fn connect_through(proxy: &LossyProxy) -> Redis {
+    let options = RedisOptions::new().operation_timeout(LIMIT);
+    options.connect(&proxy.url()).await.unwrap()
+}
+
+async fn create(store: &Redis, task: NewTask) -> StoredTask {
+    match store.create(task).await.unwrap() {
+        TaskCreation::Created(task) => task,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn due() -> NewTask {
+    let mut task = NewTask::new("a", "t");
+    task.lease = Duration::ZERO;
+    task
+}
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn operations_on_tasks_whose_request_or_reply_is_lost_are_carried_out_once() {
+    for lost in [Lost::Request, Lost::Reply] {
+        let redis = RedisServer::start();
+        let proxy = LossyProxy::start(&redis);
+        let store = connect_through(&proxy).await;
+        let lose = || proxy.lose(lost, 1);
+
+        lose();
+        let task = create(&store, due()).await;
+        assert_eq!(redis.tell(&["ZCARD", "{mcp}:expiry"]).trim(), "1");
+        lose();
+        let claim = store.claim_due(PATIENCE).await.unwrap();
+        assert!(
+            matches!(&claim, TaskClaim::Claimed(claimed) if (&claimed.id, claimed.attempt) == (&task.id, 2)),
+            "{claim:?}"
+        );
+        lose();
+        store.release(&task.id, 2, Duration::ZERO).await.unwrap();
+        let tries = store.load(&task.id).await.unwrap().unwrap().tries;
+        assert_eq!(tries, 1, "the attempt is given back once");
+        lose();
+        let claimed = store.claim(&task.id, PATIENCE).await.unwrap().unwrap();
+        assert_eq!((claimed.attempt, claimed.tries), (3, 2));
+        // The script is preceded by a read, which can be repeated as well.
+        for message in ["one", "two"] {
+            let before = store.load(&task.id).await.unwrap().unwrap();
+            lose();
+            let change = TaskChange::to(TaskStatus::Working).message(message);
+            let changed = store.change(&task.id, before.version, change).await;
+            assert!(
+                matches!(changed, Ok(TaskChanged::Changed(_))),
+                "{changed:?}"
+            );
+        }
+        store.begin_step(&task.id, 3, "pay").await.unwrap();
+        lose();
+        store.abandon_step(&task.id, 3, "pay").await.unwrap();
+        assert!(proxy.has_lost_all(), "{lost:?}");
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn an_operation_that_loses_its_connection_fails_alone() {
+    let redis = RedisServer::start();
+    let proxy = LossyProxy::start(&redis);
+    let store = connect_through(&proxy).await;
+    let task = create(&store, NewTask::new("a", "t")).await;
+    for lost in [Lost::Request, Lost::Reply] {
+        proxy.lose(lost, 1);
+        // Taking tokens is not repeated.
+        let token = RateToken::new("bucket", 10, Duration::from_secs(1));
+        assert!(store.take(&[token]).await.is_err());
+        assert!(store.load(&task.id).await.unwrap().is_some());
+        store
+            .begin_step(&task.id, 1, &format!("{lost:?}"))
+            .await
+            .unwrap();
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn a_task_whose_creation_failed_does_not_exist() {
+    let redis = RedisServer::start();
+    let proxy = LossyProxy::start(&redis);
+    let store = connect_through(&proxy).await;
+    let tasks = || redis.tell(&["KEYS", "{mcp}:task:*"]).trim().to_owned();
+    let withdrawn = |task: &NewTask| {
+        let key = format!("{{mcp}}:withdrawn:{}", task.id);
+        redis.tell(&["EXISTS", &key]).trim() == "1"
+    };
+    let until_withdrawn = async |task: &NewTask| {
+        let began = Instant::now();
+        while !withdrawn(task) {
+            assert!(began.elapsed() < PATIENCE, "the task is not withdrawn");
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    // Redis creates the task, but neither reply arrives.
+    let task = NewTask::new("a", "t");
+    proxy.lose(Lost::Reply, 2);
+    store.create(task.clone()).await.unwrap_err();
+    until_withdrawn(&task).await;
+    assert_eq!(tasks(), "");
+    // A creation that is carried out only later is refused.
+    assert!(store.create(task).await.is_err());
+    // Redis has the request, but works on it only after the store has given up.
+    until_it_works(&store).await;
+    let others = tasks();
+    let task = NewTask::new("a", "t");
+    redis.signal(Signal::STOP);
+    store.create(task.clone()).await.unwrap_err();
+    redis.signal(Signal::CONT);
+    until_withdrawn(&task).await;
+    assert_eq!(tasks(), others);
 }

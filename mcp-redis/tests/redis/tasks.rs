@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use mcp_runtime::Limits;
 use mcp_runtime::backend::{
-    Backend, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskStatus,
-    TaskStore,
+    Backend, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskId,
+    TaskStatus, TaskStore,
 };
 use mcp_runtime::once::OnceClaim;
 use mcp_runtime_redis::{Redis, RedisOptions};
@@ -80,6 +80,42 @@ async fn two_processes_claim_each_task_once_and_see_each_others_changes() {
     );
     assert!(matches!(changed.unwrap(), TaskChanged::Changed(_)));
     waited.unwrap().unwrap();
+}
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn other_processes_learn_at_once_that_a_task_is_given_back() {
+    let server = RedisServer::start();
+    let (one, other) = (server.connect().await, server.connect().await);
+    let mut task = NewTask::new("alice", "tool");
+    task.lease = Duration::from_mins(1);
+    let task = create(&one, task).await;
+    // Connecting counts as well, because something may have been missed before.
+    let _ = timeout(Duration::from_millis(500), other.released()).await;
+    let quiet = timeout(Duration::from_millis(500), other.released()).await;
+    assert!(quiet.is_err(), "nothing has been given back");
+    // The process is told even if it begins to wait only later.
+    for is_waiting in [true, false] {
+        let task = store_claim(&one, &task, is_waiting).await;
+        let release = async || one.release(&task.0, task.1, Duration::ZERO).await.unwrap();
+        if is_waiting {
+            let waiting = timeout(PATIENCE, other.released());
+            let (told, ()) = tokio::join!(waiting, release());
+            told.unwrap().unwrap();
+        } else {
+            release().await;
+            timeout(PATIENCE, other.released()).await.unwrap().unwrap();
+        }
+    }
+}
+
+/// Returns the id and the attempt of a task whose lease this process holds: the first one, or a new one.
+async fn store_claim(store: &Redis, task: &StoredTask, is_first: bool) -> (TaskId, u64) {
+    if is_first {
+        return (task.id.clone(), 1);
+    }
+    let claimed = store.claim(&task.id, PATIENCE).await.unwrap().unwrap();
+    (claimed.id, claimed.attempt)
 }
 
 #[tokio::test]

@@ -116,6 +116,10 @@ impl TaskStore for SealedTaskStore {
         self.store.outlives_process()
     }
 
+    fn released(&self) -> StoreFuture<'_, ()> {
+        self.store.released()
+    }
+
     fn create(&self, task: NewTask) -> StoreFuture<'_, TaskCreation> {
         Box::pin(async move {
             let mut sealed = task.clone();

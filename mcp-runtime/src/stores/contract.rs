@@ -111,8 +111,22 @@ async fn creation(store: &dyn TaskStore) {
             .is_none(),
         "an unknown task is not found"
     );
+    let again = created(store, wanted.clone()).await;
+    assert_eq!(
+        (again.created_at, again.attempt, again.version),
+        (task.created_at, 1, task.version),
+        "a creation that is repeated returns the task as it was created"
+    );
+    let page = store.list("alice", None, 2).await.expect("the store works");
+    assert_eq!(
+        page.map(|page| page.tasks.len()),
+        Some(1),
+        "a creation that is repeated creates one task"
+    );
+    let mut of_other = new("mallory");
+    of_other.id = wanted.id;
     assert!(
-        store.create(wanted).await.is_err(),
+        store.create(of_other).await.is_err(),
         "an id can be used only once"
     );
 }

@@ -59,8 +59,13 @@ impl MemoryTaskStore {
 
     fn create_now(&self, task: &NewTask) -> Result<TaskCreation, &'static str> {
         let table = &mut *self.table();
-        if table.tasks.contains_key(&task.id) {
-            return Err("the new task's id is already in use");
+        if let Some(known) = table.tasks.get(&task.id).map(|entry| &entry.task) {
+            return if known.owner == task.owner {
+                let created = StoredTask::created(task, known.created_at);
+                Ok(TaskCreation::Created(created))
+            } else {
+                Err("the new task's id is already in use")
+            };
         }
         let stored = StoredTask::created(task, SystemTime::now());
         let size = stored.size();

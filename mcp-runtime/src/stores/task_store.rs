@@ -77,6 +77,13 @@ pub trait TaskStore: Send + Sync + 'static {
     }
 
     /// Creates a task with the status `working`. The task's creator holds the lease as the first attempt.
+    ///
+    /// If the owner already has a task with this id, the store returns it as it was created: ids are random, so this is
+    /// the same creation, whose first reply was lost. If another owner has such a task, this is an error.
+    ///
+    /// After an error, there must be no such task, now or later, because the server answers that the call has failed,
+    /// and the client may repeat the call. A store that does not know whether it has created the task has to find out
+    /// or to delete the task as soon as it works again.
     fn create(&self, task: NewTask) -> StoreFuture<'_, TaskCreation>;
 
     /// Returns the task with this id, unless it does not exist or its time to live has ended.
@@ -113,6 +120,13 @@ pub trait TaskStore: Send + Sync + 'static {
     /// Gives back an attempt's lease, so that the task is due after this time. The attempt is no longer counted in
     /// [`tries`](StoredTask::tries). Does nothing for an older attempt.
     fn release<'a>(&'a self, id: &'a TaskId, attempt: u64, after: Duration) -> StoreFuture<'a, ()>;
+
+    /// Waits until a process has [given back](Self::release) a lease, so that a task may be due earlier than
+    /// [`claim_due`](Self::claim_due) has said. May return early. Each time counts that is after the previous call of this
+    /// method. Servers that cannot be told, which is the default, look for due tasks every five seconds.
+    fn released(&self) -> StoreFuture<'_, ()> {
+        Box::pin(std::future::pending())
+    }
 
     /// Waits until a task's version is no longer `version` or the task no longer exists. May return early.
     fn changed<'a>(&'a self, id: &'a TaskId, version: u64) -> StoreFuture<'a, ()>;

@@ -18,8 +18,8 @@ use crate::extension::tasks::service::TaskService;
 use crate::stores::{StoredTask, TaskClaim};
 use crate::telemetry::TaskMetrics;
 
-/// Maximum time between two queries to the store, which is limited because other processes do not report when they make
-/// a task due.
+/// Maximum time between two queries to the store, which is limited because not every store tells when another process
+/// gives back a task.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// The end of the error message for a task that was started too many times.
 pub(crate) const NOT_STARTED_AGAIN: &str = "it is not started again";
@@ -96,8 +96,17 @@ impl TaskService {
                 biased;
                 () = &mut stopping => return,
                 () = self.due.notified() => {}
+                () = self.released() => {}
                 () = sleep(wait) => {}
             }
+        }
+    }
+
+    /// Waits until another process has given back a task, if the store can tell.
+    async fn released(&self) {
+        if let Err(error) = self.store.released().await {
+            tracing::debug!(%error, "the task store does not tell of tasks that are given back");
+            std::future::pending().await
         }
     }
 

@@ -1,5 +1,6 @@
 //! Tasks that another process goes on with: two servers over one store, of which the first dies or stops.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_runtime::backend::{
@@ -185,6 +186,26 @@ async fn a_server_that_stops_gives_its_tasks_back() {
             settled(&mut other.client, &task).await["status"],
             "completed"
         );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_is_given_back_is_taken_over_at_once_if_the_store_tells_of_it() {
+    for version in Version::ERAS {
+        let store = TestStore {
+            given_back: Some(Arc::default()),
+            ..shared_store()
+        };
+        let other = Process::start(&store, version).await;
+        let mut one = Process::start(&store, version).await;
+        create(&mut one.client, "job", json!({"label": "x"})).await;
+        until(async || count(&one.bench.started) == 1).await;
+        one.handle.shut_down();
+        one.serving.await.unwrap().unwrap();
+        let stopped = tokio::time::Instant::now();
+        until(async || count(&other.bench.started) == 1).await;
+        let waited = stopped.elapsed();
+        assert!(waited < Duration::from_millis(100), "{waited:?}");
     }
 }
 

@@ -9,6 +9,7 @@ use mcp_runtime::backend::{
     TaskDetails, TaskId, TaskPage, TaskStore,
 };
 use mcp_runtime::once::{OnceClaim, StoreFuture};
+use tokio::sync::Notify;
 
 /// An in-memory store that servers can share, and for which some changes can be made to fail.
 #[derive(Clone, Default)]
@@ -20,6 +21,8 @@ pub(super) struct TestStore {
     pub(super) without_leases: Arc<AtomicBool>,
     /// `true` if the store claims to outlive the process.
     pub(super) outlives: bool,
+    /// Notified when a task is given back, if the store tells of it.
+    pub(super) given_back: Option<Arc<Notify>>,
     /// The operation with which the process dies, if it does.
     pub(super) death: Arc<Death>,
 }
@@ -61,6 +64,15 @@ impl TestStore {
 impl TaskStore for TestStore {
     fn outlives_process(&self) -> bool {
         self.outlives
+    }
+    fn released(&self) -> StoreFuture<'_, ()> {
+        Box::pin(async {
+            match &self.given_back {
+                Some(given_back) => given_back.notified().await,
+                None => std::future::pending().await,
+            }
+            Ok(())
+        })
     }
     fn create(&self, task: NewTask) -> StoreFuture<'_, TaskCreation> {
         self.mortal(move || self.store.create(task))
@@ -107,6 +119,9 @@ impl TaskStore for TestStore {
         self.store.claim_due(lease)
     }
     fn release<'a>(&'a self, id: &'a TaskId, attempt: u64, after: Duration) -> StoreFuture<'a, ()> {
+        if let Some(given_back) = &self.given_back {
+            given_back.notify_one();
+        }
         self.store.release(id, attempt, after)
     }
     fn changed<'a>(&'a self, id: &'a TaskId, version: u64) -> StoreFuture<'a, ()> {

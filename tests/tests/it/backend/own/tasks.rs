@@ -42,8 +42,13 @@ impl TaskStore for Rows {
     fn create(&self, task: NewTask) -> StoreFuture<'_, TaskCreation> {
         let mut tables = self.tables();
         let id = task.id.to_string();
-        if tables.tasks.contains_key(&id) {
-            return Box::pin(async { Err("the id is in use".into()) });
+        if let Some(known) = tables.tasks.get(&id).map(|row| &row.task) {
+            if known.owner != task.owner {
+                return Box::pin(async { Err("the id is in use".into()) });
+            }
+            // The first reply was lost.
+            let created = StoredTask::created(&task, known.created_at);
+            return Box::pin(async { Ok(TaskCreation::Created(created)) });
         }
         let now = Instant::now();
         tables.created += 1;
