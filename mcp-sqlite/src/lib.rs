@@ -3,6 +3,8 @@
 mod error;
 #[cfg(feature = "http")]
 mod events;
+#[cfg(feature = "http")]
+mod instances;
 mod once;
 mod operators;
 mod options;
@@ -38,8 +40,9 @@ use crate::writer::Writer;
 const GROUPS: usize = 256;
 
 /// Stores all data that outlives a request in an SQLite file: tasks, the results of `once`, large results, legacy
-/// sessions (with the `http` feature) and the events on their streams. The file also contains the key that seals the
-/// state of calls between their rounds (with the `sealing` feature). Cheap to clone.
+/// sessions (with the `http` feature) and the events on their streams. Also passes clients' messages to the process that
+/// runs the call. The file also contains the key that seals the state of calls between their rounds (with the `sealing`
+/// feature). Cheap to clone.
 ///
 /// ```no_run
 /// use mcp_runtime::prelude::*;
@@ -66,6 +69,9 @@ struct Shared {
     writer: Writer,
     options: SqliteOptions,
     changes: [Notify; GROUPS],
+    /// Notified when this process has sent a message to an instance, perhaps to itself.
+    #[cfg(feature = "http")]
+    sent: Notify,
     #[cfg(feature = "sealing")]
     sealing_keys: Option<SealingKeys>,
 }
@@ -98,6 +104,8 @@ impl Sqlite {
             writer,
             options,
             changes: std::array::from_fn(|_| Notify::new()),
+            #[cfg(feature = "http")]
+            sent: Notify::new(),
             #[cfg(feature = "sealing")]
             sealing_keys,
         })))
@@ -117,7 +125,10 @@ impl From<Sqlite> for Backend {
             None => backend,
         };
         #[cfg(feature = "http")]
-        let backend = backend.sessions(Arc::<Sqlite>::clone(&store)).events(store);
+        let backend = backend
+            .sessions(Arc::<Sqlite>::clone(&store))
+            .events(Arc::<Sqlite>::clone(&store))
+            .instances(store);
         backend
     }
 }

@@ -10,13 +10,14 @@ use crate::error::SqliteError;
 use crate::options::SqliteOptions;
 
 /// The version of the tables that this build reads and writes.
-const VERSION: i64 = 4;
+pub(crate) const VERSION: i64 = 5;
 /// The tables that each version adds.
-const TABLES: [&str; 4] = [
+const TABLES: [&str; 5] = [
     include_str!("schema.sql"),
     include_str!("schema_2.sql"),
     include_str!("schema_3.sql"),
     include_str!("schema_4.sql"),
+    include_str!("schema_instances.sql"),
 ];
 /// A number that marks a file as belonging to this crate: `mcpt` in ASCII.
 const APPLICATION: i64 = 0x6d63_7074;

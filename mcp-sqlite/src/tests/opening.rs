@@ -33,7 +33,10 @@ fn a_file_that_is_none_of_its_own_is_refused_and_stays_as_it_is() {
 
 #[test]
 fn a_file_of_another_version_is_refused() {
-    for (version, expected) in [(5, "a newer version"), (0, "move the file away")] {
+    for (version, expected) in [
+        (crate::schema::VERSION + 1, "a newer version"),
+        (0, "move the file away"),
+    ] {
         let folder = Folder::new();
         drop(Sqlite::open(folder.file()).unwrap());
         let newer = Connection::open(folder.file()).unwrap();

@@ -41,7 +41,7 @@ async fn serve() -> [Served; 2] {
 }
 
 /// Starts a session for a client that answers questions.
-async fn asking_session(server: &Served, version: Version) -> String {
+pub(super) async fn asking_session(server: &Served, version: Version) -> String {
     let mut shake = initialize(version);
     let body = String::from_utf8(shake.body).unwrap();
     let can = r#""capabilities":{"elicitation":{}}"#;
@@ -54,7 +54,7 @@ async fn asking_session(server: &Served, version: Version) -> String {
     session
 }
 
-async fn question(stream: &mut Response) -> Value {
+pub(super) async fn question(stream: &mut Response) -> Value {
     loop {
         let message = next_in_time(stream).await;
         if message["method"] == "elicitation/create" {

@@ -21,7 +21,7 @@ use tests::http::Request;
 use tests::wait::until;
 
 use crate::fixture;
-use crate::http::support::{Served, call, serve_server, text};
+use crate::http::support::{Served, call, next_in_time, serve_server, text};
 use crate::support::raw;
 
 /// A folder that is removed when dropped.
@@ -137,6 +137,67 @@ async fn a_session_and_its_streams_outlive_the_process() {
     );
     let third = serve(folder.open(), HttpOptions::new()).await;
     assert_eq!(third.send(&echo(&session)).await.status, 404);
+}
+
+// Covers: LHTTP-08
+#[tokio::test]
+async fn on_one_file_a_call_whose_process_has_died_ends_with_an_error_and_others_go_on() {
+    let folder = Folder::new();
+    let start = async || serve(folder.open(), HttpOptions::new()).await;
+    let [dying, living] = [start().await, start().await];
+    let session = dying.session(Version::V2025_11_25).await;
+    let begin = async |server: &Served, id: i64| {
+        let waits = call(
+            &session,
+            id,
+            "report_and_wait",
+            json!({}),
+            Version::V2025_11_25,
+        );
+        let mut stream = server.send(&waits).await;
+        loop {
+            let event = stream.event().await.unwrap();
+            if !event.data.is_empty() {
+                return event.id.unwrap();
+            }
+        }
+    };
+    let (lost, kept) = (begin(&dying, 1).await, begin(&living, 2).await);
+    drop(dying);
+    let restarted = start().await;
+    let resume = async |seen: &str| {
+        let resume = on_session("GET", &session).header("Last-Event-ID", seen);
+        restarted.send(&resume.answering("tools/call")).await
+    };
+    let (mut lost, mut kept) = (resume(&lost).await, resume(&kept).await);
+    let told = next_in_time(&mut lost).await;
+    let message = told["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("has ended"), "{told}");
+    assert_eq!((&told["id"], lost.next().await), (&json!(1), None));
+    // By then, the other call would have ended if its process counted as dead.
+    living.shared.0.go_on.notify_waiters();
+    assert_eq!(text(&next_in_time(&mut kept).await), "waited");
+}
+
+// Covers: LHTTP-13
+#[tokio::test]
+async fn on_one_file_an_answer_reaches_the_process_that_asked() {
+    let folder = Folder::new();
+    let start = async || serve(folder.open(), HttpOptions::new()).await;
+    let [one, other] = [start().await, start().await];
+    let session = instances::asking_session(&one, Version::V2025_11_25).await;
+    let asks = call(&session, 1, "ask_name", json!({}), Version::V2025_11_25);
+    let mut stream = one.send(&asks).await;
+    let question = instances::question(&mut stream).await;
+    let answer = json!({
+        "jsonrpc": "2.0",
+        "id": question["id"],
+        "result": {"action": "accept", "content": {"name": "Ada"}},
+    });
+    let answer = Request::legacy(&session, &answer, Version::V2025_11_25);
+    assert_eq!(other.send(&answer).await.status, 202);
+    let answered = next_in_time(&mut stream).await;
+    assert!(text(&answered).contains("Ada"), "{answered}");
 }
 
 #[tokio::test]
