@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
 
 use crate::context::Caller;
+#[cfg(feature = "http")]
+use crate::dispatch::catching_up::MissedChanges;
 use crate::dispatch::dispatcher::Dispatcher;
 use crate::dispatch::legacy_client::LegacyClient;
 use crate::dispatch::listen::ListenRequest;
@@ -47,6 +49,9 @@ pub(super) struct LegacySession {
     /// `true` once the client has sent `notifications/initialized`. Until then, the client is not notified of changes.
     pub(super) ready: bool,
     pub(super) mailbox: Arc<Mailbox>,
+    /// Changes that have yet to be read.
+    #[cfg(feature = "http")]
+    pub(super) missed: Option<MissedChanges>,
     /// Includes the session in telemetry while it exists.
     pub(super) _open: GaugeGuard,
 }
@@ -171,6 +176,8 @@ impl ChannelMemory {
             client: Arc::new(client),
             ready: false,
             mailbox,
+            #[cfg(feature = "http")]
+            missed: None,
             _open: GaugeGuard::session(),
         });
     }

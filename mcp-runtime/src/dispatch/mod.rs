@@ -15,6 +15,8 @@ mod call;
 mod call_clock;
 mod call_context;
 mod call_table;
+#[cfg(feature = "http")]
+mod catching_up;
 mod channel;
 mod decide;
 mod detached_call;
@@ -67,6 +69,8 @@ pub(crate) use admission::Admission;
 pub(crate) use batch::read_batch;
 pub(crate) use call::{CallProgress, RunningCall};
 pub(crate) use call_table::{CallTable, RemovedCall};
+#[cfg(feature = "http")]
+pub(crate) use catching_up::SeenChanges;
 pub(crate) use channel::ChannelMemory;
 pub(crate) use decide::Decision;
 #[cfg(feature = "http")]

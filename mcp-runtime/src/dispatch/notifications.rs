@@ -66,7 +66,7 @@ impl NotificationListeners {
     }
 
     /// Adds a listener that has seen all changes up to `seen`. The listener is notified of lists that have changed
-    /// since then.
+    /// since then, or may have.
     #[cfg(feature = "http")]
     pub(super) fn listen_again(
         &self,
@@ -81,6 +81,12 @@ impl NotificationListeners {
             mailbox.post_list(list, &audience);
         }
         mailbox
+    }
+
+    /// Returns `true` if a version is from this process, so that the changes since then are known.
+    #[cfg(feature = "http")]
+    pub(super) fn knows(&self, seen: ListVersion) -> bool {
+        self.versions().knows(seen)
     }
 
     /// Returns the current version of the lists, for a new listener.
@@ -172,6 +178,32 @@ struct MailboxState {
 }
 
 impl Mailbox {
+    /// Notifies this listener of a change, if its caller is in `audience` and it is subscribed.
+    #[cfg(feature = "http")]
+    pub(super) fn post(&self, change: &ChangeNotification, audience: &NotifiedCallers) {
+        match change {
+            ChangeNotification::List(list) => self.post_list(*list, audience),
+            ChangeNotification::Resource(uri) => self.post_resource(uri, audience),
+        }
+    }
+
+    /// Notifies this listener that all lists may have changed.
+    #[cfg(feature = "http")]
+    pub(super) fn post_all_lists(&self) {
+        for list in LISTS {
+            self.post_list(list, &NotifiedCallers::All);
+        }
+    }
+
+    /// Returns `true` if the listener has been notified of all changes.
+    #[cfg(feature = "http")]
+    pub(super) fn is_empty(&self) -> bool {
+        let pending = &self.state().pending;
+        pending.lists.iter().all(NotifiedCallers::is_empty)
+            && pending.uris.is_empty()
+            && pending.extensions.is_empty()
+    }
+
     fn post_list(&self, changed: ListKind, audience: &NotifiedCallers) {
         let news = {
             let MailboxState {
@@ -206,7 +238,8 @@ impl Mailbox {
         }
     }
 
-    fn post_all_resources(&self) {
+    /// Notifies this listener that all resources to which it is subscribed may have changed.
+    pub(super) fn post_all_resources(&self) {
         let news = {
             let MailboxState {
                 filter, pending, ..

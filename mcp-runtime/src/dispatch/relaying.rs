@@ -13,6 +13,8 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use crate::context::{ChangeNotification, ServerHandle};
+#[cfg(feature = "http")]
+use crate::dispatch::notifications::Mailbox;
 use crate::dispatch::server_shared::ServerShared;
 use crate::handler::notified_callers::NotifiedCallers;
 use crate::lock::lock;
@@ -26,6 +28,9 @@ use crate::telemetry::count_notification_gap;
 const MAX_WAITING: usize = 1_024;
 /// Time before the first retry when a relay fails. The time doubles with each failure.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
+/// Number of attempts to read what a session may have missed, before everything counts as changed.
+#[cfg(feature = "http")]
+const CATCH_UP_ATTEMPTS: u32 = 5;
 /// Maximum time before a failing relay is tried again.
 const LONGEST_RETRY: Duration = Duration::from_secs(2);
 
@@ -79,6 +84,9 @@ pub(super) struct Relaying {
     instance: String,
     waiting: Mutex<BTreeSet<RelayedChange>>,
     news: Notify,
+    /// The position in the log up to which this instance has notified its clients.
+    #[cfg(feature = "http")]
+    position: Mutex<Option<Arc<str>>>,
 }
 
 impl Relaying {
@@ -88,7 +96,47 @@ impl Relaying {
             instance: random_id::<12>(),
             waiting: Mutex::default(),
             news: Notify::new(),
+            #[cfg(feature = "http")]
+            position: Mutex::default(),
         })
+    }
+
+    /// Returns the position in the log up to which this instance has notified its clients, if it has received any.
+    #[cfg(feature = "http")]
+    pub(super) fn position(&self) -> Option<Arc<str>> {
+        lock(&self.position).clone()
+    }
+
+    /// Notifies one client of all changes after a position, including this instance's own. If they are no longer known,
+    /// everything has changed.
+    #[cfg(feature = "http")]
+    pub(super) async fn catch_up(&self, position: &str, mailbox: &Mailbox) {
+        let mut retry = FIRST_RETRY;
+        for _ in 0..CATCH_UP_ATTEMPTS {
+            let changes = match self.relay.receive(Some(position)).await {
+                Ok(received) => received.texts,
+                Err(error) => {
+                    tracing::debug!(%error, "changes that a session may have missed cannot be read");
+                    sleep(retry).await;
+                    retry = retry.saturating_mul(2).min(LONGEST_RETRY);
+                    continue;
+                }
+            };
+            let Some(changes) = changes else { break };
+            for text in changes {
+                match read_change(&text) {
+                    Some((_, Some(change), audience)) => mailbox.post(&change, &audience),
+                    _ => {
+                        mailbox.post_all_lists();
+                        mailbox.post_all_resources();
+                    }
+                }
+            }
+            return;
+        }
+        count_notification_gap();
+        mailbox.post_all_lists();
+        mailbox.post_all_resources();
     }
 
     /// Queues a change on this instance for the other instances.
@@ -198,6 +246,8 @@ impl Relaying {
             retry = FIRST_RETRY;
             // Changes before the first position are unknown, and clients may have connected before that position was
             // received.
+            #[cfg(feature = "http")]
+            let reached = Arc::from(&*received.position);
             let is_first = position.replace(received.position).is_none();
             match received.texts {
                 Some(texts) if !is_first => texts.iter().for_each(|text| self.post(text, &shared)),
@@ -208,30 +258,34 @@ impl Relaying {
                     shared.notifications.post_everything();
                 }
             }
+            #[cfg(feature = "http")]
+            lock(&self.position).replace(reached);
         }
     }
 
     /// Notifies this instance's clients of a change, unless this instance announced it.
     fn post(&self, text: &str, shared: &ServerShared) {
-        let Ok(change) = serde_json::from_str::<RelayedChange>(text) else {
+        match read_change(text) {
+            Some((from, ..)) if from == self.instance => {}
+            Some((_, Some(change), audience)) => shared.notifications.post(&change, &audience),
             // A newer build may announce changes that this build does not recognize.
-            return shared.notifications.post_everything();
-        };
-        if change.from == self.instance {
-            return;
-        }
-        let mut audience = NotifiedCallers::All;
-        if let Some(keys) = change.keys {
-            audience = NotifiedCallers::None;
-            for key in keys {
-                audience.add(&NotifiedCallers::with_key(key.into()));
-            }
-        }
-        match change.what.notification() {
-            Some(change) => shared.notifications.post(&change, &audience),
-            None => shared.notifications.post_everything(),
+            _ => shared.notifications.post_everything(),
         }
     }
+}
+
+/// Reads a change from the log: the instance that announced it, the notification unless everything has changed, and the
+/// callers to notify. Returns `None` if another build has announced it.
+fn read_change(text: &str) -> Option<(String, Option<ChangeNotification>, NotifiedCallers)> {
+    let RelayedChange { from, what, keys } = serde_json::from_str(text).ok()?;
+    let audience = keys.map_or(NotifiedCallers::All, |keys| {
+        let mut audience = NotifiedCallers::None;
+        for key in keys {
+            audience.add(&NotifiedCallers::with_key(key.into()));
+        }
+        audience
+    });
+    Some((from, what.notification(), audience))
 }
 
 #[cfg(test)]

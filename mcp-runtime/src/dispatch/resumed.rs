@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::dispatch::Dispatcher;
+use crate::dispatch::catching_up::SeenChanges;
 use crate::dispatch::channel::{ChannelMemory, LegacySession};
 use crate::dispatch::legacy_client::LegacyClient;
-use crate::dispatch::notifications::{ListVersion, Wake};
+use crate::dispatch::notifications::Wake;
 use crate::dispatch::pending::PendingQuestions;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::ListenFilter;
@@ -23,8 +24,8 @@ pub(crate) struct HandshakeOutcome {
     pub(crate) info: Option<Implementation>,
     /// The lists for which the client receives change notifications.
     pub(crate) offered: ListenFilter,
-    /// The client is notified of changes made after this version.
-    pub(crate) seen: ListVersion,
+    /// The client is notified of other changes than these.
+    pub(crate) seen: SeenChanges,
 }
 
 /// The mutable part of a session's state.
@@ -59,19 +60,42 @@ impl ChannelMemory {
         };
         let notifications = dispatcher.notifications();
         let caller = session.origin.caller.clone();
-        let mailbox = notifications.listen_again(agreed.offered, wake(), caller, agreed.seen);
+        let lists = agreed.seen.lists_here(dispatcher);
+        let mailbox = notifications.listen_again(agreed.offered, wake(), caller, lists);
         session.is_lasting = memory.is_some();
         session.is_legacy = true;
         session.legacy = Some(LegacySession {
             client: Arc::new(client),
             ready: false,
             mailbox,
+            missed: None,
             _open: GaugeGuard::session(),
         });
         if let Some(memory) = memory {
             session.restore(memory);
+            if let Some(legacy) = &mut session.legacy {
+                legacy.missed = agreed.seen.notify_missed(&legacy.mailbox, dispatcher);
+            }
         }
         session
+    }
+
+    /// Begins to read the changes that the session may have missed before it was resumed here. This is done once, when
+    /// its client begins to listen here.
+    pub(crate) fn catch_up(&mut self) {
+        if let Some(legacy) = &mut self.legacy
+            && let Some(missed) = legacy.missed.take()
+        {
+            missed.read(Arc::clone(&legacy.mailbox));
+        }
+    }
+
+    /// Returns the changes of which the client has been notified, if these are all changes up to now.
+    pub(crate) fn seen_changes(&self) -> Option<SeenChanges> {
+        let seen = self.dispatcher.seen_changes();
+        // Later changes do not matter: the position was read before.
+        let legacy = self.legacy.as_ref()?;
+        (legacy.missed.is_none() && legacy.mailbox.is_empty()).then_some(seen)
     }
 
     /// Returns the session's current state, or `None` before a handshake.
@@ -104,13 +128,6 @@ impl ChannelMemory {
     pub(crate) fn has_subscriptions(&self) -> bool {
         let legacy = self.legacy.as_ref();
         legacy.is_some_and(|legacy| legacy.mailbox.subscription_count() > 0)
-    }
-}
-
-impl Dispatcher {
-    /// Returns the current version of the lists, for a new session.
-    pub(crate) fn list_version(&self) -> ListVersion {
-        self.notifications().list_version()
     }
 }
 

@@ -73,6 +73,12 @@ impl ServerShared {
         let _ = self.relaying.set(relaying);
     }
 
+    /// Returns the exchange of changes with other instances, if there are any.
+    #[cfg(feature = "http")]
+    pub(super) fn relaying(&self) -> Option<&Arc<Relaying>> {
+        self.relaying.get()
+    }
+
     /// Attaches the registry and the extensions. Later changes are applied immediately.
     ///
     /// # Errors

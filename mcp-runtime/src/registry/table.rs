@@ -8,6 +8,8 @@ use bytes::Bytes;
 
 use crate::context::Capability;
 use crate::fnv::FnvMap;
+#[cfg(feature = "http")]
+use crate::fnv::fnv;
 use crate::protocol::ProtocolVersion;
 use crate::registry::callable::Callable;
 use crate::registry::cursor::ItemMark;
@@ -63,6 +65,9 @@ pub(crate) struct CallableTable {
     pages: [OnceLock<Pages>; ProtocolVersion::ALL.len()],
     /// The search index for the tools that are served.
     index: OnceLock<ToolIndex>,
+    /// A hash of the served items.
+    #[cfg(feature = "http")]
+    digest: OnceLock<u64>,
 }
 
 type Pages = Box<[OnceLock<Bytes>]>;
@@ -111,6 +116,8 @@ impl CallableTable {
             items: Default::default(),
             pages: Default::default(),
             index: OnceLock::new(),
+            #[cfg(feature = "http")]
+            digest: OnceLock::new(),
         }
     }
 
@@ -160,6 +167,19 @@ impl CallableTable {
         self.index.get_or_init(|| {
             let tools = self.visible().filter_map(|slot| slot.callable.as_tool());
             ToolIndex::new(tools)
+        })
+    }
+
+    /// Returns a hash of the served items, which is the same in all processes that serve the same items.
+    #[cfg(feature = "http")]
+    pub(crate) fn digest(&self) -> u64 {
+        *self.digest.get_or_init(|| {
+            let mut items = String::new();
+            for slot in self.visible() {
+                slot.callable
+                    .append_list_item(&mut items, ProtocolVersion::LATEST_LEGACY);
+            }
+            fnv(items.as_bytes())
         })
     }
 

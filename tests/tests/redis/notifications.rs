@@ -3,9 +3,11 @@
 use serde_json::json;
 use tests::client::PATIENCE;
 use tests::http::{Request, Response};
+use tests::wait::until;
 use tokio::time::timeout;
 
 use crate::instance::{Group, Instance, bare, request};
+use rustix::process::Signal;
 
 /// Says at an instance that a resource has changed.
 async fn touch(instance: &Instance, uri: &str) {
@@ -54,4 +56,89 @@ async fn changes_reach_clients_of_other_instances_also_those_made_while_redis_wa
     for stream in &mut streams {
         until_told(stream, uris[2]).await;
     }
+}
+
+/// Reads what a stream tells, up to the update of a resource.
+async fn told_until(stream: &mut Response, uri: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    loop {
+        let told = timeout(PATIENCE, stream.next()).await;
+        let told = told.expect("it is told").expect("the stream is open");
+        let what = told["params"]["uri"].as_str();
+        all.push(what.or(told["method"].as_str()).unwrap().to_owned());
+        if what == Some(uri) {
+            return all;
+        }
+    }
+}
+
+/// How a session's stream ends at its first instance.
+#[derive(Clone, Copy, Debug)]
+enum Ending {
+    Kill,
+    Stop,
+    Cut,
+}
+
+// Covers: LHTTP-08
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn a_session_that_moves_to_another_instance_is_told_of_what_it_has_missed_and_of_nothing_else()
+ {
+    for ending in [Ending::Kill, Ending::Stop, Ending::Cut] {
+        let group = Group::start();
+        let (first, announcing) = (group.instance().await, group.instance().await);
+        let session = first.session().await;
+        // An instance that has just begun tells of everything.
+        let mut stream = first.send(&bare("GET", &session)).await;
+        for number in 1..=4 {
+            let uri = json!({"uri": format!("note://{number}")});
+            let follow = request(&session, "resources/subscribe", &uri);
+            assert_eq!(first.message(&follow).await.0, 200);
+        }
+        touch(&announcing, "note://1").await;
+        let seen = loop {
+            let event = timeout(PATIENCE, stream.event()).await.unwrap().unwrap();
+            if event.data.contains("note://1") {
+                break event.id.unwrap();
+            }
+        };
+        match ending {
+            Ending::Kill => first.kill().await,
+            Ending::Stop => {
+                first.signal(Signal::TERM);
+                until(async || stream.next().await.is_none()).await;
+            }
+            Ending::Cut => drop(stream),
+        }
+        touch(&announcing, "note://2").await;
+        let next = group.instance().await;
+        let resume = bare("GET", &session).header("Last-Event-ID", &seen);
+        let mut stream = next.send(&resume).await;
+        assert_eq!(stream.status, 200);
+        touch(&announcing, "note://3").await;
+        let mut told = told_until(&mut stream, "note://2").await;
+        if !told.contains(&"note://3".to_owned()) {
+            told.extend(told_until(&mut stream, "note://3").await);
+        }
+        let wrong = told
+            .iter()
+            .filter(|told| told.ends_with("list_changed") || *told == "note://4");
+        assert_eq!(wrong.count(), 0, "{ending:?}: {told:?}");
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn a_session_that_moves_to_another_build_is_told_that_its_lists_have_changed() {
+    let group = Group::start();
+    let first = group.instance().await;
+    let session = first.session().await;
+    let opened = first.send(&bare("GET", &session)).await;
+    drop(opened);
+    let next = group.next_instance().await;
+    let mut stream = next.send(&bare("GET", &session)).await;
+    let told = timeout(PATIENCE, stream.next()).await.unwrap().unwrap();
+    let method = told["method"].as_str().unwrap_or_default();
+    assert!(method.ends_with("list_changed"), "{told}");
 }

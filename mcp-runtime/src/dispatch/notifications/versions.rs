@@ -2,8 +2,8 @@
 //!
 //! Versions are counts rather than timestamps because clocks can be set back. Counts from different sources cannot be
 //! compared; a source is usually one process. A session with a count from another source is notified that every list
-//! has changed. That notification may be unnecessary, but changes are never lost. If instances shared a counter, they
-//! would form a single source.
+//! has changed. That notification may be unnecessary, but changes are never lost. Instances with a relay use the relay's
+//! log instead (`catching_up.rs`).
 
 use std::collections::VecDeque;
 
@@ -114,9 +114,14 @@ impl ListVersions {
         }
     }
 
+    /// Returns `true` if a version is from this source.
+    pub(super) fn knows(&self, seen: ListVersion) -> bool {
+        seen.source == self.now.source
+    }
+
     /// Returns, for each list, the callers for whom it has changed since `seen`.
     pub(super) fn since(&self, seen: ListVersion) -> [NotifiedCallers; 3] {
-        if seen.source != self.now.source {
+        if !self.knows(seen) {
             return [(); 3].map(|()| NotifiedCallers::All);
         }
         let lists = self.lists.each_ref();

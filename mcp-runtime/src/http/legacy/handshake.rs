@@ -3,7 +3,7 @@
 use hyper::Response;
 use hyper::header::HeaderValue;
 
-use crate::dispatch::ListVersion;
+use crate::dispatch::SeenChanges;
 use crate::http::legacy::replies::whole_response;
 use crate::http::request::head::RequestHead;
 use crate::http::request::headers::SESSION;
@@ -103,9 +103,9 @@ fn shake_hands(
     let is_lasting = storage.is_lasting();
     // A session that is not stored has no stream for change notifications.
     let seen = if is_lasting {
-        state.dispatcher.list_version()
+        state.dispatcher.seen_changes()
     } else {
-        ListVersion::default()
+        SeenChanges::default()
     };
     let origin = state
         .dispatcher

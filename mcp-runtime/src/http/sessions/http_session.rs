@@ -79,6 +79,8 @@ pub(super) struct LiveState {
     until: ValidUntil,
     /// Time at which the session's record was last read.
     pub(super) renewed: Instant,
+    /// Time at which the changes that the client has seen were last compared with the record.
+    pub(super) compared: Instant,
     /// Number of changes to the record that this instance knows about.
     known: u32,
 }
@@ -163,6 +165,7 @@ impl HttpSession {
                 used: now,
                 until: ValidUntil::NEVER,
                 renewed: now,
+                compared: now,
                 known,
             }),
         }
@@ -240,6 +243,16 @@ impl HttpSession {
         self.state().known = 0;
     }
 
+    /// Returns the record with the changes of which the client has been notified since it was written, if there are any
+    /// and the client has received everything.
+    pub(super) fn with_seen_changes(&self, record: &SessionRecord) -> Option<SessionRecord> {
+        let mut state = self.state();
+        state.compared = Instant::now();
+        let is_heard = state.readers > 0 && state.streams.are_read();
+        let seen = is_heard.then(|| state.channel.seen_changes()).flatten();
+        record.with_seen_changes(seen?)
+    }
+
     /// Returns `true` if calls are running.
     pub(in crate::http) fn is_busy(&self) -> bool {
         !self.state().calls.is_empty()
@@ -291,6 +304,7 @@ impl HttpSession {
     /// Returns the standalone stream, creating it if it does not exist.
     pub(in crate::http) fn standalone_stream(&self, limits: &Limits) -> Arc<SessionStream> {
         let mut state = self.state();
+        state.channel.catch_up();
         let properties = self.stream_properties(&state, true);
         state.streams.standalone_stream(properties, limits)
     }

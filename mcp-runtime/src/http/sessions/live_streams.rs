@@ -44,6 +44,12 @@ impl LiveStreams {
         self.streams.is_empty() && self.transfers.is_empty()
     }
 
+    /// Returns `true` if all events of the standalone stream have been read.
+    pub(super) fn are_read(&self) -> bool {
+        let standalone = self.streams.get(&self.standalone);
+        standalone.is_some_and(|stream| stream.is_read())
+    }
+
     /// Opens a stream that will carry `awaited` answers, to this request if there is only one.
     pub(super) fn open(
         &mut self,

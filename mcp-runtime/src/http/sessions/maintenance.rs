@@ -96,7 +96,14 @@ impl SessionRegistry {
                 return;
             }
             match store.load(&session.id, keep).with_timeout(limit).await {
-                Ok(Some(record)) => session.apply_record(&record),
+                Ok(Some(record)) => {
+                    session.apply_record(&record);
+                    if let Some(record) = session.with_seen_changes(&record) {
+                        // If this fails, a client that moves is notified of more changes than it has missed.
+                        let saved = store.save(&session.id, Arc::new(record));
+                        let _ = saved.with_timeout(limit).await;
+                    }
+                }
                 Ok(None) => self.end_session(&session.id),
                 // The error has been logged. Work in progress continues, and the remaining records are checked next
                 // time.

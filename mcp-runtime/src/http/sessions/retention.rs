@@ -21,8 +21,10 @@ impl HttpSession {
     /// Returns how long to keep the record from now on, if the record has not been read for at least `after`.
     pub(super) fn renewed_lifetime(&self, after: Duration, limits: &Limits) -> Option<Duration> {
         let state = self.state();
+        let is_read_rarely = state.renewed.elapsed() >= after;
+        let is_listening = state.readers > 0 && state.compared.elapsed() >= after;
         let is_due =
-            matches!(self.kind, SessionKind::Kept { .. }) && state.renewed.elapsed() >= after;
+            matches!(self.kind, SessionKind::Kept { .. }) && (is_read_rarely || is_listening);
         is_due.then(|| {
             let streaming = limits
                 .sessions

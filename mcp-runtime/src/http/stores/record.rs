@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::context::Principal;
-use crate::dispatch::{HandshakeOutcome, ListVersion, SessionMemory};
+use crate::dispatch::{HandshakeOutcome, ListVersion, SeenChanges, SessionMemory};
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::ListenFilter;
 use crate::protocol::negotiation::InitializeParams;
@@ -28,6 +28,9 @@ pub struct SessionRecord {
     /// The list changes that the client has already seen because they were made before the session started.
     #[serde(default, skip_serializing_if = "ListVersion::is_unknown")]
     seen: ListVersion,
+    /// The changes of which the client has been notified, if the instances have a relay: [`SeenChanges::relayed`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    relayed: Option<Box<str>>,
     /// A [`SessionClientInfo`] as JSON, which takes less memory than the parsed form.
     client: Box<str>,
     uris: Box<[Box<str>]>,
@@ -60,11 +63,11 @@ impl SessionRecord {
     /// receives change notifications, and `seen` counts the changes so far.
     pub(in crate::http) fn new(
         params: &InitializeParams,
-        (lists, seen): (&ListenFilter, ListVersion),
+        (lists, seen): (&ListenFilter, SeenChanges),
         caller: Option<&Principal>,
     ) -> Self {
         let mut record = Self::for_unknown_client(params.version);
-        record.seen = seen;
+        (record.seen, record.relayed) = (seen.lists, seen.relayed);
         record.owner = caller.map(|principal| principal.key().into());
         record.lists = [lists.tools, lists.prompts, lists.resources];
         record.client = to_json(&params.capabilities, Some(&params.client_info));
@@ -80,6 +83,7 @@ impl SessionRecord {
             ready: false,
             lists: [false; 3],
             seen: ListVersion::default(),
+            relayed: None,
             client: "".into(),
             uris: Box::default(),
             owner: None,
@@ -123,8 +127,22 @@ impl SessionRecord {
                 resources,
                 ..ListenFilter::default()
             },
-            seen: self.seen,
+            seen: SeenChanges {
+                lists: self.seen,
+                relayed: self.relayed.clone(),
+            },
         }
+    }
+
+    /// Returns the record of a session whose client has been notified of these changes, or `None` if the record does not
+    /// differ.
+    pub(in crate::http) fn with_seen_changes(&self, seen: SeenChanges) -> Option<Self> {
+        if seen.relayed.is_none() || seen.relayed == self.relayed {
+            return None;
+        }
+        let mut record = self.with_update(&SessionUpdate::default(), self.uris.len());
+        (record.seen, record.relayed) = (seen.lists, seen.relayed);
+        Some(record)
     }
 
     pub(in crate::http) fn session_memory(&self) -> SessionMemory {
@@ -150,6 +168,7 @@ impl SessionRecord {
             ready: self.ready || change.ready,
             uris: uris.into(),
             client: self.client.clone(),
+            relayed: self.relayed.clone(),
             owner: self.owner.clone(),
             ..*self
         }
@@ -298,6 +317,6 @@ mod tests {
 
     #[test]
     fn a_record_is_small() {
-        assert!(size_of::<SessionRecord>() <= 72);
+        assert!(size_of::<SessionRecord>() <= 88);
     }
 }

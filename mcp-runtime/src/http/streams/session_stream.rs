@@ -156,6 +156,12 @@ impl SessionStream {
         self.log().remaining_capacity(self.bounds) == 0
     }
 
+    /// Returns `true` if all events have been read.
+    pub(in crate::http) fn is_read(&self) -> bool {
+        let log = self.log();
+        log.read >= log.next
+    }
+
     /// Returns the number of unread bytes that may be added, which is zero once the stream has ended.
     pub(in crate::http) fn remaining_capacity(&self) -> usize {
         let log = self.log();

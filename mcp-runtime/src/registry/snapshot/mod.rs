@@ -13,6 +13,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::context::{Caller, Capability};
+#[cfg(feature = "http")]
+use crate::fnv::fnv;
 use crate::registry::table::CallableTable;
 pub(crate) use groups::ToolGroup;
 pub(crate) use view::CallerView;
@@ -56,6 +58,14 @@ impl Snapshot {
             Capability::Resources => &mut self.resources,
             Capability::Templates => &mut self.templates,
         }
+    }
+
+    /// Returns a hash of the lists of tools, prompts and resources, which is the same in all processes that serve the same
+    /// definitions.
+    #[cfg(feature = "http")]
+    pub(crate) fn digest(&self) -> u64 {
+        let digests = self.tables().map(|table| table.digest().to_ne_bytes());
+        fnv(digests.as_flattened())
     }
 
     fn tables(&self) -> [&CallableTable; 4] {
