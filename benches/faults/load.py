@@ -1,6 +1,7 @@
 """The traffic of both eras: calls, sessions, questions, tasks, changes and their listeners."""
 
 import http.client
+import json
 import threading
 import time
 
@@ -12,6 +13,10 @@ ECHO = {"name": "echo", "arguments": {"text": "hello"}}
 # Maximum time for a change to be heard, and for a question or a task to end.
 HEARD_WITHIN, END_WITHIN = 5, 60
 TASK_CLIENTS, PAUSE_OF_TASKS = 2, 50
+# The resources of the session whose stream moves between instances. Each changes less often than it must be heard of.
+MOVING_URIS = [f"note://{number}" for number in range(10, 40)]
+# Time after which a task that was created, but whose call was refused, would have been run by another instance.
+LEASE_LAPSED = 5
 
 
 class Load:
@@ -80,9 +85,13 @@ class MixedLoad(Load):
 
     def __init__(self, cluster, results, task_clients=TASK_CLIENTS, pause_of_tasks=PAUSE_OF_TASKS):
         functions = [self.modern_calls] * 2 + [self.legacy_calls] * 2 + [self.questions] * 2
-        functions += [self.tasks] * task_clients + [self.touch]
-        super().__init__(cluster, results, functions, [self.listen_legacy, self.listen_modern])
+        functions += [self.tasks] * task_clients + [self.orders, self.touch, self.touch_many]
+        super().__init__(cluster, results, functions, [self.listen_legacy, self.listen_modern, self.listen_moving])
         self.pause_of_tasks, self.finished_tasks = pause_of_tasks, []
+        # Orders that were placed, and tasks and orders of which the client was told that they were not carried out.
+        self.placed, self.refused = [], []
+        # The times at which the resources of the moving session have changed, and at which it has heard of them.
+        self.touched_many, self.heard_many = [], []
         self.heard = {"legacy": [], "modern": []}
 
     def modern_calls(self, client):
@@ -120,10 +129,13 @@ class MixedLoad(Load):
             created = (list(response.messages()) or [{}])[-1]
             if "taskId" in created.get("result", {}):
                 return created["result"]["taskId"]
+            if created:
+                self.refused.append(number)
             client.fail("tasks", "told" if created else "cut", began, needs_redis=True)
         except Cut:
             client.fail("tasks", "cut", began, needs_redis=True)
         except Refused:
+            self.refused.append(number)
             client.fail("tasks", "refused", began, needs_redis=True)
         return None
 
@@ -147,6 +159,48 @@ class MixedLoad(Load):
             self.results.add("tasks", "answered", began)
         else:
             client.end("tasks", began, "told")
+
+    def orders(self, client):
+        """Places orders, each of which is sent again until it is answered."""
+        # The keys of anonymous clients belong to their sessions.
+        session = client.session()
+        while not self.is_over.is_set():
+            number = f"order-{client.number}"
+            self.results.add("orders", "requests")
+            ended = self.place_order(client, session, number)
+            if ended == "placed":
+                self.placed.append(number)
+            elif ended == "lost session":
+                self.results.add("orders", "told" if client.has_lost_data() else "wrong")
+                session = client.session()
+            time.sleep(0.02)
+
+    def place_order(self, client, session, number):
+        began = time.monotonic()
+        params = {"name": "order", "arguments": {"id": number, "pause_ms": 50}}
+        while time.monotonic() < began + END_WITHIN:
+            since = time.monotonic()
+            try:
+                stream = client.legacy(session, "tools/call", params)
+                if stream.status == 404:
+                    return "lost session"
+                answer = (list(stream.messages()) or [{}])[-1]
+            except Cut:
+                client.fail("orders", "cut", since, needs_redis=True)
+                continue
+            except Refused:
+                client.fail("orders", "refused", since, needs_redis=True)
+                continue
+            if "result" in answer and not answer["result"].get("isError"):
+                self.results.add("orders", "answered", since)
+                return "placed"
+            if "has not ended" in json.dumps(answer):
+                # The first call may have done it: the client is told so, and does not send it again.
+                client.end("orders", began, "told")
+                return None
+            client.fail("orders", "told", since, needs_redis=True)
+        self.results.add("orders", "lost")
+        return None
 
     def questions(self, client):
         session = client.session()
@@ -233,6 +287,58 @@ class MixedLoad(Load):
         while not self.is_heard.is_set():
             self.listen("modern", lambda: client.modern("subscriptions/listen", follows))
 
+    def touch_many(self, client):
+        number = 0
+        while not self.is_over.is_set():
+            uri = MOVING_URIS[number % len(MOVING_URIS)]
+            params = {"name": "touch", "arguments": {"uri": uri}}
+            _, answer = client.answer("calls", lambda: client.modern("tools/call", params), needs_redis=False)
+            if "result" in answer:
+                self.touched_many.append((time.monotonic(), uri))
+            number += 1
+            time.sleep(0.3)
+
+    def listen_moving(self, client):
+        """Resumes a session's stream again and again, each time at the next instance."""
+        session, last = None, None
+        while not self.is_heard.is_set():
+            if session is None:
+                session, last = client.session(), None
+                for uri in MOVING_URIS:
+                    client.answer("sessions", lambda: client.legacy(session, "resources/subscribe", {"uri": uri}))
+            try:
+                stream = client.resume(session, last)
+                if stream.status == 404:
+                    session = None
+                if stream.status != 200:
+                    # The client has to read everything anew.
+                    last = None
+                    continue
+                if last is None:
+                    self.heard_many.append((time.monotonic(), None))
+                # The id in the first event is that of the last event before.
+                for heard, message in enumerate(stream.messages(), 1):
+                    uri = message.get("params", {}).get("uri")
+                    if uri:
+                        self.heard_many.append((time.monotonic(), uri))
+                    last = stream.last or last
+                    if heard == 5 and not self.is_over.is_set():
+                        stream.connection.close()
+                        break
+            except (Cut, Refused):
+                pass
+            time.sleep(0.02)
+
+    def count_notifications(self):
+        super().count_notifications()
+        listening = min((at for at, _ in self.heard_many), default=0)
+        for at, uri in self.touched_many:
+            if at < listening:
+                continue
+            heard = [time for time, which in self.heard_many if which in (uri, None) and time > at - 0.1]
+            self.results.add("moving streams", "requests")
+            self.results.add("moving streams", "answered" if heard and heard[0] <= self.due(at) else "lost")
+
     def listen(self, era, open_stream):
         """Notes the time of each notification, and of each time at which the client has to read the resource anew."""
         stream = None
@@ -251,9 +357,18 @@ class MixedLoad(Load):
         done = {}
         for step in self.cluster.done():
             done[step] = done.get(step, 0) + 1
-        for times in done.values():
+        for step, times in done.items():
             for _ in range(times - 1):
-                self.results.add("tasks", "doubled")
+                self.results.add("orders" if step.endswith(" order") else "tasks", "doubled")
+        for number in self.placed:
+            if f"{number} order" not in done:
+                self.results.add("orders", "lost")
+        if self.refused:
+            time.sleep(LEASE_LAPSED)
+            began = {step.split(" ")[0] for step in self.cluster.done()}
+            for number in self.refused:
+                if number in began:
+                    self.results.add("tasks", "wrong")
         for number in self.finished_tasks:
             for step in ("first", "second", "third"):
                 if f"{number} {step}" not in done:

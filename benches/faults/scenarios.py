@@ -12,6 +12,7 @@ from typing import Callable
 from faults.client import RECOVERY
 from faults.cluster import INSTANCES, Cluster
 from faults.load import PAUSE_OF_TASKS, TASK_CLIENTS, MixedLoad
+from faults.lost_replies import lose_messages
 from faults.official import OfficialClients
 from faults.processes import build, until
 from faults.redis import RedisServer, RedisWithSentinel
@@ -20,6 +21,7 @@ from faults.table import LEGEND, Bars, Results
 # The time limit of an operation of the store (`RedisOptions::operation_timeout`), and what a busy machine adds.
 OPERATION_TIMEOUT, SLACK = 2, 0.5
 BETWEEN_KILLS = 2
+LOST_REPLIES = "lost-replies"
 
 
 class Run:
@@ -178,6 +180,16 @@ def run_scenario(scenario, builds, seconds):
     return bars
 
 
+def run_lost_replies(builds, seconds):
+    """Loses each kind of message once, or the first ten of each kind if there is time."""
+    folder, bars = tempfile.mkdtemp(prefix="kills-"), Bars()
+    try:
+        lose_messages(folder, builds[0], bars, most=10 if seconds and seconds > 60 else 1)
+    finally:
+        shutil.rmtree(folder)
+    return bars
+
+
 def judge(scenario, results, bars, seconds, faults):
     bars.check_never(results)
     bars.check(faults > 0, "no faults")
@@ -187,7 +199,7 @@ def judge(scenario, results, bars, seconds, faults):
         bars.check_most(results.recovery, [*hurried, "tasks", "readiness"], RECOVERY, "works again after")
     # Clients of an instance that is stopped wait for it.
     least = seconds / 20 if scenario.is_about_redis or scenario.act is stop_instances else seconds / 4
-    kinds = ["calls", "sessions", "questions", "tasks"]
+    kinds = ["calls", "sessions", "questions", "tasks", "orders", "moving streams"]
     if scenario.has_official_clients:
         kinds = [kind for kind in results.kinds() if kind.endswith(("calls", "notifications"))]
         bars.check(len(kinds) == 11, "clients: some have not reported anything")
@@ -195,19 +207,23 @@ def judge(scenario, results, bars, seconds, faults):
 
 
 def main(usage):
-    names, seconds = list(SCENARIOS), None
+    names, seconds = [*SCENARIOS, LOST_REPLIES], None
     if len(sys.argv) > 1:
-        names = sys.argv[1:2]
         seconds = int(sys.argv[2]) if len(sys.argv) > 2 else None
-        if names[0] not in SCENARIOS:
-            sys.exit(f"{usage}\nScenarios: {', '.join(SCENARIOS)}")
+        if sys.argv[1] not in names:
+            sys.exit(f"{usage}\nScenarios: {', '.join(names)}")
+        names = sys.argv[1:2]
     builds = build("instance", "next_instance")
     print(LEGEND)
     passed = failed = 0
     for name in names:
-        scenario = SCENARIOS[name]
-        print(f"\n{name}: {scenario.title}", flush=True)
-        bars = run_scenario(scenario, builds, seconds or scenario.seconds)
+        if name == LOST_REPLIES:
+            print(f"\n{name}: each message between an instance and Redis is lost once", flush=True)
+            bars = run_lost_replies(builds, seconds)
+        else:
+            scenario = SCENARIOS[name]
+            print(f"\n{name}: {scenario.title}", flush=True)
+            bars = run_scenario(scenario, builds, seconds or scenario.seconds)
         passed, failed = passed + bars.passed, failed + bars.failed
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0

@@ -4,7 +4,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 
-KINDS = ["calls", "sessions", "questions", "tasks", "task requests", "notifications"]
+KINDS = ["calls", "sessions", "questions", "tasks", "task requests", "orders", "notifications", "moving streams"]
 # Failures that no fault explains.
 NEVER = ["failed", "wrong", "lost", "doubled"]
 COLUMNS = ["requests", "answered", "cut", "told", "refused", *NEVER]

@@ -51,8 +51,9 @@ impl RedisOptions {
         self
     }
 
-    /// Sets the time after which an operation fails, even if Redis has not responded. Defaults to 2 s. After such a
-    /// failure, operations fail immediately, except that one operation every 250 ms tries again.
+    /// Sets the time after which an operation fails, even if Redis has not responded. Defaults to 2 s. The next
+    /// operation then uses a new connection. If that one does not work either, operations fail immediately, except that
+    /// one operation every 250 ms tries again.
     #[must_use]
     pub fn operation_timeout(mut self, timeout: Duration) -> Self {
         self.operation_timeout = timeout;

@@ -60,10 +60,28 @@ async fn import(ctx: &Context, folder: State<Folder>) -> Result<String> {
     Ok("imported".into())
 }
 
+/// Places an order, which leaves a mark and is followed by a pause.
+#[tool(idempotent_by = "id")]
+async fn order(folder: State<Folder>, id: String, pause_ms: u64) -> Result<String> {
+    folder.note(&format!("{id} order"))?;
+    tokio::time::sleep(Duration::from_millis(pause_ms)).await;
+    Ok(id)
+}
+
+/// Pays, at most once in a call, and leaves a mark.
+#[tool]
+async fn pay(ctx: &Context, folder: State<Folder>, id: String) -> Result<String> {
+    let pay = ctx.once("pay", async || Ok(folder.note(&format!("{id} pay"))?));
+    pay.await?;
+    Ok(id)
+}
+
 /// Works in three steps, each of which leaves a mark with this id and is followed by a pause.
 #[tool(task)]
 async fn work(ctx: &Context, folder: State<Folder>, id: String, pause_ms: u64) -> Result<String> {
-    for step in ["first", "second", "third"] {
+    for (number, step) in ["first", "second", "third"].into_iter().enumerate() {
+        // Progress becomes the task's status message.
+        ctx.progress(number);
         let work = ctx.once(step, async || Ok(folder.note(&format!("{id} {step}"))?));
         work.await?;
         tokio::time::sleep(Duration::from_millis(pause_ms)).await;
