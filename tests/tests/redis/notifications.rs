@@ -72,6 +72,16 @@ async fn told_until(stream: &mut Response, uri: &str) -> Vec<String> {
     }
 }
 
+/// Waits until an instance receives what another one announces. Before that, it tells its clients of everything.
+async fn until_it_receives(instance: &Instance, announcing: &Instance) {
+    let uri = "note://99";
+    let filter = json!({"notifications": {"resourceSubscriptions": [uri]}});
+    let listen = Request::modern(1, "subscriptions/listen", filter);
+    let mut stream = instance.send(&listen).await;
+    touch(announcing, uri).await;
+    until_told(&mut stream, uri).await;
+}
+
 /// How a session's stream ends at its first instance.
 #[derive(Clone, Copy, Debug)]
 enum Ending {
@@ -113,6 +123,7 @@ async fn a_session_that_moves_to_another_instance_is_told_of_what_it_has_missed_
         }
         touch(&announcing, "note://2").await;
         let next = group.instance().await;
+        until_it_receives(&next, &announcing).await;
         let resume = bare("GET", &session).header("Last-Event-ID", &seen);
         let mut stream = next.send(&resume).await;
         assert_eq!(stream.status, 200);
@@ -137,6 +148,7 @@ async fn a_session_that_moves_to_another_build_is_told_that_its_lists_have_chang
     let opened = first.send(&bare("GET", &session)).await;
     drop(opened);
     let next = group.next_instance().await;
+    until_it_receives(&next, &first).await;
     let mut stream = next.send(&bare("GET", &session)).await;
     let told = timeout(PATIENCE, stream.next()).await.unwrap().unwrap();
     let method = told["method"].as_str().unwrap_or_default();

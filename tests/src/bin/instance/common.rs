@@ -135,6 +135,7 @@ pub(crate) async fn run(server: Server) -> Result<(), Box<dyn std::error::Error>
         limits.tasks.lease = Duration::from_secs(3);
         // On a busy machine, a lease can expire even though its process is still alive.
         limits.tasks.max_attempts = 20;
+        limits.idempotency.max_wait = Duration::from_secs(3);
     });
     let redis = RedisOptions::new().limits(limits.clone());
     let redis = redis.connect_from_env().await?;
