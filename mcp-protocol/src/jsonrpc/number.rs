@@ -1,4 +1,11 @@
-//! JSON numbers that are represented by their digits, so that numbers of any length are exact and `1.0` equals `1`.
+//! JSON numbers of any size: represented by their digits, so that they are exact and `1.0` equals `1`, and read where
+//! no type can hold them.
+
+use std::borrow::Cow;
+
+use serde::de::DeserializeOwned;
+
+use crate::jsonrpc::Scan;
 
 /// Maximum number of digits to write out for an integer. No integer type can hold more digits.
 const DIGITS: usize = 40;
@@ -73,6 +80,65 @@ impl Decimal {
     }
 }
 
+/// Reads a value from JSON in a message, which has numbers of any size.
+///
+/// A number that an `f64` cannot hold, such as `1e400`, is read as a string with its text, so that it does not cost the
+/// rest of the value.
+///
+/// # Errors
+///
+/// Fails if the value is not a `T`. The message is not meant for models.
+pub fn read_json<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
+    serde_json::from_str(json).or_else(|error| match quote_huge_numbers(json) {
+        Cow::Owned(quoted) => serde_json::from_str(&quoted),
+        Cow::Borrowed(_) => Err(error),
+    })
+}
+
+/// Replaces each number that an `f64` cannot hold with a string.
+fn quote_huge_numbers(json: &str) -> Cow<'_, str> {
+    let mut out = String::new();
+    let mut written = 0;
+    for (at, number) in numbers(json).filter(|(_, number)| is_huge(number)) {
+        out.push_str(json.get(written..at).unwrap_or_default());
+        out.push('"');
+        out.push_str(number);
+        out.push('"');
+        written = at.saturating_add(number.len());
+    }
+    if written == 0 {
+        return Cow::Borrowed(json);
+    }
+    out.push_str(json.get(written..).unwrap_or_default());
+    Cow::Owned(out)
+}
+
+/// Returns `true` if an `f64`, and therefore a [`Value`](serde_json::Value), cannot hold a number.
+#[must_use]
+pub fn is_huge(number: &str) -> bool {
+    !number.parse().is_ok_and(f64::is_finite)
+}
+
+/// Returns the position and the text of each number in a valid value. Digits inside strings are not numbers.
+pub fn numbers(json: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = 0_usize;
+    std::iter::from_fn(move || {
+        loop {
+            let rest = json.get(at..)?;
+            let start = at;
+            match rest.as_bytes().first()? {
+                b'"' => at = at.checked_add(Scan::new(rest).next_value()?.len())?,
+                b'-' | b'0'..=b'9' => {
+                    let number = Scan::new(rest).next_number()?;
+                    at = at.checked_add(number.len())?;
+                    return Some((start, number));
+                }
+                _ => at = at.checked_add(1)?,
+            }
+        }
+    })
+}
+
 fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -87,6 +153,8 @@ fn read_power(text: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
 
     #[test]
@@ -132,6 +200,27 @@ mod tests {
         ] {
             assert_eq!(Decimal::read(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_number_that_no_type_can_hold_is_read_as_its_text() {
+        let long = "7".repeat(400);
+        for (json, expected) in [
+            (
+                r#"{"a":1e400,"b":[-1E+999,1.5]}"#,
+                json!({"a": "1e400", "b": ["-1E+999", 1.5]}),
+            ),
+            (
+                r#"{"a":"1e400","b":1e-400}"#,
+                json!({"a": "1e400", "b": 0.0}),
+            ),
+            (r#"{"1e400\"":1e309}"#, json!({"1e400\"": "1e309"})),
+            (&long, json!(long)),
+        ] {
+            assert_eq!(read_json::<Value>(json).unwrap(), expected, "{json}");
+        }
+        assert!(read_json::<f64>("1e400").is_err());
+        assert!(read_json::<Value>("[1e400").is_err());
     }
 
     #[test]

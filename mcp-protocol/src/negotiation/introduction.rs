@@ -8,7 +8,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use crate::jsonrpc::each_member;
+use crate::jsonrpc::{each_member, read_json};
 use crate::types::{
     ClientCapabilities, ElicitationCapability, Icon, Implementation, RootsCapability,
     SamplingCapability,
@@ -97,7 +97,7 @@ fn is_object(json: &str) -> bool {
 }
 
 fn parse_json<T: DeserializeOwned>(json: &str) -> Option<T> {
-    serde_json::from_str(json).ok()
+    read_json(json).ok()
 }
 
 /// Returns the raw JSON of a member. `null` counts as absent.

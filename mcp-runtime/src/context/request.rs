@@ -13,6 +13,7 @@ use crate::context::{
     CallEnding, Caller, Principal, Progress, QuestionTransport, RequestInfo, ServerHandle, States,
 };
 use crate::handler::tags::TagSelection;
+use crate::jsonrpc::read_json;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::negotiation::client_info;
 #[cfg(feature = "telemetry")]
@@ -362,11 +363,12 @@ impl Context {
         is_known.then_some(settings)
     }
 
-    /// Returns the request's `_meta` object, or an empty object if there is none.
+    /// Returns the request's `_meta` object, or an empty object if there is none. A number that an `f64` cannot hold,
+    /// such as `1e400`, is a string.
     #[must_use]
     pub fn meta(&self) -> Meta {
         let meta = self.0.request().meta.as_deref();
-        meta.and_then(|meta| serde_json::from_str(meta).ok())
+        meta.and_then(|meta| read_json(meta).ok())
             .unwrap_or_default()
     }
 

@@ -14,7 +14,7 @@ use std::task::{Poll, Waker};
 use serde::Deserialize;
 
 use crate::dispatch::notifications::Wake;
-use crate::jsonrpc::RequestId;
+use crate::jsonrpc::{RequestId, read_json};
 use crate::lock::lock;
 use crate::protocol::encode;
 
@@ -148,7 +148,7 @@ impl PendingQuestions {
         let reply = match result {
             Some(result) => Ok(result.into()),
             None => Err(error
-                .and_then(|error| serde_json::from_str(error).ok())
+                .and_then(|error| read_json(error).ok())
                 .unwrap_or_default()),
         };
         let before = std::mem::replace(slot, QuestionSlot::Answered(reply));

@@ -20,6 +20,7 @@ use crate::handler::definition::Kind;
 use crate::handler::dynamic::Arguments;
 use crate::handler::handler_error::Result;
 use crate::handler::task_options::TaskOptions;
+use crate::jsonrpc::read_json;
 
 /// A call to a tool, prompt, resource or completer, as passed to middleware.
 #[derive(Clone)]
@@ -109,6 +110,8 @@ impl Call {
 
     /// Returns the arguments, which have not been validated yet. For a template, these are its variables. For a
     /// completer, these are the arguments filled in so far and the [argument being typed](Self::completed_argument).
+    ///
+    /// A number that an `f64` cannot hold, such as `1e400`, is a string.
     #[must_use]
     pub fn arguments(&self) -> &Arguments {
         let read = || self.read.get_or_init(|| parse_arguments(&self.raw));
@@ -241,7 +244,7 @@ impl Call {
 }
 
 fn parse_arguments(raw: &str) -> Arguments {
-    serde_json::from_str(raw).map(Arguments).unwrap_or_default()
+    read_json(raw).map(Arguments).unwrap_or_default()
 }
 
 impl fmt::Debug for Call {

@@ -71,6 +71,36 @@ async fn what_is_not_a_message_is_refused_one_by_one() {
     assert_eq!(handshake["error"]["code"], -32600);
 }
 
+// Covers: BATCH-02, BATCH-03
+#[tokio::test]
+async fn a_number_of_any_size_in_a_batch_leaves_every_id_intact() {
+    let mut client = client(Version::V2025_03_26).await;
+    let call = |id: &str, b: Value| {
+        let meta = json!({"example.com/huge": "@huge@"});
+        let params = json!({"name": "add", "arguments": {"a": 1, "b": b}, "_meta": meta});
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+    };
+    let batch = json!([call("huge", json!("@huge@")), call("small", json!(2))]);
+    client.remember(&batch);
+    let batch = batch.to_string().replace("\"@huge@\"", "1e400");
+    client.line(&batch).await;
+    let Some(Value::Array(answers)) = client.read().await else {
+        panic!("not a batch");
+    };
+    let text = |id: &str| {
+        let answer = answers.iter().find(|answer| answer["id"] == id).unwrap();
+        answer["result"]["content"][0]["text"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(text("small"), "3");
+    assert_eq!(
+        text("huge"),
+        "/b: 1e400 is too large for a number; expected integer"
+    );
+}
+
 // Covers: BATCH-05
 #[tokio::test]
 async fn no_other_version_has_batches() {

@@ -37,40 +37,30 @@ impl Scan<'_> {
         }
     }
 
-    /// Reads a number. The number must fit into an `f64` so that all later readers see the same value.
+    /// Reads a number of any size. Whether a type can hold it is known only where it is used.
     #[inline]
     pub(super) fn read_number(&mut self) -> Option<()> {
-        let start = self.at;
         self.take_any(b"-");
         if !self.take_any(b"0") {
             self.read_digits()?;
         }
         // Most numbers are integers.
-        let next = self.text.as_bytes().get(self.at);
-        let has_exponent =
-            matches!(next, Some(b'.' | b'e' | b'E')) && self.read_fraction_and_exponent()?;
-        // The largest `f64` has 309 digits.
-        if has_exponent || self.at - start > 300 {
-            let text = self.text.get(start..self.at)?;
-            if !text.parse::<f64>().is_ok_and(f64::is_finite) {
-                return self.fail_syntax();
-            }
+        match self.text.as_bytes().get(self.at) {
+            Some(b'.' | b'e' | b'E') => self.read_fraction_and_exponent(),
+            _ => Some(()),
         }
-        Some(())
     }
 
-    /// Reads the fraction and the exponent of a number. Returns `true` if there is an exponent.
     #[cold]
-    fn read_fraction_and_exponent(&mut self) -> Option<bool> {
+    fn read_fraction_and_exponent(&mut self) -> Option<()> {
         if self.take_any(b".") {
             self.read_digits()?;
         }
-        let has_exponent = self.take_any(b"eE");
-        if has_exponent {
+        if self.take_any(b"eE") {
             self.take_any(b"+-");
             self.read_digits()?;
         }
-        Some(has_exponent)
+        Some(())
     }
 
     fn read_digits(&mut self) -> Option<()> {

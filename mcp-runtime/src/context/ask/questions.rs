@@ -11,6 +11,7 @@ use crate::context::ask::{Ask, AskError, Elicited, Questions};
 use crate::context::form::{Elicit, check_answer};
 use crate::context::{CallId, Context};
 use crate::handler::background::BackgroundQuestion;
+use crate::jsonrpc::read_json;
 use crate::types::{
     ClientFeature, CreateMessageResult, Form, InputRequest, Meta, Root, SamplingRequest,
 };
@@ -137,8 +138,10 @@ impl Context {
             self,
             InputRequest::Sample(Box::new(question)),
             |_, answer| {
-                let message = serde_json::from_str(answer).map_err(|error| error.to_string())?;
-                Ok(Elicited::Accepted(message))
+                let message = read_json(answer);
+                message
+                    .map(Elicited::Accepted)
+                    .map_err(|_| "it must have `role`, and `content` blocks of a model".to_owned())
             },
         )
     }
@@ -155,8 +158,8 @@ impl Context {
             roots: Vec<Root>,
         }
         Ask::new(self, InputRequest::Roots, |_, answer| {
-            let listed: ListRootsResult =
-                serde_json::from_str(answer).map_err(|error| error.to_string())?;
+            let listed: ListRootsResult = read_json(answer)
+                .map_err(|_| "`roots` must be a list of objects with a `uri`".to_owned())?;
             Ok(Elicited::Accepted(listed.roots))
         })
     }
@@ -217,8 +220,9 @@ impl Context {
 #[derive(Deserialize)]
 struct ElicitResult {
     action: ElicitAction,
+    /// Has a meaning only if the user accepted, so anything may stand here otherwise.
     #[serde(default)]
-    content: Option<Meta>,
+    content: Option<Box<RawValue>>,
 }
 
 #[derive(Deserialize)]
@@ -229,8 +233,10 @@ enum ElicitAction {
     Cancel,
 }
 
-fn read_elicit_result(answer: &str) -> Result<Elicited<Option<Meta>>, String> {
-    let result: ElicitResult = serde_json::from_str(answer).map_err(|error| error.to_string())?;
+/// Reads the user's decision. The content of an accepted form is not read yet.
+fn read_elicit_result(answer: &str) -> Result<Elicited<Option<Box<RawValue>>>, String> {
+    let result: ElicitResult = serde_json::from_str(answer)
+        .map_err(|_| "`action` must be `accept`, `decline` or `cancel`".to_owned())?;
     Ok(match result.action {
         ElicitAction::Accept => Elicited::Accepted(result.content),
         ElicitAction::Decline => Elicited::Declined,
@@ -240,7 +246,12 @@ fn read_elicit_result(answer: &str) -> Result<Elicited<Option<Meta>>, String> {
 
 fn read_form(request: &InputRequest, answer: &str) -> Result<Elicited<Meta>, String> {
     map_accepted(read_elicit_result(answer)?, |content| match request {
-        InputRequest::Form { form, .. } => check_answer(form, content.unwrap_or_default()),
+        InputRequest::Form { form, .. } => {
+            let content = content.map_or(Ok(Meta::new()), |content| read_json(content.get()));
+            let content =
+                content.map_err(|_| "`content` must be an object of fields".to_owned())?;
+            check_answer(form, content)
+        }
         _ => Err("it is not an answer to a form".to_owned()),
     })
 }

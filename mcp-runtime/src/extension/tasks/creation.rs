@@ -21,6 +21,7 @@ use crate::handler::call::CallOutput;
 use crate::handler::definition::Kind;
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::{Call, Next};
+use crate::jsonrpc::read_json;
 use crate::stores::{NewTask, StoredTask, TaskCreation};
 use crate::telemetry::TaskMetrics;
 
@@ -191,7 +192,7 @@ pub(super) fn local_task(call: BackgroundCall, server: &ServerHandle, ttl: Durat
 
 /// Reads `params.task`.
 fn requested_ttl(requested: &str) -> Result<Option<Duration>> {
-    let Ok(Value::Object(requested)) = serde_json::from_str(requested) else {
+    let Ok(Value::Object(requested)) = read_json(requested) else {
         return Err(refused("`task` must be an object"));
     };
     let ttl = match requested.get("ttl") {

@@ -12,8 +12,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::header::HEADER;
-use super::numbers::numbers;
-use crate::jsonrpc::{Decimal, ParseLimits, Scan, unquote as unquote_text};
+use crate::jsonrpc::{Decimal, ParseLimits, Scan, numbers, unquote as unquote_text};
 
 /// Maximum nesting depth to examine.
 const DEPTH: u32 = 32;

@@ -5,22 +5,27 @@ use serde_json::{Map, Value};
 
 use super::entries::entries;
 use super::forgive::without_fractions;
-use super::numbers::numbers;
+use super::out_of_range::out_of_range;
 use super::{pointer_to, serde_message};
-use crate::jsonrpc::Decimal;
+use crate::jsonrpc::{Decimal, numbers};
 
 /// Reads arguments into a map; whole numbers remain exact.
 ///
 /// # Errors
 ///
-/// Returns an error if the arguments are not an object, an argument is given twice, or a whole number is too large for
-/// a [`Value`] to represent exactly.
+/// Returns an error if the arguments are not an object, an argument is given twice, a number is out of range, or a whole
+/// number is too large for a [`Value`] to represent exactly.
 pub(crate) fn to_map(arguments: &str) -> Result<Map<String, Value>, Vec<Fault>> {
     let mut map = Map::new();
     let mut faults = Vec::new();
     for (name, text) in entries(arguments)? {
         let whole = without_fractions(text);
         let text = whole.as_deref().unwrap_or(text);
+        let huge = out_of_range(&pointer_to(&name), text, &Value::Bool(true));
+        if !huge.is_empty() {
+            faults.extend(huge);
+            continue;
+        }
         if let Some(number) = inexact(text) {
             let message =
                 format!("contains {number}, which is too large to be represented exactly");

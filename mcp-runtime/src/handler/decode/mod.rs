@@ -11,7 +11,7 @@ mod forgive;
 mod header;
 mod json_reader;
 mod map;
-mod numbers;
+mod out_of_range;
 mod pointer;
 mod refused;
 mod root;

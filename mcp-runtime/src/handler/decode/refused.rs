@@ -141,7 +141,7 @@ fn remove_member(value: &mut Value, pointer: &str) -> bool {
 }
 
 /// Returns the schema of the value at a pointer, or `None` if the path to it leads through a choice.
-fn schema_at<'s>(schema: &'s Value, pointer: &str) -> Option<&'s Value> {
+pub(super) fn schema_at<'s>(schema: &'s Value, pointer: &str) -> Option<&'s Value> {
     pointer
         .split('/')
         .skip(1)

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use super::entries::entries;
 use super::forgive::{forgive, unquoted_as, unquoted_inside, without_fractions};
+use super::out_of_range::out_of_range;
 use super::refused::RefusedValue;
 use super::{Decoder, FAULTS, WireParameter, pointer_to, serde_message};
 
@@ -95,23 +96,17 @@ impl Decoder {
             Ok(_) => None,
             Err(error) => Some(error),
         };
-        let value: Value = match serde_json::from_str(raw) {
+        let anything = Value::Bool(true);
+        let schema = self.property(wire.name).unwrap_or(&anything);
+        let value = match parse_value(&pointer_to(wire.name), raw, schema) {
             Ok(value) => value,
-            Err(error) => {
-                faults.push(Fault::new(
-                    pointer_to(wire.name),
-                    format!("is not valid JSON: {}", serde_message(&error)),
-                ));
-                return;
-            }
+            Err(found) => return faults.extend(found),
         };
         let mut shown = value.clone();
         if (failure.is_some() || !self.is_typed(wire, raw)) && self.is_lenient() {
             if value.is_null() && parameter.default.is_some() && self.fill(wire, slots) {
                 return;
             }
-            let anything = Value::Bool(true);
-            let schema = self.property(wire.name).unwrap_or(&anything);
             for text in forgive(raw, schema, &self.limits) {
                 let Some(slot) = slots.get_mut(wire.index) else {
                     return;
@@ -144,7 +139,6 @@ impl Decoder {
             _ if failure.is_none() => self.validator.explain_sent(Some(wire.name), &shown),
             _ => self.validator.check_property(wire.name, &shown),
         };
-        let anything = Value::Bool(true);
         if let Some(error) = &failure
             && let Some(slot) = slots.get_mut(wire.index)
         {
@@ -153,7 +147,7 @@ impl Decoder {
                 pointer: pointer_to(wire.name),
                 raw,
                 value: &value,
-                schema: self.property(wire.name).unwrap_or(&anything),
+                schema,
                 error,
             };
             let refused = refused.faults(&mut **slot, &explained);
@@ -197,8 +191,9 @@ impl Decoder {
             Ok(_) => None,
             Err(error) => Some(error),
         };
-        let Ok(value) = serde_json::from_str::<Value>(&text) else {
-            return;
+        let value = match parse_value("", &text, self.schema()) {
+            Ok(value) => value,
+            Err(found) => return faults.extend(found),
         };
         if self.is_lenient() {
             let whole = without_fractions(&text);
@@ -255,7 +250,9 @@ impl Decoder {
                 }
             }
         }
-        let faults = self.validator.check_arguments(&parse_entries(entries)?);
+        let faults = self
+            .validator
+            .check_arguments(&self.parse_entries(entries)?);
         if faults.is_empty() {
             return Ok(());
         }
@@ -275,7 +272,7 @@ impl Decoder {
                 changed = true;
             }
         }
-        let again = match parse_entries(&forgiven) {
+        let again = match self.parse_entries(&forgiven) {
             Ok(object) if changed => self.validator.check_arguments(&object),
             _ => return Err(faults),
         };
@@ -289,21 +286,30 @@ impl Decoder {
             faults
         })
     }
+
+    /// Returns the arguments as a single value.
+    fn parse_entries(&self, entries: &[(Cow<'_, str>, Cow<'_, str>)]) -> Result<Value, Vec<Fault>> {
+        let mut object = Map::new();
+        let anything = Value::Bool(true);
+        for (name, text) in entries {
+            let schema = self.property(name).unwrap_or(&anything);
+            let value = parse_value(&pointer_to(name), text, schema)?;
+            object.insert(name.clone().into_owned(), value);
+        }
+        Ok(Value::Object(object))
+    }
 }
 
-/// Returns the arguments as a single value.
-fn parse_entries(entries: &[(Cow<'_, str>, Cow<'_, str>)]) -> Result<Value, Vec<Fault>> {
-    let mut object = Map::new();
-    for (name, text) in entries {
-        let value = serde_json::from_str(text).map_err(|error| {
-            vec![Fault::new(
-                pointer_to(name),
-                format!("is not valid JSON: {}", serde_message(&error)),
-            )]
-        })?;
-        object.insert(name.clone().into_owned(), value);
-    }
-    Ok(Value::Object(object))
+/// Returns the value of an argument with this schema, to which `pointer` leads.
+fn parse_value(pointer: &str, json: &str, schema: &Value) -> Result<Value, Vec<Fault>> {
+    serde_json::from_str(json).map_err(|error| {
+        let huge = out_of_range(pointer, json, schema);
+        if !huge.is_empty() {
+            return huge;
+        }
+        let message = format!("is not valid JSON: {}", serde_message(&error));
+        vec![Fault::new(pointer, message)]
+    })
 }
 
 fn with_definitions(schema: &Value, root: &Value) -> Value {

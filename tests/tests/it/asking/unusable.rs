@@ -93,6 +93,90 @@ async fn a_malformed_answer_to_a_form_is_asked_for_three_times() {
     }
 }
 
+// Covers: ELIC-04
+#[tokio::test]
+async fn a_user_who_declines_is_not_asked_again_whatever_the_content_is() {
+    for version in [
+        Version::V2025_06_18,
+        Version::V2025_11_25,
+        Version::V2026_07_28,
+    ] {
+        for content in [
+            json!([]),
+            json!("x"),
+            json!(5),
+            json!(null),
+            json!({"name": [1]}),
+        ] {
+            for (action, expected) in [("decline", "declined"), ("cancel", "cancelled")] {
+                let (mut client, _) = client(version).await;
+                let with = json!({"action": action, "content": content});
+                answer(&mut client, "elicitation/create", &with);
+                assert_eq!(
+                    text(&mut client, "outcome").await,
+                    expected,
+                    "{version:?} {with}"
+                );
+                assert_eq!(times(&client, "elicitation/create"), 1);
+            }
+        }
+    }
+}
+
+// Covers: ELIC-04, REQ-05
+#[tokio::test]
+async fn what_is_wrong_with_an_answer_is_told_in_words_of_the_question() {
+    for version in Version::ERAS {
+        for (method, tool, with, expected) in [
+            (
+                "elicitation/create",
+                "outcome",
+                json!({"action": "accept", "content": []}),
+                "`content` must be an object of fields",
+            ),
+            (
+                "elicitation/create",
+                "outcome",
+                json!({"action": "accept", "content": {"name": 5}}),
+                "`name` is not a string",
+            ),
+            (
+                "elicitation/create",
+                "outcome",
+                json!({"action": "accept"}),
+                "`name` is missing",
+            ),
+            (
+                "elicitation/create",
+                "outcome",
+                json!({"action": "yes"}),
+                "`action` must be `accept`, `decline` or `cancel`",
+            ),
+            (
+                "sampling/createMessage",
+                "no_person",
+                json!({"role": 5}),
+                "it must have `role`, and `content` blocks of a model",
+            ),
+            (
+                "roots/list",
+                "no_person",
+                json!({"roots": 5}),
+                "`roots` must be a list of objects with a `uri`",
+            ),
+        ] {
+            let (mut client, _) = client(version).await;
+            answer(&mut client, method, &with);
+            let text = refusal(&mut client, tool).await;
+            assert_eq!(
+                text,
+                format!("the answer is invalid: {expected}"),
+                "{version:?} {with}"
+            );
+        }
+    }
+}
+
 // Covers: MRTR-16
 #[tokio::test]
 async fn a_handler_that_goes_on_after_a_malformed_answer_sees_it_in_each_round() {

@@ -154,3 +154,31 @@ async fn a_version_that_is_not_served_is_echoed_whole() {
     assert_eq!((status, &message["error"]["code"]), (400, &json!(-32022)));
     assert_eq!(message["error"]["data"]["requested"], version);
 }
+
+#[tokio::test]
+async fn a_number_of_any_size_is_answered_under_the_id_of_its_request() {
+    let server = serve().await;
+    let version = Version::V2025_11_25;
+    let session = server.session(version).await;
+    let arguments = json!({"a": 1, "b": "@huge@"});
+    let modern = Request::tool("add", arguments.clone());
+    for (mut request, id) in [
+        (call(&session, 7, "add", arguments, version), 7),
+        (modern, 1),
+    ] {
+        let body = String::from_utf8(request.body).unwrap();
+        request.body = body.replace("\"@huge@\"", "1e400").into_bytes();
+        let (status, message) = server.message(&request).await;
+        assert_eq!((status, &message["id"]), (200, &json!(id)), "{message}");
+        let text = "/b: 1e400 is too large for a number; expected integer";
+        assert_eq!(message["result"]["content"][0]["text"], text);
+    }
+    let mut request = initialize(version);
+    let body = String::from_utf8(request.body).unwrap();
+    let capabilities = r#""capabilities":{"experimental":{"x":{"n":1e400}}}"#;
+    request.body = body
+        .replace(r#""capabilities":{}"#, capabilities)
+        .into_bytes();
+    let (status, message) = server.message(&request).await;
+    assert_eq!((status, &message["id"]), (200, &json!(0)), "{message}");
+}
