@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mcp_schema::template::normal_uri;
 use serde_json::{Map, Value, json};
 
 use super::members::{
@@ -95,7 +96,7 @@ pub struct ListenFilter {
     pub prompts: bool,
     /// Changes to the lists of resources and resource templates.
     pub resources: bool,
-    /// Changes to the resources with these URIs.
+    /// Changes to the resources with these URIs, as the client wrote them.
     pub uris: Vec<Box<str>>,
     /// The members that extensions have added to the filter.
     pub extensions: Vec<ExtensionFilter>,
@@ -119,10 +120,11 @@ impl ExtensionFilter {
 }
 
 impl ListenFilter {
-    /// Returns `true` if the filter covers changes to the resource with this URI.
-    #[must_use]
-    pub fn follows(&self, uri: &str) -> bool {
-        self.uris.iter().any(|followed| **followed == *uri)
+    /// Returns the URIs under which the filter covers changes to a resource, as the client wrote them. `uri` is the
+    /// resource's URI in its [normal form](normal_uri).
+    pub fn spellings<'f>(&'f self, uri: &'f str) -> impl Iterator<Item = &'f str> {
+        let followed = self.uris.iter().map(|followed| &**followed);
+        followed.filter(move |followed| normal_uri(followed) == uri)
     }
 }
 

@@ -56,15 +56,6 @@ impl CompletionReference {
             Self::Resource { uri } => uri,
         }
     }
-
-    /// Like [`target`](Self::target), but returns an owned string.
-    #[must_use]
-    pub fn into_target(self) -> String {
-        match self {
-            Self::Prompt { name } => name,
-            Self::Resource { uri } => uri,
-        }
-    }
 }
 
 /// A reference whose type has not been checked. This type is read in a single pass, whereas a tagged enum would first

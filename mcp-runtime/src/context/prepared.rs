@@ -50,6 +50,11 @@ impl AwaitedValues {
         }
     }
 
+    /// Returns the values that a handler of the framework waits for, which takes no state.
+    pub(crate) fn none() -> Self {
+        Self::new(Vec::new(), std::iter::empty())
+    }
+
     pub(crate) fn new(
         states: Vec<Arc<LazyState>>,
         parameters: impl Iterator<Item = Prepare>,

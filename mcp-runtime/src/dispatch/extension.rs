@@ -50,6 +50,7 @@ impl Dispatcher {
             callable: Arc::clone(&method.callable),
             result_types: Arc::clone(&method.result_types),
             may_ask: method.forwards_questions && !request.version.is_modern(),
+            is_built_in: method.is_built_in,
         };
         Ok(RequestOutcome::Call(PreparedCall {
             dispatcher: Arc::clone(self),

@@ -56,7 +56,7 @@ impl CallFinisher {
             }
             HandlerErrorRepr::ResourceNotFound(text) => match &self.target {
                 CallTarget::Read(read) => {
-                    let mut error = errors::resource_not_found(self.version, &read.uri);
+                    let mut error = errors::resource_not_found(self.version, read.requested_uri());
                     if let Some(text) = text {
                         error.message = text;
                     }

@@ -300,7 +300,7 @@ impl CallFinisher {
             }
             (CallOutput::Resource(result), CallTarget::Read(read)) => {
                 let callable = &read.callable;
-                let mut result = with_location(result, &read.uri, callable.mime_type());
+                let mut result = with_location(result, read.contents_uri(), callable.mime_type());
                 if let Some(sanitizer) = self.sanitizer() {
                     sanitizer.clean_resource_result(&mut result);
                 }

@@ -18,7 +18,7 @@ use crate::dispatch::target::{CallTarget, CompletionTarget, ListTarget, ReadTarg
 use crate::handler::definition::ClientFeature;
 use crate::handler::spill::READ_RESULT;
 use crate::handler::tool_search::ToolSearch;
-use crate::jsonrpc::{ErrorObject, Member};
+use crate::jsonrpc::{ErrorObject, Member, read_json};
 use crate::protocol::encode::{self, CacheHint, ResponseContext};
 use crate::protocol::{Method, MethodCapability, errors, negotiation};
 use crate::registry::{Callable, CallerView, ListPage, Snapshot};
@@ -72,15 +72,17 @@ impl Dispatcher {
             }
             Method::ResourcesRead => {
                 let uri = request.string(Member::Uri, self.limits().message.max_uri_bytes)?;
+                let key = Capability::Resources.lookup_key(&uri);
                 let results = self.settings.results.as_ref();
-                let kept = results.and_then(|results| results.resource_at(&uri));
+                let kept = results.and_then(|results| results.resource_at(&key));
                 let (callable, arguments) = match kept {
                     Some((whole, arguments)) => (whole, arguments.into()),
                     None => view.resource_at(&uri, request.version)?,
                 };
                 let read = ReadTarget {
                     callable: Arc::clone(callable),
-                    uri: uri.into(),
+                    uri: key.as_ref().into(),
+                    requested: matches!(key, Cow::Owned(_)).then(|| uri.as_ref().into()),
                 };
                 (CallTarget::Read(Arc::new(read)), arguments)
             }
@@ -225,9 +227,13 @@ impl Dispatcher {
             None => None,
             Some(_) => parse_member::<CompletionContext>(request, Member::Context)?.arguments,
         };
+        let list = match reference.is_prompt() {
+            true => Capability::Prompts,
+            false => Capability::Templates,
+        };
         let target = CompletionTarget {
             completer,
-            of: reference.into_target().into(),
+            of: list.lookup_key(reference.target()).into(),
             argument: argument.name,
             partial: argument.value,
         };
@@ -306,5 +312,5 @@ fn parse_member<T: serde::de::DeserializeOwned>(
         .get(member)
         .filter(|json| json.starts_with('{'));
     let json = json.ok_or_else(|| errors::invalid_member(name, "an object"))?;
-    serde_json::from_str(json).map_err(|error| errors::unparsable_member(name, &error))
+    read_json(json).map_err(|error| errors::unparsable_member(name, &error))
 }

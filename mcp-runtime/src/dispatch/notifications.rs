@@ -11,6 +11,7 @@ mod versions;
 
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
+use mcp_schema::template::normal_uri;
 use pending_notifications::PendingNotifications;
 #[cfg(feature = "http")]
 pub(crate) use versions::ListVersion;
@@ -105,6 +106,7 @@ impl NotificationListeners {
         match change {
             ChangeNotification::List(list) => self.post_list(*list, audience),
             ChangeNotification::Resource(uri) => {
+                let uri = &normal_uri(uri);
                 for mailbox in self.listeners() {
                     mailbox.post_resource(uri, audience);
                 }
@@ -223,15 +225,21 @@ impl Mailbox {
         }
     }
 
+    /// Notifies of a resource, whose URI is in its normal form, under each URI to which the listener is subscribed.
     fn post_resource(&self, uri: &str, audience: &NotifiedCallers) {
-        if !self.state().filter.follows(uri) || !self.is_in(audience) {
+        let is_followed = self.state().filter.spellings(uri).next().is_some();
+        if !is_followed || !self.is_in(audience) {
             return;
         }
         let news = {
             let MailboxState {
                 filter, pending, ..
             } = &mut *self.state();
-            filter.follows(uri) && pending.add_resource(uri, audience)
+            let mut news = false;
+            for uri in filter.spellings(uri) {
+                news |= pending.add_resource(uri, audience);
+            }
+            news
         };
         if news {
             (self.wake)();
@@ -334,13 +342,16 @@ impl Mailbox {
         filter.uris.len().saturating_add(keys)
     }
 
-    /// Ends the subscription to a resource.
+    /// Ends the subscription to a resource, however the client wrote its URI.
     pub(super) fn unsubscribe(&self, uri: &str) {
         let MailboxState {
             filter, pending, ..
         } = &mut *self.state();
-        filter.uris.retain(|followed| **followed != *uri);
-        pending.uris.retain(|(changed, _)| **changed != *uri);
+        let uri = normal_uri(uri);
+        filter.uris.retain(|followed| normal_uri(followed) != uri);
+        pending
+            .uris
+            .retain(|(changed, _)| normal_uri(changed) != uri);
     }
 
     /// Writes the pending notifications, one on each line, until `out` holds `room` bytes. Returns `true` if no
@@ -405,7 +416,7 @@ impl Mailbox {
             uris.is_empty() && extensions.is_empty() && lists.iter().all(NotifiedCallers::is_empty);
         // This puts the earlier changes back in front of later changes.
         let later = std::mem::replace(&mut pending.uris, uris);
-        pending.uris.retain(|(uri, _)| filter.follows(uri));
+        pending.uris.retain(|(uri, _)| filter.uris.contains(uri));
         for (uri, audience) in later {
             pending.add_resource(&uri, &audience);
         }

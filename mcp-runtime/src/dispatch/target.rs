@@ -41,12 +41,31 @@ pub(super) struct MethodTarget {
     pub(super) result_types: Arc<[String]>,
     /// `true` if the handler may forward questions to the client.
     pub(super) may_ask: bool,
+    /// `true` if the method belongs to the framework.
+    pub(super) is_built_in: bool,
 }
 
 /// A resource or resource template, and the URI to be read.
 pub(super) struct ReadTarget {
     pub(super) callable: Arc<Callable>,
+    /// The URI in its normal form.
     pub(super) uri: Arc<str>,
+    /// The URI as the client wrote it, if it is not in its normal form.
+    pub(super) requested: Option<Box<str>>,
+}
+
+impl ReadTarget {
+    /// Returns the URI as the client wrote it.
+    pub(super) fn requested_uri(&self) -> &str {
+        self.requested.as_deref().unwrap_or(&self.uri)
+    }
+
+    /// Returns the URI for the contents: as the client wrote it, or in its normal form if the client wrote characters that
+    /// a URI cannot contain.
+    pub(super) fn contents_uri(&self) -> &str {
+        let requested = self.requested.as_deref();
+        requested.filter(|uri| uri.is_ascii()).unwrap_or(&self.uri)
+    }
 }
 
 /// An argument to complete.
@@ -127,8 +146,7 @@ impl CallTarget {
         }
     }
 
-    /// Returns the target's kind and the name or URI in the request. Returns `None` for a list, since lists bypass
-    /// middleware.
+    /// Returns the target's kind and the name in the request, or the URI in its normal form. Returns `None` for a list.
     pub(super) fn kind_and_name(&self) -> Option<(Kind, &Arc<str>)> {
         match self {
             Self::Named(callable) => Some((callable.kind(), &callable.name)),
@@ -136,6 +154,15 @@ impl CallTarget {
             Self::Completion(completion) => Some((Kind::Completer, &completion.of)),
             Self::Method(method) => Some((Kind::ExtensionMethod, &method.callable.name)),
             Self::List(_) => None,
+        }
+    }
+
+    /// Returns the kind and the name that middleware sees, or `None` for a list and a method of the framework, which
+    /// bypass middleware: both are asked for again and again, and neither runs a handler of the author.
+    pub(super) fn seen_by_middleware(&self) -> Option<(Kind, &Arc<str>)> {
+        match self {
+            Self::Method(method) if method.is_built_in => None,
+            _ => self.kind_and_name(),
         }
     }
 

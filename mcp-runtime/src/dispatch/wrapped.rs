@@ -51,8 +51,7 @@ impl WrappedHandler {
         self
     }
 
-    /// Returns the call in the form that middleware receives. Returns `None` for a list, since lists bypass middleware.
-    /// `task` is the raw JSON of the request's `task` member.
+    /// Returns the call in the form that middleware receives, or `None` if the call bypasses middleware. `task` is the raw JSON of the request's `task` member.
     pub(super) fn call(
         self: &Arc<Self>,
         arguments: &str,
@@ -60,7 +59,7 @@ impl WrappedHandler {
         round: u16,
         task: Option<&str>,
     ) -> Option<Call> {
-        let (kind, name) = self.target.kind_and_name()?;
+        let (kind, name) = self.target.seen_by_middleware()?;
         let call = (kind, Arc::clone(name));
         Some(Call::new(
             call,

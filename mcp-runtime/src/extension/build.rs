@@ -169,6 +169,7 @@ impl ExtensionsBuilder {
                     requires_name_header: method.requires_name_header,
                     exists_in: method.exists_in,
                     forwards_questions: method.forwards_questions,
+                    is_built_in: method.is_built_in,
                     result_types: result_types.collect(),
                 };
                 self.built.methods.insert(name.into(), registered);

@@ -25,6 +25,8 @@ pub struct ExtensionMethod {
     pub(super) requires_name_header: bool,
     pub(super) exists_in: MethodVersions,
     pub(super) forwards_questions: bool,
+    /// `true` if the method belongs to the framework, so that the author's middleware does not see its calls.
+    pub(super) is_built_in: bool,
     pub(super) handler: DynamicHandler,
 }
 
@@ -62,6 +64,7 @@ impl ExtensionMethod {
             requires_name_header: true,
             exists_in: MethodVersions::All,
             forwards_questions: false,
+            is_built_in: false,
             handler: DynamicHandler::new(move |arguments, context| {
                 let handler = Arc::clone(&handler);
                 running(async move {
@@ -113,6 +116,20 @@ impl ExtensionMethod {
     #[must_use]
     pub fn forwards_questions(mut self) -> Self {
         self.forwards_questions = true;
+        self
+    }
+}
+
+impl ExtensionMethod {
+    /// Marks a method of the framework. Its calls bypass middleware, as lists do.
+    pub(super) fn built_in(mut self) -> Self {
+        self.is_built_in = true;
+        self
+    }
+
+    /// Makes calls start without the server's state, for methods of the framework.
+    pub(super) fn without_state(mut self) -> Self {
+        self.handler = self.handler.without_state();
         self
     }
 }

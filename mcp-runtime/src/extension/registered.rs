@@ -72,6 +72,8 @@ pub(crate) struct RegisteredMethod {
     pub(super) exists_in: MethodVersions,
     /// `true` if the method may forward questions to legacy clients.
     pub(crate) forwards_questions: bool,
+    /// `true` if calls bypass middleware.
+    pub(crate) is_built_in: bool,
 }
 
 /// A notification of an extension.

@@ -105,11 +105,13 @@ pub(super) fn declared_callable(
         ))),
         (Kind::Resource, _) => {
             refuse_arguments(&decoder, &mut problems);
-            Some(ItemDetails::Resource(resource_definition(definition, meta)))
+            Some(ItemDetails::Resource(resource_definition(
+                definition, &key, meta,
+            )))
         }
         (Kind::ResourceTemplate, Some(Ok(pattern))) => Some(ItemDetails::Template {
             pattern: fit_template(pattern, &decoder, &mut problems),
-            template: template_definition(definition, meta),
+            template: template_definition(definition, &key, meta),
             lister: options.list.map(|list| {
                 let awaited = AwaitedValues::new(given.lister_states, std::iter::empty());
                 TemplateLister::new(list(), awaited)
@@ -239,9 +241,9 @@ fn prompt_definition(
     prompt
 }
 
-fn resource_definition(definition: &Definition, meta: Option<Meta>) -> Resource {
+fn resource_definition(definition: &Definition, uri: &str, meta: Option<Meta>) -> Resource {
     let options = definition.options;
-    let mut resource = Resource::new(options.uri, definition.name);
+    let mut resource = Resource::new(uri, definition.name);
     resource.title = options.title.map(str::to_owned);
     resource.description = non_empty_text(definition.description);
     resource.mime_type = options.mime_type.map(str::to_owned);
@@ -263,10 +265,14 @@ fn refuse_arguments(decoder: &Decoder, problems: &mut Vec<String>) {
     }
 }
 
-fn template_definition(definition: &Definition, meta: Option<Meta>) -> ResourceTemplate {
+fn template_definition(
+    definition: &Definition,
+    uri_template: &str,
+    meta: Option<Meta>,
+) -> ResourceTemplate {
     let options = definition.options;
     let mut template = ResourceTemplate::default();
-    options.uri.clone_into(&mut template.uri_template);
+    uri_template.clone_into(&mut template.uri_template);
     definition.name.clone_into(&mut template.name);
     template.title = options.title.map(str::to_owned);
     template.description = non_empty_text(definition.description);

@@ -29,7 +29,8 @@ use crate::types::{Icon, Meta};
 ///
 /// Returns all problems with the definition, on one line.
 pub(super) fn dynamic_callable(item: DynamicItem, rules: &ServerRules) -> Result<Callable, String> {
-    let (noun, name) = (item.list().noun(), item.name().to_owned());
+    let list = item.list();
+    let (noun, name) = (list.noun(), list.lookup_key(item.name()).into_owned());
     let made = match item {
         DynamicItem::Tool(definition) => inserted_tool(&name, definition, rules),
         DynamicItem::Prompt(definition) => prompt_callable(&name, definition, rules),
@@ -48,6 +49,10 @@ pub(crate) fn tool_callable(definition: DynamicTool) -> Result<Callable, String>
     // Through such a tool, a page could reach tools that are only for models.
     let definition = definition.meta("ui", json!({"visibility": ["model"]}));
     let name = definition.tool.name.clone();
+    let definition = DynamicTool {
+        handler: definition.handler.without_state(),
+        ..definition
+    };
     let made = convert_tool(&name, definition, &ServerRules::default());
     made.map_err(|problems| format!("tool `{name}`: {}", problems.join("; ")))
 }
@@ -59,6 +64,10 @@ pub(crate) fn tool_callable(definition: DynamicTool) -> Result<Callable, String>
 /// Returns all problems with the definition, on one line.
 pub(crate) fn built_in_template(definition: DynamicTemplate) -> Result<Callable, String> {
     let name = definition.template.uri_template.clone();
+    let definition = DynamicTemplate {
+        handler: definition.handler.without_state(),
+        ..definition
+    };
     let made = template_callable(&name, definition, &ServerRules::default());
     made.map_err(|problems| format!("template `{name}`: {}", problems.join("; ")))
 }
@@ -149,7 +158,11 @@ fn resource_callable(
     definition: DynamicResource,
     rules: &ServerRules,
 ) -> Result<Callable, Vec<String>> {
-    let DynamicResource { resource, handler } = definition;
+    let DynamicResource {
+        mut resource,
+        handler,
+    } = definition;
+    name.clone_into(&mut resource.uri);
     let mut draft = CallableDraft::new(handler, rules, resource.meta.as_ref(), &resource.icons);
     draft.problems.extend(rules::uri(name).into_result().err());
     draft.finish(name, Some(ItemDetails::Resource(resource)))
@@ -174,11 +187,12 @@ fn template_callable(
     rules: &ServerRules,
 ) -> Result<Callable, Vec<String>> {
     let DynamicTemplate {
-        template,
+        mut template,
         any_path,
         lister,
         handler,
     } = definition;
+    name.clone_into(&mut template.uri_template);
     let mut draft = CallableDraft::new(handler, rules, template.meta.as_ref(), &template.icons);
     let mut pattern = match UriTemplate::parse(name) {
         Ok(pattern) => pattern,
@@ -273,7 +287,10 @@ impl CallableDraft {
             cache: cache_hint(handler.ttl, handler.cache, &handler.access),
             access: handler.access,
             pace: Arc::default(),
-            awaited: AwaitedValues::all_states(),
+            awaited: match handler.needs_state {
+                true => AwaitedValues::all_states(),
+                false => AwaitedValues::none(),
+            },
         })
     }
 }

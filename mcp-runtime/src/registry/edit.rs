@@ -105,20 +105,21 @@ impl PreparedEdit {
 pub(super) fn prepare(edit: Edit, rules: &ServerRules) -> Result<PreparedEdit, Vec<String>> {
     let mut problems = Vec::new();
     let mut steps = Vec::new();
+    let key = |name: String| edit.list.lookup_key(&name).into_owned();
     for step in edit.steps {
         let (item, replace) = match step {
             EditStep::Insert(item) => (item, false),
             EditStep::Replace(item) => (item, true),
             EditStep::Remove(name) => {
-                steps.push(PreparedStep::Remove(name));
+                steps.push(PreparedStep::Remove(key(name)));
                 continue;
             }
             EditStep::Enable(name) => {
-                steps.push(PreparedStep::Show(name, true));
+                steps.push(PreparedStep::Show(key(name), true));
                 continue;
             }
             EditStep::Disable(name) => {
-                steps.push(PreparedStep::Show(name, false));
+                steps.push(PreparedStep::Show(key(name), false));
                 continue;
             }
         };

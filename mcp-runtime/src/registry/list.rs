@@ -1,5 +1,9 @@
 //! The names of the four lists and their items, as used in results and messages.
 
+use std::borrow::Cow;
+
+use mcp_schema::template::normal_uri;
+
 use crate::context::Capability;
 use crate::handler::definition::Kind;
 
@@ -42,6 +46,15 @@ impl Capability {
             Self::Prompts => "prompt name",
             Self::Resources => "resource URI",
             Self::Templates => "resource template",
+        }
+    }
+
+    /// Returns the form of a definition's name by which it is found in this list: equivalent URIs find the same
+    /// definition.
+    pub(crate) fn lookup_key(self, name: &str) -> Cow<'_, str> {
+        match self {
+            Self::Tools | Self::Prompts => name.into(),
+            Self::Resources | Self::Templates => normal_uri(name),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A page of a list, which is either already rendered or waiting for the templates' listers.
 
+use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 use std::future::Future;
@@ -123,14 +124,19 @@ impl PartialPage {
             let page = page
                 .await
                 .map_err(|failure| template.record_failure(failure))?;
-            for resource in page.items {
+            for mut resource in page.items {
                 if let Err(problem) = rules::uri(&resource.uri).into_result() {
                     tracing::error!(
                         name = resource.name,
                         problem,
                         "a listed resource was skipped"
                     );
-                } else if self.listed.get(&resource.uri).is_none() {
+                    continue;
+                }
+                if let Cow::Owned(normal) = Capability::Resources.lookup_key(&resource.uri) {
+                    resource.uri = normal;
+                }
+                if self.listed.get(&resource.uri).is_none() {
                     append_item(&mut text, resource, self.version);
                     count = count.saturating_add(1);
                 }

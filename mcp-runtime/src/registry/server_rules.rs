@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::context::Capability;
 use crate::handler::definition::{Definition, Selected};
 use crate::handler::spill::READ_RESULT;
 use crate::handler::tags::TagSelection;
@@ -33,8 +34,8 @@ pub(crate) struct ServerRules {
 }
 
 impl ServerRules {
-    /// Returns the key by which requests look up a definition on this server: the URI of a resource or template, and the
-    /// name of any other definition, with its prefix.
+    /// Returns the key by which requests look up a definition on this server: the URI of a resource or template in its
+    /// normal form, and the name of any other definition, with its prefix.
     pub(super) fn lookup_key(&self, definition: &Definition) -> Cow<'static, str> {
         let key = definition.lookup_key();
         let mut prefixes = self.prefixes.iter();
@@ -46,7 +47,10 @@ impl ServerRules {
             Some((prefix, _)) if definition.kind.has_name_for_clients() => {
                 format!("{prefix}{key}").into()
             }
-            _ => key.into(),
+            _ => match Capability::of_kind(definition.kind) {
+                Some(list) => list.lookup_key(key),
+                None => key.into(),
+            },
         }
     }
 

@@ -91,6 +91,7 @@ impl CallableTable {
         let mut page_tools: BTreeMap<Box<str>, Vec<usize>> = BTreeMap::new();
         for (index, slot) in slots.iter().enumerate() {
             if let Some(uri) = slot.callable.page_uri() {
+                let uri = Capability::Resources.lookup_key(uri);
                 page_tools.entry(uri.into()).or_default().push(index);
             }
         }

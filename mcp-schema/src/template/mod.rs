@@ -5,6 +5,8 @@
 //! retried. Without backtracking, the amount of work is bounded by the length of the URI times the length of the
 //! template.
 //!
+//! Literals and URIs are compared in their [normal form](normal_uri).
+//!
 //! Levels 1 to 3 and the explode modifier (`*`) are supported. [`template_syntax`] validates the syntax. Values are
 //! percent-decoded exactly once, and the result must be valid UTF-8. A value that contains NUL, has a `..` segment, or
 //! begins with `/`, `\` or a drive letter does not match any expression, so handlers that read files do not need to
@@ -20,8 +22,7 @@ mod tests;
 
 use crate::rules::template_syntax;
 use parse::parse_template;
-pub use percent::percent_encode;
-pub use percent::{decode, write_percent_encoded};
+pub use percent::{decode, normal_uri, percent_encode, write_percent_encoded};
 
 /// A parsed URI template.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,7 +124,7 @@ impl UriTemplate {
     /// Returns the reason if the syntax is invalid.
     pub fn parse(template: &str) -> Result<Self, String> {
         template_syntax(template).into_result()?;
-        let parts = parse_template(template);
+        let parts = parse_template(&normal_uri(template));
         let variables = parts
             .iter()
             .filter_map(|part| match part {
@@ -206,8 +207,8 @@ impl UriTemplate {
         }
     }
 
-    /// Returns the variable values for which the template expands to this URI, or `None` if the URI does not match.
-    /// Variables that are absent from the URI are also absent from the list.
+    /// Returns the variable values for which the template expands to this URI, which must be in its
+    /// [normal form](normal_uri), or `None` if the URI does not match. Variables that are absent from the URI are also absent from the list.
     #[must_use]
     pub fn matches(&self, uri: &str) -> Option<Vec<(&str, String)>> {
         let mut found = Vec::with_capacity(self.variables.len());

@@ -9,7 +9,8 @@ use crate::rules::template_has_variable;
 
 fn matched(template: &str, uri: &str) -> Option<Vec<(String, String)>> {
     let template = UriTemplate::parse(template).unwrap();
-    let found = template.matches(uri)?;
+    let uri = normal_uri(uri);
+    let found = template.matches(&uri)?;
     Some(
         found
             .into_iter()
@@ -101,6 +102,22 @@ fn uris_give_their_values() {
             Some(&[("owner", "a"), ("name", "b"), ("path", "src/lib.rs")]),
         ),
         ("a:ü/{x}", "a:ü/ö", Some(&[("x", "ö")])),
+        ("a:ü/{x}", "A:%c3%bc/%C3%B6", Some(&[("x", "ö")])),
+        ("a:%c3%bc/{x}", "a:ü/%41", Some(&[("x", "A")])),
+        ("a:%7E/{x}.md", "a:~/b%2Emd", Some(&[("x", "b")])),
+        (
+            "a:{x}ü{+y}",
+            "a:1%C3%BC2/ü",
+            Some(&[("x", "1"), ("y", "2/ü")]),
+        ),
+        (
+            "a:{x}/é{?y}",
+            "a:1/%c3%a9?y=ü",
+            Some(&[("x", "1"), ("y", "ü")]),
+        ),
+        ("a:{x}/b", "a:1%2Fb", None),
+        ("a:ü/{+x}", "a:%c3%bc/%2e%2e/b", None),
+        ("a:ü/{+x}", "a:%c3%bc/%2fb", None),
     ];
     for (template, uri, expected) in cases {
         let expected = expected.map(|pairs| {
@@ -110,6 +127,27 @@ fn uris_give_their_values() {
                 .collect::<Vec<_>>()
         });
         assert_eq!(matched(template, uri), expected, "{template} {uri}");
+    }
+}
+
+#[test]
+fn equivalent_uris_have_one_normal_form_which_is_ascii() {
+    for (uri, normal) in [
+        ("docs:///a-b_c.d~e", "docs:///a-b_c.d~e"),
+        ("docs:///café", "docs:///caf%C3%A9"),
+        ("docs:///caf%c3%a9", "docs:///caf%C3%A9"),
+        ("DOCS+x://A/b", "docs+x://A/b"),
+        ("docs:///%61%2D%5f%2E%7e", "docs:///a-_.~"),
+        ("docs:///a%2fb%3F%2525", "docs:///a%2Fb%3F%2525"),
+        ("docs:///%2541", "docs:///%2541"),
+        ("docs:///%2e%2E/é%", "docs:///../%C3%A9%"),
+        ("docs:///%zz%1", "docs:///%zz%1"),
+        ("docs:///%éa", "docs:///%%C3%A9a"),
+        ("docs:///é/{+name}{?q*}", "docs:///%C3%A9/{+name}{?q*}"),
+        ("no scheme: É", "no scheme: %C3%89"),
+    ] {
+        assert_eq!(normal_uri(uri), normal, "{uri}");
+        assert_eq!(normal_uri(normal), normal, "{uri}");
     }
 }
 

@@ -63,4 +63,5 @@ mod test_client;
 mod test_output;
 mod tool_schemas;
 mod tools;
+mod uri_spellings;
 mod values;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use mcp_schema::template::normal_uri;
 use serde_json::{Map, Value, json};
 
 use crate::extension::apps::{MIME_TYPE, insert_ui};
@@ -132,9 +133,11 @@ pub fn tool_meta(
     let mut meta = meta.unwrap_or_else(|| Value::Object(Map::new()));
     let mut members = Map::new();
     if let Some(page) = page {
-        members.insert("resourceUri".to_owned(), page.uri.into());
+        // As the page is listed.
+        let uri = normal_uri(page.uri);
+        members.insert("resourceUri".to_owned(), uri.clone().into());
         if let (true, Value::Object(meta)) = (page.deprecated_key, &mut meta) {
-            meta.insert("ui/resourceUri".to_owned(), page.uri.into());
+            meta.insert("ui/resourceUri".to_owned(), uri.clone().into());
         }
     }
     if !visibility.is_empty() {

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use mcp_schema::template::normal_uri;
 use notify::RecommendedWatcher;
 use serde_json::json;
 
@@ -65,9 +66,15 @@ impl LiveSkills {
         self.see(ctx, |sight| catalog.list(after, sight))
     }
 
+    /// Returns `true` unless functions of the author run, which may take state from their context.
+    pub(super) fn needs_no_state(&self) -> bool {
+        self.functions.is_empty()
+    }
+
     /// Returns the result of `skills/get`.
     pub(super) async fn get(&self, ctx: &Context, uri: &str) -> Result<ExtensionResult> {
-        let entry = self.find(ctx, |catalog, sight| catalog.entry(uri, sight).cloned());
+        let uri = normal_uri(uri);
+        let entry = self.find(ctx, |catalog, sight| catalog.entry(&uri, sight).cloned());
         let entry = entry.await?;
         let entry = entry.ok_or_else(|| invalid("no skill has this URI"))?;
         ExtensionResult::new(json!({ "skill": entry }))
@@ -82,8 +89,8 @@ impl LiveSkills {
         let after = after("directory", cursor)?;
         let catalog = self.all(ctx).await?;
         let page = self.see(ctx, |sight| {
-            let uri = Some(uri).filter(|uri| uri.len() <= MAX_TEXT);
-            uri.and_then(|uri| catalog.children(uri, after, sight))
+            let uri = Some(uri).filter(|uri| uri.len() <= MAX_TEXT)?;
+            catalog.children(&normal_uri(uri), after, sight)
         });
         page.unwrap_or_else(|| Err(invalid("no directory has this URI")))
     }

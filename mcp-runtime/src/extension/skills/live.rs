@@ -70,9 +70,12 @@ impl LiveSkills {
         let path = skill.path.clone();
         let file: Arc<str> = format!("{path}/SKILL.md").into();
         let live = Arc::downgrade(self);
-        let resource = DynamicResource::new(&skill.uri, &skill.name, move |ctx| {
+        let mut resource = DynamicResource::new(&skill.uri, &skill.name, move |ctx| {
             read_if_live(live.clone(), ctx, Arc::clone(&file))
         });
+        if self.needs_no_state() {
+            resource.handler = resource.handler.without_state();
+        }
         let resource = resource
             .description(&skill.description)
             .mime_type("text/markdown");
@@ -90,9 +93,14 @@ impl LiveSkills {
             let path = arguments.text("path").unwrap_or_default().into();
             read_if_live(live.clone(), ctx, path)
         };
-        DynamicTemplate::new("skill://{+path}", "skill-file", read)
-            .description("A skill's file, listed in the skill's entry")
+        let mut template = DynamicTemplate::new("skill://{+path}", "skill-file", read)
+            .description("A skill's file, listed in the skill's entry");
+        if self.needs_no_state() {
+            template.handler = template.handler.without_state();
+        }
+        template
     }
+
     /// Replaces the resources that differ, and notifies the clients that can see a skill about each of its changed
     /// files.
     fn notify_clients(self: &Arc<Self>, before: &Catalog, after: &Catalog, server: &ServerHandle) {

@@ -167,6 +167,11 @@ impl Skills {
             CacheScope::Public
         };
         let live = LiveSkills::new(self.functions, self.visible_if);
+        let needs_no_state = live.needs_no_state();
+        let method = |method: ExtensionMethod| match needs_no_state {
+            true => method.built_in().without_state(),
+            false => method.built_in(),
+        };
         let (list, get, read) = (Arc::clone(&live), Arc::clone(&live), Arc::clone(&live));
         let (in_memory, compiled, directories) = (self.in_memory, self.compiled, self.directories);
         let start = move |server: &ServerHandle| {
@@ -178,7 +183,7 @@ impl Skills {
             .needs_declaration(false)
             .capability(Capability::Resources)
             .setup(start)
-            .method(ExtensionMethod::new(
+            .method(method(ExtensionMethod::new(
                 "skills/list",
                 move |params: ListParams, ctx: Context| {
                     let live = Arc::clone(&list);
@@ -187,8 +192,8 @@ impl Skills {
                         page.map(|page| page.cached(ttl, scope))
                     }
                 },
-            ))
-            .method(ExtensionMethod::new(
+            )))
+            .method(method(ExtensionMethod::new(
                 "skills/get",
                 move |params: UriParams, ctx: Context| {
                     let live = Arc::clone(&get);
@@ -197,8 +202,8 @@ impl Skills {
                         entry.map(|entry| entry.cached(ttl, scope))
                     }
                 },
-            ))
-            .method(ExtensionMethod::new(
+            )))
+            .method(method(ExtensionMethod::new(
                 "resources/directory/read",
                 move |params: UriParams, ctx: Context| {
                     let live = Arc::clone(&read);
@@ -207,7 +212,7 @@ impl Skills {
                         live.children(&ctx, (&params.uri, cursor)).await
                     }
                 },
-            ))
+            )))
     }
 }
 

@@ -129,4 +129,6 @@ where
     ExtensionMethod::new(name, move |params, context| {
         handler(Arc::clone(&service), params, context)
     })
+    .built_in()
+    .without_state()
 }

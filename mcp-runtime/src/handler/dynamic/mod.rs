@@ -77,6 +77,8 @@ pub(crate) struct DynamicHandler {
     pub(crate) tags: Vec<Box<str>>,
     pub(crate) ttl: Option<Duration>,
     pub(crate) cache: Option<CacheScope>,
+    /// `true` if calls wait for all of the server's state.
+    pub(crate) needs_state: bool,
     /// The completion candidates for each argument or variable.
     pub(crate) candidates: Vec<(String, Vec<String>)>,
 }
@@ -90,8 +92,16 @@ impl DynamicHandler {
             tags: Vec::new(),
             ttl: None,
             cache: None,
+            needs_state: true,
             candidates: Vec::new(),
         }
+    }
+
+    /// Makes calls start without the server's state. For handlers of the framework, which never take any, so that they
+    /// also work in commands, where settings may be missing.
+    pub(crate) fn without_state(mut self) -> Self {
+        self.needs_state = false;
+        self
     }
 
     fn add_candidates(

@@ -130,7 +130,7 @@ impl<'a> CallerView<'a> {
             .filter(|callable| self.permits(callable))
     }
 
-    /// Returns the resource with this URI or, failing that, the most specific matching template, along with its
+    /// Returns the resource with an equivalent URI or, failing that, the most specific matching template, along with its
     /// arguments.
     ///
     /// # Errors
@@ -142,11 +142,12 @@ impl<'a> CallerView<'a> {
         uri: &str,
         version: ProtocolVersion,
     ) -> Result<(&'a Arc<Callable>, Cow<'static, str>), ErrorObject> {
-        if let Some(resource) = self.find_visible(&self.snapshot.resources, uri) {
+        let key = Capability::Resources.lookup_key(uri);
+        if let Some(resource) = self.find_visible(&self.snapshot.resources, &key) {
             return Ok((self.check_scopes(resource)?, "{}".into()));
         }
         let (template, variables) = self
-            .matching_template(uri)
+            .matching_template(&key)
             .ok_or_else(|| errors::resource_not_found(version, uri))?;
         let variables = variables.iter().map(|(name, value)| (*name, &**value));
         let arguments = self.check_scopes(template)?.arguments(variables);
@@ -169,10 +170,11 @@ impl<'a> CallerView<'a> {
         let (what, target) = if reference.is_prompt() {
             ("prompt", self.find_visible(&self.snapshot.prompts, name))
         } else {
+            let key = Capability::Templates.lookup_key(name);
             let template = self
-                .find_visible(&self.snapshot.templates, name)
+                .find_visible(&self.snapshot.templates, &key)
                 .or_else(|| {
-                    let (template, variables) = self.matching_template(name)?;
+                    let (template, variables) = self.matching_template(&key)?;
                     // The other variables of the URI are treated as arguments that have already been filled in.
                     known = variables
                         .into_iter()
@@ -221,7 +223,8 @@ impl<'a> CallerView<'a> {
         Ok(callable)
     }
 
-    /// Returns the most specific enabled template that matches and is visible to the caller, along with its variables.
+    /// Returns the most specific enabled template that matches a URI in its normal form and is visible to the caller,
+    /// along with its variables.
     fn matching_template(&self, uri: &str) -> Option<TemplateMatch<'a>> {
         let templates = self.snapshot.templates.visible();
         let matching = templates.filter_map(|slot| match &slot.callable.details {

@@ -5,8 +5,11 @@ mod directory;
 mod dynamic;
 mod start_up;
 
+use std::sync::{Arc, Mutex};
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use mcp_runtime::middleware::{Call, Next};
 use mcp_runtime::prelude::*;
 use mcp_runtime::skills::{Skill, Skills};
 use mcp_runtime::{Caller, Principal};
@@ -179,7 +182,7 @@ async fn requests_for_missing_skills_files_and_pages_are_refused() {
         "skill://pdf-tools/references/more.md",
         "skill://pdf-tools/./SKILL.md",
         "skill://pdf-tools/../pdf-tools/SKILL.md",
-        "skill://pdf%2Dtools/SKILL.md",
+        "skill://group%2Fsecond/SKILL.md",
         "skill://",
         "",
         "SKILL.md",
@@ -303,4 +306,23 @@ async fn a_skill_hidden_from_a_caller_does_not_exist() {
         .await;
     let mut other = crate::support::client(MODERN).await;
     other.fails("skills/list", json!({}), -32601).await;
+}
+
+#[tokio::test]
+async fn middleware_sees_the_reading_of_a_skill_and_not_the_list() {
+    let names = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&names);
+    let server = server(skills()).middleware(move |call: Call, next: Next| {
+        seen.lock().unwrap().push(call.name().to_owned());
+        async move { next.run(call).await }
+    });
+    let mut client = connect(server, MODERN).await;
+    client.ok("skills/list", json!({})).await;
+    let uri = "skill://group/second/SKILL.md";
+    // An equivalent URI.
+    let spelled = json!({"uri": "skill://group/%73econd/SKILL.md"});
+    let entry = client.ok("skills/get", spelled).await;
+    assert_eq!(entry["skill"]["uri"], uri);
+    client.ok("resources/read", json!({"uri": uri})).await;
+    assert_eq!(*names.lock().unwrap(), [uri]);
 }

@@ -1,5 +1,8 @@
 //! The rules that determine which calls become tasks.
 
+use std::sync::{Arc, Mutex};
+
+use mcp_runtime::middleware::{Call, Next};
 use serde_json::{Value, json};
 use tests::Version;
 
@@ -196,5 +199,25 @@ async fn a_legacy_client_may_ask_for_a_time_to_live() {
     ] {
         let params = json!({"name": "job", "task": wrong});
         client.fails("tools/call", params, -32602).await;
+    }
+}
+
+#[tokio::test]
+async fn middleware_sees_the_call_of_a_task_and_not_its_polling() {
+    for version in [LEGACY, MODERN] {
+        let names = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&names);
+        let server = server(&Bench::default()).middleware(move |call: Call, next: Next| {
+            seen.lock().unwrap().push(call.name().to_owned());
+            async move { next.run(call).await }
+        });
+        let mut client = client_of(server, version).await;
+        let task = create(&mut client, "job_with_helper", json!({})).await;
+        for _ in 0..3 {
+            get(&mut client, &task).await;
+        }
+        let params = json!({"taskId": task["taskId"]});
+        client.ok("tasks/cancel", params).await;
+        assert_eq!(*names.lock().unwrap(), ["job_with_helper"]);
     }
 }
