@@ -253,7 +253,7 @@ impl<T: Clone + Send + Sync + 'static> FromContext for RequestExtension<T> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EnvironmentHeaders {
     values: Vec<(String, String)>,
-    /// `true` if all callers have these headers, as in tests. Otherwise, only trusted callers have them.
+    /// `true` if all callers have these headers, as in tests and commands. Otherwise, only trusted callers have them.
     are_for_all_callers: bool,
 }
 
@@ -266,7 +266,7 @@ impl EnvironmentHeaders {
     }
 
     /// Gives the headers to all callers.
-    #[cfg(feature = "testing")]
+    #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn show_to_all_callers(&mut self) {
         self.are_for_all_callers = true;
     }

@@ -180,6 +180,16 @@ impl Server {
         }
     }
 
+    /// Adds these headers to every request of a command, whoever its caller is: the user at the terminal chooses both,
+    /// and the variables of [`header_from_env`](Self::header_from_env) are the user's, too.
+    #[cfg(feature = "cli")]
+    pub(crate) fn use_command_headers(&mut self, headers: Vec<(String, String)>) {
+        self.environment_headers.show_to_all_callers();
+        for (name, value) in headers {
+            self.environment_headers.set(name, value);
+        }
+    }
+
     /// Lets an environment variable stand in for an HTTP header over standard input and output, where requests have no
     /// headers, and for other callers who are [trusted](crate::Caller). Handlers then read both in the same way, with
     /// [`RequestInfo::header`](crate::request::RequestInfo::header) or

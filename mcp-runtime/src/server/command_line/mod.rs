@@ -125,7 +125,10 @@ fn names_command(command: &Command, arguments: &[OsString]) -> bool {
     loop {
         match arguments.next().flatten() {
             Some("--json") => {}
-            Some("--protocol-version" | "--revision" | "--as" | "--scope" | "--tags") => {
+            Some(
+                "--protocol-version" | "--revision" | "--as" | "--scope" | "--claim" | "--header"
+                | "--tags",
+            ) => {
                 let _ = arguments.next();
             }
             Some(word) if is_common_option_with_value(word) => {}
@@ -151,7 +154,7 @@ fn parse(
         Some(_) => Ok(Invocation::Command(matches)),
         None if matches.get_flag("json") || session::has_connection_options(&matches) => refused(
             ErrorKind::MissingSubcommand,
-            "`--json`, `--protocol-version`, `--as` and `--scope` need a command, such as `tools`",
+            "`--json`, `--protocol-version`, `--as`, `--scope`, `--claim` and `--header` need a command, such as `tools`",
         ),
         None => Ok(Invocation::Serve(ServeOptions::read(&matches))),
     }

@@ -35,7 +35,15 @@ pub(super) struct CommandSession {
 }
 
 /// The names of the options shared by all commands that use the server.
-pub(super) const COMMON: [&str; 5] = ["json", "protocol-version", "as", "scope", TAGS];
+pub(super) const COMMON: [&str; 7] = [
+    "json",
+    "protocol-version",
+    "as",
+    "scope",
+    "claim",
+    "header",
+    TAGS,
+];
 
 /// Maximum time to wait for the server to process a cancellation.
 const MAX_SETTLING: Duration = Duration::from_secs(1);
@@ -45,7 +53,7 @@ pub(super) const TAGS: &str = "tags";
 
 /// Returns `true` if any connection options are given. Connection options apply to a whole session.
 pub(super) fn has_connection_options(matches: &ArgMatches) -> bool {
-    ["protocol-version", "as", "scope"]
+    ["protocol-version", "as", "scope", "claim", "header"]
         .into_iter()
         .any(|name| matches!(matches.try_contains_id(name), Ok(true)))
 }
@@ -78,6 +86,21 @@ pub(super) fn with_common_options(command: Command) -> Command {
                 .action(ArgAction::Append)
                 .requires("as")
                 .help("A scope of the principal; may be repeated"),
+        )
+        .arg(
+            Arg::new("claim")
+                .long("claim")
+                .value_name("NAME=VALUE")
+                .action(ArgAction::Append)
+                .requires("as")
+                .help("A claim of the principal, as text or JSON; may be repeated"),
+        )
+        .arg(
+            Arg::new("header")
+                .long("header")
+                .value_name("NAME=VALUE")
+                .action(ArgAction::Append)
+                .help("A header that handlers see, as if the call came over HTTP; may be repeated"),
         )
         .arg(
             Arg::new(TAGS)
@@ -166,10 +189,21 @@ impl CommandSession {
             json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}});
         let subject = option("as").pop();
         let is_principal = subject.is_some();
-        let caller = subject.map_or_else(Caller::trusted, |subject| {
-            Principal::new(subject).with_scopes(option("scope")).into()
+        let claims = split_pairs("claim", &option("claim")).map_err(CommandError::Failed)?;
+        let claims = claims.into_iter().map(|(name, value)| {
+            let text = || Value::from(value.as_str());
+            (
+                name,
+                serde_json::from_str(&value).unwrap_or_else(|_| text()),
+            )
         });
-        let (server, secret_variables) = with_secret_variables(server);
+        let caller = subject.map_or_else(Caller::trusted, |subject| {
+            let principal = Principal::new(subject).with_scopes(option("scope"));
+            principal.with_claims(claims.collect()).into()
+        });
+        let (mut server, secret_variables) = with_secret_variables(server);
+        let headers = split_pairs("header", &option("header")).map_err(CommandError::Failed)?;
+        server.use_command_headers(headers);
         let server = option(TAGS).iter().fold(server, Server::select_tags);
         let mut connections = server
             .serve_in_process(1, &caller)
@@ -310,6 +344,15 @@ impl CommandSession {
             unknown_name_message(what, key, keys)
         }))
     }
+}
+
+/// Splits the values of an option that are written as `NAME=VALUE`.
+fn split_pairs(option: &str, values: &[String]) -> Result<Vec<(String, String)>, String> {
+    let pair = |text: &String| match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(format!("`--{option} {text}` must be NAME=VALUE")),
+    };
+    values.iter().map(pair).collect()
 }
 
 /// Returns the message for an unknown name, which suggests a similar name or lists the known names.

@@ -76,7 +76,7 @@ async fn perform_line(session: &CommandSession, words: Vec<String>) -> CommandRe
         return Ok(true);
     };
     if has_connection_options(matches) {
-        let problem = "pass `--protocol-version`, `--as` and `--scope` to `shell` itself";
+        let problem = "pass `--protocol-version`, `--as`, `--scope`, `--claim` and `--header` to `shell` itself";
         return Err(problem.to_owned().into());
     }
     perform_in(session, name, matches).await

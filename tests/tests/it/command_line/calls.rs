@@ -285,3 +285,50 @@ fn a_server_that_does_not_start_says_why() {
     // Commands that only describe the server need no keys.
     assert_eq!(deploy(&["tools"]).status.code(), Some(0));
 }
+
+/// The header of an environment variable belongs to the user at the terminal, whoever the command acts as.
+#[test]
+fn a_command_acts_as_a_principal_with_claims_and_headers() {
+    let scratch = Scratch::new("principal");
+    let whoami = |more: &[&str]| {
+        let output = std::process::Command::new(tests::binary("many_features"))
+            .args([&["call", "whoami"], more].concat())
+            .current_dir(scratch.path())
+            .env("MANY_FEATURES_TENANT", "acme")
+            .env("MANY_FEATURES_URL", "https://shop.example.com")
+            .env("MANY_FEATURES_KEY", "k")
+            .output()
+            .unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (
+            output.status.code(),
+            text(output.stdout) + &text(output.stderr),
+        )
+    };
+    for (more, expected) in [
+        (&[][..], "- acme -"),
+        (&["--as", "bob"], "bob acme -"),
+        (
+            &["--as", "bob", "--header", "X-Tenant=other"],
+            "bob other -",
+        ),
+        (&["--header", "x-tenant="], "-  -"),
+        (
+            &["--as", "bob", "--claim", "tenant=acme"],
+            "bob acme \"acme\"",
+        ),
+        (
+            &["--as=bob", "--claim=tenant=[1]", "--claim=a=b"],
+            "bob acme [1]",
+        ),
+    ] {
+        assert_eq!(whoami(more), (Some(0), format!("{expected}\n")), "{more:?}");
+    }
+    assert_eq!(whoami(&["--claim", "tenant=acme"]).0, Some(2));
+    let (code, text) = whoami(&["--header", "x-tenant"]);
+    assert_eq!(code, Some(1));
+    assert!(
+        text.contains("`--header x-tenant` must be NAME=VALUE"),
+        "{text}"
+    );
+}

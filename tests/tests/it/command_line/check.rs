@@ -134,3 +134,32 @@ fn check_compares_with_what_was_saved() {
     scratch.write("surface.json", "[]");
     assert!(check(&[]).bad().contains("is not a saved surface"));
 }
+
+/// The pipeline of the template.
+#[test]
+fn a_server_with_every_feature_is_checked_without_its_settings() {
+    let scratch = Scratch::new("many-features");
+    let check = |more: &[&str]| {
+        let output = std::process::Command::new(tests::binary("many_features"))
+            .args([&["check", "--strict", "--surface", "surface.json"], more].concat())
+            .current_dir(scratch.path())
+            .env_clear()
+            .output()
+            .unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let shown = text(output.stdout) + &text(output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{shown}");
+        assert!(shown.contains("no problems found"), "{shown}");
+    };
+    check(&["--save"]);
+    check(&[]);
+    let surface = scratch.read("surface.json");
+    for name in [
+        "order",
+        "summary",
+        "orders:///{number}",
+        "skill://ordering/SKILL.md",
+    ] {
+        assert!(surface.contains(name), "{name} is not in {surface}");
+    }
+}
