@@ -3,7 +3,7 @@
 //! It starts without arguments, because a server reads them: all tests run in that process, and the others do nothing.
 #![cfg(unix)]
 
-use std::io::Write;
+use std::io::{BufRead as _, BufReader, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use mcp_runtime::{
     Limits,
     dynamic::{Arguments, DynamicTool},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 const SERVER: &str = "MCP_TEST_IS_THE_SERVER";
 
@@ -31,8 +31,16 @@ fn run_server() {
             std::thread::sleep(Duration::from_secs(20));
             String::new()
         };
+        let print = |_: Arguments, _: Context| async {
+            println!("printed");
+            eprintln!("printed");
+            "answered".to_owned()
+        };
+        let tools = server.handle().tools();
         let tool = DynamicTool::new("block", json!({"type": "object"}), block);
-        server.handle().tools().insert(tool).unwrap();
+        tools.insert(tool).unwrap();
+        let tool = DynamicTool::new("print", json!({"type": "object"}), print);
+        tools.insert(tool).unwrap();
         tokio::spawn(server.run()).await.unwrap()
     });
     drop(runtime);
@@ -48,11 +56,7 @@ fn start(test: &str, calls: usize) -> Child {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let client = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
-    let mut lines = vec![
-        json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": client}),
-        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
-    ];
+    let mut lines = handshake();
     lines.extend((1..=calls).map(
         |id| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "block"}}),
     ));
@@ -63,6 +67,15 @@ fn start(test: &str, calls: usize) -> Child {
     // There is no signal that a worker is blocked now. A test that continues too early tests less, and passes.
     std::thread::sleep(Duration::from_millis(500));
     child
+}
+
+/// The handshake, in lines.
+fn handshake() -> Vec<Value> {
+    let client = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
+    vec![
+        json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": client}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+    ]
 }
 
 fn ended(mut child: Child) -> ExitStatus {
@@ -137,4 +150,49 @@ fn a_second_signal_ends_the_process_at_once_though_workers_are_blocked() {
     std::thread::sleep(Duration::from_millis(200));
     signal(&child);
     assert_eq!(ended(child).code(), Some(143));
+}
+
+#[test]
+fn a_tool_that_prints_after_standard_error_was_closed_still_answers() {
+    let test = "a_tool_that_prints_after_standard_error_was_closed_still_answers";
+    if is_server(test) {
+        return;
+    }
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .env(SERVER, test)
+        // Otherwise the harness would catch what the tool prints.
+        .env("RUST_TEST_NOCAPTURE", "1")
+        .env("RUST_TEST_THREADS", "4")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut answer = || loop {
+        // The test harness of the server has printed lines of its own.
+        if let Ok(answer) = serde_json::from_str::<Value>(&answers.next().unwrap().unwrap()) {
+            return answer;
+        }
+    };
+    let stdin = child.stdin.as_mut().unwrap();
+    for line in handshake() {
+        writeln!(stdin, "{line}").unwrap();
+    }
+    assert_eq!(answer()["id"], 0);
+    drop(child.stderr.take());
+    for id in 1..=3 {
+        let params = json!({"name": "print"});
+        let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+        writeln!(child.stdin.as_mut().unwrap(), "{call}").unwrap();
+        let answer = answer();
+        let text = &answer["result"]["content"][0]["text"];
+        assert_eq!(
+            (&answer["id"], text),
+            (&json!(id), &json!("answered")),
+            "{answer}"
+        );
+    }
+    drop(child.stdin.take());
+    assert!(ended(child).success());
 }

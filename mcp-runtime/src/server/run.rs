@@ -61,7 +61,8 @@ impl Server {
     ///
     /// Standard output is reserved for the protocol, so output that handlers print goes to standard error instead. If
     /// the program has not set a `tracing` subscriber, warnings and errors go to standard error too. Because the client
-    /// is not required to read standard error, log lines and panic messages are dropped when their buffer is full.
+    /// is not required to read standard error, log lines and panic messages are dropped when their buffer is full. If the
+    /// client closes standard error, a handler may still print: what it prints is discarded.
     ///
     /// `run` takes control of the process. A second signal ends the process immediately. If handlers are still blocking
     /// threads after [`limits.calls.drain_timeout`](crate::Limits), the process exits with status 0 instead of waiting
@@ -86,6 +87,8 @@ impl Server {
             Invocation::Serve(options) => options,
             Invocation::Command(matches) => return self.run_command(&matches, &lines).await,
         };
+        #[cfg(unix)]
+        transport::replace_unread_output();
         #[cfg(feature = "cli")]
         let server = options.tags.iter().fold(self, Self::select_tags);
         #[cfg(not(feature = "cli"))]
@@ -123,8 +126,8 @@ impl Server {
     /// # }
     /// ```
     ///
-    /// A command must be the first argument; only `--json`, `--protocol-version DATE`, `--as SUBJECT`, `--scope SCOPE`
-    /// and `--tags TAGS` may precede it. All other arguments are left to the program, including `--help`, `--version`
+    /// A command must be the first argument; only `--json`, `--protocol-version DATE`, `--as SUBJECT`, `--scope SCOPE`,
+    /// `--claim NAME=VALUE`, `--header NAME=VALUE` and `--tags TAGS` may precede it. All other arguments are left to the program, including `--help`, `--version`
     /// and `--http`; [`help`](Self::help) is what a program can print about the commands. Exits the process with status 1
     /// if the command fails.
     ///

@@ -34,6 +34,8 @@ pub(crate) use signals::StopSequence;
 pub use signals::shutdown_signal;
 pub(crate) use stdio::ParentProcess;
 pub use stdio::Stdio;
+#[cfg(unix)]
+pub(crate) use stdio::replace_unread_output;
 #[cfg(feature = "http")]
 pub(crate) use watchdog::{HandlerBeat, SupervisedChannel, Watchdog};
 

@@ -8,6 +8,8 @@ mod parent;
 mod threads;
 #[cfg(unix)]
 mod unix;
+#[cfg(unix)]
+mod unread;
 
 use std::fmt;
 use std::io;
@@ -15,13 +17,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::transport::{Connection, Transport};
 pub(crate) use parent::ParentProcess;
+#[cfg(unix)]
+pub(crate) use unread::replace_unread_output;
 
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// The process's standard input and output, as a transport for a single client.
 ///
 /// The server ends when its input ends. Standard error is unchanged and can be used for logs, but clients are not
-/// required to read it, so a handler that writes a lot to standard error may block. On Windows, the streams are not
+/// required to read it, so a handler that writes a lot to standard error may block. If the client closes it, what is
+/// printed is discarded. On Windows, the streams are not
 /// redirected, so do not print to standard output.
 pub struct Stdio(Option<Streams>);
 

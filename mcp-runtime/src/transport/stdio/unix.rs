@@ -25,6 +25,7 @@ use crate::context::Caller;
 use crate::telemetry::Origin;
 use crate::transport::Connection;
 use crate::transport::stdio::threads;
+use crate::transport::stdio::unread::GuardedInput;
 
 /// Takes both streams. Afterwards, standard input is empty and standard output is redirected to standard error.
 pub(super) fn take_streams() -> io::Result<(File, File)> {
@@ -51,7 +52,7 @@ pub(super) fn hung_up(input: &File) -> bool {
 /// Opens a connection over both streams without blocking. Must be called within a runtime.
 pub(super) fn connection((input, output): (File, File)) -> io::Result<Connection> {
     Ok(Connection {
-        reader: async_reader(input, stderr())?,
+        reader: Box::new(GuardedInput(async_reader(input, stderr())?)),
         writer: async_writer(output, stderr())?,
         forgiving: true,
         origin: Origin::pipe(),
