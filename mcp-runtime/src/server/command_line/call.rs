@@ -88,7 +88,7 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
             |text, style| print::styled(text, style, &stdout),
         )
     {
-        print::line(&table);
+        print::styled_line(&table);
     } else if !text.is_empty() {
         print::line(&text);
     }

@@ -12,6 +12,7 @@ use mcp_schema::text::read_text;
 use serde_json::Value;
 
 use crate::lock::lock;
+use crate::server::command_line::print::shown;
 
 /// Prompts for one field until the input is valid. Returns `None` at the end of the input.
 pub(super) fn ask(name: &str, field: &Value, required: bool) -> Result<Option<Value>, String> {
@@ -137,7 +138,13 @@ impl Lines {
     }
 }
 
+/// Writes to standard error, without a line end. The text may come from anywhere.
 pub(super) fn say(text: &str) {
+    say_as_is(&shown(text, &io::stderr()));
+}
+
+/// Like [`say`], but for text of this program, which may move the cursor.
+pub(super) fn say_as_is(text: &str) {
     let mut stderr = io::stderr().lock();
     // Errors are ignored because there is nowhere to report them.
     let _ = stderr

@@ -1,5 +1,6 @@
 //! `tools`, `prompts`, `resources`, `templates`: list the server's definitions.
 
+use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
 use std::io;
 
@@ -31,7 +32,7 @@ pub(super) async fn run(session: &CommandSession, list: Capability) -> CommandRe
         Capability::Tools | Capability::Prompts => "\n",
         Capability::Resources | Capability::Templates => "",
     };
-    print::line(&texts.join(between));
+    print::styled_line(&texts.join(between));
     Ok(true)
 }
 
@@ -39,11 +40,15 @@ fn styled(text: impl Display, style: Style) -> String {
     print::styled(text, style, &io::stdout())
 }
 
+fn shown(text: &str) -> Cow<'_, str> {
+    print::shown(text, &io::stdout())
+}
+
 fn describe(list: Capability, item: &Value) -> String {
     let text = |name: &str| item[name].as_str().unwrap_or_default();
     let mut description = match list {
-        Capability::Tools => format!("({})", tool_arguments(item)),
-        Capability::Prompts => format!("({})", prompt_arguments(item)),
+        Capability::Tools => format!("({})", shown(&tool_arguments(item))),
+        Capability::Prompts => format!("({})", shown(&prompt_arguments(item))),
         Capability::Resources | Capability::Templates => String::new(),
     };
     description.insert_str(0, &styled(text(list.item_key()), Style::Name));
@@ -70,11 +75,12 @@ fn describe(list: Capability, item: &Value) -> String {
     }
     description.push('\n');
     for line in text("description").lines() {
-        let _ = writeln!(description, "    {line}");
+        let _ = writeln!(description, "    {}", shown(line));
     }
     let arguments = described_arguments(list, item);
     let width = arguments.iter().map(|(name, _)| name.chars().count()).max();
     for (name, about) in arguments {
+        let name = shown(name);
         let width = width.unwrap_or_default();
         let _ = writeln!(
             description,

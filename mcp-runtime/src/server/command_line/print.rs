@@ -1,13 +1,20 @@
 //! Prints results in human-readable form.
 
+use std::borrow::Cow;
 use std::env;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write as _};
 
 use serde_json::Value;
 
-/// Prints a line. Errors are ignored because they mean that the output is no longer being read.
+/// Prints a line, which may hold text from anywhere.
 pub(super) fn line(text: &str) {
+    styled_line(&shown(text, &io::stdout()));
+}
+
+/// Prints a line with [`styled`] parts. All other parts are text of this program, or [`shown`]. Errors are ignored because
+/// they mean that the output is no longer being read.
+pub(super) fn styled_line(text: &str) {
     let mut stdout = io::stdout().lock();
     let _ = writeln!(stdout, "{}", text.trim_end_matches('\n'));
 }
@@ -20,12 +27,14 @@ pub(super) fn json(value: &Value) {
 /// Prints an error to standard error.
 pub(super) fn error(text: &str) {
     let prefix = styled("error:", Style::Problem, &io::stderr());
+    let text = shown(text, &io::stderr());
     let _ = writeln!(io::stderr().lock(), "{prefix} {text}");
 }
 
 /// Prints a note to standard error.
 pub(super) fn note(text: &str) {
     let prefix = styled("note:", Style::Name, &io::stderr());
+    let text = shown(text, &io::stderr());
     let _ = writeln!(io::stderr().lock(), "{prefix} {text}");
 }
 
@@ -40,6 +49,8 @@ pub(super) enum Style {
 /// Returns text for this stream, in color if the stream is a terminal and the user has not requested plain output
 /// (`NO_COLOR`, no-color.org).
 pub(super) fn styled(text: impl Display, style: Style, stream: &impl IsTerminal) -> String {
+    let text = text.to_string();
+    let text = shown(&text, stream);
     let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
     // Older Windows terminals print the codes literally.
     let knows_codes = match env::var_os("TERM") {
@@ -47,7 +58,7 @@ pub(super) fn styled(text: impl Display, style: Style, stream: &impl IsTerminal)
         None => cfg!(unix) || is_set("WT_SESSION"),
     };
     if !knows_codes || is_set("NO_COLOR") || !stream.is_terminal() {
-        return text.to_string();
+        return text.into_owned();
     }
     let code = match style {
         Style::Name => "1",
@@ -80,18 +91,44 @@ pub(super) fn content(block: &Value) -> String {
     }
 }
 
-/// Returns the text with control characters escaped. This is used for text from other sources, because a terminal would
-/// interpret the characters.
+/// Returns text as it is printed to this stream. Programs that read the output get the text itself.
+pub(super) fn shown<'t>(text: &'t str, stream: &impl IsTerminal) -> Cow<'t, str> {
+    if stream.is_terminal() {
+        for_terminal(text)
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// Escapes control characters except tabs and line ends, because a terminal would obey them.
+fn for_terminal(text: &str) -> Cow<'_, str> {
+    escape(text, |c| c.is_control() && c != '\t' && c != '\n')
+}
+
+/// Returns a name or another short text from anywhere on one line, wherever it is printed: without control characters and
+/// without characters that change the direction of what follows.
 pub(super) fn visible(text: &str) -> String {
+    let is_hidden = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    escape(text, is_hidden).into_owned()
+}
+
+fn escape(text: &str, is_hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_hidden) {
+        return Cow::Borrowed(text);
+    }
     let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() {
+    // The first half of a Windows line end shows nothing.
+    for c in text.replace("\r\n", "\n").chars() {
+        if is_hidden(c) {
             shown.extend(c.escape_default());
         } else {
             shown.push(c);
         }
     }
-    shown
+    Cow::Owned(shown)
 }
 
 /// Returns the first line of the text.
@@ -104,10 +141,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_characters_are_escaped() {
+    fn names_show_no_control_characters_and_no_changes_of_direction() {
         assert_eq!(
-            visible("/bin/水\u{1b}[2J\u{9b}"),
-            "/bin/水\\u{1b}[2J\\u{9b}"
+            visible("/bin/水\u{1b}[2J\u{9b}\n"),
+            "/bin/水\\u{1b}[2J\\u{9b}\\n"
         );
+        assert_eq!(visible("a\u{202e}b\u{2066}c"), "a\\u{202e}b\\u{2066}c");
+    }
+
+    #[test]
+    fn a_terminal_does_not_get_control_characters() {
+        for (text, on_terminal) in [
+            (
+                "\u{1b}]0;title\u{7}\u{1b}[2J",
+                "\\u{1b}]0;title\\u{7}\\u{1b}[2J",
+            ),
+            ("a\tb\r\nc\rd\u{9b}2J", "a\tb\nc\\rd\\u{9b}2J"),
+            ("שלום\u{200f} 水\n", "שלום\u{200f} 水\n"),
+        ] {
+            assert_eq!(for_terminal(text), on_terminal);
+        }
     }
 }

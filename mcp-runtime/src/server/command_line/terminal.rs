@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use crate::client::{ClientHost, Notification, Question};
 use crate::context::Progress;
 use crate::lock::lock;
-use crate::server::command_line::input::{ask, read_line, say};
+use crate::server::command_line::input::{ask, read_line, say, say_as_is};
 use crate::server::command_line::print;
 use crate::server::command_line::progress_bar::{bar, single_line, terminal_width};
 use crate::types::LoggingLevel;
@@ -237,7 +237,7 @@ impl Terminal {
     fn show_line(&self, text: &str) {
         let mut shown = lock(&self.bar);
         let length = text.chars().count();
-        say(&format!(
+        say_as_is(&format!(
             "\r{text}{}",
             " ".repeat(shown.saturating_sub(length))
         ));
@@ -247,7 +247,7 @@ impl Terminal {
     fn clear_bar(&self) {
         let mut shown = lock(&self.bar);
         if *shown > 0 {
-            say(&format!("\r{}\r", " ".repeat(*shown)));
+            say_as_is(&format!("\r{}\r", " ".repeat(*shown)));
             *shown = 0;
         }
     }

@@ -117,6 +117,8 @@ fn every_client_has_its_configuration_file() {
         ("copilot-cli", ".copilot/mcp-config.json", "mcpServers"),
         ("lm-studio", ".lmstudio/mcp.json", "mcpServers"),
         ("junie", ".junie/mcp/mcp.json", "mcpServers"),
+        ("qwen-code", ".qwen/settings.json", "mcpServers"),
+        ("amp", ".config/amp/settings.json", "amp.mcpServers"),
     ];
     if cfg!(unix) {
         places.push(("zed", ".config/zed/settings.json", "context_servers"));
@@ -140,6 +142,15 @@ fn every_client_has_its_configuration_file() {
         assert_eq!(entry["type"] == "stdio", client == "vscode");
         assert_eq!(entry["type"] == "local", client == "copilot-cli");
     }
+    install(&["cline", "--arg", "-v", "--env", "A=b"]).good();
+    let written = scratch.read(".cline/data/settings/cline_mcp_settings.json");
+    let written: Value = serde_json::from_str(&written).unwrap();
+    let command = tests::binary("garden").canonicalize().unwrap();
+    let transport = json!({"type": "stdio", "command": command, "args": ["-v"], "env": {"A": "b"}});
+    assert_eq!(
+        written["mcpServers"]["garden"],
+        json!({"transport": transport})
+    );
     install(&["opencode", "--arg", "-v", "--env", "A=b"]).good();
     let file = ".config/opencode/opencode.json";
     let written: Value = serde_json::from_str(&scratch.read(file)).unwrap();
@@ -222,6 +233,7 @@ fn comments_stay_when_a_server_comes_and_goes() {
         let said = garden(&["uninstall", client]).good();
         assert!(said.contains("Removed `garden`"), "{said}");
         assert_eq!(scratch.read(config), before);
+        assert!(!scratch.path().join(format!("{config}.backup")).exists());
         assert!(
             garden(&["uninstall", client])
                 .good()
@@ -274,7 +286,25 @@ fn clients_can_be_told_a_url() {
             "gemini-cli",
             ".gemini/settings.json",
             "mcpServers",
+            json!({"type": "http", "url": url, "headers": headers}),
+        ),
+        (
+            "qwen-code",
+            ".qwen/settings.json",
+            "mcpServers",
             json!({"httpUrl": url, "headers": headers}),
+        ),
+        (
+            "cline",
+            ".cline/data/settings/cline_mcp_settings.json",
+            "mcpServers",
+            json!({"transport": {"type": "streamableHttp", "url": url, "headers": headers}}),
+        ),
+        (
+            "amp",
+            ".config/amp/settings.json",
+            "amp.mcpServers",
+            json!({"url": url, "headers": headers}),
         ),
         (
             "copilot-cli",
@@ -373,4 +403,234 @@ fn links_and_permissions_stay_and_read_only_files_too() {
         complaint.contains("a symbolic link to a file that does not exist"),
         "{complaint}"
     );
+}
+
+/// `before` is what Gemini CLI writes itself, or what `install` wrote for versions that read `httpUrl`.
+#[test]
+fn an_entry_of_gemini_has_one_url() {
+    let url = "https://example.com/mcp";
+    for before in [
+        json!({"url": "http://127.0.0.1:1/mcp", "type": "http", "headers": {"X-A": "1"}}),
+        json!({"httpUrl": "http://127.0.0.1:1/mcp", "headers": {"X-A": "1"}}),
+        json!({"httpUrl": "http://127.0.0.1:1/mcp", "url": "http://127.0.0.1:2/mcp", "headers": {"X-A": "1"}}),
+    ] {
+        let scratch = Scratch::new("gemini");
+        let install = |more: &[&str]| {
+            let all = [&["install", "gemini-cli"], more].concat();
+            run_in(scratch.path(), "garden", &all).good();
+            let written: Value =
+                serde_json::from_str(&scratch.read(".gemini/settings.json")).unwrap();
+            written["mcpServers"]["garden"].clone()
+        };
+        let file = json!({"mcpServers": {"garden": before}});
+        scratch.write(".gemini/settings.json", &file.to_string());
+        let expected = json!({"url": url, "type": "http", "headers": {"X-A": "1"}});
+        assert_eq!(install(&["--url", url]), expected, "{before}");
+        let command = tests::binary("garden").canonicalize().unwrap();
+        assert_eq!(
+            install(&[]),
+            json!({"command": command, "args": []}),
+            "{before}"
+        );
+    }
+}
+
+#[test]
+fn an_entry_of_cline_is_of_one_kind() {
+    let scratch = Scratch::new("cline");
+    let file = ".cline/data/settings/cline_mcp_settings.json";
+    let install = |more: &[&str]| {
+        let all = [&["install", "cline"], more].concat();
+        run_in(scratch.path(), "garden", &all).good();
+        let written: Value = serde_json::from_str(&scratch.read(file)).unwrap();
+        written["mcpServers"]["garden"].clone()
+    };
+    // Earlier versions had no `transport` around the members.
+    let flat = json!({"type": "stdio", "command": "x", "args": [], "disabled": false});
+    let before = json!({"mcpServers": {"garden": flat}});
+    scratch.write(file, &before.to_string());
+    let url = "https://example.com/mcp";
+    let remote = json!({"transport": {"type": "streamableHttp", "url": url}, "disabled": false});
+    assert_eq!(install(&["--url", url]), remote);
+    let command = tests::binary("garden").canonicalize().unwrap();
+    let transport = json!({"type": "stdio", "command": command, "args": ["-v"]});
+    let local = json!({"transport": transport, "disabled": false});
+    assert_eq!(install(&["--arg", "-v"]), local);
+    assert_eq!(install(&[]), local);
+    let listed = run_in(scratch.path(), "garden", &["installed"]).good();
+    assert!(listed.contains(command.to_str().unwrap()), "{listed}");
+    assert_eq!(install(&["--url", url]), remote);
+}
+
+#[test]
+fn every_file_that_a_client_merges_is_seen() {
+    for (client, servers, usual, other) in [
+        (
+            "opencode",
+            "mcp",
+            ".config/opencode/opencode.json",
+            "opencode.jsonc",
+        ),
+        (
+            "amp",
+            "amp.mcpServers",
+            ".config/amp/settings.json",
+            "settings.jsonc",
+        ),
+    ] {
+        let scratch = Scratch::new("merged");
+        let garden = |arguments: &[&str]| run_in(scratch.path(), "garden", arguments);
+        let other = Path::new(usual).with_file_name(other);
+        let other = other.to_str().unwrap();
+        garden(&["install", client]).good();
+        let own = "{ // mine\n}\n";
+        scratch.write(other, own);
+        // The file that has the entry is edited.
+        garden(&["install", client, "--arg", "y"]).good();
+        assert_eq!(scratch.read(other), own);
+        assert!(scratch.read(usual).contains("\"y\""));
+        // Both have an entry.
+        scratch.write(
+            other,
+            &json!({servers: {"garden": {"command": "x"}}}).to_string(),
+        );
+        let listed = garden(&["installed"]).good();
+        assert!(listed.contains(usual) && listed.contains(other), "{listed}");
+        garden(&["uninstall", client]).good();
+        assert_eq!(
+            garden(&["installed"]).good(),
+            "not installed in any client\n"
+        );
+        // If neither has an entry, it is added to the one that takes precedence.
+        scratch.write(other, own);
+        garden(&["install", client]).good();
+        assert!(scratch.read(other).contains("// mine"));
+        assert!(scratch.read(other).contains("garden"));
+    }
+}
+
+#[test]
+fn yaml_is_created_where_there_is_none() {
+    let scratch = Scratch::new("new-yaml");
+    let garden = |arguments: &[&str]| run_in(scratch.path(), "garden", arguments);
+    let command = tests::binary("garden").canonicalize().unwrap();
+    let command = Value::from(command.to_str().unwrap());
+    for (client, file, expected) in [
+        (
+            "goose",
+            ".config/goose/config.yaml",
+            format!(
+                "extensions:\n  \"garden\":\n    name: \"garden\"\n    type: \"stdio\"\n    enabled: true\n    cmd: {command}\n    \
+                 args: []\n    envs: {{}}\n    timeout: 300\n"
+            ),
+        ),
+        (
+            "continue",
+            ".continue/config.yaml",
+            format!(
+                "name: \"Local\"\nversion: \"1.0.0\"\nschema: \"v1\"\nmcpServers:\n  - name: \"garden\"\n    type: \"stdio\"\n    \
+                 command: {command}\n    args: []\n"
+            ),
+        ),
+    ] {
+        let shown = garden(&["install", client, "--dry-run"]).good();
+        assert!(shown.contains(&expected), "{shown}");
+        assert!(!scratch.path().join(file).exists());
+        garden(&["install", client]).good();
+        assert_eq!(scratch.read(file), expected);
+        // From now on, there is something to lose.
+        let complaint = garden(&["install", client]).bad();
+        assert!(complaint.contains("Nothing was changed"), "{complaint}");
+        assert_eq!(scratch.read(file), expected);
+    }
+    let url = [
+        "install",
+        "continue",
+        "--print",
+        "--url",
+        "https://example.com/mcp",
+        "--header",
+        "A=b",
+    ];
+    let printed = garden(&url).good();
+    let expected = "mcpServers:\n  - name: \"garden\"\n    type: \"streamable-http\"\n    url: \"https://example.com/mcp\"\n    \
+                    requestOptions: {\"headers\":{\"A\":\"b\"}}\n";
+    assert_eq!(printed, expected);
+}
+
+#[test]
+fn no_key_of_an_entry_outlives_it() {
+    let scratch = Scratch::new("keys");
+    let garden = |arguments: &[&str]| run_in(scratch.path(), "garden", arguments);
+    let before = "{\"mcpServers\": {\"other\": {}}}\n";
+    scratch.write("mcp.json", before);
+    scratch.write("mcp.json.backup-x", "SECRET of somebody else");
+    let place = ["cursor", "--config", "mcp.json"];
+    for key in ["KEY=SECRET-ONE", "KEY=SECRET-TWO", "KEY=SECRET-THREE"] {
+        garden(&[&["install"], &place[..], &["--env", key]].concat()).good();
+    }
+    let said = garden(&[&["uninstall"], &place[..]].concat()).good();
+    assert!(said.contains("Removed its backup"), "{said}");
+    let is_there = |name: &str| scratch.path().join(name).exists();
+    for backup in ["mcp.json.backup", "mcp.json.backup-2", "mcp.json.backup-3"] {
+        assert!(!is_there(backup), "{backup}");
+    }
+    let after: Value = serde_json::from_str(&scratch.read("mcp.json")).unwrap();
+    assert_eq!(after, serde_json::from_str::<Value>(before).unwrap());
+    assert!(is_there("mcp.json.backup-x"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_note_says_who_else_can_read_the_values() {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let scratch = Scratch::new("exposed");
+    let install = |more: &[&str]| {
+        let all = [&["install", "cursor", "--config", "mcp.json"], more].concat();
+        let ran = run_in(scratch.path(), "garden", &all);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        ran.err
+    };
+    let set_mode = |mode| {
+        let file = scratch.path().join("mcp.json");
+        fs::set_permissions(file, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    // Nobody else can read a file that is created.
+    assert_eq!(install(&["--env", "A=1"]), "");
+    set_mode(0o644);
+    let said = install(&["--env", "A=2"]);
+    assert!(
+        said.contains("note: other users of this machine can read mcp.json"),
+        "{said}"
+    );
+    assert!(said.contains("`--env`") && !said.contains("A=2"), "{said}");
+    assert_eq!(install(&[]), "");
+    set_mode(0o600);
+    fs::create_dir(scratch.path().join(".git")).unwrap();
+    let said = install(&["--url", "https://example.com", "--header", "A=1"]);
+    assert!(
+        said.contains("note: mcp.json is inside a Git work tree"),
+        "{said}"
+    );
+    assert!(
+        said.contains("`--header`") && said.lines().count() == 1,
+        "{said}"
+    );
+}
+
+#[test]
+fn the_name_of_an_entry_is_shown_without_changes_of_direction() {
+    let scratch = Scratch::new("direction");
+    let name = "a\u{202e}b";
+    let place = ["cursor", "--name", name];
+    for command in ["install", "uninstall", "uninstall"] {
+        let ran = run_in(scratch.path(), "garden", &[&[command], &place[..]].concat());
+        let said = ran.good();
+        assert!(
+            said.contains("`a\\u{202e}b`") && !said.contains(name),
+            "{said}"
+        );
+    }
 }

@@ -24,6 +24,11 @@ struct Screen {
 
 impl Screen {
     fn of(example: &str, arguments: &[&str]) -> Self {
+        Self::start(example, arguments, false)
+    }
+
+    /// Starts a command whose results go to the terminal, too, if `shows_results` is `true`.
+    fn start(example: &str, arguments: &[&str], shows_results: bool) -> Self {
         let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&terminal).unwrap();
         unlockpt(&terminal).unwrap();
@@ -38,7 +43,10 @@ impl Screen {
             .env("NO_COLOR", "1")
             .stdin(Stdio::from(end()))
             .stderr(Stdio::from(end()))
-            .stdout(Stdio::piped())
+            .stdout(match shows_results {
+                true => Stdio::from(end()),
+                false => Stdio::piped(),
+            })
             .spawn()
             .unwrap();
         let keyboard = File::from(terminal);
@@ -165,4 +173,16 @@ fn a_server_at_a_terminal_says_what_to_type() {
     // Clients start servers with pipes, and their logs remain empty.
     let piped = super::run("garden", &[]);
     assert_eq!((piped.code, piped.err), (Some(0), String::new()));
+}
+
+/// The text of a result often comes from somewhere else.
+#[test]
+fn a_result_cannot_control_the_terminal() {
+    let text = "text=\u{1b}]0;title\u{7}\u{1b}[2J";
+    let arguments = ["call", "echo", text];
+    let mut screen = Screen::start("everything", &arguments, true);
+    screen.expect(r"\u{1b}]0;title\u{7}\u{1b}[2J");
+    // A program gets the text itself.
+    let screen = Screen::of("everything", &arguments);
+    assert!(screen.end().0.contains("\u{1b}]0;title\u{7}"));
 }

@@ -4,12 +4,15 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::environment::ServerEnvironment;
 use crate::server::command_line::install::change::Change;
-use crate::server::command_line::install::file::ConfigFile;
-use crate::server::command_line::install::options::{HostEntry, flag, server_entry, with_place};
+use crate::server::command_line::install::entry::ServerEntry;
+use crate::server::command_line::install::exposure;
+use crate::server::command_line::install::options::{
+    FoundFile, HostEntry, flag, server_entry, shown_path, with_place,
+};
 use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
 
@@ -74,52 +77,105 @@ pub(super) fn run(
         note_missing(&Value::Object(entry.members));
         return Ok(true);
     }
-    let path = host_entry.path()?;
     let unchanged =
         |problem: String| format!("{problem}\nNothing was changed. Add this yourself:\n{snippet}");
-    let cannot_edit = |problem| unchanged(format!("{} {problem}", path.display()));
-    let file = ConfigFile::read(&path).map_err(unchanged)?;
-    let document = host.format.parse(file.text()).map_err(cannot_edit)?;
-    let changes = Change::to_enter(host.servers, name, &entry, &document);
-    let kept =
-        Change::kept(host.servers, name, &entry, &document, &changes).map_err(cannot_edit)?;
-    let kept = if kept.is_empty() {
+    let mut files = host_entry.files(&unchanged)?;
+    let with_entry = files.iter().position(|file| file.has_entry);
+    let existing = || files.iter().position(|file| file.file.exists());
+    // The last file is the one to create.
+    let chosen = with_entry
+        .or_else(existing)
+        .unwrap_or(files.len().saturating_sub(1));
+    let FoundFile { path, file, .. } = files.swap_remove(chosen);
+    let cannot_edit = |problem| unchanged(format!("{} {problem}", shown_path(&path)));
+    let edited = if host.format.is_only_created() {
+        NewText {
+            text: format!("{}{snippet}\n", host.preamble),
+            entry: Value::Object(entry.members),
+            kept: Vec::new(),
+            is_changed: true,
+        }
+    } else {
+        NewText::edit(host_entry, &entry, file.text()).map_err(cannot_edit)?
+    };
+    let kept = if edited.kept.is_empty() {
         String::new()
     } else {
-        let kept = print::visible(&kept.join(", "));
+        let kept = print::visible(&edited.kept.join(", "));
         format!("\nKept from the existing entry: {kept}")
     };
-    let after = host.format.edit(file.text(), &changes);
-    let after = after.map_err(cannot_edit)?;
-    let entry_after = host.format.parse(&after).map_err(cannot_edit)?;
-    note_missing(&entry_after[host.servers][name]);
+    note_missing(&edited.entry);
     if matches.get_flag("dry-run") {
-        print_file(&path, &after);
+        print_file(&path, &edited.text);
         return Ok(true);
     }
-    if changes.is_empty() {
+    if !edited.is_changed {
         print::line(&format!(
             "Already installed in {}: {}{kept}",
             host.title,
-            path.display()
+            shown_path(&path)
         ));
         return Ok(true);
     }
-    let backup = file.replace(&after).map_err(unchanged)?;
+    let backup = file.replace(&edited.text).map_err(unchanged)?;
     print::line(&format!(
-        "Installed `{name}` in {}: {}{}{kept}\n{}",
+        "Installed `{}` in {}: {}{}{kept}\n{}",
+        host_entry.shown_name(),
         host.title,
-        path.display(),
+        shown_path(&path),
         backup_line(backup.as_deref()),
         host.next
     ));
+    for option in ["env", "header"] {
+        if matches.contains_id(option) {
+            for note in exposure::notes(&path, option) {
+                print::note(&note);
+            }
+        }
+    }
     Ok(true)
 }
 
+/// The text of a file after the change.
+struct NewText {
+    text: String,
+    /// The entry in it.
+    entry: Value,
+    /// The parts of an earlier entry that remain.
+    kept: Vec<String>,
+    is_changed: bool,
+}
+
+impl NewText {
+    /// Adds the entry to the text of a file.
+    fn edit(
+        HostEntry { host, name, .. }: &HostEntry<'_>,
+        entry: &ServerEntry,
+        text: &str,
+    ) -> Result<Self, String> {
+        let document = host.format.parse(text)?;
+        let changes = Change::to_enter(host.servers, name, entry, &document);
+        let kept = Change::kept(host.servers, name, entry, &document, &changes)?;
+        let text = host.format.edit(text, &changes)?;
+        let mut document = host.format.parse(&text)?;
+        Ok(Self {
+            entry: document[host.servers][name].take(),
+            text,
+            kept,
+            is_changed: !changes.is_empty(),
+        })
+    }
+}
+
 /// Names the variables that the server requires and that no member of its entry sets, if there are any.
-fn missing_variables(environment: &ServerEnvironment, entry: &Value) -> Option<String> {
+fn missing_variables<'e>(environment: &ServerEnvironment, entry: &'e Value) -> Option<String> {
     let members = entry.as_object().into_iter().flatten();
-    let objects: Vec<_> = members.filter_map(|(_, value)| value.as_object()).collect();
+    let objects = members.filter_map(|(_, value)| value.as_object());
+    let inner = |object: &'e Map<String, Value>| {
+        let members = object.values().filter_map(Value::as_object);
+        std::iter::once(object).chain(members)
+    };
+    let objects: Vec<_> = objects.flat_map(inner).collect();
     let is_set = |name: &str| objects.iter().any(|object| object.contains_key(name));
     let required = environment.variables.iter();
     let required = required.filter(|variable| variable.is_required && !is_set(&variable.name));
@@ -136,14 +192,14 @@ fn missing_variables(environment: &ServerEnvironment, entry: &Value) -> Option<S
 
 /// Prints a file that would be written.
 pub(super) fn print_file(path: &Path, text: &str) {
-    print::line(&format!("{}:", path.display()));
+    print::line(&format!("{}:", shown_path(path)));
     print::line(text);
 }
 
 /// Returns a line that names the backup, if there is one.
 pub(super) fn backup_line(backup: Option<&Path>) -> String {
     backup.map_or_else(String::new, |path| {
-        format!("\nBackup of the old file: {}", path.display())
+        format!("\nBackup of the old file: {}", shown_path(path))
     })
 }
 
@@ -174,6 +230,7 @@ mod tests {
         for entry in [
             json!({"env": {"A": "1"}}),
             json!({"args": ["x"], "environment": {"A": "1"}}),
+            json!({"transport": {"args": ["x"], "env": {"A": "1"}}}),
         ] {
             assert_eq!(
                 missing_variables(&environment, &entry).as_deref(),

@@ -2,13 +2,26 @@
 
 use serde_json::{Map, Value};
 
-use crate::server::command_line::install::entry::ServerEntry;
+use crate::server::command_line::install::entry::{EntryMembers, ServerEntry, TRANSPORT};
 
 /// Members of entries for servers that the client starts.
-const OF_LOCAL_SERVERS: [&str; 5] = ["command", "args", "env", "environment", "cwd"];
+const OF_LOCAL_SERVERS: &[&str] = &["command", "args", "env", "environment", "cwd"];
 
-/// Members of entries for servers to which the client connects.
-const OF_REMOTE_SERVERS: [&str; 5] = ["url", "serverUrl", "httpUrl", "headers", "http_headers"];
+/// Members of entries for servers to which the client connects: the names of the URL, and other members.
+const URLS: &[&str] = &["url", "serverUrl", "httpUrl"];
+const OF_REMOTE_SERVERS: &[&str] = &["headers", "http_headers"];
+
+/// Returns the members that do not belong beside new ones: those of the other kind of server, and other names of the URL,
+/// which a client may have read before.
+fn foreign_members(news: &EntryMembers) -> [&'static [&'static str]; 3] {
+    if news.contains_key("command") {
+        [URLS, OF_REMOTE_SERVERS, &[]]
+    } else if news.contains_key(TRANSPORT) {
+        [OF_LOCAL_SERVERS, URLS, OF_REMOTE_SERVERS]
+    } else {
+        [OF_LOCAL_SERVERS, URLS, &[]]
+    }
+}
 
 /// A member to set or remove. Missing objects along the path are created.
 #[derive(Debug, PartialEq)]
@@ -40,50 +53,67 @@ impl Change {
             return vec![Self::new(&[servers, name], Some(&whole))];
         };
         let mut changes = Vec::new();
-        for (member, value) in &entry.members {
+        let path = [servers, name];
+        Self::to_merge(
+            &path,
+            (&entry.members, present),
+            entry.keeps_arguments,
+            &mut changes,
+        );
+        changes
+    }
+
+    /// Collects the changes that turn the members at a path into new ones.
+    fn to_merge(
+        path: &[&str],
+        (news, present): (&EntryMembers, &EntryMembers),
+        keeps_arguments: bool,
+        changes: &mut Vec<Self>,
+    ) {
+        let at =
+            |member: &str, value: Option<&Value>| Self::new(&[path, &[member]].concat(), value);
+        for (member, value) in news {
             match (value, present.get(member)) {
                 (_, Some(old)) if old == value => {}
                 // The user may have allowed only some of the tools.
                 (_, Some(_)) if member == "tools" => {}
-                (_, Some(Value::Array(_))) if member == "args" && entry.keeps_arguments => {}
+                (_, Some(Value::Array(_))) if member == "args" && keeps_arguments => {}
                 (Value::Array(new), Some(Value::Array(old)))
-                    if member == "command" && entry.keeps_arguments =>
+                    if member == "command" && keeps_arguments =>
                 {
                     // The executable is the first word of the command, and the rest are its arguments.
                     let words = new.iter().take(1).chain(old.iter().skip(1));
                     let words: Value = words.cloned().collect();
                     if words != Value::Array(old.clone()) {
-                        changes.push(Self::new(&[servers, name, member], Some(&words)));
+                        changes.push(at(member, Some(&words)));
                     }
+                }
+                (Value::Object(new), Some(Value::Object(old))) if member == TRANSPORT => {
+                    let path = [path, &[member.as_str()]].concat();
+                    Self::to_merge(&path, (new, old), keeps_arguments, changes);
                 }
                 (Value::Object(new), Some(Value::Object(old))) => {
                     let news = new
                         .iter()
                         .filter(|(key, value)| old.get(*key) != Some(*value));
-                    changes.extend(
-                        news.map(|(key, value)| {
-                            Self::new(&[servers, name, member, key], Some(value))
-                        }),
-                    );
+                    changes.extend(news.map(|(key, value)| {
+                        Self::new(&[path, &[member, key]].concat(), Some(value))
+                    }));
                 }
-                _ => changes.push(Self::new(&[servers, name, member], Some(value))),
+                _ => changes.push(at(member, Some(value))),
             }
         }
-        let is_local = entry.members.contains_key("command");
-        let foreign = if is_local {
-            OF_REMOTE_SERVERS
-        } else {
-            OF_LOCAL_SERVERS
-        };
-        let is_stale = |member: &&&str| present.contains_key(**member);
-        let stale: Vec<_> = foreign.iter().filter(is_stale).collect();
-        if !stale.is_empty() && !entry.members.contains_key("type") && present.contains_key("type")
-        {
-            changes.push(Self::new(&[servers, name, "type"], None));
+        let is_stale =
+            |member: &&&str| present.contains_key(**member) && !news.contains_key(**member);
+        let stale: Vec<_> = foreign_members(news)
+            .into_iter()
+            .flatten()
+            .filter(is_stale)
+            .collect();
+        if !stale.is_empty() && !news.contains_key("type") && present.contains_key("type") {
+            changes.push(at("type", None));
         }
-        let stale = stale.into_iter();
-        changes.extend(stale.map(|member| Self::new(&[servers, name, member], None)));
-        changes
+        changes.extend(stale.into_iter().map(|member| at(member, None)));
     }
 
     /// Describes the parts of an existing entry with this name that do not come from `entry` and are kept. Environment
@@ -107,11 +137,11 @@ impl Change {
                 continue;
             }
             match (old, new) {
-                (Value::Object(old), Value::Object(_)) => {
+                (Value::Object(old), Value::Object(new)) => {
                     let own = entry.members.get(member).and_then(Value::as_object);
-                    let others = old
-                        .keys()
-                        .filter(|key| own.is_none_or(|own| !own.contains_key(*key)));
+                    let others = old.keys().filter(|key| {
+                        new.contains_key(*key) && own.is_none_or(|own| !own.contains_key(*key))
+                    });
                     let others: Vec<_> = others.map(String::as_str).collect();
                     if !others.is_empty() {
                         kept.push(format!("{member} {}", others.join(" ")));

@@ -18,8 +18,10 @@ pub(super) enum ConfigFormat {
     Json,
     /// TOML, which is edited only with the `ship` feature.
     Toml,
-    /// YAML, which is never edited, because no library preserves its comments.
-    Yaml,
+    /// YAML with an object of servers. A file is created, but never edited, because no library preserves its comments.
+    YamlMap,
+    /// YAML with a list of servers that have a `name`.
+    YamlList,
 }
 
 impl ConfigFormat {
@@ -30,9 +32,14 @@ impl ConfigFormat {
             Self::Toml => Some(
                 "this program reads TOML only if it is built with the `ship` feature of mcp-runtime",
             ),
-            Self::Yaml => Some("this program cannot read YAML"),
+            Self::YamlMap | Self::YamlList => Some("this program cannot read YAML"),
             _ => None,
         }
+    }
+
+    /// Returns `true` if a file can be created in this format, but not edited.
+    pub(super) fn is_only_created(self) -> bool {
+        matches!(self, Self::YamlMap | Self::YamlList)
     }
 
     /// Parses the text of a file. An empty file has no members.
@@ -43,7 +50,9 @@ impl ConfigFormat {
     pub(super) fn parse(self, text: &str) -> Result<Value, String> {
         let text = text.trim_start_matches(BYTE_ORDER_MARK);
         match self {
-            Self::Json if text.trim().is_empty() => Ok(Value::Object(EntryMembers::new())),
+            Self::Json | Self::YamlMap | Self::YamlList if text.trim().is_empty() => {
+                Ok(Value::Object(EntryMembers::new()))
+            }
             Self::Json => parse_json(text),
             #[cfg(feature = "ship")]
             Self::Toml => parse_toml(text),
@@ -51,7 +60,9 @@ impl ConfigFormat {
             Self::Toml => Err(
                 "is TOML, which this program can edit only if it is built with the `ship` feature of mcp-runtime".to_owned(),
             ),
-            Self::Yaml => Err("is YAML, which this program cannot edit without losing comments".to_owned()),
+            Self::YamlMap | Self::YamlList => {
+                Err("is YAML, which this program cannot edit without losing comments".to_owned())
+            }
         }
     }
 
@@ -109,11 +120,14 @@ impl ConfigFormat {
                 format!("[{servers}.{key}]\n{}", lines(" = ").join("\n"))
             }
             // JSON is also valid YAML.
-            Self::Yaml => {
+            Self::YamlMap | Self::YamlList => {
                 let key = Value::from(name);
                 let name = std::iter::once(format!("name: {key}"));
                 let lines: Vec<_> = name.chain(lines(": ")).collect();
-                format!("{servers}:\n  {key}:\n    {}", lines.join("\n    "))
+                match self {
+                    Self::YamlList => format!("{servers}:\n  - {}", lines.join("\n    ")),
+                    _ => format!("{servers}:\n  {key}:\n    {}", lines.join("\n    ")),
+                }
             }
         }
     }

@@ -47,6 +47,15 @@ pub(super) fn remote(server: &RemoteServer, url: &str, headers: &str) -> EntryMe
     members
 }
 
+/// Returns an entry whose members are inside a `transport` of this type.
+pub(super) fn in_transport(kind: &str, members: EntryMembers) -> EntryMembers {
+    let transport = with_first("type", kind.into(), members);
+    EntryMembers::from_iter([(TRANSPORT.to_owned(), transport.into())])
+}
+
+/// The member that some clients wrap around the others.
+pub(super) const TRANSPORT: &str = "transport";
+
 /// Inserts a member before the others.
 pub(super) fn with_first(name: &str, value: Value, members: EntryMembers) -> EntryMembers {
     let first = std::iter::once((name.to_owned(), value));

@@ -66,6 +66,15 @@ impl ConfigFile {
 
     /// Replaces the file unless it has changed since it was read. If the file existed, returns the path to its backup.
     pub(super) fn replace(&self, text: &str) -> Result<Option<PathBuf>, String> {
+        self.replace_and_keep(text, true)
+    }
+
+    /// Like [`replace`](Self::replace), but keeps no backup.
+    pub(super) fn replace_without_backup(&self, text: &str) -> Result<(), String> {
+        self.replace_and_keep(text, false).map(drop)
+    }
+
+    fn replace_and_keep(&self, text: &str, keeps_backup: bool) -> Result<Option<PathBuf>, String> {
         let describe = |error: io::Error| format!("{}: {error}", self.path.display());
         let directory = match self.path.parent() {
             Some(directory) if !directory.as_os_str().is_empty() => directory,
@@ -88,12 +97,12 @@ impl ConfigFile {
         let new = NewFile::create(&self.path, ".new").map_err(describe)?;
         new.fill(text, metadata.as_ref()).map_err(describe)?;
         let kept = match &self.text {
-            Some(old) => {
+            Some(old) if keeps_backup => {
                 let copy = NewFile::create(&self.path, BACKUP).map_err(describe)?;
                 copy.fill(old, metadata.as_ref()).map_err(describe)?;
                 Some(copy)
             }
-            None => None,
+            _ => None,
         };
         // This is checked last, to detect a client that is currently saving its settings.
         let present = Self::read(&self.path)?;
@@ -115,13 +124,48 @@ impl ConfigFile {
         Ok(kept.map(NewFile::keep))
     }
 
-    /// Returns the contents of this file's backups, newest first.
-    pub(super) fn backups(&self) -> impl Iterator<Item = String> {
-        let paths = (1..).map(|number| numbered(&self.path, BACKUP, number));
-        let paths: Vec<_> = paths.take_while(|path| path.is_file()).collect();
-        let texts = paths.into_iter().rev();
-        texts.filter_map(|path| Self::read(&path).ok()?.text)
+    /// Returns this file's backups, newest first.
+    pub(super) fn backups(&self) -> Vec<Backup> {
+        let directory = match self.path.parent() {
+            Some(directory) if !directory.as_os_str().is_empty() => directory,
+            _ => Path::new("."),
+        };
+        let names = fs::read_dir(directory).into_iter().flatten().flatten();
+        let mut backups: Vec<_> = names
+            .filter_map(|name| {
+                let path = name.path();
+                let number = self.number_of_backup(&path)?;
+                let text = Self::read(&path).ok()?.text?;
+                Some((number, Backup { path, text }))
+            })
+            .collect();
+        backups.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
+        backups.into_iter().map(|(_, backup)| backup).collect()
     }
+
+    /// Returns the number in the name of a backup of this file, or `None` if the path is not one.
+    fn number_of_backup(&self, path: &Path) -> Option<u32> {
+        let own = self.path.file_name()?.to_str()?;
+        let rest = path
+            .file_name()?
+            .to_str()?
+            .strip_prefix(own)?
+            .strip_prefix(BACKUP)?;
+        match rest {
+            "" => Some(1),
+            rest => rest
+                .strip_prefix('-')?
+                .parse()
+                .ok()
+                .filter(|number| *number > 1),
+        }
+    }
+}
+
+/// A copy of a configuration file, from before a change.
+pub(super) struct Backup {
+    pub(super) path: PathBuf,
+    pub(super) text: String,
 }
 
 /// The suffix for names of backups.
@@ -276,8 +320,12 @@ mod tests {
             assert_eq!(fs::read_to_string(backup).unwrap(), file.text());
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }
-        let backups: Vec<_> = ConfigFile::read(&path).unwrap().backups().collect();
-        assert_eq!(backups, ["3", "2", "1"]);
+        fs::write(directory.join("mcp.json.backup-x"), "not mine").unwrap();
+        let backups = ConfigFile::read(&path).unwrap().backups();
+        let texts: Vec<_> = backups.iter().map(|backup| &*backup.text).collect();
+        assert_eq!(texts, ["3", "2", "1"]);
+        fs::remove_file(&backups[1].path).unwrap();
+        assert_eq!(ConfigFile::read(&path).unwrap().backups().len(), 2);
         fs::remove_dir_all(directory).unwrap();
     }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::server::command_line::install::document::ConfigFormat;
 use crate::server::command_line::install::entry::{
-    EntryMembers, LocalServer, RemoteServer, command, remote, with_first,
+    EntryMembers, LocalServer, RemoteServer, command, in_transport, remote, with_first,
 };
 
 /// A client that starts servers or connects to them.
@@ -26,6 +26,10 @@ pub(super) struct HostApplication {
     pub(super) remote: Option<fn(&RemoteServer) -> EntryMembers>,
     /// Returns the path to the configuration file, or `None` if it is unknown on this system.
     pub(super) file: fn(&Directories) -> Option<PathBuf>,
+    /// Names of files beside that one which the client reads as well. Where one exists, it takes precedence.
+    pub(super) also_reads: &'static [&'static str],
+    /// The members that the client expects in front of the servers in a new file, as text.
+    pub(super) preamble: &'static str,
     /// The next step for the user to take.
     pub(super) next: &'static str,
 }
@@ -38,8 +42,10 @@ pub(super) struct HostApplication {
 /// docs.windsurf.com/windsurf/cascade/mcp; Zed: zed.dev/docs/ai/mcp and zed.dev/docs/configuring-zed; Gemini CLI:
 /// geminicli.com/docs/tools/mcp-server; Codex: developers.openai.com/codex/mcp; Copilot CLI: docs.github.com, "Adding
 /// MCP servers for GitHub Copilot CLI"; `OpenCode`: opencode.ai/docs/mcp-servers; LM Studio: lmstudio.ai/docs/app/mcp;
-/// Junie: jetbrains.com/help/junie, "Model Context Protocol (MCP)"; Goose: goose-docs.ai, "Configuration files".
-pub(super) const HOSTS: [HostApplication; 13] = [
+/// Junie: jetbrains.com/help/junie, "Model Context Protocol (MCP)"; Goose: goose-docs.ai, "Configuration files"; Qwen Code:
+/// qwenlm.github.io/qwen-code-docs, "MCP"; Cline: what `cline mcp install` of 3.0 writes; Amp: ampcode.com/manual, "MCP";
+/// Continue: docs.continue.dev/reference, "mcpServers".
+pub(super) const HOSTS: [HostApplication; 17] = [
     HostApplication {
         name: "claude-desktop",
         title: "Claude Desktop",
@@ -55,6 +61,8 @@ pub(super) const HOSTS: [HostApplication; 13] = [
             };
             Some(directory.join("claude_desktop_config.json"))
         },
+        also_reads: &[],
+        preamble: "",
         next: "Restart Claude Desktop.",
     },
     HostApplication {
@@ -66,6 +74,8 @@ pub(super) const HOSTS: [HostApplication; 13] = [
         local: command,
         remote: Some(|server| with_first("type", json!("http"), remote(server, "url", "headers"))),
         file: |places| Some(places.here.as_ref()?.join(".mcp.json")),
+        also_reads: &[],
+        preamble: "",
         next: "Start `claude` in this directory and approve the server. The file is shared by everyone who works in this project.",
     },
     HostApplication {
@@ -77,6 +87,8 @@ pub(super) const HOSTS: [HostApplication; 13] = [
         local: command,
         remote: Some(|server| remote(server, "url", "headers")),
         file: |places| places.in_home(&[".cursor", "mcp.json"]),
+        also_reads: &[],
+        preamble: "",
         next: "Look for the server in Cursor's settings, under MCP.",
     },
     HostApplication {
@@ -88,6 +100,8 @@ pub(super) const HOSTS: [HostApplication; 13] = [
         local: |server| with_first("type", json!("stdio"), command(server)),
         remote: Some(|server| with_first("type", json!("http"), remote(server, "url", "headers"))),
         file: |places| Some(places.here.as_ref()?.join(".vscode").join("mcp.json")),
+        also_reads: &[],
+        preamble: "",
         next: "Open this directory in VS Code and start the server with the command `MCP: List Servers`.",
     },
     HostApplication {
@@ -99,6 +113,8 @@ pub(super) const HOSTS: [HostApplication; 13] = [
         local: command,
         remote: Some(|server| remote(server, "serverUrl", "headers")),
         file: |places| places.in_home(&[".codeium", "windsurf", "mcp_config.json"]),
+        also_reads: &[],
+        preamble: "",
         next: "Refresh the list of servers in Windsurf's Cascade panel.",
     },
     HostApplication {
@@ -117,6 +133,8 @@ pub(super) const HOSTS: [HostApplication; 13] = [
             };
             Some(directory.join("settings.json"))
         },
+        also_reads: &[],
+        preamble: "",
         next: "Look for the server in the settings of Zed's agent panel.",
     },
     HostApplication {
@@ -126,8 +144,10 @@ pub(super) const HOSTS: [HostApplication; 13] = [
         servers: "mcpServers",
         has_bare_names: false,
         local: command,
-        remote: Some(|server| remote(server, "httpUrl", "headers")),
+        remote: Some(|server| with_first("type", json!("http"), remote(server, "url", "headers"))),
         file: |places| places.in_home(&[".gemini", "settings.json"]),
+        also_reads: &[],
+        preamble: "",
         next: "Type `/mcp` in Gemini CLI to see the server.",
     },
     HostApplication {
@@ -139,6 +159,8 @@ pub(super) const HOSTS: [HostApplication; 13] = [
         local: command,
         remote: Some(|server| remote(server, "url", "http_headers")),
         file: |places| Some(places.own("CODEX_HOME", ".codex")?.join("config.toml")),
+        also_reads: &[],
+        preamble: "",
         next: "Type `/mcp` in a new Codex session to see the server.",
     },
     HostApplication {
@@ -164,6 +186,8 @@ pub(super) const HOSTS: [HostApplication; 13] = [
                     .join("mcp-config.json"),
             )
         },
+        also_reads: &[],
+        preamble: "",
         next: "Type `/mcp show` in Copilot CLI to see the server.",
     },
     HostApplication {
@@ -190,13 +214,10 @@ pub(super) const HOSTS: [HostApplication; 13] = [
                 "windows" | "macos" => places.in_home(&[".config", "opencode"])?,
                 _ => places.settings.as_ref()?.join("opencode"),
             };
-            let with_comments = directory.join("opencode.jsonc");
-            Some(if with_comments.exists() {
-                with_comments
-            } else {
-                directory.join("opencode.json")
-            })
+            Some(directory.join("opencode.json"))
         },
+        also_reads: &["opencode.jsonc"],
+        preamble: "",
         next: "Run `opencode mcp list` to see the server.",
     },
     HostApplication {
@@ -208,6 +229,8 @@ pub(super) const HOSTS: [HostApplication; 13] = [
         local: command,
         remote: Some(|server| remote(server, "url", "headers")),
         file: |places| places.in_home(&[".lmstudio", "mcp.json"]),
+        also_reads: &[],
+        preamble: "",
         next: "Switch the server on in LM Studio, under Program.",
     },
     HostApplication {
@@ -219,12 +242,14 @@ pub(super) const HOSTS: [HostApplication; 13] = [
         local: command,
         remote: None,
         file: |places| places.in_home(&[".junie", "mcp", "mcp.json"]),
+        also_reads: &[],
+        preamble: "",
         next: "Look for the server in the settings of your JetBrains IDE, under Junie, MCP Settings.",
     },
     HostApplication {
         name: "goose",
         title: "Goose",
-        format: ConfigFormat::Yaml,
+        format: ConfigFormat::YamlMap,
         servers: "extensions",
         has_bare_names: false,
         local: |server| {
@@ -259,9 +284,84 @@ pub(super) const HOSTS: [HostApplication; 13] = [
             }
             _ => places.in_home(&[".config", "goose", "config.yaml"]),
         },
+        also_reads: &[],
+        preamble: "",
         next: "Start a new Goose session.",
     },
+    HostApplication {
+        name: "qwen-code",
+        title: "Qwen Code",
+        format: ConfigFormat::Json,
+        servers: "mcpServers",
+        has_bare_names: false,
+        local: command,
+        remote: Some(|server| remote(server, "httpUrl", "headers")),
+        file: |places| places.in_home(&[".qwen", "settings.json"]),
+        also_reads: &[],
+        preamble: "",
+        next: "Type `/mcp` in Qwen Code to see the server.",
+    },
+    HostApplication {
+        name: "cline",
+        title: "Cline",
+        format: ConfigFormat::Json,
+        servers: "mcpServers",
+        has_bare_names: false,
+        local: |server| in_transport("stdio", command(server)),
+        remote: Some(|server| in_transport("streamableHttp", remote(server, "url", "headers"))),
+        file: |places| {
+            let path = [".cline", "data", "settings", "cline_mcp_settings.json"];
+            places.in_home(&path)
+        },
+        also_reads: &[],
+        preamble: "",
+        next: "Start a new Cline session.",
+    },
+    HostApplication {
+        name: "amp",
+        title: "Amp",
+        format: ConfigFormat::Json,
+        servers: "amp.mcpServers",
+        has_bare_names: false,
+        local: command,
+        remote: Some(|server| remote(server, "url", "headers")),
+        file: |places| places.in_home(&[".config", "amp", "settings.json"]),
+        also_reads: &["settings.jsonc"],
+        preamble: "",
+        next: "Run `amp mcp list` to see the server.",
+    },
+    HostApplication {
+        name: "continue",
+        title: "Continue",
+        format: ConfigFormat::YamlList,
+        servers: "mcpServers",
+        has_bare_names: false,
+        local: |server| with_first("type", json!("stdio"), command(server)),
+        remote: Some(|server| {
+            let mut members =
+                with_first("type", json!("streamable-http"), remote(server, "url", ""));
+            if let Some(headers) = members.shift_remove("") {
+                members.insert("requestOptions".into(), json!({"headers": headers}));
+            }
+            members
+        }),
+        file: |places| places.in_home(&[".continue", "config.yaml"]),
+        also_reads: &[],
+        preamble: "name: \"Local\"\nversion: \"1.0.0\"\nschema: \"v1\"\n",
+        next: "Start a new Continue session.",
+    },
 ];
+
+impl HostApplication {
+    /// Returns the paths to all configuration files, beginning with the one that takes precedence. The last is the one to
+    /// create if none exists. Returns `None` if they are unknown on this system.
+    pub(super) fn files(&self, places: &Directories) -> Option<Vec<PathBuf>> {
+        let file = (self.file)(places)?;
+        let beside = self.also_reads.iter().map(|name| file.with_file_name(name));
+        let beside: Vec<_> = beside.filter(|path| path.exists()).collect();
+        Some(beside.into_iter().chain([file]).collect())
+    }
+}
 
 /// Directories that depend on the system and the user.
 pub(super) struct Directories {

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use clap::{Arg, ArgAction, Command};
 use serde_json::{Value, json};
 
+use crate::server::command_line::install::entry::TRANSPORT;
 use crate::server::command_line::install::file::ConfigFile;
 use crate::server::command_line::install::hosts::{Directories, HOSTS, HostApplication};
-use crate::server::command_line::install::options::executable;
+use crate::server::command_line::install::options::{executable, shown_path};
 use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
 use crate::types::Implementation;
@@ -41,10 +42,11 @@ pub(super) fn run(identity: &Implementation, as_json: bool) -> CommandResult {
     let places = Directories::read();
     let mut found = Vec::new();
     let mut all_searched = true;
-    for host in &HOSTS {
-        let Some(path) = (host.file)(&places) else {
-            continue;
-        };
+    let paths = HOSTS.iter().flat_map(|host| {
+        let files = host.files(&places).unwrap_or_default();
+        files.into_iter().map(move |path| (host, path))
+    });
+    for (host, path) in paths {
         let file = match ConfigFile::read(&path) {
             Ok(file) if file.exists() => file,
             Ok(_) => continue,
@@ -55,10 +57,10 @@ pub(super) fn run(identity: &Implementation, as_json: bool) -> CommandResult {
             }
         };
         if let Some(reason) = host.format.unreadable() {
-            let file = path.display();
             print::error(&format!(
-                "{}: {file} was not searched: {reason}",
-                host.title
+                "{}: {} was not searched: {reason}",
+                host.title,
+                shown_path(&path)
             ));
             all_searched = false;
             continue;
@@ -79,7 +81,7 @@ pub(super) fn run(identity: &Implementation, as_json: bool) -> CommandResult {
                 }
             }
             Err(problem) => {
-                print::error(&format!("{} {problem}", path.display()));
+                print::error(&format!("{} {problem}", shown_path(&path)));
                 all_searched = false;
             }
         }
@@ -108,7 +110,7 @@ pub(super) fn run(identity: &Implementation, as_json: bool) -> CommandResult {
             "{:clients$}  {:names$}  {}  {}",
             entry.host.name,
             print::visible(&entry.name),
-            entry.path.display(),
+            shown_path(&entry.path),
             print::visible(entry.target.as_deref().unwrap_or("?"))
         ));
     }
@@ -117,6 +119,10 @@ pub(super) fn run(identity: &Implementation, as_json: bool) -> CommandResult {
 
 /// Returns the executable or the URL in an entry.
 fn target(entry: &Value) -> Option<&str> {
+    let entry = entry
+        .get(TRANSPORT)
+        .filter(|inner| inner.is_object())
+        .unwrap_or(entry);
     let command = &entry["command"];
     let command = command.as_str().or_else(|| command[0].as_str());
     let url = || {

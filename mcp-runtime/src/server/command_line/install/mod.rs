@@ -8,6 +8,7 @@ mod change;
 mod commented_json;
 mod document;
 mod entry;
+mod exposure;
 mod file;
 mod hosts;
 mod installed;

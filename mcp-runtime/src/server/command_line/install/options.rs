@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::Value;
 
 use crate::server::command_line::call::argument_text;
 use crate::server::command_line::install::entry::{
     EntryMembers, LocalServer, RemoteServer, ServerEntry,
 };
+use crate::server::command_line::install::file::ConfigFile;
 use crate::server::command_line::install::hosts::{Directories, HOSTS, HostApplication};
+use crate::server::command_line::print;
 use crate::types::Implementation;
 
 /// Adds the arguments that specify an entry in a file.
@@ -85,17 +88,62 @@ impl<'a> HostEntry<'a> {
         })
     }
 
-    pub(super) fn path(&self) -> Result<PathBuf, String> {
-        match self.config {
-            Some(file) => Ok(file.into()),
-            None => (self.host.file)(&Directories::read()).ok_or_else(|| {
-                format!(
-                    "the location of the configuration file for {} on this system is unknown; specify it with `--config`",
-                    self.host.title
-                )
-            }),
+    /// Returns the paths to the configuration files, beginning with the one that takes precedence. The last is the one
+    /// to create if none exists.
+    fn paths(&self) -> Result<Vec<PathBuf>, String> {
+        if let Some(file) = self.config {
+            return Ok(vec![file.into()]);
         }
+        self.host.files(&Directories::read()).ok_or_else(|| {
+            format!(
+                "the location of the configuration file for {} on this system is unknown; specify it with `--config`",
+                self.host.title
+            )
+        })
     }
+
+    /// Reads the configuration files. `unchanged` completes the message about a problem.
+    pub(super) fn files(
+        &self,
+        unchanged: &dyn Fn(String) -> String,
+    ) -> Result<Vec<FoundFile>, String> {
+        let read = |path: PathBuf| {
+            let file = ConfigFile::read(&path).map_err(unchanged)?;
+            let document = match file.exists() {
+                true => self.host.format.parse(file.text()),
+                false => Ok(Value::Null),
+            };
+            let document = document
+                .map_err(|problem| unchanged(format!("{} {problem}", shown_path(&path))))?;
+            let has_entry = document
+                .get(self.host.servers)
+                .is_some_and(|servers| servers.get(self.name).is_some());
+            Ok(FoundFile {
+                path,
+                file,
+                has_entry,
+            })
+        };
+        self.paths()?.into_iter().map(read).collect()
+    }
+
+    /// Returns the name of the entry, for messages.
+    pub(super) fn shown_name(&self) -> String {
+        print::visible(self.name)
+    }
+}
+
+/// A configuration file of a client.
+pub(super) struct FoundFile {
+    pub(super) path: PathBuf,
+    pub(super) file: ConfigFile,
+    /// `true` if the file has an entry with the name.
+    pub(super) has_entry: bool,
+}
+
+/// Returns a path, for messages.
+pub(super) fn shown_path(path: &Path) -> String {
+    print::visible(&path.to_string_lossy())
 }
 
 /// Reads the entry for this client from the command line.

@@ -90,7 +90,7 @@ pub(super) async fn run(store: &dyn TaskStore, matches: &ArgMatches, json: bool)
     let table = rows::table(&Value::Array(rows), usize::MAX / 2, |text, style| {
         print::styled(text, style, &stdout)
     });
-    print::line(&table.unwrap_or_else(|| "none".to_owned()));
+    print::styled_line(&table.unwrap_or_else(|| "none".to_owned()));
     Ok(true)
 }
 

@@ -22,7 +22,7 @@ pub(super) async fn run(store: &dyn TaskStore, id: &TaskId, json: bool) -> Comma
     } else {
         let stdout = io::stdout();
         let styled = |name: &str| print::styled(name, Style::Aside, &stdout);
-        print::line(&text(&details, SystemTime::now(), styled));
+        print::styled_line(&text(&details, SystemTime::now(), styled));
     }
     Ok(true)
 }
