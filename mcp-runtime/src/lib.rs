@@ -67,6 +67,7 @@
 #[cfg(feature = "auth")]
 pub mod auth;
 mod bell;
+mod budget;
 mod cancellation;
 #[cfg(any(feature = "cli", feature = "testing"))]
 mod client;

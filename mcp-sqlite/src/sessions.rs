@@ -16,9 +16,10 @@ use crate::writer::{milliseconds, now};
 const CANDIDATES: i64 = 64;
 /// No limit on the number of rows.
 const ALL: i64 = -1;
-/// A session's expiry is written only if the extension exceeds the time for which the session is kept, divided by this
-/// number.
-const SIGNIFICANT: u32 = 8;
+/// A session's expiry is written only if the extension exceeds this time, or the time for which the session is kept divided
+/// by `SHARE`.
+const SIGNIFICANT: Duration = Duration::from_secs(30);
+const SHARE: u32 = 8;
 
 /// A session to insert.
 #[derive(Clone)]
@@ -33,7 +34,8 @@ struct SessionRow {
 /// The result of an attempt to insert a session.
 enum SessionInsertion {
     Done,
-    /// The store has no room. These are the sessions that have been idle for the longest time.
+    /// The store has no room. These are the sessions that would expire first: those that were not used after the
+    /// handshake, and then those that have been idle for the longest time.
     Full(Vec<IdleSession>),
 }
 
@@ -99,7 +101,8 @@ impl SessionStore for Sqlite {
                 return Ok(None);
             };
             let longer = now() + milliseconds(keep);
-            let is_significant = longer - expires_at > milliseconds(keep / SIGNIFICANT);
+            let significant = milliseconds(SIGNIFICANT.min(keep / SHARE));
+            let is_significant = longer - expires_at > significant;
             if !keep.is_zero() && is_significant {
                 let key = id.to_owned();
                 self.0
@@ -146,14 +149,14 @@ fn insert(
         let owned: i64 = count.query_row(params![owner, now], |row| row.get(0))?;
         if owned >= length(limits.max_per_principal.max(1)) {
             let sql = "SELECT id, used_at FROM sessions WHERE owner = ?1 AND expires_at > ?2 \
-                       ORDER BY used_at LIMIT ?3";
+                       ORDER BY expires_at, used_at LIMIT ?3";
             return idle(db, sql, params![owner, now, candidates]);
         }
     }
     let mut count = db.prepare_cached("SELECT count(*) FROM sessions")?;
     let sessions: i64 = count.query_row([], |row| row.get(0))?;
     if sessions >= length(limits.max_sessions.max(1)) {
-        let sql = "SELECT id, used_at FROM sessions ORDER BY used_at LIMIT ?1";
+        let sql = "SELECT id, used_at FROM sessions ORDER BY expires_at, used_at LIMIT ?1";
         return idle(db, sql, params![candidates]);
     }
     // Only an expired session can already have this id.

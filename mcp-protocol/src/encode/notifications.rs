@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use mcp_schema::template::normal_uri;
 use serde_json::{Map, Value, json};
 
 use super::members::{
@@ -116,15 +115,6 @@ impl ExtensionFilter {
     #[must_use]
     pub fn key_count(&self) -> usize {
         self.keys.as_ref().map_or(0, Vec::len)
-    }
-}
-
-impl ListenFilter {
-    /// Returns the URIs under which the filter covers changes to a resource, as the client wrote them. `uri` is the
-    /// resource's URI in its [normal form](normal_uri).
-    pub fn spellings<'f>(&'f self, uri: &'f str) -> impl Iterator<Item = &'f str> {
-        let followed = self.uris.iter().map(|followed| &**followed);
-        followed.filter(move |followed| normal_uri(followed) == uri)
     }
 }
 

@@ -1,5 +1,6 @@
 -- ARGV: id, '1' and the owner or '', changes, record, time to keep it, the two limits, id of a session to end or ''.
--- Returns 'done', or 'full' and the ids of the sessions that have been idle for the longest time.
+-- Returns 'done', or 'full' and the ids of the sessions to end first: of all, those that would expire first, because they
+-- were not used after the handshake or have been idle for the longest time; of a principal, the latter.
 local id, owner, keep_for = ARGV[1], ARGV[2], tonumber(ARGV[5])
 sweep_sessions()
 if ARGV[8] ~= '' then
@@ -14,7 +15,7 @@ if owner ~= '' and redis.call('ZCARD', of_owner) >= tonumber(ARGV[7]) then
   return { 'full', unpack(redis.call('ZRANGE', of_owner, 0, MAX_CANDIDATES - 1)) }
 end
 if redis.call('ZCARD', sessions) >= tonumber(ARGV[6]) then
-  return { 'full', unpack(redis.call('ZRANGE', sessions, 0, MAX_CANDIDATES - 1)) }
+  return { 'full', unpack(redis.call('ZRANGE', session_expiry, 0, MAX_CANDIDATES - 1)) }
 end
 write_session(id, owner, ARGV[3], ARGV[4])
 use_session(id, owner, now + keep_for, keep_for)

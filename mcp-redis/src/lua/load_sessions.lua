@@ -5,8 +5,8 @@ local letters, replies = {}, { '' }
 for i = 1, #ARGV, 3 do
   local id, keep_for = ARGV[i], tonumber(ARGV[i + 1])
   local session = find_session(id)
-  -- The expiry is written only if it would grow by more than an eighth of the time.
-  if session and keep_for > 0 and now + keep_for - session.expires > keep_for / 8 then
+  -- The expiry is written only if it would grow by more than an eighth of the time, or half a minute.
+  if session and keep_for > 0 and now + keep_for - session.expires > math.min(keep_for / 8, 30000) then
     use_session(id, session.owner, now + keep_for, keep_for)
   end
   if not session then

@@ -68,12 +68,34 @@ async fn the_session_that_was_idle_longest_makes_room_but_none_in_use() {
     assert!(is_there("a1").await && !is_there("b1").await);
     // A session without an owner is subject only to the limit for all callers.
     for id in ["n1", "n2", "n3"] {
-        assert!(done(store.insert(id, record(None, 1), MINUTE, &|_| false)).await);
+        assert!(done(store.insert(id, record(None, 1), MINUTE * 3, &|_| false)).await);
         redis.until_next_millisecond();
     }
     assert_eq!(redis.tell(&["ZCARD", "{mcp}:sessions"]).trim(), "3");
     assert_eq!(redis.tell(&["ZCARD", "{mcp}:session-expiry"]).trim(), "3");
     assert_eq!(redis.tell(&["EXISTS", "{mcp}:sessions-of:1a"]).trim(), "0");
+}
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn a_session_that_was_not_used_after_the_handshake_ends_before_one_that_was() {
+    let redis = RedisServer::start();
+    let limits = Limits::default().with(|limits| limits.sessions.max_sessions = 3);
+    let store = redis.connect_with(RedisOptions::new().limits(limits)).await;
+    let is_used = async |id: &str| {
+        let loaded = SessionStore::load(&store, id, Duration::from_hours(24));
+        done(loaded).await.is_some()
+    };
+    for number in 0..20 {
+        let id = format!("s{number}");
+        assert!(done(store.insert(&id, record(None, 1), MINUTE, &|_| false)).await);
+        redis.until_next_millisecond();
+        if number < 2 {
+            assert!(is_used(&id).await);
+        }
+    }
+    assert!(is_used("s0").await && is_used("s1").await && is_used("s19").await);
+    assert!(!is_used("s18").await);
 }
 
 #[tokio::test]

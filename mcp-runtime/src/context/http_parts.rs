@@ -48,6 +48,11 @@ impl HttpParts {
         self.addresses.is_from_trusted_proxy
     }
 
+    /// Returns the client's address, if it is known.
+    pub(crate) fn client_address(&self) -> Option<IpAddr> {
+        self.addresses.client
+    }
+
     /// Returns the request's URI as the client sees it, even within nested routers.
     pub(crate) fn uri(&self) -> &Uri {
         #[cfg(feature = "axum")]

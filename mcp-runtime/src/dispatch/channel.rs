@@ -6,6 +6,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
 
+#[cfg(feature = "http")]
+use crate::budget::ClientNetwork;
 use crate::context::Caller;
 #[cfg(feature = "http")]
 use crate::dispatch::catching_up::MissedChanges;
@@ -109,6 +111,12 @@ impl ChannelMemory {
         }
     }
 
+    /// Sets the network from which the channel's messages come.
+    #[cfg(feature = "http")]
+    pub(crate) fn set_network(&mut self, network: Option<ClientNetwork>) {
+        self.origin.network = network;
+    }
+
     /// Sets the channel used to apply rate limits.
     #[cfg(feature = "http")]
     pub(crate) fn set_rate_limit_channel(&mut self, channel: ChannelId) {
@@ -160,11 +168,10 @@ impl ChannelMemory {
         } = params;
         let extensions = &self.dispatcher.settings.extensions;
         offered.extensions = extensions.unsolicited(version, &capabilities);
-        let (wake, caller) = (Arc::clone(&self.wake), self.origin.caller.clone());
-        let mailbox = self
-            .dispatcher
-            .notifications()
-            .listen(offered, wake, caller);
+        let charge = self.dispatcher.charge_subscriptions(self.origin.holder());
+        let listener = (self.origin.caller.clone(), charge);
+        let mailbox =
+            (self.dispatcher.notifications()).listen(offered, Arc::clone(&self.wake), listener);
         let client = LegacyClient {
             version,
             capabilities: Arc::new(capabilities),

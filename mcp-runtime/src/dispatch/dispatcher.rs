@@ -3,6 +3,9 @@
 use std::sync::{Arc, Weak};
 
 #[cfg(any(feature = "cli", feature = "testing"))]
+#[cfg(feature = "http")]
+use crate::budget::ClientNetwork;
+use crate::budget::{ByteBudget, Charge, Holder};
 use crate::context::Capability;
 use crate::context::{
     Caller, EnvironmentHeaders, OnceStore, RequestSource, ServerControl, ServerHandle, States,
@@ -48,6 +51,8 @@ pub(crate) struct Dispatcher {
     /// Permits for tools that block a thread.
     pub(super) blocking: CallPermits,
     pub(super) state_failures: LoggedStateFailures,
+    /// The bytes of all subscriptions.
+    subscribed: Arc<ByteBudget>,
 }
 
 /// Server settings, as configured through the builder.
@@ -124,6 +129,7 @@ impl Dispatcher {
             rates: RateLimits::new(settings.rate, shared_rates, &settings.limits),
             blocking: CallPermits::new(settings.limits.calls.max_blocking),
             state_failures: LoggedStateFailures::default(),
+            subscribed: ByteBudget::new(settings.limits.streams.max_subscription_bytes),
             settings,
             registry,
             shared,
@@ -169,10 +175,11 @@ impl Dispatcher {
     pub(crate) fn stateless_origin(
         &self,
         caller: impl Into<Caller>,
+        network: Option<ClientNetwork>,
         requested: Option<TagSelection>,
     ) -> RequestOrigin {
         let caller = self.settings.admission.admit(caller.into());
-        RequestOrigin::stateless(caller, requested)
+        RequestOrigin::stateless(caller, network, requested)
     }
 
     /// Returns `true` if an argument of any tool is mirrored in an HTTP header.
@@ -231,6 +238,11 @@ impl Dispatcher {
 
     pub(super) fn notifications(&self) -> &NotificationListeners {
         &self.shared.notifications
+    }
+
+    /// Returns a charge for this client's subscriptions, of which there are none yet.
+    pub(super) fn charge_subscriptions(&self, holder: Holder) -> Charge {
+        self.subscribed.charge(holder)
     }
 
     pub(super) fn handle(&self) -> ServerHandle {

@@ -141,16 +141,7 @@ fn subscribe_or_unsubscribe(
     if view.is_filtered(Capability::Resources) {
         view.resource_at(&uri, request.version)?;
     }
-    if !legacy
-        .mailbox
-        .subscribe(&uri, limits.streams.max_subscriptions)
-    {
-        let most = limits.streams.max_subscriptions;
-        return Err(ErrorObject::invalid_params(format!(
-            "a session can subscribe to at most {most} resources"
-        )));
-    }
-    Ok(())
+    legacy.mailbox.subscribe(&uri, &limits.streams)
 }
 
 fn set_level(

@@ -85,9 +85,9 @@ pub(crate) use kept_results::KeptResults;
 pub(crate) use listen::ListenRequest;
 pub(crate) use middleware::LinkedMiddleware;
 #[cfg(feature = "http")]
-pub(crate) use notifications::ListVersion;
-#[cfg(feature = "http")]
 pub(crate) use notifications::Wake;
+#[cfg(feature = "http")]
+pub(crate) use notifications::{ListVersion, Subscriptions};
 #[cfg(feature = "http")]
 pub(crate) use origin::{ChannelId, RequestOrigin};
 pub(crate) use prepared::PreparedCall;

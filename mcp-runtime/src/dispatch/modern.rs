@@ -8,11 +8,12 @@ use serde::Deserialize;
 use crate::context::Capability;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::listen::{ListenRequest, ListenScope};
+use crate::dispatch::notifications::{check_subscriptions, no_room, subscription_bytes};
 use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::request::Request;
 use crate::dispatch::request_outcome::RequestOutcome;
 use crate::jsonrpc::{ErrorObject, Member};
-use crate::protocol::encode::{self, ExtensionFilter, ListenFilter};
+use crate::protocol::encode::{self, ListenFilter};
 use crate::protocol::{Method, errors};
 use crate::telemetry::GaugeGuard;
 
@@ -39,7 +40,7 @@ pub(super) fn answer<'m>(
             );
             Ok(RequestOutcome::Answered(None))
         }
-        Method::SubscriptionsListen => listen(dispatcher, &request, listens, out),
+        Method::SubscriptionsListen => listen(dispatcher, &request, (origin, listens), out),
         _ => dispatcher.answer_common(method, request, origin, out),
     }
 }
@@ -60,7 +61,7 @@ struct RequestedNotifications {
 fn listen<'m>(
     dispatcher: &Arc<Dispatcher>,
     request: &Request<'m>,
-    listens: ListenScope<'_>,
+    (origin, listens): (&RequestOrigin, ListenScope<'_>),
     out: &mut Vec<u8>,
 ) -> Result<RequestOutcome<'m>, ErrorObject> {
     let snapshot = dispatcher.registry.snapshot();
@@ -91,27 +92,22 @@ fn listen<'m>(
         .flatten()
         .map(String::as_str)
         .collect();
-    let followed: usize = listens
-        .open
-        .iter()
-        .map(|listen| listen.mailbox.subscription_count())
-        .sum();
-    let keys: usize = of_extensions.iter().map(ExtensionFilter::key_count).sum();
-    let wanted_count = uris.len().saturating_add(keys);
-    if followed.saturating_add(wanted_count) > limits.streams.max_subscriptions {
-        let most = limits.streams.max_subscriptions;
-        return Err(ErrorObject::invalid_params(format!(
-            "a connection can subscribe to at most {most} resources and keys"
-        )));
-    }
     let keys = of_extensions.iter().flat_map(|filter| &filter.keys);
     let mut names = uris.iter().copied().chain(keys.flatten().map(|key| &**key));
+    let bytes: usize = names.clone().map(subscription_bytes).sum();
+    let (mut all, mut all_bytes) = (names.clone().count(), bytes);
+    for listen in listens.open {
+        let (open, open_bytes) = listen.mailbox.subscription_size();
+        all = all.saturating_add(open);
+        all_bytes = all_bytes.saturating_add(open_bytes);
+    }
     if names.any(|name| name.len() > limits.message.max_uri_bytes) {
         return Err(ErrorObject::invalid_params(format!(
             "a URI or key is longer than {} bytes",
             limits.message.max_uri_bytes
         )));
     }
+    check_subscriptions("a connection", (all, all_bytes), &limits.streams)?;
     if listens.open.len() >= limits.streams.max_listens {
         let most = limits.streams.max_listens;
         return Err(ErrorObject::invalid_params(format!(
@@ -134,12 +130,17 @@ fn listen<'m>(
         },
         extensions: of_extensions,
     };
+    let mut charge = dispatcher.charge_subscriptions(origin.holder());
+    if !charge.try_resize(bytes) {
+        return Err(no_room());
+    }
     encode::acknowledged(out, &filter, &request.id);
     let notifications = dispatcher.notifications();
+    let listener = (request.caller.clone(), charge);
     Ok(RequestOutcome::Listening(ListenRequest {
         id: request.id.clone(),
         version: request.version,
-        mailbox: notifications.listen(filter, (listens.wake)(), request.caller.clone()),
+        mailbox: notifications.listen(filter, (listens.wake)(), listener),
         _open: GaugeGuard::subscription(),
     }))
 }

@@ -6,6 +6,7 @@
 //! wakes that task.
 
 mod pending_notifications;
+mod subscriptions;
 #[cfg(feature = "http")]
 mod versions;
 
@@ -13,14 +14,17 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use mcp_schema::template::normal_uri;
 use pending_notifications::PendingNotifications;
+pub(crate) use subscriptions::{Subscriptions, subscription_bytes};
 #[cfg(feature = "http")]
 pub(crate) use versions::ListVersion;
 #[cfg(feature = "http")]
 use versions::ListVersions;
 
+use crate::budget::Charge;
 use crate::context::{Caller, ChangeNotification, ExtensionNotification};
 use crate::handler::notified_callers::NotifiedCallers;
-use crate::jsonrpc::RequestId;
+use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::limits::StreamLimits;
 use crate::lock::lock;
 use crate::protocol::encode::{self, ExtensionFilter, ListKind, ListenFilter};
 
@@ -43,11 +47,23 @@ pub(crate) struct NotificationListeners {
 }
 
 impl NotificationListeners {
-    /// Adds a listener, which is notified of changes until it is dropped.
-    pub(crate) fn listen(&self, filter: ListenFilter, wake: Wake, caller: Caller) -> Arc<Mailbox> {
+    /// Adds a listener, which is notified of changes until it is dropped. `charge` counts the bytes of its
+    /// subscriptions.
+    pub(crate) fn listen(
+        &self,
+        mut filter: ListenFilter,
+        wake: Wake,
+        (caller, charge): (Caller, Charge),
+    ) -> Arc<Mailbox> {
+        let keys = filter.extensions.iter().flat_map(|filter| &filter.keys);
+        let key_bytes = keys.flatten().map(|key| subscription_bytes(key)).sum();
+        let uris = std::mem::take(&mut filter.uris).into_iter().collect();
         let mailbox = Arc::new(Mailbox {
             state: Mutex::new(MailboxState {
                 filter,
+                uris,
+                key_bytes,
+                charge,
                 caller,
                 pending: PendingNotifications::default(),
             }),
@@ -73,10 +89,10 @@ impl NotificationListeners {
         &self,
         filter: ListenFilter,
         wake: Wake,
-        caller: Caller,
+        listener: (Caller, Charge),
         seen: ListVersion,
     ) -> Arc<Mailbox> {
-        let mailbox = self.listen(filter, wake, caller);
+        let mailbox = self.listen(filter, wake, listener);
         let audiences = self.versions().since(seen);
         for (list, audience) in LISTS.into_iter().zip(audiences) {
             mailbox.post_list(list, &audience);
@@ -173,7 +189,13 @@ pub(crate) struct Mailbox {
 }
 
 struct MailboxState {
+    /// The listener's filter, without its URIs.
     filter: ListenFilter,
+    uris: Subscriptions,
+    /// The bytes that count for the keys in the filter.
+    key_bytes: usize,
+    /// The bytes that count for the URIs and keys.
+    charge: Charge,
     /// The current caller. Its scopes can change while a session is open.
     caller: Caller,
     pending: PendingNotifications,
@@ -185,7 +207,7 @@ impl Mailbox {
     pub(super) fn post(&self, change: &ChangeNotification, audience: &NotifiedCallers) {
         match change {
             ChangeNotification::List(list) => self.post_list(*list, audience),
-            ChangeNotification::Resource(uri) => self.post_resource(uri, audience),
+            ChangeNotification::Resource(uri) => self.post_resource(&normal_uri(uri), audience),
         }
     }
 
@@ -227,17 +249,15 @@ impl Mailbox {
 
     /// Notifies of a resource, whose URI is in its normal form, under each URI to which the listener is subscribed.
     fn post_resource(&self, uri: &str, audience: &NotifiedCallers) {
-        let is_followed = self.state().filter.spellings(uri).next().is_some();
+        let is_followed = !self.state().uris.spellings(uri).is_empty();
         if !is_followed || !self.is_in(audience) {
             return;
         }
         let news = {
-            let MailboxState {
-                filter, pending, ..
-            } = &mut *self.state();
+            let MailboxState { uris, pending, .. } = &mut *self.state();
             let mut news = false;
-            for uri in filter.spellings(uri) {
-                news |= pending.add_resource(uri, audience);
+            for uri in uris.spellings(uri) {
+                news |= pending.add_resource(&uri, audience);
             }
             news
         };
@@ -249,11 +269,9 @@ impl Mailbox {
     /// Notifies this listener that all resources to which it is subscribed may have changed.
     pub(super) fn post_all_resources(&self) {
         let news = {
-            let MailboxState {
-                filter, pending, ..
-            } = &mut *self.state();
+            let MailboxState { uris, pending, .. } = &mut *self.state();
             let mut news = false;
-            for uri in &filter.uris {
+            for uri in uris.iter() {
                 news |= pending.add_resource(uri, &NotifiedCallers::All);
             }
             news
@@ -301,57 +319,60 @@ impl Mailbox {
         self.state().caller = caller.clone();
     }
 
-    /// Subscribes to another resource, or returns `false` if there are already `most` subscriptions. Subscribing to the
-    /// same resource again has no effect.
-    pub(super) fn subscribe(&self, uri: &str, most: usize) -> bool {
-        let uris = &mut self.state().filter.uris;
-        if uris.iter().any(|followed| **followed == *uri) {
-            return true;
+    /// Subscribes to another resource. Subscribing to the same resource again has no effect.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a limit would be exceeded.
+    pub(super) fn subscribe(&self, uri: &str, limits: &StreamLimits) -> Result<(), ErrorObject> {
+        let state = &mut *self.state();
+        if state.uris.contains(uri) {
+            return Ok(());
         }
-        if uris.len() >= most {
-            return false;
+        let mut uris = state.uris.clone();
+        uris.insert(uri.into());
+        check_subscriptions("a session", (uris.count(), uris.bytes()), limits)?;
+        if !state
+            .charge
+            .try_resize(state.key_bytes.saturating_add(uris.bytes()))
+        {
+            return Err(no_room());
         }
-        uris.push(uri.into());
-        true
+        state.uris = uris;
+        Ok(())
     }
 
     /// Returns the URIs of the resources to which the listener is subscribed.
     #[cfg(feature = "http")]
-    pub(super) fn uris(&self) -> Vec<Box<str>> {
-        self.state().filter.uris.clone()
+    pub(super) fn uris(&self) -> Subscriptions {
+        self.state().uris.clone()
     }
 
-    /// Replaces the listener's subscriptions with the given resources.
+    /// Replaces the listener's subscriptions with those that its session has. They were accepted earlier, perhaps by
+    /// another instance, and are not refused now.
     #[cfg(feature = "http")]
-    pub(super) fn replace_subscriptions(&self, uris: &[Box<str>]) {
-        let MailboxState {
-            filter, pending, ..
-        } = &mut *self.state();
-        filter.uris = uris.to_vec();
-        pending.uris.retain(|(uri, _)| uris.contains(uri));
+    pub(super) fn replace_subscriptions(&self, uris: &Subscriptions) {
+        let mut state = self.state();
+        state.uris = uris.clone();
+        state.settle();
     }
 
-    /// Returns the number of resources and keys to which the listener is subscribed.
-    pub(super) fn subscription_count(&self) -> usize {
-        let filter = &self.state().filter;
-        let keys: usize = filter
-            .extensions
-            .iter()
-            .map(ExtensionFilter::key_count)
-            .sum();
-        filter.uris.len().saturating_add(keys)
+    /// Returns the number of resources and keys to which the listener is subscribed, and the bytes that count for them.
+    pub(super) fn subscription_size(&self) -> (usize, usize) {
+        let state = self.state();
+        let keys = state.filter.extensions.iter();
+        let keys: usize = keys.map(ExtensionFilter::key_count).sum();
+        let bytes = state.uris.bytes().saturating_add(state.key_bytes);
+        (state.uris.count().saturating_add(keys), bytes)
     }
 
     /// Ends the subscription to a resource, however the client wrote its URI.
     pub(super) fn unsubscribe(&self, uri: &str) {
-        let MailboxState {
-            filter, pending, ..
-        } = &mut *self.state();
-        let uri = normal_uri(uri);
-        filter.uris.retain(|followed| normal_uri(followed) != uri);
-        pending
-            .uris
-            .retain(|(changed, _)| normal_uri(changed) != uri);
+        let mut state = self.state();
+        for spelling in state.uris.spellings(&normal_uri(uri)) {
+            state.uris.remove(&spelling);
+        }
+        state.settle();
     }
 
     /// Writes the pending notifications, one on each line, until `out` holds `room` bytes. Returns `true` if no
@@ -407,7 +428,9 @@ impl Mailbox {
             false
         });
         let MailboxState {
-            filter, pending, ..
+            uris: followed,
+            pending,
+            ..
         } = &mut *self.state();
         for (told, left) in pending.lists.iter_mut().zip(&lists) {
             told.add(left);
@@ -416,7 +439,7 @@ impl Mailbox {
             uris.is_empty() && extensions.is_empty() && lists.iter().all(NotifiedCallers::is_empty);
         // This puts the earlier changes back in front of later changes.
         let later = std::mem::replace(&mut pending.uris, uris);
-        pending.uris.retain(|(uri, _)| filter.uris.contains(uri));
+        pending.uris.retain(|(uri, _)| followed.contains(uri));
         for (uri, audience) in later {
             pending.add_resource(&uri, &audience);
         }
@@ -430,6 +453,46 @@ impl Mailbox {
     fn state(&self) -> MutexGuard<'_, MailboxState> {
         lock(&self.state)
     }
+}
+
+impl MailboxState {
+    /// Counts the bytes of the present subscriptions, and forgets changes of all other resources.
+    fn settle(&mut self) {
+        let bytes = self.uris.bytes().saturating_add(self.key_bytes);
+        self.charge.resize(bytes);
+        let uris = &self.uris;
+        self.pending.uris.retain(|(uri, _)| uris.contains(uri));
+    }
+}
+
+/// The error for a subscription for which all clients' subscriptions leave no room.
+pub(super) fn no_room() -> ErrorObject {
+    ErrorObject::invalid_params(
+        "the server has no room for further subscriptions; unsubscribe from other resources first",
+    )
+}
+
+/// Checks how many subscriptions a session or connection has, and the bytes that count for them.
+pub(super) fn check_subscriptions(
+    who: &str,
+    (count, bytes): (usize, usize),
+    limits: &StreamLimits,
+) -> Result<(), ErrorObject> {
+    let (most, most_bytes) = (
+        limits.max_subscriptions,
+        limits.max_subscription_bytes_per_session,
+    );
+    if count > most {
+        return Err(ErrorObject::invalid_params(format!(
+            "{who} can subscribe to at most {most} resources and keys"
+        )));
+    }
+    if bytes > most_bytes {
+        return Err(ErrorObject::invalid_params(format!(
+            "the subscriptions of {who} can have at most {most_bytes} bytes"
+        )));
+    }
+    Ok(())
 }
 
 impl std::fmt::Debug for Mailbox {

@@ -8,6 +8,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::budget::{ClientNetwork, Holder};
 use crate::context::Caller;
 use crate::dispatch::stream::LogBudget;
 use crate::handler::tags::TagSelection;
@@ -21,17 +22,24 @@ pub(crate) struct RequestOrigin {
     pub(super) channel: ChannelId,
     /// The log budget shared by all requests on a channel. `None` for a request without a channel.
     pub(super) logs: Option<Arc<LogBudget>>,
+    /// The network from which the request came, if it is known.
+    pub(super) network: Option<ClientNetwork>,
 }
 
 impl RequestOrigin {
     /// Creates the origin of a request that does not belong to a session or connection.
     #[cfg(feature = "http")]
-    pub(super) const fn stateless(caller: Caller, selection: Option<TagSelection>) -> Self {
+    pub(super) const fn stateless(
+        caller: Caller,
+        network: Option<ClientNetwork>,
+        selection: Option<TagSelection>,
+    ) -> Self {
         Self {
             caller,
             selection,
             channel: ChannelId::SHARED,
             logs: None,
+            network,
         }
     }
 
@@ -46,7 +54,13 @@ impl RequestOrigin {
             selection,
             channel: ChannelId::next(),
             logs: Some(Arc::new(logs)),
+            network: None,
         }
+    }
+
+    /// Returns the client for whom the server holds what it keeps for the request.
+    pub(super) fn holder(&self) -> Holder {
+        Holder::new(self.caller.principal(), self.network)
     }
 
     /// Returns the caller.

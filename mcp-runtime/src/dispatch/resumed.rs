@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use crate::budget::Holder;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::catching_up::SeenChanges;
 use crate::dispatch::channel::{ChannelMemory, LegacySession};
 use crate::dispatch::legacy_client::LegacyClient;
-use crate::dispatch::notifications::Wake;
+use crate::dispatch::notifications::{Subscriptions, Wake};
 use crate::dispatch::pending::PendingQuestions;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::ListenFilter;
@@ -35,17 +36,17 @@ pub(crate) struct SessionMemory {
     /// `true` once the client has sent `notifications/initialized`.
     pub(crate) ready: bool,
     /// The resources to which the session is subscribed.
-    pub(crate) uris: Vec<Box<str>>,
+    pub(crate) uris: Subscriptions,
 }
 
 impl ChannelMemory {
     /// Resumes a session that was started earlier, possibly in another process. Without `memory`, changes to the
-    /// session's state are not kept.
+    /// session's state are not kept. Its subscriptions count for `holder`.
     pub(crate) fn resume(
         dispatcher: &Arc<Dispatcher>,
         wake: Wake,
         mut agreed: HandshakeOutcome,
-        memory: Option<&SessionMemory>,
+        (memory, holder): (Option<&SessionMemory>, Holder),
     ) -> Self {
         let mut session = Self::new(dispatcher, wake);
         let extensions = &dispatcher.settings.extensions;
@@ -59,9 +60,10 @@ impl ChannelMemory {
             pending: Arc::new(PendingQuestions::new(wake()).numbered_from_random()),
         };
         let notifications = dispatcher.notifications();
-        let caller = session.origin.caller.clone();
+        let charge = dispatcher.charge_subscriptions(holder);
+        let listener = (session.origin.caller.clone(), charge);
         let lists = agreed.seen.lists_here(dispatcher);
-        let mailbox = notifications.listen_again(agreed.offered, wake(), caller, lists);
+        let mailbox = notifications.listen_again(agreed.offered, wake(), listener, lists);
         session.is_lasting = memory.is_some();
         session.is_legacy = true;
         session.legacy = Some(LegacySession {
@@ -127,7 +129,7 @@ impl ChannelMemory {
     /// Returns `true` if the session is subscribed to any resources.
     pub(crate) fn has_subscriptions(&self) -> bool {
         let legacy = self.legacy.as_ref();
-        legacy.is_some_and(|legacy| legacy.mailbox.subscription_count() > 0)
+        legacy.is_some_and(|legacy| legacy.mailbox.subscription_size().0 > 0)
     }
 }
 

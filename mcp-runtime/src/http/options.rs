@@ -231,9 +231,11 @@ impl HttpOptions {
         self
     }
 
-    /// Allows requests from web pages with this origin, such as `https://app.example.com`, in addition to those served
-    /// from loopback hosts, and lets browsers read the responses (CORS). Can be called more than once. `*` allows every
-    /// web page.
+    /// Allows requests from web pages with this origin, such as `https://app.example.com`, and lets their browsers read
+    /// the responses (CORS). Can be called more than once. `*` allows every web page.
+    ///
+    /// Pages served from loopback hosts may always send requests, but can read the responses only if their origin is
+    /// listed, such as `http://localhost:3000`.
     pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
         let origin = origin.into().to_ascii_lowercase();
         self.origins.push(origin.trim_end_matches('/').to_owned());

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hyper::{Method, Response};
 
+use crate::budget::ByteBudget;
 use crate::cancellation::CancellationToken;
 use crate::context::ChallengesForNextRequests;
 use crate::dispatch::Dispatcher;
@@ -37,6 +38,8 @@ pub(super) struct ServiceState {
     pub(super) heartbeat: Arc<Heartbeat>,
     /// Permits for event streams that wait for events.
     pub(super) stream_permits: Arc<StreamPermits>,
+    /// Answers and events that clients have not yet read, or that are kept for clients that reconnect.
+    pub(super) unsent: Arc<ByteBudget>,
 }
 
 /// Ends the server's background work when a service that is embedded in another program is dropped.
@@ -53,13 +56,15 @@ impl ServiceState {
         ready_checks: Vec<ReadyCheck>,
         shutdown: CancellationToken,
     ) -> Self {
+        let unsent = ByteBudget::new(dispatcher.limits().http.max_unsent_bytes);
         let ready_limit = dispatcher.limits().http.ready_check_timeout;
         Self {
             readiness: ReadinessProbe::new(ready_checks, ready_limit),
             stop_announced: CancellationToken::default(),
             authentication: Authentication::new(&mut options),
             pending_challenges: Arc::default(),
-            sessions: SessionRegistry::new(&dispatcher, &options),
+            sessions: SessionRegistry::new(&dispatcher, &options, &unsent),
+            unsent,
             stream_permits: StreamPermits::new(dispatcher.limits()),
             dispatcher,
             options,

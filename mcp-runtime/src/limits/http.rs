@@ -34,6 +34,14 @@ pub struct HttpLimits {
     /// Maximum number of connections. Default 10,000. When exceeded, the oldest idle connection is closed; if no
     /// connection is idle, the new connection is closed.
     pub max_connections: usize,
+    /// Maximum size of all answers and events that clients have not yet read, or that are kept for clients that
+    /// reconnect, in bytes. Default 128 MiB. A client (a [`Principal`](crate::Principal), or the address of an anonymous
+    /// client) may cause at most as much as remains free. When exceeded: requests wait for up to 10 s, then 429 or 503;
+    /// once half of it is used, a connection that accepts nothing is closed after 5 s.
+    ///
+    /// A request is refused before it runs. The sizes of results are not known by then, so calls that run at the same
+    /// time can exceed the limit by their results. Answers of less than 4 KiB are not counted.
+    pub max_unsent_bytes: usize,
     /// Maximum length of an access token, in bytes. Default 16 KiB. A longer token is rejected with 401 without being
     /// examined.
     pub max_token_bytes: usize,
@@ -56,6 +64,7 @@ impl Default for HttpLimits {
             silence_timeout: Duration::from_secs(5),
             idle_timeout: Duration::from_mins(1),
             max_connections: 10_000,
+            max_unsent_bytes: 128 << 20,
             max_token_bytes: 16 << 10,
             ready_check_timeout: Duration::from_secs(2),
             authentication_timeout: Duration::from_secs(10),
@@ -74,13 +83,15 @@ impl HttpLimits {
             header_timeout: Duration::from_secs(5),
             body_timeout: Duration::from_secs(10),
             max_connections: 1_024,
+            max_unsent_bytes: 32 << 20,
             ..Self::default()
         }
     }
 
     /// Returns the name of each field that must not be zero, paired with `true` if the field is zero.
-    pub(super) fn zero_fields(&self) -> [(&'static str, bool); 3] {
+    pub(super) fn zero_fields(&self) -> [(&'static str, bool); 4] {
         [
+            ("http.max_unsent_bytes", self.max_unsent_bytes == 0),
             ("http.max_token_bytes", self.max_token_bytes == 0),
             (
                 "http.ready_check_timeout",

@@ -16,6 +16,14 @@ pub struct StreamLimits {
     /// Maximum number of resource URIs to which a session or listen stream may subscribe. Default 1,024. When exceeded:
     /// -32602.
     pub max_subscriptions: usize,
+    /// Maximum size of all subscriptions in the process, in bytes, counted as for
+    /// [`max_subscription_bytes_per_session`](Self::max_subscription_bytes_per_session). Default 64 MiB. A client (a
+    /// [`Principal`](crate::Principal), or the address of an anonymous client) may use at most as much as remains free.
+    /// When exceeded: -32602.
+    pub max_subscription_bytes: usize,
+    /// Maximum size of the subscriptions of a session, or of the listen streams of a connection, in bytes. A URI or key
+    /// counts as its length plus 96 bytes. Default 256 KiB. When exceeded: -32602.
+    pub max_subscription_bytes_per_session: usize,
     /// Maximum number of open `subscriptions/listen` requests per connection. Default 64. When exceeded: -32602.
     pub max_listens: usize,
     /// Maximum number of open HTTP event streams that wait for events, that is, `subscriptions/listen` streams and
@@ -45,6 +53,8 @@ impl Default for StreamLimits {
         Self {
             max_outgoing_bytes: 1 << 20,
             max_subscriptions: 1_024,
+            max_subscription_bytes: 64 << 20,
+            max_subscription_bytes_per_session: 256 << 10,
             max_listens: 64,
             max_open: 8_000,
             max_per_principal: 64,
@@ -63,6 +73,8 @@ impl StreamLimits {
         Self {
             max_outgoing_bytes: 256 << 10,
             max_subscriptions: 64,
+            max_subscription_bytes: 8 << 20,
+            max_subscription_bytes_per_session: 64 << 10,
             max_listens: 8,
             max_open: 512,
             max_replay_events: 64,
@@ -72,10 +84,18 @@ impl StreamLimits {
     }
 
     /// Returns the name of each field that must not be zero, paired with `true` if the field is zero.
-    pub(super) fn zero_fields(&self) -> [(&'static str, bool); 8] {
+    pub(super) fn zero_fields(&self) -> [(&'static str, bool); 10] {
         [
             ("streams.max_outgoing_bytes", self.max_outgoing_bytes == 0),
             ("streams.max_subscriptions", self.max_subscriptions == 0),
+            (
+                "streams.max_subscription_bytes",
+                self.max_subscription_bytes == 0,
+            ),
+            (
+                "streams.max_subscription_bytes_per_session",
+                self.max_subscription_bytes_per_session == 0,
+            ),
             ("streams.max_listens", self.max_listens == 0),
             ("streams.max_open", self.max_open == 0),
             ("streams.max_per_principal", self.max_per_principal == 0),

@@ -66,6 +66,29 @@ async fn the_session_that_was_idle_longest_makes_room_but_none_in_use() {
     assert!(is_there("a1").await && !is_there("b1").await);
 }
 
+#[tokio::test]
+async fn a_session_that_was_not_used_after_the_handshake_ends_before_one_that_was() {
+    let folder = Folder::new();
+    let limits = Limits::default().with(|limits| limits.sessions.max_sessions = 3);
+    let store = SqliteOptions::new().limits(limits).open(folder.file());
+    let store = store.unwrap();
+    let is_used = async |id: &str| {
+        let loaded = SessionStore::load(&store, id, Duration::from_hours(24));
+        done(loaded).await.is_some()
+    };
+    for number in 0..20 {
+        let id = format!("s{number}");
+        assert!(done(store.insert(&id, record(&id), MINUTE, &|_| false)).await);
+        // Sessions are ordered by clock time in milliseconds.
+        until_after(crate::writer::now()).await;
+        if number < 2 {
+            assert!(is_used(&id).await);
+        }
+    }
+    assert!(is_used("s0").await && is_used("s1").await && is_used("s19").await);
+    assert!(!is_used("s18").await);
+}
+
 /// Waits until the clock has advanced by a millisecond.
 async fn until_after(than: i64) {
     while crate::writer::now() <= than {

@@ -24,6 +24,12 @@ fn fill(bytes: usize) -> String {
     "x".repeat(bytes)
 }
 
+/// Returns the id of an item.
+#[resource_template("item:///{id}")]
+fn item(id: String) -> String {
+    id
+}
+
 /// Logs `count` messages of `bytes` bytes each.
 #[tool]
 async fn log(ctx: &Context, count: u32, bytes: usize) {

@@ -11,7 +11,7 @@ pub(super) struct PendingNotifications {
     /// For each list, the callers who have yet to be notified of a change.
     pub(super) lists: [NotifiedCallers; 3],
     /// The resources that have changed, and the callers who have yet to be notified.
-    pub(super) uris: Vec<(Box<str>, NotifiedCallers)>,
+    pub(super) uris: Vec<(Arc<str>, NotifiedCallers)>,
     /// The latest notification with each name and key, in the order in which they were sent. Bounded by the keys in the
     /// filter, because notifications for other callers are not added.
     pub(super) extensions: Vec<Arc<ExtensionNotification>>,
@@ -19,12 +19,12 @@ pub(super) struct PendingNotifications {
 
 impl PendingNotifications {
     /// Adds a changed resource. Returns `true` if more callers must be notified than before.
-    pub(super) fn add_resource(&mut self, uri: &str, audience: &NotifiedCallers) -> bool {
+    pub(super) fn add_resource(&mut self, uri: &Arc<str>, audience: &NotifiedCallers) -> bool {
         let mut uris = self.uris.iter_mut();
-        if let Some((_, told)) = uris.find(|(known, _)| **known == *uri) {
+        if let Some((_, told)) = uris.find(|(known, _)| *known == *uri) {
             return told.add(audience);
         }
-        self.uris.push((uri.into(), audience.clone()));
+        self.uris.push((Arc::clone(uri), audience.clone()));
         true
     }
 

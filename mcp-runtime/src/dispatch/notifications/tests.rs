@@ -3,8 +3,14 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
+use crate::budget::{ByteBudget, Holder};
 use crate::context::Principal;
 use crate::handler::access::Access;
+
+/// Returns a charge to a large budget.
+fn charge() -> Charge {
+    ByteBudget::new(usize::MAX).charge(Holder::Anonymous(None))
+}
 
 fn listening(
     notifications: &NotificationListeners,
@@ -15,7 +21,7 @@ fn listening(
     let wake: Wake = Arc::new(move || {
         count.fetch_add(1, Ordering::Relaxed);
     });
-    let mailbox = notifications.listen(filter, wake, Caller::anonymous());
+    let mailbox = notifications.listen(filter, wake, (Caller::anonymous(), charge()));
     (mailbox, woken)
 }
 
@@ -94,16 +100,18 @@ fn what_does_not_fit_is_told_later() {
 fn following_is_bounded_and_can_be_ended() {
     let notifications = NotificationListeners::default();
     let (mailbox, _) = listening(&notifications, ListenFilter::default());
-    assert!(mailbox.subscribe("a://a", 1));
-    assert!(mailbox.subscribe("a://a", 1));
-    assert!(!mailbox.subscribe("a://b", 1));
+    let mut limits = StreamLimits::default();
+    limits.max_subscriptions = 1;
+    let subscribe = |uri| mailbox.subscribe(uri, &limits).is_ok();
+    assert!(subscribe("a://a") && subscribe("a://a"));
+    assert!(!subscribe("a://b"));
     notifications.post(
         &ChangeNotification::Resource("a://a".to_owned()),
         &NotifiedCallers::All,
     );
     mailbox.unsubscribe("a://a");
     assert!(told(&mailbox).is_empty());
-    assert!(mailbox.subscribe("a://b", 1));
+    assert!(subscribe("a://b"));
 }
 
 #[test]
@@ -321,8 +329,8 @@ fn whoever_was_away_hears_of_what_changed_meanwhile_whatever_the_clock_says() {
         uris: Vec::new(),
     };
     let again = |seen| {
-        let (wake, caller) = (Arc::new(|| {}), Caller::anonymous());
-        told(&notifications.listen_again(all(), wake, caller, seen))
+        let (wake, listener) = (Arc::new(|| {}), (Caller::anonymous(), charge()));
+        told(&notifications.listen_again(all(), wake, listener, seen))
     };
     notifications.post(
         &ChangeNotification::List(ListKind::Tools),

@@ -57,8 +57,8 @@ impl Protection {
         path: &str,
         dispatcher: &Dispatcher,
     ) -> Response<HttpBody> {
-        if method != Method::GET {
-            return HttpRefusal::method_not_allowed("GET");
+        if !matches!(*method, Method::GET | Method::HEAD) {
+            return HttpRefusal::method_not_allowed("GET, HEAD");
         }
         if path == ORIGIN_METADATA
             && let Some(url) = &self.origin_metadata

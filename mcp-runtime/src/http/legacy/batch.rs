@@ -59,7 +59,7 @@ pub(in crate::http) fn serve_batch<'s>(
             .into();
     }
     let invalid = elements.iter().filter(|element| element.is_err()).count();
-    let session = match require_live_session(state, found.as_ref(), version) {
+    let session = match require_live_session(state, head, found.as_ref(), version) {
         Ok(session) => session,
         Err(refusal) => return refusal.into(),
     };

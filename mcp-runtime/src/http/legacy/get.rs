@@ -8,11 +8,13 @@ use hyper::Response;
 use crate::http::legacy::session_events::events_response;
 use crate::http::legacy::version_header::{declared_version, is_modern};
 use crate::http::request::head::RequestHead;
+use crate::http::response::answer;
 use crate::http::response::body::HttpBody;
 use crate::http::response::refusal::HttpRefusal;
 use crate::http::response::sse::{self, EventId};
 use crate::http::sessions::event_transfer;
 use crate::http::sessions::http_session::HttpSession;
+use crate::http::sessions::session_lookup::RequestSession;
 use crate::http::state::ServiceState;
 use crate::http::streams::session_stream::is_standalone;
 use crate::http::streams::stream_reader::StreamReader;
@@ -26,20 +28,44 @@ pub(in crate::http) async fn handle_get(
     opened.unwrap_or_else(HttpRefusal::into_response)
 }
 
-async fn open_or_resume_stream(
+/// Answers HEAD: as for GET, but no stream is opened, so another connection that reads it is not disturbed.
+pub(in crate::http) async fn describe_stream(
     state: &ServiceState,
     head: RequestHead<'_>,
-) -> Result<Response<HttpBody>, HttpRefusal> {
+) -> Response<HttpBody> {
+    match find_session(state, head).await {
+        Ok(Some(_)) => answer::event_stream_response(HttpBody::empty()),
+        Ok(None) => HttpRefusal::method_not_allowed("POST"),
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+/// Returns the session whose stream a request is about, or `None` if there are no streams.
+async fn find_session<'h>(
+    state: &ServiceState,
+    head: RequestHead<'h>,
+) -> Result<Option<RequestSession<'h>>, HttpRefusal> {
     let headers = head.headers;
     if is_modern(declared_version(headers)?) || !state.sessions.storage.is_lasting() {
-        return Ok(HttpRefusal::method_not_allowed("POST"));
+        return Ok(None);
     }
     let found = state.sessions.find(head).await?;
     let found = found.ok_or_else(HttpRefusal::session_required)?;
     if !headers.accepts.events {
         return Err(HttpRefusal::events_not_accepted());
     }
-    let session = state.sessions.find_or_create_live(&found)?;
+    Ok(Some(found))
+}
+
+async fn open_or_resume_stream(
+    state: &ServiceState,
+    head: RequestHead<'_>,
+) -> Result<Response<HttpBody>, HttpRefusal> {
+    let headers = head.headers;
+    let Some(found) = find_session(state, head).await? else {
+        return Ok(HttpRefusal::method_not_allowed("POST"));
+    };
+    let session = state.sessions.find_or_create_live(&found, head.network())?;
     session.mark_used_by(head.caller);
     let reader = match headers.last_event_id() {
         None => {

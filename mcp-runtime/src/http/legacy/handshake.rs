@@ -107,9 +107,11 @@ fn shake_hands(
     } else {
         SeenChanges::default()
     };
-    let origin = state
-        .dispatcher
-        .stateless_origin(head.caller.cloned(), head.selection.cloned());
+    let origin = state.dispatcher.stateless_origin(
+        head.caller.cloned(),
+        head.network(),
+        head.selection.cloned(),
+    );
     let shaken = state
         .dispatcher
         .shake_hands(id, &message.params, (&origin, is_lasting), out);
@@ -120,7 +122,7 @@ fn shake_hands(
         params.capabilities.sampling = None;
         params.capabilities.elicitation = None;
     }
-    let record = SessionRecord::new(&params, (&lists, seen), head.caller);
+    let record = SessionRecord::new(&params, (&lists, seen), (head.caller, head.network()));
     let session = match storage {
         SessionStorage::Store(_) => {
             let max = state.limits().sessions.max_client_bytes;

@@ -15,6 +15,7 @@ use serde_json::json;
 use crate::dispatch::read_batch;
 use crate::http::legacy::requests::{error_message, handle_notification, serve_on_stream};
 use crate::http::request::head::RequestHead;
+use crate::http::request::headers::RequestHeaders;
 use crate::http::request::tags;
 use crate::http::response::body::HttpBody;
 use crate::http::response::event_source::{EventSource, StreamStatus};
@@ -32,6 +33,15 @@ use crate::telemetry::{RefusalKind, record_refusal};
 /// Query parameter that contains the connection id in the URL for messages.
 const CONNECTION: &str = "connection=";
 
+/// Answers HEAD: as for GET, but no stream is opened.
+pub(in crate::http) fn describe_sse_connection(headers: &RequestHeaders<'_>) -> Response<HttpBody> {
+    if headers.accepts.events {
+        answer::event_stream_response(HttpBody::empty())
+    } else {
+        HttpRefusal::events_not_accepted().into_response()
+    }
+}
+
 /// Opens a stream whose first event tells the client to send messages to `path`.
 pub(in crate::http) fn open_sse_connection(
     state: &Arc<ServiceState>,
@@ -41,7 +51,10 @@ pub(in crate::http) fn open_sse_connection(
     if !head.headers.accepts.events {
         return HttpRefusal::events_not_accepted().into_response();
     }
-    let session = match state.sessions.open_sse_connection(head.caller) {
+    let session = match state
+        .sessions
+        .open_sse_connection((head.caller, head.network()))
+    {
         Ok(session) => session,
         Err(refusal) => return refusal.into_response(),
     };

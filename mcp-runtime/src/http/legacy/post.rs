@@ -76,7 +76,7 @@ pub(in crate::http) fn serve_message<'s>(
             with_id(refusal)
         }
         found => {
-            let answered = require_live_session(state, found.as_ref(), version)
+            let answered = require_live_session(state, head, found.as_ref(), version)
                 .map(|session| serve_request(state, found.as_ref(), &session, head, message));
             answered.unwrap_or_else(with_id)
         }

@@ -29,14 +29,17 @@ use crate::telemetry::{RefusalKind, record_refusal};
 /// only for this request.
 pub(super) fn require_live_session(
     state: &ServiceState,
+    head: RequestHead<'_>,
     found: Option<&RequestSession<'_>>,
     version: Option<ProtocolVersion>,
 ) -> Result<Arc<HttpSession>, HttpRefusal> {
     match (found, &state.sessions.storage) {
-        (Some(found), _) => state.sessions.find_or_create_live(found),
+        (Some(found), _) => state.sessions.find_or_create_live(found, head.network()),
         (None, SessionStorage::None) => {
             let version = version.unwrap_or(ProtocolVersion::WITHOUT_HEADER);
-            state.sessions.single_request_session(version)
+            state
+                .sessions
+                .single_request_session(version, head.network())
         }
         (None, _) => Err(HttpRefusal::session_required()),
     }

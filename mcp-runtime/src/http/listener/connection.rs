@@ -47,7 +47,11 @@ pub(super) async fn serve_connection<S: AsyncRead + AsyncWrite + Send + Unpin + 
         headers: limits.http.header_timeout,
         unread: limits.streams.stall_timeout,
     };
-    let stream = TimedSocket::new(stream, Arc::clone(&activity), patience);
+    let stream = TimedSocket::new(
+        stream,
+        Arc::clone(&activity),
+        (patience, Arc::clone(&service.0.unsent)),
+    );
     let serve = service_fn(move |request| route(&service, peer, activity.mark_busy(), request));
     let connection = http1::Builder::new()
         // The stream has its own timers, whereas hyper would create a timer for each request.
@@ -88,7 +92,8 @@ fn route(
 ) -> HttpResponseFuture {
     let options = &service.0.options;
     let path = request.uri().path();
-    let is_stream = options.legacy_sse && path == SSE_PATH && *request.method() == Method::GET;
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    let is_stream = options.legacy_sse && path == SSE_PATH && is_read;
     #[cfg_attr(
         not(feature = "auth"),
         expect(unused_mut, reason = "more paths are added")

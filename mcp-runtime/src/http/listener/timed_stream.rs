@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
+use crate::budget::ByteBudget;
 use crate::http::response::activity::ConnectionActivity;
 use crate::http::timers::alarm::{Alarm, instant_after};
 
@@ -29,6 +30,8 @@ pub(super) struct TimedSocket<S> {
     socket: S,
     activity: Arc<ConnectionActivity>,
     patience: ConnectionTimeouts,
+    /// What all clients have not yet read.
+    unsent: Arc<ByteBudget>,
     /// `true` once request headers have begun to arrive.
     has_begun: bool,
     /// Deadline for the rest of the headers or for the first byte of the next request, while waiting for either.
@@ -38,6 +41,12 @@ pub(super) struct TimedSocket<S> {
     blocked: Option<Instant>,
     writing: Alarm,
 }
+
+/// Maximum time that may pass without the client accepting any bytes if there is little room for what clients have not
+/// yet read.
+const HURRY: Duration = Duration::from_secs(5);
+/// Interval at which a connection that has waited for so long looks whether there is little room.
+const LOOK: Duration = Duration::from_secs(1);
 
 const IDLE: &str = "the client sent no further request in time";
 const SLOW: &str = "the headers of a request are arriving too slowly";
@@ -51,12 +60,13 @@ impl<S> TimedSocket<S> {
     pub(super) fn new(
         socket: S,
         activity: Arc<ConnectionActivity>,
-        patience: ConnectionTimeouts,
+        (patience, unsent): (ConnectionTimeouts, Arc<ByteBudget>),
     ) -> Self {
         Self {
             socket,
             activity,
             patience,
+            unsent,
             has_begun: true,
             due: Some(instant_after(Instant::now(), patience.headers)),
             reading: Alarm::default(),
@@ -65,7 +75,7 @@ impl<S> TimedSocket<S> {
         }
     }
 
-    /// Limits how long a write may wait.
+    /// Limits how long a write may wait: less long if there is little room for what clients have not yet read.
     fn track_write<T>(
         &mut self,
         cx: &mut Context<'_>,
@@ -76,11 +86,16 @@ impl<S> TimedSocket<S> {
             return polled;
         }
         let since = *self.blocked.get_or_insert_with(Instant::now);
-        ready!(
-            self.writing
-                .poll(instant_after(since, self.patience.unread), cx)
-        );
-        timeout_error(UNREAD)
+        let last = instant_after(since, self.patience.unread);
+        loop {
+            let now = Instant::now();
+            let is_over = now >= last || now >= since + HURRY && self.unsent.is_scarce();
+            if is_over {
+                return timeout_error(UNREAD);
+            }
+            let next_look = (since + HURRY).max(now + LOOK).min(last);
+            ready!(self.writing.poll(next_look, cx));
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::dispatch::{CallProgress, PreparedCall, RunningCall, Sink, WrittenResp
 use crate::http::heartbeat::Heartbeat;
 use crate::http::modern::event_queue::EventQueue;
 use crate::http::modern::status::modern_status;
-use crate::http::request::accepts::AcceptedContentTypes;
+use crate::http::request::head::RequestHead;
 use crate::http::response::body::HttpBody;
 use crate::http::response::event_source::{EventSource, StreamStatus};
 use crate::http::response::message::WholeMessage;
@@ -29,15 +29,15 @@ use crate::jsonrpc::RequestId;
 /// Starts a call and polls it once.
 pub(super) fn start_call<'s>(
     state: &'s ServiceState,
+    head: RequestHead<'_>,
     (prepared, id): (PreparedCall<'_>, RequestId),
-    accepts: AcceptedContentTypes,
 ) -> PendingResponse<'s> {
+    let accepts = head.headers.accepts;
     let queue = OnceCell::new();
     let open = || {
-        Arc::new(EventQueue::new(
-            accepts.events,
-            state.limits().streams.max_outgoing_bytes,
-        ))
+        let max = state.limits().streams.max_outgoing_bytes;
+        let charge = state.unsent.charge(head.holder());
+        Arc::new(EventQueue::new(accepts.events, max, charge))
     };
     let sink = || Arc::clone(queue.get_or_init(open)) as Arc<dyn Sink>;
     let mut message = Vec::with_capacity(256);

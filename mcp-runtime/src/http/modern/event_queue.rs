@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
 use std::task::Waker;
 
+use crate::budget::Charge;
 use crate::dispatch::Sink;
 use crate::http::response::sse;
 use crate::lock::lock;
@@ -16,19 +17,24 @@ pub(super) struct EventQueue {
     state: Mutex<QueuedMessages>,
 }
 
-#[derive(Default)]
 struct QueuedMessages {
+    charge: Charge,
     messages: VecDeque<Box<[u8]>>,
     bytes: usize,
     waker: Option<Waker>,
 }
 
 impl EventQueue {
-    pub(super) fn new(takes_events: bool, max_bytes: usize) -> Self {
+    pub(super) fn new(takes_events: bool, max_bytes: usize, charge: Charge) -> Self {
         Self {
             takes_events,
             max_bytes,
-            state: Mutex::default(),
+            state: Mutex::new(QueuedMessages {
+                charge,
+                messages: VecDeque::new(),
+                bytes: 0,
+                waker: None,
+            }),
         }
     }
 
@@ -52,6 +58,7 @@ impl EventQueue {
     pub(super) fn drain_into(&self, out: &mut Vec<u8>) {
         let mut state = self.lock_messages();
         state.bytes = 0;
+        state.charge.resize(0);
         for message in state.messages.drain(..) {
             sse::write_event(out, None, "message", &message);
         }
@@ -64,7 +71,11 @@ impl Sink for EventQueue {
         if !self.takes_events || state.bytes >= self.max_bytes {
             return false;
         }
-        state.bytes = state.bytes.saturating_add(message.len());
+        let bytes = state.bytes.saturating_add(message.len());
+        if !state.charge.try_resize(bytes) {
+            return false;
+        }
+        state.bytes = bytes;
         state.messages.push_back(message.into());
         if let Some(waker) = state.waker.take() {
             waker.wake();

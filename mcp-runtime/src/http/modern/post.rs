@@ -53,7 +53,11 @@ pub(in crate::http) fn serve_request<'s>(
         Err(error) => return refuse(error).into(),
     };
     let dispatcher = &state.dispatcher;
-    let origin = dispatcher.stateless_origin(head.caller.cloned(), head.selection.cloned());
+    let origin = dispatcher.stateless_origin(
+        head.caller.cloned(),
+        head.network(),
+        head.selection.cloned(),
+    );
     let known = Method::named(method);
     let checked = mirrored_headers::check_method_header(headers, method)
         .and_then(|()| {
@@ -80,7 +84,7 @@ pub(in crate::http) fn serve_request<'s>(
     match dispatcher.decide_stateless(request, modern, &origin, &wake, &mut out) {
         Ok(RequestOutcome::Call(prepared)) => {
             let prepared = prepared.with_http_request(head.parts, None);
-            call::start_call(state, (prepared, id), accepts)
+            call::start_call(state, head, (prepared, id))
         }
         Ok(RequestOutcome::Answered(shared)) => PendingResponse::Over(answer::json_response(
             StatusCode::OK,

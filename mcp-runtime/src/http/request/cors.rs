@@ -6,27 +6,38 @@ use hyper::Response;
 use hyper::header::{self, HeaderMap, HeaderValue};
 
 use crate::http::options::HttpOptions;
+use crate::http::request::guards;
 use crate::http::response::body::HttpBody;
 
 /// Headers that web pages may send.
 const ALLOWED: &str = "content-type, accept, authorization, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, \
                        last-event-id, x-mcp-tags";
 
-/// Allows the web page that sent the request to read the response, if any allowed origins are configured.
+/// Returns `true` if web pages of this origin may send requests and read the responses: the program has listed it. Pages
+/// of this machine may send simple requests without that, but not read the responses.
+pub(in crate::http) fn is_granted(options: &HttpOptions, origin: Option<&HeaderValue>) -> bool {
+    let origin = origin.and_then(|origin| origin.to_str().ok());
+    origin.is_some_and(|origin| guards::is_listed_origin(options, origin))
+}
+
+/// Allows the web page that sent the request to read the response, if its origin is listed.
 pub(in crate::http) fn add_cors(
     options: &HttpOptions,
     origin: Option<&HeaderValue>,
     response: &mut Response<HttpBody>,
 ) {
-    let Some(origin) = origin.filter(|_| !options.origins.is_empty()) else {
+    if options.origins.is_empty() {
         return;
-    };
+    }
     let headers = response.headers_mut();
     headers.insert(header::VARY, HeaderValue::from_static("Origin"));
+    let Some(origin) = origin.filter(|_| is_granted(options, origin)) else {
+        return;
+    };
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
     headers.insert(
         header::ACCESS_CONTROL_EXPOSE_HEADERS,
-        HeaderValue::from_static("mcp-session-id, www-authenticate"),
+        HeaderValue::from_static("mcp-session-id, retry-after, www-authenticate"),
     );
 }
 

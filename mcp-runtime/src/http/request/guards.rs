@@ -103,17 +103,19 @@ fn is_loopback(name: &str) -> bool {
 }
 
 fn is_allowed_origin(options: &HttpOptions, origin: &str) -> bool {
-    let origin = origin.to_ascii_lowercase();
+    let lower = origin.to_ascii_lowercase();
     let is_local = ["http://", "https://"]
         .iter()
-        .find_map(|scheme| origin.strip_prefix(scheme))
+        .find_map(|scheme| lower.strip_prefix(scheme))
         .and_then(without_port)
         .is_some_and(is_loopback);
-    is_local
-        || options
-            .origins
-            .iter()
-            .any(|allowed| allowed == "*" || *allowed == origin)
+    is_local || is_listed_origin(options, origin)
+}
+
+/// Returns `true` if the program has allowed this origin. Pages of this machine are not allowed by that alone.
+pub(super) fn is_listed_origin(options: &HttpOptions, origin: &str) -> bool {
+    let mut origins = options.origins.iter();
+    origins.any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(origin))
 }
 
 /// Returns the host without its port, or `None` if it is malformed.

@@ -148,6 +148,11 @@ impl<'h> RequestHeaders<'h> {
         self.session.map(plain_header_value)
     }
 
+    /// Returns `true` if the request names a session.
+    pub(in crate::http) fn names_session(&self) -> bool {
+        self.session.is_some()
+    }
+
     /// Returns the MCP method from the `Mcp-Method` header, which proxies can read.
     pub(in crate::http) fn method(&self) -> Option<Result<&'h str, MalformedHeader>> {
         self.method.map(plain_header_value)

@@ -9,6 +9,7 @@ use std::time::Duration;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use tokio::time::Instant;
 
+use crate::budget::Charge;
 use crate::cancellation::CancellationToken;
 use crate::http::response::activity::BusyGuard;
 use crate::http::response::event_source::{EventSource, StreamStatus};
@@ -34,7 +35,15 @@ enum BodyContent {
     Events(Box<EventBody>),
 }
 
+/// Messages of at least this size are counted as long as they have not been sent. All that is smaller fits into the
+/// buffer of a connection, whose size is limited.
+const COUNTED_MESSAGE: usize = 4 << 10;
+/// The same for the events that are sent together.
+const COUNTED_EVENTS: usize = 1 << 10;
+
 struct EventBody {
+    /// Counts events that have not been sent.
+    unsent: Option<Charge>,
     /// `None` once the stream has ended.
     events: Option<Box<dyn EventSource>>,
     keep_alive: Duration,
@@ -80,6 +89,7 @@ impl HttpBody {
         shutdown: &CancellationToken,
     ) -> Self {
         Self::new(BodyContent::Events(Box::new(EventBody {
+            unsent: None,
             events: Some(Box::new(events)),
             keep_alive: limits.streams.keep_alive_interval,
             silence: Alarm::default(),
@@ -90,6 +100,18 @@ impl HttpBody {
         })))
     }
 
+    /// Counts what the client has not yet read. A body made of parts is not counted, because nearly all of it is shared
+    /// with other responses.
+    pub(in crate::http) fn count_unsent(&mut self, charge: impl FnOnce() -> Charge) {
+        match &mut self.content {
+            BodyContent::Whole(Some(bytes)) if bytes.len() >= COUNTED_MESSAGE => {
+                *bytes = UnsentBytes::counted(std::mem::take(bytes), &mut charge());
+            }
+            BodyContent::Events(stream) => stream.unsent = Some(charge()),
+            BodyContent::Whole(_) | BodyContent::Parts(_) => {}
+        }
+    }
+
     /// Holds a permit for an open stream until the body is dropped.
     pub(in crate::http) fn hold_permit(&mut self, permit: StreamPermit) {
         self.permit = Some(permit);
@@ -98,6 +120,28 @@ impl HttpBody {
     /// Keeps the connection busy until the body is dropped.
     pub(in crate::http) fn keep_busy(&mut self, busy: BusyGuard) {
         self.busy = Some(busy);
+    }
+}
+
+/// Bytes that are counted until the connection has sent them, and then drops them.
+struct UnsentBytes {
+    bytes: Bytes,
+    _charge: Charge,
+}
+
+impl UnsentBytes {
+    fn counted(bytes: Bytes, charge: &mut Charge) -> Bytes {
+        let charge = charge.another(bytes.len());
+        Bytes::from_owner(Self {
+            bytes,
+            _charge: charge,
+        })
+    }
+}
+
+impl AsRef<[u8]> for UnsentBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
 }
 
@@ -142,7 +186,12 @@ impl Body for HttpBody {
             stream.events = None;
         }
         let frame = if !out.is_empty() {
-            out.into()
+            match &mut stream.unsent {
+                Some(unsent) if out.len() >= COUNTED_EVENTS => {
+                    UnsentBytes::counted(out.into(), unsent)
+                }
+                _ => out.into(),
+            }
         } else if status == StreamStatus::Ended {
             return Poll::Ready(None);
         } else {
@@ -178,5 +227,52 @@ impl Body for HttpBody {
 impl fmt::Debug for HttpBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpBody").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use super::*;
+    use crate::budget::{ByteBudget, Holder};
+
+    /// Has one event of this size.
+    struct OneEvent(usize);
+
+    impl EventSource for OneEvent {
+        fn poll_events(&mut self, _: &mut Context<'_>, out: &mut Vec<u8>, _: bool) -> StreamStatus {
+            out.resize(self.0, b' ');
+            StreamStatus::Ended
+        }
+    }
+
+    #[tokio::test]
+    async fn what_has_not_been_sent_is_counted_if_it_is_large() {
+        let (limits, shutdown) = (Limits::default(), CancellationToken::default());
+        let whole = |size| HttpBody::from_bytes(vec![b' '; size]);
+        let events = |size| HttpBody::from_events(OneEvent(size), &limits, &shutdown);
+        for (mut body, size, is_counted) in [
+            (whole(COUNTED_MESSAGE - 1), COUNTED_MESSAGE - 1, false),
+            (whole(COUNTED_MESSAGE), COUNTED_MESSAGE, true),
+            (whole(1 << 20), 1 << 20, true),
+            (events(COUNTED_EVENTS - 1), COUNTED_EVENTS - 1, false),
+            (events(COUNTED_EVENTS), COUNTED_EVENTS, true),
+            (events(1 << 20), 1 << 20, true),
+        ] {
+            let expected = if is_counted { size } else { 0 };
+            let budget = ByteBudget::new(100);
+            body.count_unsent(|| budget.charge(Holder::Anonymous(None)));
+            let frame = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await;
+            let data = frame.unwrap().unwrap().into_data().unwrap();
+            drop(body);
+            assert_eq!((data.len(), budget.held()), (size, expected));
+            // A connection may send a part of it first.
+            let rest = data.slice(size / 2..);
+            drop(data);
+            assert_eq!(budget.held(), expected);
+            drop(rest);
+            assert_eq!(budget.held(), 0);
+        }
     }
 }

@@ -3,12 +3,14 @@
 use hyper::header::{self, HeaderValue};
 use hyper::{Response, StatusCode};
 
+use crate::budget::Shortage;
 use crate::http::response::answer;
 use crate::http::response::body::HttpBody;
 use crate::http::response::stream_permits::PermitRefusal;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::encode;
 use crate::protocol::errors;
+use crate::telemetry::{RefusalKind, record_refusal};
 
 /// The response to a rejected request: the status, the error and an optional challenge.
 pub(in crate::http) struct HttpRefusal {
@@ -124,6 +126,20 @@ impl From<PermitRefusal> for HttpRefusal {
                 let error = errors::too_many_at_once("event streams for this caller", retry);
                 Self::new(StatusCode::TOO_MANY_REQUESTS, error)
             }
+        }
+    }
+}
+
+impl From<Shortage> for HttpRefusal {
+    fn from(shortage: Shortage) -> Self {
+        match shortage {
+            Shortage::OfClient => {
+                record_refusal(RefusalKind::TooMany, None);
+                let retry = errors::RETRY_AFTER;
+                let error = errors::too_many_at_once("unread answers for this caller", retry);
+                Self::new(StatusCode::TOO_MANY_REQUESTS, error)
+            }
+            Shortage::Everywhere => Self::unavailable("there are too many unread answers"),
         }
     }
 }

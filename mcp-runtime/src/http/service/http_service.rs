@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use hyper::body::Body;
-use hyper::{Request, Response, Uri};
+use hyper::{Method, Request, Response, Uri};
 use tower_service::Service;
 
 use crate::cancellation::CancellationToken;
@@ -150,8 +150,16 @@ impl HttpService {
                     state
                         .authentication
                         .challenge_if_reauthorization_needed(&request, &mut response);
-                    if let Some(kind) = RefusalKind::of_status(response.status().as_u16()) {
-                        origin.record_refusal(kind);
+                    let kind = RefusalKind::of_status(response.status().as_u16());
+                    let is_read = matches!(parts.method, Method::GET | Method::HEAD);
+                    match kind {
+                        // Clients ask for a stream before there is a session to see whether they need a token.
+                        Some(RefusalKind::Malformed) if is_read && !headers.names_session() => {
+                            let peer = peer.map(tracing::field::display);
+                            tracing::debug!(peer, "a client asked for a stream without a session");
+                        }
+                        Some(kind) => origin.record_refusal(kind),
+                        None => {}
                     }
                     cors::add_cors(&state.options, headers.origin, &mut response);
                     response

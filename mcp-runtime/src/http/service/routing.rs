@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use hyper::body::Body;
 use hyper::http::request::Parts;
@@ -26,6 +27,10 @@ use crate::http::state::ServiceState;
 use crate::jsonrpc::RequestId;
 use crate::telemetry::Origin;
 
+/// Time for which a request waits until clients have read enough of their answers. It is longer than it takes to close
+/// connections that read nothing.
+const UNSENT_PATIENCE: Duration = Duration::from_secs(10);
+
 /// Serves a request. `waiting` is set to the id of a request whose response has to be awaited. Rarely needed futures are
 /// boxed so that other requests do not pay for moving them.
 pub(super) async fn route_request<B: Body>(
@@ -36,7 +41,7 @@ pub(super) async fn route_request<B: Body>(
     (body, waiting): (Pin<&mut B>, &OnceLock<RequestId>),
 ) -> Response<HttpBody> {
     let (options, parts) = (&state.options, &request.parts);
-    if parts.method == Method::OPTIONS && !options.origins.is_empty() && headers.origin.is_some() {
+    if parts.method == Method::OPTIONS && cors::is_granted(options, headers.origin) {
         let mut response = answer::empty_response(StatusCode::NO_CONTENT);
         cors::preflight(headers.all, &mut response);
         return response;
@@ -50,10 +55,13 @@ pub(super) async fn route_request<B: Body>(
     ) {
         return document;
     }
-    if !matches!(parts.method, Method::POST | Method::GET | Method::DELETE) {
+    if !matches!(
+        parts.method,
+        Method::POST | Method::GET | Method::HEAD | Method::DELETE
+    ) {
         let is_lasting = state.sessions.storage.is_lasting();
         return HttpRefusal::method_not_allowed(if is_lasting {
-            "GET, POST, DELETE"
+            "GET, HEAD, POST, DELETE"
         } else {
             "POST"
         });
@@ -84,8 +92,8 @@ pub(super) async fn route_request<B: Body>(
     {
         return refusal.into_response();
     }
-    match parts.method {
-        Method::GET => Box::pin(route_get(state, head, parts)).await,
+    let mut response = match parts.method {
+        Method::GET | Method::HEAD => Box::pin(route_get(state, head, parts)).await,
         Method::DELETE => Box::pin(delete::handle_delete(state, head)).await,
         _ => match request.take_earlier_demand(caller.as_ref()) {
             Some(error) => state
@@ -94,7 +102,10 @@ pub(super) async fn route_request<B: Body>(
                 .into_response(),
             None => route_post(state, head, body, waiting).await,
         },
-    }
+    };
+    let charge = || state.unsent.charge(head.holder());
+    response.body_mut().count_unsent(charge);
+    response
 }
 
 async fn route_get(
@@ -103,11 +114,19 @@ async fn route_get(
     parts: &Parts,
 ) -> Response<HttpBody> {
     let (options, headers) = (&state.options, head.headers);
+    let is_plain = headers.session_id().is_none() && headers.version.is_none();
+    if parts.method == Method::HEAD {
+        // A stream is described without being opened, because opening it would have effects.
+        return if options.legacy_sse && is_plain {
+            legacy_sse::describe_sse_connection(headers)
+        } else {
+            get::describe_stream(state, head).await
+        };
+    }
     let permit = match state.stream_permits.acquire(head.caller) {
         Ok(permit) => permit,
         Err(refused) => return HttpRefusal::from(refused).into_response(),
     };
-    let is_plain = headers.session_id().is_none() && headers.version.is_none();
     let mut response = if options.legacy_sse && is_plain {
         legacy_sse::open_sse_connection(state, head, mounted_path(options, parts))
     } else {
@@ -136,6 +155,13 @@ async fn route_post<B: Body>(
     body: Pin<&mut B>,
     waiting: &OnceLock<RequestId>,
 ) -> Response<HttpBody> {
+    if state.unsent.is_scarce() {
+        let holder = head.holder();
+        let waiting = Box::pin(state.unsent.wait_for_room(&holder, UNSENT_PATIENCE));
+        if let Err(shortage) = waiting.await {
+            return HttpRefusal::from(shortage).into_response();
+        }
+    }
     let body = match read_body(body, head.headers, state.limits()).await {
         Ok(body) => body,
         Err(refusal) => return refusal.into_response(),

@@ -25,6 +25,9 @@ const ATTEMPTS: u32 = 10;
 
 /// Number of times in a row that a stream's instance must be missing before it is considered gone.
 const MISSING: u32 = 8;
+/// Maximum time for which a store keeps a stream that has not ended, after its last entry. If the instance where the
+/// stream began has failed, the stream never ends.
+const OPEN_STREAM: Duration = Duration::from_mins(30);
 
 impl HttpSession {
     /// Spawns a task, owned by the session, that copies events to or from a store.
@@ -79,7 +82,7 @@ impl StreamStoringTask {
         let keep = match entry {
             StreamEntry::Ended => self.limits.streams.replay_timeout,
             StreamEntry::Opened | StreamEntry::Message(_) => {
-                self.limits.sessions.streaming_idle_timeout
+                OPEN_STREAM.min(self.limits.sessions.streaming_idle_timeout)
             }
         };
         for _ in 0..ATTEMPTS {

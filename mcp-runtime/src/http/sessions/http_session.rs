@@ -10,6 +10,7 @@ use std::task::Context;
 use tokio::time::Instant;
 
 use crate::bell::Bell;
+use crate::budget::{ByteBudget, Charge, ClientNetwork, Holder};
 use crate::context::Principal;
 use crate::dispatch::{CallTable, ChannelId, ChannelMemory, Dispatcher, RemovedCall, Wake};
 use crate::http::response::event_source::{MAX_POLLED_BYTES, StreamStatus};
@@ -90,21 +91,28 @@ impl HttpSession {
     pub(super) fn from_record(
         id: Arc<str>,
         kind: SessionKind,
-        record: &SessionRecord,
-        dispatcher: &Arc<Dispatcher>,
+        (record, network): (&SessionRecord, Option<ClientNetwork>),
+        (dispatcher, unsent): (&Arc<Dispatcher>, &Arc<ByteBudget>),
     ) -> Self {
+        let holder = match record.owner() {
+            Some(owner) => Holder::Principal(owner.into()),
+            None => Holder::Anonymous(network),
+        };
         let memory = (kind != SessionKind::Alone).then(|| record.session_memory());
         Self::new(
             id,
             kind,
-            record.owner().map(Into::into),
+            (
+                record.owner().map(Into::into),
+                unsent.charge(holder.clone()),
+            ),
             record.changes(),
             |wake| {
                 ChannelMemory::resume(
                     dispatcher,
                     wake,
                     record.handshake_outcome(),
-                    memory.as_ref(),
+                    (memory.as_ref(), holder),
                 )
             },
         )
@@ -113,13 +121,15 @@ impl HttpSession {
     /// Creates the session for a new 2024-11-05 connection.
     pub(super) fn for_sse_connection(
         id: Arc<str>,
-        caller: Option<&Principal>,
-        dispatcher: &Arc<Dispatcher>,
+        (caller, network): (Option<&Principal>, Option<ClientNetwork>),
+        (dispatcher, unsent): (&Arc<Dispatcher>, &Arc<ByteBudget>),
     ) -> Self {
         let owner = caller.map(|principal| principal.key().into());
+        let owner = (owner, unsent.charge(Holder::new(caller, network)));
         let connection = Self::new(id, SessionKind::Connection, owner, 0, |wake| {
             ChannelMemory::new(dispatcher, wake)
         });
+        connection.state().channel.set_network(network);
         connection.mark_used_by(caller);
         connection
     }
@@ -136,7 +146,7 @@ impl HttpSession {
     fn new(
         id: Arc<str>,
         kind: SessionKind,
-        owner: Option<Box<str>>,
+        (owner, unsent): (Option<Box<str>>, Charge),
         known: u32,
         channel: impl FnOnce(Wake) -> ChannelMemory,
     ) -> Self {
@@ -160,7 +170,7 @@ impl HttpSession {
             state: Mutex::new(LiveState {
                 channel,
                 calls: CallTable::default(),
-                streams: LiveStreams::new(kind.instance()),
+                streams: LiveStreams::new(kind.instance(), unsent),
                 readers: 0,
                 used: now,
                 until: ValidUntil::NEVER,
@@ -217,7 +227,7 @@ impl HttpSession {
     /// Returns the changes made since the record was read, if any.
     pub(super) fn change_since(&self, record: &SessionRecord) -> Option<SessionUpdate> {
         let memory = self.state().channel.memory()?;
-        Some(SessionUpdate::between(record, memory)).filter(|change| !change.is_empty())
+        Some(SessionUpdate::between(record, &memory)).filter(|change| !change.is_empty())
     }
 
     /// Records that the client is still present.
@@ -251,6 +261,11 @@ impl HttpSession {
         let is_heard = state.readers > 0 && state.streams.are_read();
         let seen = is_heard.then(|| state.channel.seen_changes()).flatten();
         record.with_seen_changes(seen?)
+    }
+
+    /// Returns `true` if connections are reading the session's streams.
+    pub(super) fn has_readers(&self) -> bool {
+        self.state().readers > 0
     }
 
     /// Returns `true` if calls are running.

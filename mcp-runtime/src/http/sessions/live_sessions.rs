@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
+use crate::budget::{ByteBudget, ClientNetwork};
 use crate::context::Principal;
 use crate::dispatch::Dispatcher;
 use crate::http::options::HttpOptions;
@@ -26,6 +27,7 @@ use crate::protocol::ProtocolVersion;
 /// All of a server's sessions.
 pub(in crate::http) struct SessionRegistry {
     dispatcher: Arc<Dispatcher>,
+    unsent: Arc<ByteBudget>,
     pub(in crate::http) storage: SessionStorage,
     pub(in crate::http) events: Option<Arc<dyn EventStore>>,
     /// `None` if messages are handled by the instance that receives them.
@@ -43,9 +45,14 @@ pub(super) struct LiveSessions {
 }
 
 impl SessionRegistry {
-    pub(in crate::http) fn new(dispatcher: &Arc<Dispatcher>, options: &HttpOptions) -> Arc<Self> {
+    pub(in crate::http) fn new(
+        dispatcher: &Arc<Dispatcher>,
+        options: &HttpOptions,
+        unsent: &Arc<ByteBudget>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             dispatcher: Arc::clone(dispatcher),
+            unsent: Arc::clone(unsent),
             storage: SessionStorage::new(options.sessions.as_ref(), dispatcher),
             events: options.events.clone(),
             others: options.instances.clone().map(OtherInstances::new),
@@ -97,20 +104,28 @@ impl SessionRegistry {
         record: SessionRecord,
     ) -> Result<bool, StoreFailed> {
         let limits = self.limits();
-        let in_use = |id: &str| {
-            let live = self.lock_live();
-            live.sessions
-                .get(id)
-                .is_some_and(|session| session.is_busy())
-        };
-        let inserted = store.insert(id, Arc::new(record), limits.sessions.start_timeout, &in_use);
-        inserted.with_timeout(limits.sessions.store_timeout).await
+        let record = Arc::new(record);
+        // A session with an open stream ends only if all others are in use.
+        for spares_streams in [true, false] {
+            let in_use = |id: &str| {
+                let live = self.lock_live();
+                let session = live.sessions.get(id);
+                session.is_some_and(|it| it.is_busy() || spares_streams && it.has_readers())
+            };
+            let keep = limits.sessions.start_timeout;
+            let inserted = store.insert(id, Arc::clone(&record), keep, &in_use);
+            if inserted.with_timeout(limits.sessions.store_timeout).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Returns the live part of a session, creating it if it does not exist.
     pub(in crate::http) fn find_or_create_live(
         self: &Arc<Self>,
         found: &RequestSession<'_>,
+        network: Option<ClientNetwork>,
     ) -> Result<Arc<HttpSession>, HttpRefusal> {
         let mut live = self.lock_live();
         if let Some(session) = live.sessions.get(found.id) {
@@ -118,7 +133,7 @@ impl SessionRegistry {
             return Ok(Arc::clone(session));
         }
         self.make_room(&mut live)?;
-        let session = Arc::new(self.live_from_record(found.id.into(), &found.record));
+        let session = Arc::new(self.live_from_record(found.id.into(), (&found.record, network)));
         self.insert_live(&mut live, &session);
         Ok(session)
     }
@@ -127,12 +142,11 @@ impl SessionRegistry {
     pub(in crate::http) fn single_request_session(
         &self,
         version: ProtocolVersion,
+        network: Option<ClientNetwork>,
     ) -> Result<Arc<HttpSession>, HttpRefusal> {
         self.make_room(&mut self.lock_live())?;
-        let session = self.live_from_record(
-            random_id().into(),
-            &SessionRecord::for_unknown_client(version),
-        );
+        let record = SessionRecord::for_unknown_client(version);
+        let session = self.live_from_record(random_id().into(), (&record, network));
         Ok(Arc::new(session.for_single_request()))
     }
 
@@ -141,7 +155,11 @@ impl SessionRegistry {
         self.insert_live(&mut self.lock_live(), session);
     }
 
-    fn live_from_record(&self, id: Arc<str>, record: &SessionRecord) -> HttpSession {
+    fn live_from_record(
+        &self,
+        id: Arc<str>,
+        record: (&SessionRecord, Option<ClientNetwork>),
+    ) -> HttpSession {
         let kind = if self.storage.is_lasting() {
             SessionKind::Kept {
                 stores_events: self.events.is_some(),
@@ -150,17 +168,18 @@ impl SessionRegistry {
         } else {
             SessionKind::Alone
         };
-        HttpSession::from_record(id, kind, record, &self.dispatcher)
+        HttpSession::from_record(id, kind, record, (&self.dispatcher, &self.unsent))
     }
 
     /// Opens a 2024-11-05 connection. Fails if too many are open.
     pub(in crate::http) fn open_sse_connection(
         self: &Arc<Self>,
-        caller: Option<&Principal>,
+        client: (Option<&Principal>, Option<ClientNetwork>),
     ) -> Result<Arc<HttpSession>, HttpRefusal> {
         let mut live = self.lock_live();
         self.make_room(&mut live)?;
-        let session = HttpSession::for_sse_connection(random_id().into(), caller, &self.dispatcher);
+        let server = (&self.dispatcher, &self.unsent);
+        let session = HttpSession::for_sse_connection(random_id().into(), client, server);
         let session = Arc::new(session);
         self.insert_live(&mut live, &session);
         Ok(session)

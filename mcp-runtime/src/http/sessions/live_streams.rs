@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
+use crate::budget::Charge;
 use crate::fnv::FnvMap;
 use crate::http::response::sse::EventId;
 use crate::http::sessions::instance_tag::InstanceTag;
@@ -20,13 +21,15 @@ pub(super) struct LiveStreams {
     next: u64,
     /// Tasks that copy events to and from a store.
     transfers: Vec<AbortHandle>,
+    /// Counts nothing itself, but leads to the account that counts the streams' events.
+    unsent: Charge,
     is_closed: bool,
 }
 
 impl LiveStreams {
     /// Creates an empty table. Numbering starts at a random value, so that a session's streams are numbered differently
     /// on each instance and each time the live part is created. The value begins with this instance's tag, if any.
-    pub(super) fn new(instance: Option<InstanceTag>) -> Self {
+    pub(super) fn new(instance: Option<InstanceTag>, unsent: Charge) -> Self {
         let numbers = u64::from_ne_bytes(crate::random::random());
         let first = instance.map_or(numbers >> 2, |instance| instance.first_stream(numbers));
         let standalone = first & !1;
@@ -35,6 +38,7 @@ impl LiveStreams {
             standalone,
             next: standalone.saturating_add(1),
             transfers: Vec::new(),
+            unsent,
             is_closed: false,
         }
     }
@@ -50,6 +54,11 @@ impl LiveStreams {
         standalone.is_some_and(|stream| stream.is_read())
     }
 
+    /// Returns `true` if there is only the standalone stream.
+    pub(super) fn has_only_standalone(&self) -> bool {
+        self.streams.len() == 1 && self.streams.contains_key(&self.standalone)
+    }
+
     /// Opens a stream that will carry `awaited` answers, to this request if there is only one.
     pub(super) fn open(
         &mut self,
@@ -61,7 +70,12 @@ impl LiveStreams {
         let number = self.next;
         // Streams opened by requests have odd numbers.
         self.next = number.saturating_add(2);
-        let mut stream = SessionStream::new(number, properties, awaited, limits);
+        let mut stream = SessionStream::new(
+            number,
+            properties,
+            awaited,
+            (limits, self.unsent.another(0)),
+        );
         stream.request = request;
         self.add(stream)
     }
@@ -74,7 +88,10 @@ impl LiveStreams {
     ) -> Arc<SessionStream> {
         match self.streams.get(&self.standalone) {
             Some(stream) => Arc::clone(stream),
-            None => self.add(SessionStream::new(self.standalone, properties, 1, limits)),
+            None => {
+                let kept = (limits, self.unsent.another(0));
+                self.add(SessionStream::new(self.standalone, properties, 1, kept))
+            }
         }
     }
 
@@ -85,7 +102,7 @@ impl LiveStreams {
         if let Some(before) = before {
             before.end();
         }
-        let mut stream = SessionStream::new_copy(number, after, limits);
+        let mut stream = SessionStream::new_copy(number, after, (limits, self.unsent.another(0)));
         stream.request = event.request.map(Into::into);
         self.add(stream)
     }
@@ -156,6 +173,7 @@ impl LiveStreams {
         Self {
             streams: std::mem::take(&mut self.streams),
             transfers: std::mem::take(&mut self.transfers),
+            unsent: self.unsent.another(0),
             ..*self
         }
     }

@@ -5,15 +5,20 @@ use std::time::Duration;
 use crate::http::sessions::http_session::{HttpSession, SessionKind};
 use crate::limits::Limits;
 
+/// Time for which a standalone stream that nobody reads is kept for a client that reconnects.
+const STREAM_LINGER: Duration = Duration::from_mins(5);
+
 impl HttpSession {
-    /// Returns `true` if the live part is empty and has not been used for more than `linger`.
+    /// Returns `true` if the live part is empty, or has only a stream that nobody has read for a while, and the live part
+    /// has not been used for more than `linger`.
     pub(super) fn is_unused(&self, linger: Duration, limits: &Limits) -> bool {
         let mut state = self.state();
         state.streams.drop_ended_streams(limits);
         self.kind != SessionKind::Connection
             && state.calls.is_empty()
             && state.readers == 0
-            && state.streams.is_empty()
+            && (state.streams.is_empty()
+                || state.streams.has_only_standalone() && state.used.elapsed() > STREAM_LINGER)
             && !state.channel.has_subscriptions()
             && state.used.elapsed() > linger
     }

@@ -57,8 +57,7 @@ impl SessionRegistry {
         let limits = self.limits();
         let mut record = Arc::clone(&save.record);
         for _ in 0..ATTEMPTS {
-            let changed =
-                Arc::new(record.with_update(&save.change, limits.streams.max_subscriptions));
+            let changed = Arc::new(record.with_update(&save.change, &limits.streams));
             let saved = store.save(&save.id, Arc::clone(&changed));
             if saved.with_timeout(limits.sessions.store_timeout).await? {
                 return Ok(Some(changed));

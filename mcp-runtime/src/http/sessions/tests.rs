@@ -86,18 +86,25 @@ async fn an_idle_session_is_its_record_and_hears_later_of_lists_that_changed() {
     let mut stream = send(&service, "GET", &session, "").await;
     let told = next(&mut stream).await;
     assert!(told.contains("notifications/tools/list_changed"), "{told}");
-    // The session's stream is kept as long as the session, for a client that reconnects.
+    // The session's stream is kept for a while, for a client that reconnects.
     drop(stream);
     tokio::time::sleep(60 * SECOND).await;
     assert_eq!(live(&service), 1);
     tokio::time::sleep(300 * SECOND).await;
+    assert_eq!(live(&service), 0);
+    assert_eq!(send(&service, "POST", &session, list).await.status(), 200);
+    tokio::time::sleep(86_401 * SECOND).await;
     assert_eq!(live(&service), 0);
     assert_eq!(send(&service, "POST", &session, list).await.status(), 404);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_session_that_follows_a_resource_misses_no_change_of_it() {
-    let (service, handle) = service();
+    let limits = Limits::default().with(|limits| {
+        limits.sessions.idle_timeout = 300 * SECOND;
+        limits.sessions.streaming_idle_timeout = 1_800 * SECOND;
+    });
+    let (service, handle) = serve(Server::new("test", "1").limits(limits));
     let session = open(&service).await;
     let follow =
         r#"{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"a://a"}}"#;
@@ -111,7 +118,7 @@ async fn a_session_that_follows_a_resource_misses_no_change_of_it() {
         told = next(&mut stream).await;
     }
     assert!(told.contains("a://a"), "{told}");
-    // An open stream keeps the session for half an hour.
+    // An open stream keeps the session for half an hour, with these limits.
     for minutes in [29, 7] {
         let is_there = live(&service) == 1;
         assert!(is_there, "before {minutes} more minutes");

@@ -9,6 +9,7 @@ use crate::http::stores::event_store::{EventStore, StreamEntry};
 use crate::http::stores::maybe_ready::MaybeReady;
 use crate::http::stores::record::{SessionRecord, SessionUpdate};
 use crate::http::stores::session_store::SessionStore;
+use crate::limits::StreamLimits;
 use crate::protocol::ProtocolVersion;
 
 /// A duration that is longer than the whole check.
@@ -57,7 +58,7 @@ fn next(record: &SessionRecord) -> Arc<SessionRecord> {
         followed: vec![uri.into()],
         ..SessionUpdate::default()
     };
-    Arc::new(record.with_update(&change, usize::MAX))
+    Arc::new(record.with_update(&change, &StreamLimits::default()))
 }
 
 async fn insert(store: &dyn SessionStore, id: &str, keep: Duration) -> Arc<SessionRecord> {

@@ -24,8 +24,8 @@ use crate::http::stores::maybe_ready::MaybeReady;
 /// [`SessionStore`]: crate::http::SessionStore
 pub trait EventStore: Send + Sync + 'static {
     /// Appends an entry to a session's stream. From then on, the store keeps the stream for the duration `keep`,
-    /// regardless of any earlier `keep` values. `keep` is [`limits.sessions.streaming_idle_timeout`](crate::Limits)
-    /// while the stream continues and [`limits.streams.replay_timeout`](crate::Limits) once it has ended.
+    /// regardless of any earlier `keep` values. `keep` is 30 minutes (or
+    /// [`limits.sessions.streaming_idle_timeout`](crate::Limits), if that is less) while the stream continues and [`limits.streams.replay_timeout`](crate::Limits) once it has ended.
     ///
     /// The same instance appends all of a stream's entries, one after another. After an error or a timeout, the
     /// instance appends the same entry again. `stream` is less than 2⁶³. A store may drop a stream's oldest entries if

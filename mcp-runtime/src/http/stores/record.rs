@@ -1,11 +1,14 @@
 //! Session data in its stored form.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::budget::ClientNetwork;
 use crate::context::Principal;
-use crate::dispatch::{HandshakeOutcome, ListVersion, SeenChanges, SessionMemory};
+use crate::dispatch::{HandshakeOutcome, ListVersion, SeenChanges, SessionMemory, Subscriptions};
+use crate::limits::StreamLimits;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::ListenFilter;
 use crate::protocol::negotiation::InitializeParams;
@@ -33,9 +36,12 @@ pub struct SessionRecord {
     relayed: Option<Box<str>>,
     /// A [`SessionClientInfo`] as JSON, which takes less memory than the parsed form.
     client: Box<str>,
-    uris: Box<[Box<str>]>,
+    uris: Subscriptions,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     owner: Option<Box<str>>,
+    /// The network from which an anonymous client started the session, if it is known. It is not stored with the rest.
+    #[serde(skip)]
+    network: Option<ClientNetwork>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -64,11 +70,12 @@ impl SessionRecord {
     pub(in crate::http) fn new(
         params: &InitializeParams,
         (lists, seen): (&ListenFilter, SeenChanges),
-        caller: Option<&Principal>,
+        (caller, network): (Option<&Principal>, Option<ClientNetwork>),
     ) -> Self {
         let mut record = Self::for_unknown_client(params.version);
         (record.seen, record.relayed) = (seen.lists, seen.relayed);
         record.owner = caller.map(|principal| principal.key().into());
+        record.network = network.filter(|_| caller.is_none());
         record.lists = [lists.tools, lists.prompts, lists.resources];
         record.client = to_json(&params.capabilities, Some(&params.client_info));
         record
@@ -85,9 +92,15 @@ impl SessionRecord {
             seen: ListVersion::default(),
             relayed: None,
             client: "".into(),
-            uris: Box::default(),
+            uris: Subscriptions::default(),
             owner: None,
+            network: None,
         }
+    }
+
+    /// Returns the network from which an anonymous client started the session, if it is known.
+    pub(in crate::http) const fn network(&self) -> Option<ClientNetwork> {
+        self.network
     }
 
     /// Returns `true` if the session belongs to this caller.
@@ -103,6 +116,11 @@ impl SessionRecord {
     /// Returns `true` if the client has sent `notifications/initialized`.
     pub(in crate::http) const fn is_ready(&self) -> bool {
         self.ready
+    }
+
+    #[cfg(test)]
+    pub(in crate::http) fn set_network(&mut self, network: ClientNetwork) {
+        self.network = Some(network);
     }
 
     /// Returns the size of the client's description of itself, in bytes.
@@ -149,24 +167,30 @@ impl SessionRecord {
         SessionMemory {
             level: self.level,
             ready: self.ready,
-            uris: self.uris.to_vec(),
+            uris: self.uris.clone(),
         }
     }
 
-    /// Returns the record with a change applied, adding subscriptions only up to a total of `max`.
-    pub(in crate::http) fn with_update(&self, change: &SessionUpdate, max: usize) -> Self {
-        let mut uris = self.uris.to_vec();
-        uris.retain(|uri| !change.unfollowed.contains(uri));
+    /// Returns the record with a change applied, adding subscriptions only as far as the limits allow.
+    pub(in crate::http) fn with_update(
+        &self,
+        change: &SessionUpdate,
+        limits: &StreamLimits,
+    ) -> Self {
+        let mut uris = self.uris.clone();
+        change.unfollowed.iter().for_each(|uri| uris.remove(uri));
         for uri in &change.followed {
-            if uris.len() < max && !uris.contains(uri) {
-                uris.push(uri.clone());
+            let mut more = uris.clone();
+            more.insert(Arc::clone(uri));
+            if more.are_within(limits) {
+                uris = more;
             }
         }
         Self {
             changes: self.changes.saturating_add(1),
             level: change.level.unwrap_or(self.level),
             ready: self.ready || change.ready,
-            uris: uris.into(),
+            uris,
             client: self.client.clone(),
             relayed: self.relayed.clone(),
             owner: self.owner.clone(),
@@ -189,23 +213,18 @@ fn to_json(capabilities: &ClientCapabilities, info: Option<&Implementation>) -> 
 pub(in crate::http) struct SessionUpdate {
     pub(in crate::http) level: Option<LoggingLevel>,
     pub(in crate::http) ready: bool,
-    pub(in crate::http) followed: Vec<Box<str>>,
-    pub(in crate::http) unfollowed: Vec<Box<str>>,
+    pub(in crate::http) followed: Vec<Arc<str>>,
+    pub(in crate::http) unfollowed: Vec<Arc<str>>,
 }
 
 impl SessionUpdate {
     /// Returns the difference between a record and the current state.
-    pub(in crate::http) fn between(before: &SessionRecord, now: SessionMemory) -> Self {
-        let unfollowed = before.uris.iter().filter(|uri| !now.uris.contains(uri));
+    pub(in crate::http) fn between(before: &SessionRecord, now: &SessionMemory) -> Self {
         Self {
             level: (now.level != before.level).then_some(now.level),
             ready: now.ready && !before.ready,
-            unfollowed: unfollowed.cloned().collect(),
-            followed: {
-                let mut followed = now.uris;
-                followed.retain(|uri| !before.uris.contains(uri));
-                followed
-            },
+            followed: now.uris.difference(&before.uris),
+            unfollowed: before.uris.difference(&now.uris),
         }
     }
 
@@ -251,8 +270,8 @@ mod date {
 mod tests {
     use super::*;
 
-    fn uris(uris: &[&str]) -> Vec<Box<str>> {
-        uris.iter().map(|uri| (*uri).into()).collect()
+    fn uris<T: FromIterator<&'static str>>(uris: &[&'static str]) -> T {
+        uris.iter().copied().collect()
     }
 
     fn record() -> SessionRecord {
@@ -261,7 +280,7 @@ mod tests {
                 &ClientCapabilities::default(),
                 Some(&Implementation::new("c", "1")),
             ),
-            uris: uris(&["a://a", "a://b"]).into(),
+            uris: uris(&["a://a", "a://b"]),
             ..SessionRecord::for_unknown_client(ProtocolVersion::V2025_06_18)
         }
     }
@@ -300,23 +319,40 @@ mod tests {
             ready: true,
             uris: uris(&["a://b", "a://c"]),
         };
-        let change = SessionUpdate::between(&before, now.clone());
+        let change = SessionUpdate::between(&before, &now);
         let meanwhile = SessionUpdate {
-            followed: uris(&["a://d"]),
+            followed: vec!["a://d".into()],
             ..SessionUpdate::default()
         };
-        let after = before.with_update(&meanwhile, 10).with_update(&change, 10);
+        let limits = StreamLimits::default();
+        let after = before
+            .with_update(&meanwhile, &limits)
+            .with_update(&change, &limits);
         assert_eq!(
             (after.changes, after.level, after.ready),
             (3, now.level, true)
         );
-        assert_eq!(*after.uris, uris(&["a://b", "a://d", "a://c"]));
-        assert_eq!(before.with_update(&change, 1).uris.len(), 1);
-        assert!(SessionUpdate::between(&before, before.session_memory()).is_empty());
+        let expected: Subscriptions = uris(&["a://b", "a://c", "a://d"]);
+        assert_eq!(after.uris, expected);
+        assert!(SessionUpdate::between(&before, &before.session_memory()).is_empty());
+        let one_more = expected.bytes() - 1;
+        for (most, most_bytes, count) in [
+            (3, expected.bytes(), 3),
+            (2, expected.bytes(), 2),
+            (3, one_more, 2),
+        ] {
+            let mut limits = StreamLimits::default();
+            limits.max_subscriptions = most;
+            limits.max_subscription_bytes_per_session = most_bytes;
+            let after = before
+                .with_update(&meanwhile, &limits)
+                .with_update(&change, &limits);
+            assert_eq!(after.uris.count(), count, "{most} and {most_bytes} bytes");
+        }
     }
 
     #[test]
     fn a_record_is_small() {
-        assert!(size_of::<SessionRecord>() <= 88);
+        assert!(size_of::<SessionRecord>() <= 96);
     }
 }

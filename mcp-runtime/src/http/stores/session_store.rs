@@ -44,8 +44,12 @@ pub trait SessionStore: Send + Sync + 'static {
     /// Stores a new session for the duration `keep`. Returns `false` if there is no room for the session; the client
     /// then receives 503.
     ///
-    /// `in_use` returns `true` for sessions with running calls on this instance. A store that ends idle sessions to
-    /// make room must not end these.
+    /// `in_use` returns `true` for sessions with running calls on this instance and, at first, for those with an open
+    /// stream. A store that ends idle sessions to make room must not end these. If it returns `false`, it is called once
+    /// more, with an `in_use` that does not spare sessions with an open stream.
+    ///
+    /// `keep` is [`limits.sessions.start_timeout`](crate::Limits). A store that ends the session that would expire first
+    /// therefore spares those that were used after the handshake.
     fn insert<'a>(
         &'a self,
         id: &'a str,

@@ -6,6 +6,7 @@ use std::task::Waker;
 
 use tokio::time::Instant;
 
+use crate::budget::Charge;
 use crate::limits::Limits;
 
 /// Limits for a log: the size of unread events, and the number and size of the events kept for a client that
@@ -29,6 +30,8 @@ pub(super) struct EventLog {
     /// Position up to which events have been read.
     pub(super) read: u64,
     pub(super) kept_bytes: usize,
+    /// Counts the kept bytes.
+    charge: Charge,
     pub(super) unread_bytes: usize,
     /// Number of answers that have not been sent yet. For a standalone stream, this is never zero until the stream
     /// ends.
@@ -61,7 +64,7 @@ impl EventLogBounds {
 impl EventLog {
     /// Creates a log for a stream that will carry `awaited` answers. If `is_stored` is `true`, events can be read only
     /// after they have been stored for other instances.
-    pub(super) fn new(awaited: usize, is_stored: bool) -> Self {
+    pub(super) fn new(awaited: usize, is_stored: bool, charge: Charge) -> Self {
         Self {
             events: VecDeque::new(),
             first: 1,
@@ -69,6 +72,7 @@ impl EventLog {
             stored: if is_stored { 0 } else { u64::MAX },
             read: 1,
             kept_bytes: 0,
+            charge,
             unread_bytes: 0,
             awaited,
             has_notifications: false,
@@ -81,8 +85,12 @@ impl EventLog {
         }
     }
 
-    pub(super) fn remaining_capacity(&self, bounds: EventLogBounds) -> usize {
-        bounds.outgoing.saturating_sub(self.unread_bytes)
+    pub(super) fn remaining_capacity(&mut self, bounds: EventLogBounds) -> usize {
+        if self.charge.is_within_share() {
+            bounds.outgoing.saturating_sub(self.unread_bytes)
+        } else {
+            0
+        }
     }
 
     pub(super) fn push(&mut self, message: Arc<[u8]>, is_answer: bool, bounds: EventLogBounds) {
@@ -126,17 +134,53 @@ impl EventLog {
         self.events.get(index)
     }
 
-    /// While the limits for reconnecting clients are exceeded, drops the oldest events, but only if they have been read
-    /// and stored.
+    /// While the limits for reconnecting clients are exceeded, or there is little room for the events of all clients,
+    /// drops the oldest events, but only if they have been read and stored.
     pub(super) fn drop_oldest_events(&mut self, bounds: EventLogBounds) {
+        self.charge.resize(self.kept_bytes);
         while self.first < self.read.min(self.stored)
-            && (self.events.len() > bounds.events || self.kept_bytes > bounds.bytes)
+            && (self.events.len() > bounds.events
+                || self.kept_bytes > bounds.bytes
+                || self.charge.is_scarce())
         {
             let Some(event) = self.events.pop_front() else {
                 break;
             };
             self.first = self.first.saturating_add(1);
             self.kept_bytes = self.kept_bytes.saturating_sub(event.len());
+            self.charge.resize(self.kept_bytes);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::{ByteBudget, Holder};
+
+    #[test]
+    fn events_are_counted_as_long_as_they_are_kept_and_not_kept_if_there_is_little_room() {
+        let budget = ByteBudget::new(100);
+        let bounds = EventLogBounds::new(&Limits::default());
+        let mut log = EventLog::new(1, false, budget.charge(Holder::Anonymous(None)));
+        let push = |log: &mut EventLog| log.push([0; 10].as_slice().into(), false, bounds);
+        for kept in 1..=5 {
+            assert!(log.remaining_capacity(bounds) > 0);
+            push(&mut log);
+            assert_eq!(budget.held(), kept * 10);
+        }
+        // Events that have been read are kept for clients that reconnect, but only while half of the room is free.
+        log.read = 3;
+        log.drop_oldest_events(bounds);
+        assert_eq!((log.first, budget.held()), (1, 50));
+        push(&mut log);
+        assert_eq!((log.first, budget.held()), (2, 50));
+        // Unread events are kept in any case, and further ones wait.
+        log.read = 2;
+        push(&mut log);
+        assert_eq!((log.first, budget.held()), (2, 60));
+        assert_eq!(log.remaining_capacity(bounds), 0);
+        drop(log);
+        assert_eq!(budget.held(), 0);
     }
 }

@@ -12,6 +12,7 @@ use std::task::{Context, Poll};
 
 use tokio::time::Instant;
 
+use crate::budget::Charge;
 use crate::dispatch::Sink;
 use crate::http::response::sse::EventId;
 use crate::http::stores::event_store::StreamEntry;
@@ -91,7 +92,7 @@ impl SessionStream {
         number: u64,
         properties: StreamProperties,
         awaited: usize,
-        limits: &Limits,
+        (limits, unsent): (&Limits, Charge),
     ) -> Self {
         Self {
             number,
@@ -99,18 +100,18 @@ impl SessionStream {
             is_copy: false,
             request: None,
             bounds: EventLogBounds::new(limits),
-            log: Mutex::new(EventLog::new(awaited, properties.is_stored)),
+            log: Mutex::new(EventLog::new(awaited, properties.is_stored, unsent)),
         }
     }
 
     /// Creates a copy of a stream whose call runs on another instance, starting after a position.
-    pub(in crate::http) fn new_copy(number: u64, after: u64, limits: &Limits) -> Self {
+    pub(in crate::http) fn new_copy(number: u64, after: u64, kept: (&Limits, Charge)) -> Self {
         let properties = StreamProperties {
             takes_events: true,
             resumption: Resumption::ById,
             is_stored: false,
         };
-        let mut stream = Self::new(number, properties, 1, limits);
+        let mut stream = Self::new(number, properties, 1, kept);
         stream.is_copy = true;
         let next = after.saturating_add(1);
         let mut log = stream.log();
@@ -164,7 +165,7 @@ impl SessionStream {
 
     /// Returns the number of unread bytes that may be added, which is zero once the stream has ended.
     pub(in crate::http) fn remaining_capacity(&self) -> usize {
-        let log = self.log();
+        let mut log = self.log();
         match log.awaited {
             0 => 0,
             _ => log.remaining_capacity(self.bounds),
@@ -180,7 +181,8 @@ impl SessionStream {
     /// Returns the time of the last answer and the number of bytes kept for clients that reconnect, or `None` if more
     /// answers will be sent.
     pub(in crate::http) fn finished(&self) -> Option<(Instant, usize)> {
-        let log = self.log();
+        let mut log = self.log();
+        log.drop_oldest_events(self.bounds);
         log.finished.map(|at| (at, log.kept_bytes))
     }
 

@@ -85,7 +85,30 @@ async fn a_listed_web_page_may_ask_and_read_and_no_other_learns_anything() {
         allowed(&response, "allow-origin"),
         "https://app.example.com"
     );
-    assert!(allowed(&response, "expose-headers").contains("mcp-session-id"));
+    for name in ["mcp-session-id", "retry-after", "www-authenticate"] {
+        assert!(allowed(&response, "expose-headers").contains(name));
+    }
+    // Pages of this machine are not listed by that, on any port.
+    for local in [
+        "http://localhost:3000",
+        "http://127.0.0.1:6666",
+        "http://[::1]:1",
+    ] {
+        let response = server.send(&discover().header("Origin", local)).await;
+        assert_eq!(
+            (response.status, allowed(&response, "allow-origin")),
+            (200, String::new())
+        );
+        assert_eq!(response.header("vary"), Some("Origin"));
+        let asked = Request::new("OPTIONS", Version::V2026_07_28)
+            .header("Origin", local)
+            .header("Access-Control-Request-Method", "POST");
+        let response = server.send(&asked).await;
+        assert_eq!(
+            (response.status, allowed(&response, "allow-methods")),
+            (405, String::new())
+        );
+    }
     let asked = page(Request::new("OPTIONS", Version::V2026_07_28))
         .header("Access-Control-Request-Method", "POST")
         .header(
@@ -106,6 +129,17 @@ async fn a_listed_web_page_may_ask_and_read_and_no_other_learns_anything() {
         assert!(fields.contains(field), "{fields}");
     }
     assert!(!fields.contains("x-evil"));
+
+    let local = HttpOptions::new().allow_origin("http://LOCALHOST:3000");
+    let open = serve_with(local, Limits::default()).await;
+    for (origin, is_granted) in [
+        ("http://localhost:3000", true),
+        ("http://localhost:3001", false),
+    ] {
+        let response = open.send(&discover().header("Origin", origin)).await;
+        let expected = if is_granted { origin } else { "" };
+        assert_eq!(allowed(&response, "allow-origin"), expected);
+    }
 
     let closed = serve().await;
     let response = closed
@@ -152,7 +186,7 @@ async fn what_a_web_page_can_send_without_asking_is_refused() {
 #[tokio::test]
 async fn other_methods_and_paths_are_not_there() {
     let server = serve().await;
-    for verb in ["PUT", "PATCH", "HEAD"] {
+    for verb in ["PUT", "PATCH", "TRACE"] {
         let response = server.send(&Request::new(verb, Version::V2026_07_28)).await;
         assert_eq!(response.status, 405, "{verb}");
         assert!(response.header("allow").unwrap().contains("POST"));

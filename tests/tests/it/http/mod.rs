@@ -3,6 +3,7 @@
 mod elicitation;
 mod eras;
 mod guards;
+mod head;
 mod headers;
 mod health;
 pub(crate) mod legacy_sse;

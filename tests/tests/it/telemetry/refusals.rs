@@ -18,6 +18,7 @@ async fn refusals_over_http_are_counted_by_kind() {
     let limits = Limits::default().with(|limits| limits.http.max_body_bytes = 1_000);
     let served = serve_with(HttpOptions::new(), limits).await;
     let add = || Request::tool("add", json!({"a": 1, "b": 2}));
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
     for (request, status) in [
         (add().with("Host", "evil.example"), 403),
         (add().header("Origin", "https://evil.example"), 403),
@@ -27,6 +28,13 @@ async fn refusals_over_http_are_counted_by_kind() {
             413,
         ),
         (Request::new("PATCH", Version::V2026_07_28), 405),
+        // Some clients ask this first, to see whether they need a token.
+        (Request::new("GET", Version::V2024_11_05), 400),
+        (Request::new("GET", Version::V2025_11_25), 400),
+        (Request::new("HEAD", Version::V2025_11_25), 400),
+        // What belongs to a session and does not name it is refused.
+        (Request::bare(&ping, Version::V2025_11_25), 400),
+        (Request::new("DELETE", Version::V2025_11_25), 400),
         (add(), 200),
     ] {
         assert_eq!(served.send(&request).await.status, status);
@@ -40,7 +48,7 @@ async fn refusals_over_http_are_counted_by_kind() {
         refused,
         [
             ("kind=host", 1),
-            ("kind=malformed", 1),
+            ("kind=malformed", 3),
             ("kind=origin", 1),
             ("kind=too_large", 1),
         ]

@@ -3,11 +3,13 @@
 mod connections;
 mod sessions;
 mod stopping;
+mod subscriptions;
+mod unread;
 
 use std::time::{Duration, Instant};
 
 use mcp_runtime::Limits;
-use mcp_runtime::http::HttpOptions;
+use mcp_runtime::http::{HttpOptions, TrustedProxies};
 use serde_json::json;
 use tests::Version;
 use tests::client::PATIENCE;
@@ -19,6 +21,17 @@ use crate::http::support::{Served, serve_with};
 
 async fn serve(limits: Limits) -> Served {
     serve_with(HttpOptions::new(), limits).await
+}
+
+/// Serves clients behind a trusted proxy, which reports their addresses.
+async fn serve_behind_proxy(limits: Limits) -> Served {
+    let proxies = TrustedProxies::new(["127.0.0.1"]);
+    serve_with(HttpOptions::new().trusted_proxies(proxies), limits).await
+}
+
+/// Returns the request as it comes from a client with this address.
+fn from(address: &str, request: Request) -> Request {
+    request.header("X-Forwarded-For", address)
 }
 
 fn ping(session: &str) -> Request {

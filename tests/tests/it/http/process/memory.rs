@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use tests::Version;
 use tests::http::{Request, connect, response_on, send, write};
-use tokio::io::BufReader;
+use tokio::io::{AsyncReadExt as _, BufReader};
 use tokio::net::TcpStream;
 
 use crate::http::process::subject::Subject;
@@ -169,4 +169,66 @@ async fn a_client_that_does_not_read_fills_no_more_than_a_queue() {
     drop(large);
     let answer = send(subject.address, &Request::tool("fill", json!({"bytes": 1}))).await;
     assert_eq!(answer.status, 200);
+}
+
+// Covers: SEC-05
+#[tokio::test]
+async fn subscriptions_of_a_client_have_a_maximum_size() {
+    const SESSIONS: usize = 40;
+    let subject = Subject::start().await;
+    let last = open_sessions(&subject, SESSIONS).await;
+    let subscribe = |session: &str, number: usize| {
+        let uri = format!("item:///{number}{}", "u".repeat(7_000));
+        let params = json!({"uri": uri});
+        let message =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": params});
+        Request::legacy(session, &message, Version::V2025_11_25)
+    };
+    send(subject.address, &subscribe(&last, 0))
+        .await
+        .text()
+        .await;
+    let before = subject.resident();
+    for _ in 0..SESSIONS {
+        let session = open_sessions(&subject, 1).await;
+        let mut accepted = 0;
+        for number in 0..50 {
+            let answer = send(subject.address, &subscribe(&session, number))
+                .await
+                .message()
+                .await;
+            accepted += usize::from(answer.get("result").is_some());
+        }
+        assert!((30..40).contains(&accepted), "{accepted}");
+    }
+    let each = subject.resident().saturating_sub(before) / SESSIONS;
+    report("a session with subscriptions: KiB", each / KIB);
+    assert!(each < 400 * KIB, "{each} bytes a session");
+}
+
+// Covers: SEC-05
+#[tokio::test]
+async fn answers_that_nobody_reads_have_a_maximum_size() {
+    const CONNECTIONS: usize = 100;
+    let subject = Subject::start().await;
+    let large = Request::tool("fill", json!({"bytes": 7_900_000}));
+    let mut unread = Vec::new();
+    for _ in 0..CONNECTIONS {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(4_096).unwrap();
+        let mut stream = socket.connect(subject.address).await.unwrap();
+        write(&mut stream, &large).await;
+        unread.push(stream);
+    }
+    // The first byte of each answer arrives when its call has run or has been refused.
+    let mut resident = 0;
+    for stream in &mut unread {
+        let mut first = [0];
+        let begins = stream.read_exact(&mut first);
+        let begins = tokio::time::timeout(tests::client::PATIENCE, begins);
+        begins.await.expect("the answer begins in time").unwrap();
+        resident = resident.max(subject.resident());
+    }
+    report("100 answers that nobody reads: MiB", resident / MIB);
+    assert!(resident < 256 * MIB, "{resident} bytes");
 }

@@ -6,8 +6,8 @@ use mcp_runtime::Limits;
 use mcp_runtime::http::HttpOptions;
 use serde_json::json;
 use tests::http::{Request, response, response_on, write};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::time::sleep;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
+use tokio::time::{Instant, sleep};
 
 use super::{Served, about, closed, just_above, just_below, serve, serve_with};
 
@@ -183,4 +183,65 @@ async fn slow_headers_and_bodies_and_idle_connections_are_given_up() {
     // A later head that trickles in.
     stream.get_mut().write_all(b"POST").await.unwrap();
     assert!(closed(stream.get_mut()).await < Duration::from_millis(550));
+}
+
+/// Calls a tool with a large result and reads nothing of it.
+async fn unread_answer(server: &Served, bytes: usize) -> DuplexStream {
+    let mut stream = server.connect();
+    write(&mut stream, &Request::tool("fill", json!({"bytes": bytes}))).await;
+    // The head has arrived, so the rest waits to be read.
+    stream.read_exact(&mut [0; 100]).await.unwrap();
+    stream
+}
+
+// Limits: http.max_unsent_bytes
+#[tokio::test(start_paused = true)]
+async fn a_request_waits_while_its_client_leaves_answers_unread() {
+    const LARGE: usize = 1_000_000;
+    let (hurry, nothing) = (Duration::from_secs(5), Request::tool("nothing", json!({})));
+    for (limit, waits) in [(2 * LARGE, true), (3 * LARGE, false)] {
+        let limits = Limits::default().with(|limits| limits.http.max_unsent_bytes = limit);
+        let server = serve(limits);
+        let mut unread = unread_answer(&server, LARGE).await;
+        let began = Instant::now();
+        assert_eq!(server.status(&nothing).await, 200);
+        if waits {
+            about(began.elapsed(), hurry);
+            // The connection that reads nothing has been closed.
+            assert_eq!(closed(&mut unread).await, Duration::ZERO);
+        } else {
+            assert_eq!(began.elapsed(), Duration::ZERO);
+            drop(unread);
+        }
+        // A large answer is possible as long as no other one is unread.
+        let mut answer = server
+            .send(&Request::tool("fill", json!({"bytes": 2 * LARGE})))
+            .await;
+        assert!(answer.text().await.len() > 2 * LARGE);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_whose_client_reads_too_slowly_is_refused_before_it_runs() {
+    const LARGE: usize = 1_000_000;
+    let limits = Limits::default().with(|limits| limits.http.max_unsent_bytes = LARGE);
+    let server = serve(limits);
+    let mut slow = unread_answer(&server, LARGE).await;
+    let reading = tokio::spawn(async move {
+        // It reads something often enough for the connection to stay open.
+        while slow.read_exact(&mut [0; 2_000]).await.is_ok() {
+            sleep(Duration::from_secs(1)).await;
+        }
+    });
+    let began = Instant::now();
+    let refused = server.send(&Request::tool("nothing", json!({}))).await;
+    about(began.elapsed(), Duration::from_secs(10));
+    assert_eq!(refused.status, 429);
+    assert!(refused.header("retry-after").is_some());
+    reading.abort();
+    let _ = reading.await;
+    assert_eq!(
+        server.status(&Request::tool("nothing", json!({}))).await,
+        200
+    );
 }

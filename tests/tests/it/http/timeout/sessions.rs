@@ -26,6 +26,15 @@ fn get(session: &str) -> Request {
     Request::new("GET", Version::V2025_11_25).header("Mcp-Session-Id", session)
 }
 
+/// Returns limits with which sessions end so early that the maintenance until then does not take long.
+fn brief() -> Limits {
+    Limits::default().with(|limits| {
+        limits.sessions.start_timeout = Duration::from_secs(10);
+        limits.sessions.idle_timeout = Duration::from_mins(5);
+        limits.sessions.streaming_idle_timeout = Duration::from_mins(30);
+    })
+}
+
 /// A session store whose lookups take a while.
 struct Slow(MemorySessions, Duration);
 
@@ -80,7 +89,7 @@ async fn a_store_has_its_time() {
 // Limits: sessions.start_timeout, sessions.idle_timeout, sessions.streaming_idle_timeout
 #[tokio::test(start_paused = true)]
 async fn unused_sessions_end() {
-    let limits = Limits::default();
+    let limits = brief();
     let (start, idle) = (limits.sessions.start_timeout, limits.sessions.idle_timeout);
     let streaming = limits.sessions.streaming_idle_timeout;
     let server = serve(limits);
@@ -115,7 +124,7 @@ async fn unused_sessions_end() {
 // Limits: sessions.streaming_idle_timeout
 #[tokio::test(start_paused = true)]
 async fn the_stream_of_a_2024_11_05_client_that_sends_nothing_ends() {
-    let limits = Limits::default();
+    let limits = brief();
     let streaming = limits.sessions.streaming_idle_timeout;
     let slack = Duration::from_secs(30) + limits.sessions.idle_timeout;
     let options = HttpOptions::new().legacy_sse(true);
@@ -193,6 +202,21 @@ async fn a_finished_stream_is_kept_for_a_while_and_not_without_bound() {
             "{wait:?}, {events} events, {bytes} bytes, ids {ids:?}"
         );
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_session_lasts_for_hours_if_there_is_room() {
+    let server = serve(Limits::default());
+    let (silent, used) = (server.ready_session().await, server.ready_session().await);
+    assert_eq!(server.status(&ping(&used)).await, 200);
+    let hour = Duration::from_hours(1);
+    sleep(23 * hour).await;
+    for session in [silent, used] {
+        assert_eq!(server.status(&ping(&session)).await, 200);
+    }
+    let abandoned = server.session().await;
+    sleep(hour).await;
+    assert_eq!(server.status(&ping(&abandoned)).await, 404);
 }
 
 // Limits: streams.keep_alive_interval
