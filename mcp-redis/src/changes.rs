@@ -17,7 +17,7 @@ const DUE: &[u8] = b"due";
 
 pub(crate) struct Changes {
     groups: [Notify; GROUPS],
-    /// Keeps a message until somebody waits for it.
+    /// Keeps a message until it is waited for.
     due: Notify,
 }
 
