@@ -124,12 +124,11 @@ impl Relaying {
             };
             let Some(changes) = changes else { break };
             for text in changes {
-                match read_change(&text) {
-                    Some((_, Some(change), audience)) => mailbox.post(&change, &audience),
-                    _ => {
-                        mailbox.post_all_lists();
-                        mailbox.post_all_resources();
-                    }
+                if let Some((_, Some(change), audience)) = read_change(&text) {
+                    mailbox.post(&change, &audience);
+                } else {
+                    mailbox.post_all_lists();
+                    mailbox.post_all_resources();
                 }
             }
             return;

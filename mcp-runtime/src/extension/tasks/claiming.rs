@@ -106,7 +106,7 @@ impl TaskService {
     async fn released(&self) {
         if let Err(error) = self.store.released().await {
             tracing::debug!(%error, "the task store does not tell of tasks that are given back");
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 
