@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::context::{Capability, MemoryOnceStore, ServerControl, ServerHandle};
-#[cfg(feature = "sealing")]
-use crate::dispatch::seal::SealingKeys;
 use crate::dispatch::seal::{Seal, SealedCursors};
+#[cfg(feature = "sealing")]
+use crate::dispatch::seal::{SealingKey, SealingKeys};
 use crate::dispatch::{
     Dispatcher, Idempotency, JobTools, KeptResults, LinkedMiddleware, SearchTools, ServerShared,
     Settings, SharedRates,
@@ -145,17 +145,13 @@ impl Server {
         let wrapping = self.wrapping;
         wrapping.check_layered_tools(&registry.snapshot().names(Capability::Tools))?;
         #[cfg(feature = "sealing")]
-        let keys = match self.backend.sealing_keys {
-            Some(shared) if self.sealing_keys.is_empty() => shared,
-            _ => SealingKeys::new(&self.sealing_keys),
-        };
+        let keys = choose_keys(&self.sealing_keys, self.backend.sealing_keys);
         #[cfg(feature = "sealing")]
         let new_seal = |lifetime| Seal::new(keys.clone(), lifetime);
         #[cfg(not(feature = "sealing"))]
         let new_seal = Seal::new;
         let seal = new_seal(self.limits.elicitation.state_timeout);
-        let cursors = new_seal(SealedCursors::LIFETIME);
-        let cursors = Arc::new(SealedCursors::new(cursors, &self.identity.name));
+        let cursors = SealedCursors::new(new_seal(SealedCursors::LIFETIME), &self.identity.name);
         let fallback = self.backend.rate_fallback;
         let rates = self.backend.rates;
         let rates = rates.map(|store| SharedRates::new(store, fallback));
@@ -186,7 +182,7 @@ impl Server {
             environment_headers: (!self.environment_headers.is_empty())
                 .then(|| Arc::new(self.environment_headers)),
             seal,
-            cursors,
+            cursors: Arc::new(cursors),
             once_store,
             logging: self.logging,
             argument_errors: self.argument_errors,
@@ -207,5 +203,14 @@ impl Server {
         crate::telemetry::describe_metrics();
         let dispatcher = Dispatcher::new(settings, rates, registry, Arc::clone(&self.shared));
         Ok((dispatcher, self.shared))
+    }
+}
+
+/// Returns the server's own keys or, if there are none, those of its backend.
+#[cfg(feature = "sealing")]
+fn choose_keys(own: &[SealingKey], of_backend: Option<SealingKeys>) -> SealingKeys {
+    match of_backend {
+        Some(keys) if own.is_empty() => keys,
+        _ => SealingKeys::new(own),
     }
 }

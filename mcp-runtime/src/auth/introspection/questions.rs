@@ -61,9 +61,10 @@ impl OpenQuestions {
     /// Waits until a question may be asked.
     async fn permit(&self, was_active: bool) -> [Option<SemaphorePermit<'_>>; 2] {
         // The semaphores are never closed.
-        let unknown = match was_active {
-            true => None,
-            false => self.unknown_permits.acquire().await.ok(),
+        let unknown = if was_active {
+            None
+        } else {
+            self.unknown_permits.acquire().await.ok()
         };
         [unknown, self.permits.acquire().await.ok()]
     }

@@ -145,9 +145,10 @@ impl<'a> User<'a> {
             let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
             Request::legacy(session, &message, LEGACY)
         } else {
-            let extensions = match self.has_tasks {
-                true => json!({TASKS: {}}),
-                false => json!({}),
+            let extensions = if self.has_tasks {
+                json!({TASKS: {}})
+            } else {
+                json!({})
             };
             params["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
                 json!({"elicitation": {}, "extensions": extensions});
