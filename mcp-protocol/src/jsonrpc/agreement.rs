@@ -89,8 +89,8 @@ fn is_json(text: &str, depth: usize) -> bool {
         return false;
     };
     let parts: Vec<&RawValue> = match raw.get().as_bytes().first() {
-        Some(b'{') => match serde_json::from_str::<Members<'_>>(raw.get()) {
-            Ok(Members(values)) => values,
+        Some(b'{') => match serde_json::from_str::<MemberValues<'_>>(raw.get()) {
+            Ok(MemberValues(values)) => values,
             Err(_) => return false,
         },
         Some(b'[') => serde_json::from_str(raw.get()).unwrap(),
@@ -102,25 +102,28 @@ fn is_json(text: &str, depth: usize) -> bool {
 }
 
 /// The values of all members of an object whose names can be decoded.
-struct Members<'t>(Vec<&'t RawValue>);
+struct MemberValues<'t>(Vec<&'t RawValue>);
 
-impl<'de> Deserialize<'de> for Members<'de> {
+impl<'de> Deserialize<'de> for MemberValues<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Reader;
 
         impl<'de> Visitor<'de> for Reader {
-            type Value = Members<'de>;
+            type Value = MemberValues<'de>;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> Result<MemberValues<'de>, A::Error> {
                 let mut values = Vec::new();
                 while let Some((_, value)) = map.next_entry::<String, &RawValue>()? {
                     values.push(value);
                 }
-                Ok(Members(values))
+                Ok(MemberValues(values))
             }
         }
 

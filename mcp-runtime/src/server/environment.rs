@@ -180,7 +180,7 @@ impl Server {
         }
     }
 
-    /// Adds these headers to every request of a command, whoever its caller is: the user at the terminal chooses both,
+    /// Adds these headers to every request of a command, for any caller: the user at the terminal chooses both,
     /// and the variables of [`header_from_env`](Self::header_from_env) are the user's, too.
     #[cfg(feature = "cli")]
     pub(crate) fn use_command_headers(&mut self, headers: Vec<(String, String)>) {
