@@ -1,8 +1,10 @@
 //! Runs a server in a separate process and talks to it over its standard input and output.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
@@ -88,6 +90,65 @@ impl Process {
             .await
             .expect("the process ends in time")
             .expect("the process can be awaited")
+    }
+}
+
+/// A program in a separate process, for tests that do not run on tokio. Dropping this kills the process.
+#[derive(Debug)]
+pub struct Program(pub std::process::Child);
+
+impl Program {
+    /// Starts a program.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the program cannot be started.
+    #[must_use]
+    pub fn start(command: &mut std::process::Command) -> Self {
+        Self(command.spawn().expect("the program starts"))
+    }
+
+    /// Returns the next line that the program writes to its standard error, which must be a pipe. What it writes later
+    /// is read and dropped.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the program does not write a line in time.
+    #[must_use]
+    pub fn line(&mut self) -> String {
+        let mut lines = BufReader::new(self.0.stderr.take().expect("a pipe")).lines();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            while let Some(Ok(line)) = lines.next() {
+                let _ = sender.send(line);
+            }
+        });
+        let line = receiver.recv_timeout(PATIENCE);
+        line.expect("the program writes a line in time")
+    }
+
+    /// Waits for the program to end.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the program does not end in time.
+    pub fn ended(&mut self) -> ExitStatus {
+        let started = Instant::now();
+        loop {
+            if let Some(status) = self.0.try_wait().expect("the process can be awaited") {
+                return status;
+            }
+            assert!(started.elapsed() < PATIENCE, "the program does not end");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 

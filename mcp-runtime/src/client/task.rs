@@ -10,8 +10,15 @@ use crate::client::message::Failure;
 use crate::extension::tasks::{ID, NO_RESULT};
 use crate::jsonrpc::ErrorObject;
 
-/// Time between two polls of a modern task. The server is in the same process, so a poll costs little.
-const POLL: Duration = Duration::from_millis(10);
+/// Time between two polls of a task that does not say how often it may be polled.
+const POLL: Duration = Duration::from_secs(1);
+
+/// Returns the time that the server asks to wait between two polls of a task.
+fn poll_interval(task: &Value) -> Duration {
+    let interval = task["pollIntervalMs"].as_u64();
+    let interval = interval.or_else(|| task["pollInterval"].as_u64());
+    interval.map_or(POLL, Duration::from_millis)
+}
 
 /// The server's answer to a call that asks for a task.
 pub(crate) enum StartedCall {
@@ -61,6 +68,7 @@ impl InProcessClient {
         loop {
             let mut task = self.task_request("tasks/get", json!({}), id).await?;
             watch(&task);
+            let interval = poll_interval(&task);
             match task["status"].as_str() {
                 Some("completed") => return Ok(task["result"].take()),
                 Some("failed") => {
@@ -79,8 +87,9 @@ impl InProcessClient {
                     let params = json!({"inputResponses": answers});
                     self.task_request("tasks/update", params, id).await?;
                 }
-                _ => sleep(POLL).await,
+                _ => {}
             }
+            sleep(interval).await;
         }
     }
 
@@ -97,7 +106,7 @@ impl InProcessClient {
             if !is_running || condition(&task) {
                 return Ok(task);
             }
-            sleep(POLL).await;
+            sleep(poll_interval(&task)).await;
         }
     }
 

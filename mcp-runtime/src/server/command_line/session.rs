@@ -289,9 +289,11 @@ impl CommandSession {
         &self,
         call: impl Future<Output = Result<Value, Failure>>,
     ) -> Result<Value, CommandError> {
+        // From here on, so that a call that has said that it runs can be interrupted.
+        let interrupted = interrupted();
         let called = tokio::select! {
             called = call => Some(called),
-            () = interrupted() => None,
+            () = interrupted => None,
         };
         self.terminal.end_call();
         if let Some(called) = called {

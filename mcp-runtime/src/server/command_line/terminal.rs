@@ -41,7 +41,12 @@ pub(super) struct Terminal {
     answers: Mutex<Answers>,
     /// Number of characters in the progress bar currently displayed.
     bar: Mutex<usize>,
+    /// The last status message of a task that was written as a line.
+    status: Mutex<String>,
 }
+
+/// Maximum number of columns of a status message that is not shown on a terminal.
+const MAX_LINE: usize = 500;
 
 impl ClientHost for Terminal {
     fn blocks(&self) -> bool {
@@ -224,12 +229,19 @@ impl Terminal {
         self.show_line(&bar(progress, terminal_width()));
     }
 
-    /// Shows the progress of a task on a terminal.
+    /// Shows the progress of a task: in the last line of a terminal, or as a line for each change.
     pub(super) fn show_task(&self, task: &Value) {
-        if let Some(text) = task["statusMessage"].as_str()
-            && io::stderr().is_terminal()
-        {
-            self.show_line(&single_line(text, terminal_width()));
+        let Some(text) = task["statusMessage"].as_str() else {
+            return;
+        };
+        if io::stderr().is_terminal() {
+            return self.show_line(&single_line(text, terminal_width()));
+        }
+        let line = single_line(text, MAX_LINE);
+        let mut shown = lock(&self.status);
+        if *shown != line {
+            say(&format!("{line}\n"));
+            *shown = line;
         }
     }
 

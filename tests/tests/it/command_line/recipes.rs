@@ -5,6 +5,8 @@ use std::process::Command;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
+#[cfg(unix)]
+use tests::process::Program;
 
 use super::{Scratch, run};
 
@@ -120,20 +122,16 @@ fn systemd_takes_the_file() {
 #[cfg(unix)]
 #[test]
 fn the_health_check_tells_a_server_from_none() {
-    use std::io::{BufRead as _, BufReader};
-
     let dockerfile = recipe("docker");
     let (_, check) = dockerfile.split_once(" CMD ").unwrap();
     let check: Vec<String> = serde_json::from_str(check.lines().next().unwrap()).unwrap();
-    let mut server = Command::new(tests::binary("weather"))
-        .args(["--http", "127.0.0.1:0"])
-        .stdin(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut url = String::new();
-    let stderr = server.stderr.as_mut().unwrap();
-    BufReader::new(stderr).read_line(&mut url).unwrap();
+    let mut server = Program::start(
+        Command::new(tests::binary("weather"))
+            .args(["--http", "127.0.0.1:0"])
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped()),
+    );
+    let url = server.line();
     let port = url
         .trim()
         .trim_end_matches("/mcp")
@@ -147,8 +145,7 @@ fn the_health_check_tells_a_server_from_none() {
         command.stderr(Stdio::null()).status().unwrap().success()
     };
     let found = [healthy("/livez"), healthy("/none")];
-    server.kill().unwrap();
-    server.wait().unwrap();
+    drop(server);
     assert_eq!(found, [true, false]);
     assert!(!healthy("/livez"));
 }

@@ -1,10 +1,10 @@
 //! `tasks`: operators inspect a server's tasks from another process.
 
-use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tests::process::Program;
 use tests::wait::until;
 use tests::{Process, Version};
 
@@ -214,30 +214,34 @@ fn only_servers_with_tasks_that_outlive_them_can_show_tasks() {
 
 #[test]
 #[cfg(unix)]
-fn an_interrupt_cancels_the_task_of_a_call() {
-    for date in ["2025-11-25", "2026-07-28"] {
-        let scratch = Scratch::new("interrupted-task");
-        let store = scratch.path().join("tasks.db");
-        let mut call = Command::new(tests::binary("kept_tasks"))
-            .args(["call", "work", "--task", "--protocol-version", date])
-            .env("KEPT_TASKS", &store)
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let mut shown = BufReader::new(call.stderr.take().unwrap());
-        shown.read_line(&mut line).unwrap();
-        let id = line.strip_prefix("task ").unwrap().trim_end();
-        let pid = rustix::process::Pid::from_child(&call);
-        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-        assert!(!call.wait().unwrap().success());
-        let show = Command::new(tests::binary("kept_tasks"))
-            .args(["tasks", "show", id, "--json"])
-            .env("KEPT_TASKS", &store)
-            .output()
-            .unwrap();
-        let task: Value = serde_json::from_slice(&show.stdout).unwrap();
-        assert_eq!(task["status"], "cancelled", "{date}: {task}");
+fn an_interrupt_cancels_the_task_of_a_call_as_soon_as_its_id_is_known() {
+    // Scripts and `nohup` start programs with signals that are ignored.
+    for before in ["", "trap '' INT; "] {
+        for date in ["2025-11-25", "2026-07-28"] {
+            let scratch = Scratch::new("interrupted-task");
+            let store = scratch.path().join("tasks.db");
+            let mut call = Program::start(
+                Command::new("sh")
+                    .args(["-c", &format!("{before}exec \"$0\" \"$@\"")])
+                    .arg(tests::binary("kept_tasks"))
+                    .args(["call", "work", "--task", "--protocol-version", date])
+                    .env("KEPT_TASKS", &store)
+                    .stdin(Stdio::null())
+                    .stdout(Stdio::null())
+                    .stderr(Stdio::piped()),
+            );
+            let line = call.line();
+            let id = line.strip_prefix("task ").unwrap();
+            let pid = rustix::process::Pid::from_child(&call.0);
+            rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+            assert!(!call.ended().success());
+            let show = Command::new(tests::binary("kept_tasks"))
+                .args(["tasks", "show", id, "--json"])
+                .env("KEPT_TASKS", &store)
+                .output()
+                .unwrap();
+            let task: Value = serde_json::from_slice(&show.stdout).unwrap();
+            assert_eq!(task["status"], "cancelled", "{before}{date}: {task}");
+        }
     }
 }
