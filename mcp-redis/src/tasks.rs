@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use futures_util::future::try_join_all;
 use mcp_runtime::backend::{
-    NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskDetails, TaskId,
-    TaskPage, TaskStore,
+    ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
+    TaskDetails, TaskId, TaskPage, TaskStore,
 };
 use mcp_runtime::once::{OnceClaim, StoreFuture};
 use tokio::time::{sleep, timeout};
@@ -102,9 +102,20 @@ impl Redis {
 }
 
 /// Claims the next due task of a partition.
-async fn claim_due(link: &Link, lease: Duration) -> Result<TaskClaim, RedisError> {
+async fn claim_due(
+    link: &Link,
+    lease: Duration,
+    except: &ClaimExceptions,
+) -> Result<TaskClaim, RedisError> {
     let mut claim = link.operation(&scripts::CLAIM_DUE);
     claim.arg(milliseconds(lease)).arg(once::claim());
+    claim.arg(except.tasks.len());
+    for task in &except.tasks {
+        claim.arg(task.as_str());
+    }
+    for tool in &except.tools {
+        claim.arg(&**tool);
+    }
     let reply: Vec<String> = link.script(&claim, Repeat).await?;
     if reply.first().is_none_or(|kind| kind != "wait") {
         return Ok(TaskClaim::Claimed(fields::read(reply)?));
@@ -236,11 +247,15 @@ impl TaskStore for Redis {
         })
     }
 
-    fn claim_due(&self, lease: Duration) -> StoreFuture<'_, TaskClaim> {
+    fn claim_due<'a>(
+        &'a self,
+        lease: Duration,
+        except: &'a ClaimExceptions,
+    ) -> StoreFuture<'a, TaskClaim> {
         Box::pin(async move {
             let (mut next, mut failure) = (None, None);
             for link in self.0.partitions.by_turns() {
-                match claim_due(link, lease).await {
+                match claim_due(link, lease, except).await {
                     Ok(TaskClaim::Wait(wait)) => next = next.into_iter().chain(wait).min(),
                     Ok(claimed) => return Ok(claimed),
                     // Tasks in other partitions can be claimed nevertheless.

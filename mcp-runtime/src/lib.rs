@@ -153,11 +153,11 @@ pub mod apps {
 pub mod backend {
     pub use crate::server::Backend;
     pub use crate::stores::{
-        DefinitionStore, InstanceRelay, KeptResult, MemoryDefinitionStore, MemoryInstanceRelay,
-        MemoryResultStore, MemoryTaskStore, NewTask, NotificationRelay, RateDecision, RateFallback,
-        RateStore, RateToken, RelayedTexts, ResultId, ResultStore, StoredDefinitions, StoredTask,
-        TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskDetails, TaskId, TaskOutcome,
-        TaskPage, TaskStatus, TaskStep, TaskStore,
+        ClaimExceptions, DefinitionStore, InstanceRelay, KeptResult, MemoryDefinitionStore,
+        MemoryInstanceRelay, MemoryResultStore, MemoryTaskStore, NewTask, NotificationRelay,
+        RateDecision, RateFallback, RateStore, RateToken, RelayedTexts, ResultId, ResultStore,
+        StoredDefinitions, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
+        TaskDetails, TaskId, TaskOutcome, TaskPage, TaskStatus, TaskStep, TaskStore,
     };
     #[cfg(feature = "testing")]
     pub use crate::stores::{check_definition_store, check_task_store};

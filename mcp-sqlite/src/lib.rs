@@ -24,7 +24,7 @@ mod writer;
 
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 #[cfg(feature = "sealing")]
 use mcp_runtime::SealingKeys;
@@ -72,6 +72,8 @@ struct Shared {
     /// Notified when this process has sent a message to an instance, perhaps to itself.
     #[cfg(feature = "http")]
     sent: Notify,
+    /// The key of the caller whose due task this process claimed last.
+    last_turn: Mutex<Arc<str>>,
     #[cfg(feature = "sealing")]
     sealing_keys: Option<SealingKeys>,
 }
@@ -106,6 +108,7 @@ impl Sqlite {
             changes: std::array::from_fn(|_| Notify::new()),
             #[cfg(feature = "http")]
             sent: Notify::new(),
+            last_turn: Mutex::new("".into()),
             #[cfg(feature = "sealing")]
             sealing_keys,
         })))

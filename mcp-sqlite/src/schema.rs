@@ -19,6 +19,9 @@ const TABLES: [&str; 5] = [
     include_str!("schema_4.sql"),
     include_str!("schema_instances.sql"),
 ];
+/// Indexes on tables of earlier versions. Builds without them can still read and write these tables.
+const INDEXES: &str =
+    "CREATE INDEX IF NOT EXISTS tasks_by_turn ON tasks (owner, due, tool) WHERE due IS NOT NULL";
 /// A number that marks a file as belonging to this crate: `mcpt` in ASCII.
 const APPLICATION: i64 = 0x6d63_7074;
 /// Time between two attempts to switch to the write-ahead log. SQLite does not retry this on its own.
@@ -60,6 +63,7 @@ pub(crate) fn open(path: &Path, options: &SqliteOptions) -> Result<Connection, S
     if version < VERSION {
         connection.execute_batch(&mark).map_err(failed)?;
     }
+    connection.execute_batch(INDEXES).map_err(failed)?;
     connection.execute_batch("COMMIT").map_err(failed)?;
     check_pages(&connection, path)?;
     Ok(connection)

@@ -3,8 +3,8 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mcp_runtime::backend::{
-    NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskId, TaskPage,
-    TaskStatus,
+    ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskId,
+    TaskPage, TaskStatus,
 };
 use mcp_runtime::limits::TaskLimits;
 use mcp_runtime::once::OnceClaim;
@@ -236,23 +236,41 @@ pub(crate) fn claim(
     }
 }
 
-pub(crate) fn claim_due(connection: &Connection, lease: Duration) -> Result<TaskClaim> {
+/// Claims the due task whose turn it is. The turn passes to the first caller after `last` in the order of their keys.
+pub(crate) fn claim_due(
+    connection: &Connection,
+    lease: Duration,
+    last: &str,
+    except: &ClaimExceptions,
+) -> Result<TaskClaim> {
     let now = now();
-    let sql = format!(
-        "SELECT {} FROM tasks WHERE due IS NOT NULL AND expires_at > ?1 ORDER BY due LIMIT 1",
-        row::COLUMNS
-    );
-    let mut select = connection.prepare_cached(&sql)?;
-    let first = select.query_row([now], row::read).optional()?;
-    let Some((first, due)) = first.and_then(|first| first.due.map(|due| (first, due))) else {
-        return Ok(TaskClaim::Wait(None));
-    };
-    if due <= now {
-        let claimed = begin_attempt(connection, first, now + milliseconds(lease))?;
-        return Ok(TaskClaim::Claimed(claimed));
+    let tasks = listed(except.tasks.iter().map(TaskId::as_str));
+    let tools = listed(except.tools.iter().map(|tool| &**tool));
+    for turn in ["owner > ?2", "owner <= ?2"] {
+        let sql = format!(
+            "SELECT {} FROM tasks INDEXED BY tasks_by_turn WHERE due <= ?1 AND {turn} AND expires_at > ?1 \
+             AND instr(?3, ',' || id || ',') = 0 AND instr(?4, ',' || tool || ',') = 0 ORDER BY owner, due LIMIT 1",
+            row::COLUMNS
+        );
+        let mut select = connection.prepare_cached(&sql)?;
+        let next = select.query_row(params![now, last, tasks, tools], row::read);
+        if let Some(next) = next.optional()? {
+            let claimed = begin_attempt(connection, next, now + milliseconds(lease))?;
+            return Ok(TaskClaim::Claimed(claimed));
+        }
     }
-    let wait = u64::try_from(due - now).unwrap_or_default();
-    Ok(TaskClaim::Wait(Some(Duration::from_millis(wait))))
+    let mut select = connection.prepare_cached(
+        "SELECT due - ?1 FROM tasks WHERE due > ?1 AND expires_at > ?1 ORDER BY due LIMIT 1",
+    )?;
+    let wait = select.query_row([now], |row| row.get::<_, i64>(0));
+    let wait = wait.optional()?;
+    let wait = wait.map(|wait| Duration::from_millis(u64::try_from(wait).unwrap_or_default()));
+    Ok(TaskClaim::Wait(wait))
+}
+
+/// Returns names, none of which contains a comma, with a comma before and after each.
+fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.fold(",".to_owned(), |list, name| list + name + ",")
 }
 
 fn begin_attempt(connection: &Connection, found: TaskRow, due: i64) -> Result<StoredTask> {

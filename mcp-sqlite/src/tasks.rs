@@ -1,11 +1,12 @@
 //! Stores tasks in the file.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mcp_runtime::backend::{
-    NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskDetails, TaskId,
-    TaskPage, TaskStore,
+    ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
+    TaskDetails, TaskId, TaskPage, TaskStore,
 };
 use mcp_runtime::once::{OnceClaim, StoreFuture};
 use tokio::sync::Notify;
@@ -49,6 +50,14 @@ impl Sqlite {
                 }
             }
         }));
+    }
+
+    /// Returns the key of the caller whose due task this process claimed last.
+    fn last_turn(&self) -> MutexGuard<'_, Arc<str>> {
+        self.0
+            .last_turn
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -130,14 +139,20 @@ impl TaskStore for Sqlite {
         })
     }
 
-    fn claim_due(&self, lease: Duration) -> StoreFuture<'_, TaskClaim> {
+    fn claim_due<'a>(
+        &'a self,
+        lease: Duration,
+        except: &'a ClaimExceptions,
+    ) -> StoreFuture<'a, TaskClaim> {
+        let (last, except) = (self.last_turn().clone(), except.clone());
         let claimed = self
             .0
             .writer
-            .write(move |db| statements::claim_due(db, lease));
+            .write(move |db| statements::claim_due(db, lease, &last, &except));
         Box::pin(async move {
             let claimed = claimed.await?;
             if let TaskClaim::Claimed(task) = &claimed {
+                *self.last_turn() = Arc::clone(&task.owner);
                 self.changes_of(&task.id).notify_waiters();
             }
             Ok(claimed)

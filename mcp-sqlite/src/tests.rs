@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use mcp_runtime::Limits;
 use mcp_runtime::backend::{
-    Backend, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskStatus,
-    TaskStore,
+    Backend, ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim,
+    TaskCreation, TaskStatus, TaskStore,
 };
 use mcp_runtime::once::OnceClaim;
 use mcp_runtime::prelude::*;
@@ -94,7 +94,10 @@ async fn two_that_share_a_file_claim_each_task_once_and_see_each_others_changes(
     }
     let claim_all = async |store: &Sqlite| {
         let mut claimed = Vec::new();
-        while let TaskClaim::Claimed(task) = store.claim_due(Duration::from_mins(1)).await.unwrap()
+        while let TaskClaim::Claimed(task) = store
+            .claim_due(Duration::from_mins(1), &ClaimExceptions::default())
+            .await
+            .unwrap()
         {
             claimed.push(task);
         }

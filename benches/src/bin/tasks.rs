@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 
 use mcp_runtime::Limits;
 use mcp_runtime::backend::{
-    NewTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskStatus, TaskStore as _,
+    ClaimExceptions, NewTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskStatus,
+    TaskStore as _,
 };
 use mcp_runtime::prelude::*;
 use mcp_runtime::transport::memory;
@@ -187,7 +188,7 @@ async fn finish(number: usize) -> Result<f64, Failure> {
 async fn is_working(store: &Sqlite) -> Result<bool, Failure> {
     let far = Duration::from_hours(24);
     // The claim waits if there is a task whose lease has not lapsed.
-    let claim = store.claim_due(far).await?;
+    let claim = store.claim_due(far, &ClaimExceptions::default()).await?;
     Ok(!matches!(claim, TaskClaim::Wait(None)))
 }
 
@@ -254,7 +255,9 @@ async fn claim(store: &Sqlite, times: &mut Vec<Duration>) -> Result<(), Failure>
     }
     for _ in 0..CLAIMS / ROUNDS {
         let begun = Instant::now();
-        let claimed = store.claim_due(Duration::from_hours(1)).await?;
+        let claimed = store
+            .claim_due(Duration::from_hours(1), &ClaimExceptions::default())
+            .await?;
         times.push(begun.elapsed());
         let TaskClaim::Claimed(task) = claimed else {
             return Err("no task is due".into());

@@ -8,10 +8,9 @@ local more = size + steps - task.size - task.steps
 if not has_room(task.owner, more, ARGV[5], ARGV[6]) then return { 'full' } end
 add_bytes(task.owner, more)
 if status ~= 'working' then
-  redis.call('ZREM', due, task.id)
+  unset_due(task.id, task.owner)
 elseif not redis.call('ZSCORE', due, task.id) then
-  redis.call('ZADD', due, now, task.id)
-  keep(due, redis.call('PTTL', expiry))
+  set_due(task.id, task.owner, now)
 end
 if forgets then redis.call('DEL', steps_key(task.id)) end
 redis.call('HDEL', task_key(task.id), 'message', 'kind', 'outcome')

@@ -13,11 +13,14 @@ local REPEATED_WITHIN = 60000
 local MAX_SWEPT = 100
 
 local due, expiry = prefix .. 'due', prefix .. 'expiry'
+-- The callers with tasks in `due`, in the order of their turns.
+local turns = prefix .. 'turns'
 local bytes, calls = prefix .. 'bytes', prefix .. 'calls'
 local function task_key(id) return prefix .. 'task:' .. id end
 local function steps_key(id) return prefix .. 'steps:' .. id end
 local function owner_key(owner) return prefix .. 'owner:' .. owner end
 local function withdrawn_key(id) return prefix .. 'withdrawn:' .. id end
+local function due_key(owner) return prefix .. 'due:' .. owner end
 local function call_key(id) return prefix .. 'call:' .. id end
 local function rate_key(bucket) return prefix .. 'rate:' .. bucket end
 
@@ -56,9 +59,31 @@ local function has_room(owner, more, max, max_of_caller)
   return more <= 0 or used('all') + more <= tonumber(max) and used('of ' .. owner) + more <= tonumber(max_of_caller)
 end
 
+-- Makes a caller the last one in the order of turns.
+local function end_turn(owner)
+  local last = redis.call('ZRANGE', turns, -1, -1, 'WITHSCORES')
+  redis.call('ZADD', turns, (last[2] or 0) + 1, owner)
+end
+
+-- Sets the time from which a working task can be claimed. The tasks of each caller are also listed apart, for the turns.
+local function set_due(id, owner, at)
+  redis.call('ZADD', due, at, id)
+  redis.call('ZADD', due_key(owner), at, id)
+  if not redis.call('ZSCORE', turns, owner) then end_turn(owner) end
+  local left = redis.call('PTTL', expiry)
+  for _, key in ipairs({ due, due_key(owner), turns }) do keep(key, left) end
+end
+
+-- Removes a task that is no longer working.
+local function unset_due(id, owner)
+  redis.call('ZREM', due, id)
+  redis.call('ZREM', due_key(owner), id)
+  if redis.call('EXISTS', due_key(owner)) == 0 then redis.call('ZREM', turns, owner) end
+end
+
 local function remove(id, owner, size)
   redis.call('DEL', task_key(id), steps_key(id))
-  redis.call('ZREM', due, id)
+  unset_due(id, owner)
   redis.call('ZREM', expiry, id)
   redis.call('ZREM', owner_key(owner), id)
   add_bytes(owner, 0 - size)
@@ -98,12 +123,12 @@ local function is_repeated(id, token) return redis.call('HGET', task_key(id), 'b
 local function mark(id, token) redis.call('HSET', task_key(id), 'by', token) end
 
 -- Begins the next attempt of a task. Returns its fields.
-local function begin_attempt(id, lease, token)
+local function begin_attempt(id, owner, lease, token)
   mark(id, token)
   redis.call('HINCRBY', task_key(id), 'attempt', 1)
   redis.call('HINCRBY', task_key(id), 'tries', 1)
   redis.call('HINCRBY', task_key(id), 'version', 1)
-  redis.call('ZADD', due, now + lease, id)
+  set_due(id, owner, now + lease)
   publish(id)
   return redis.call('HGETALL', task_key(id))
 end

@@ -13,9 +13,9 @@ local last = tonumber(redis.call('GET', prefix .. 'number') or 0)
 local number = string.format('%.0f', math.max(last + 1, time[1] * 1000000 + time[2]))
 redis.call('SET', prefix .. 'number', number, 'KEEPTTL')
 redis.call('HSET', task_key(id), 'created', now, 'updated', now, 'expires', now + ttl, unpack(ARGV, 10))
-redis.call('ZADD', due, now + lease, id)
 redis.call('ZADD', expiry, now + ttl, id)
 redis.call('ZADD', owner_key(owner), number, id)
 add_bytes(owner, size)
-for _, key in ipairs({ task_key(id), due, expiry, owner_key(owner), bytes, prefix .. 'number', prefix .. 'partitions' }) do keep(key, ttl + DAY) end
+for _, key in ipairs({ task_key(id), expiry, owner_key(owner), bytes, prefix .. 'number', prefix .. 'partitions' }) do keep(key, ttl + DAY) end
+set_due(id, owner, now + lease)
 return { 'created', now }

@@ -9,8 +9,7 @@ if known and known:sub(1, 1) == '0' then
   steps = steps - #ARGV[3]
 end
 add_bytes(task.owner, tonumber(ARGV[4]) + steps - task.size - task.steps)
-redis.call('ZADD', due, now, task.id)
-keep(due, redis.call('PTTL', expiry))
+set_due(task.id, task.owner, now)
 redis.call('HDEL', task_key(task.id), 'message', 'kind', 'outcome')
 redis.call('HSET', task_key(task.id), 'size', ARGV[4], 'steps', steps, unpack(ARGV, 6))
 mark(task.id, ARGV[5])

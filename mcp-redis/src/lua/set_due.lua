@@ -2,7 +2,7 @@
 -- older attempt.
 local task = latest(ARGV[1], ARGV[2])
 if not task or not redis.call('ZSCORE', due, task.id) then return 0 end
-redis.call('ZADD', due, now + tonumber(ARGV[3]), task.id)
+set_due(task.id, task.owner, now + tonumber(ARGV[3]))
 if ARGV[4] ~= '' and not is_repeated(task.id, ARGV[4]) then
   mark(task.id, ARGV[4])
   if tonumber(redis.call('HGET', task_key(task.id), 'tries')) > 0 then redis.call('HINCRBY', task_key(task.id), 'tries', -1) end

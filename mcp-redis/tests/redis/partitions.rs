@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use mcp_runtime::Limits;
 use mcp_runtime::backend::{
-    Backend, NewTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskId, TaskPage,
-    TaskStatus, TaskStore,
+    Backend, ClaimExceptions, NewTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskId,
+    TaskPage, TaskStatus, TaskStore,
 };
 use mcp_runtime_redis::{Redis, RedisOptions};
 use tokio::time::timeout;
@@ -184,7 +184,11 @@ async fn each_task_is_claimed_once_and_its_changes_are_seen_elsewhere() {
     let claim_all = async |store: &Redis| {
         let mut claimed = Vec::new();
         loop {
-            match store.claim_due(Duration::from_mins(1)).await.unwrap() {
+            match store
+                .claim_due(Duration::from_mins(1), &ClaimExceptions::default())
+                .await
+                .unwrap()
+            {
                 TaskClaim::Claimed(task) => claimed.push(task),
                 TaskClaim::Wait(wait) => return (claimed, wait),
                 other => panic!("{other:?}"),

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use mcp_runtime::Limits;
 use mcp_runtime::backend::{
-    Backend, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskId,
-    TaskStatus, TaskStore,
+    Backend, ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim,
+    TaskCreation, TaskId, TaskStatus, TaskStore,
 };
 use mcp_runtime::once::OnceClaim;
 use mcp_runtime_redis::{Redis, RedisOptions};
@@ -43,7 +43,10 @@ async fn servers_with_different_names_share_nothing() {
     task.lease = Duration::ZERO;
     let task = create(&store, task).await;
     assert!(other.load(&task.id).await.unwrap().is_none());
-    let claim = other.claim_due(Duration::from_mins(1)).await.unwrap();
+    let claim = other
+        .claim_due(Duration::from_mins(1), &ClaimExceptions::default())
+        .await
+        .unwrap();
     assert!(matches!(claim, TaskClaim::Wait(None)), "{claim:?}");
 }
 
@@ -59,7 +62,10 @@ async fn two_processes_claim_each_task_once_and_see_each_others_changes() {
     }
     let claim_all = async |store: &Redis| {
         let mut claimed = Vec::new();
-        while let TaskClaim::Claimed(task) = store.claim_due(Duration::from_mins(1)).await.unwrap()
+        while let TaskClaim::Claimed(task) = store
+            .claim_due(Duration::from_mins(1), &ClaimExceptions::default())
+            .await
+            .unwrap()
         {
             claimed.push(task);
         }
@@ -177,7 +183,10 @@ async fn what_has_expired_or_disappeared_is_no_longer_counted() {
     let lost = create(&store, brief).await;
     let kept = create(&store, NewTask::new("a", "t")).await;
     server.tell(&["DEL", &format!("{{mcp}}:task:{}", lost.id)]);
-    let claim = store.claim_due(Duration::from_mins(1)).await.unwrap();
+    let claim = store
+        .claim_due(Duration::from_mins(1), &ClaimExceptions::default())
+        .await
+        .unwrap();
     assert!(matches!(claim, TaskClaim::Wait(Some(_))), "{claim:?}");
     assert_eq!(server.tell(&["HGET", "{mcp}:bytes", "all"]).trim(), "2");
     assert_eq!(server.tell(&["ZCARD", "{mcp}:expiry"]).trim(), "1");

@@ -3,7 +3,9 @@
 use std::net::TcpListener;
 use std::time::Duration;
 
-use mcp_runtime::backend::{Backend, NewTask, TaskClaim, TaskCreation, TaskStore as _};
+use mcp_runtime::backend::{
+    Backend, ClaimExceptions, NewTask, TaskClaim, TaskCreation, TaskStore as _,
+};
 use mcp_runtime_redis::{Redis, RedisOptions};
 use tokio::time::{Instant, sleep};
 
@@ -176,7 +178,10 @@ async fn in_a_cluster_partitions_divide_tasks_among_the_nodes() {
     nodes[2].kill();
     let mut claimed = 0;
     loop {
-        match store.claim_due(Duration::from_mins(1)).await {
+        match store
+            .claim_due(Duration::from_mins(1), &ClaimExceptions::default())
+            .await
+        {
             Ok(TaskClaim::Claimed(_)) => claimed += 1,
             Ok(other) => panic!("a node is down, but the reply is {other:?}"),
             Err(error) => {

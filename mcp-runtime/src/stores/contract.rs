@@ -40,6 +40,8 @@ pub async fn check_task_store(store: &dyn TaskStore) {
     changes(store).await;
     leases::leases(store).await;
     leases::due(store).await;
+    leases::turns(store).await;
+    leases::exceptions(store).await;
     steps(store).await;
     tries(store).await;
     waiting(store).await;

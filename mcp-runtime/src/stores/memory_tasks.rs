@@ -18,7 +18,7 @@ use crate::lock::lock;
 use crate::stores::memory_tasks::table::{TaskEntry, TaskTable};
 use crate::stores::task::{NewTask, StoredTask, TaskChange, TaskDetails, TaskPage, TaskStatus};
 use crate::stores::task_id::TaskId;
-use crate::stores::task_store::{TaskChanged, TaskClaim, TaskCreation, TaskStore};
+use crate::stores::task_store::{ClaimExceptions, TaskChanged, TaskClaim, TaskCreation, TaskStore};
 
 /// An in-memory store, which is sufficient for a server that runs as a single instance. Its tasks are lost when the
 /// server restarts.
@@ -170,16 +170,18 @@ impl MemoryTaskStore {
         Self::claim_in(&mut self.table(), id, lease)
     }
 
-    fn claim_due_now(&self, lease: Duration) -> TaskClaim {
+    fn claim_due_now(&self, lease: Duration, except: &ClaimExceptions) -> TaskClaim {
         let table = &mut *self.table();
-        let Some(((due, _), id)) = table.by_due.first_key_value() else {
-            return TaskClaim::Wait(None);
-        };
-        let (due, id) = (*due, id.clone());
-        match Self::claim_in(table, &id, lease) {
-            Some(task) => TaskClaim::Claimed(task),
-            None => TaskClaim::Wait(Some(due.saturating_duration_since(Instant::now()))),
+        let now = Instant::now();
+        let next = table.next_due(now, except);
+        let claimed = next.and_then(|id| Self::claim_in(table, &id, lease));
+        if let Some(task) = claimed {
+            table.end_turn(&task.owner);
+            return TaskClaim::Claimed(task);
         }
+        let mut later = table.by_due.range((now, u64::MAX)..);
+        let next = later.next();
+        TaskClaim::Wait(next.map(|((due, _), _)| due.saturating_duration_since(now)))
     }
 
     fn claim_in(table: &mut TaskTable, id: &TaskId, lease: Duration) -> Option<StoredTask> {
@@ -271,8 +273,12 @@ impl TaskStore for MemoryTaskStore {
         Box::pin(async { Ok(claimed) })
     }
 
-    fn claim_due(&self, lease: Duration) -> StoreFuture<'_, TaskClaim> {
-        let claim = self.claim_due_now(lease);
+    fn claim_due<'a>(
+        &'a self,
+        lease: Duration,
+        except: &'a ClaimExceptions,
+    ) -> StoreFuture<'a, TaskClaim> {
+        let claim = self.claim_due_now(lease, except);
         Box::pin(async { Ok(claim) })
     }
 

@@ -57,4 +57,4 @@ pub use task::{
     NewTask, StoredTask, TaskChange, TaskDetails, TaskOutcome, TaskPage, TaskStatus, TaskStep,
 };
 pub use task_id::TaskId;
-pub use task_store::{TaskChanged, TaskClaim, TaskCreation, TaskStore};
+pub use task_store::{ClaimExceptions, TaskChanged, TaskClaim, TaskCreation, TaskStore};

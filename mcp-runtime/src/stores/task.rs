@@ -127,6 +127,8 @@ pub struct StoredTask {
     pub outcome: Option<TaskOutcome>,
     /// Size in bytes of the data that the process running the task keeps outside the store until the task is final.
     pub call_bytes: usize,
+    /// `true` if a part that the status makes necessary is sealed with a key that the server does not have.
+    pub(crate) is_sealed: bool,
 }
 
 impl StoredTask {
@@ -150,6 +152,7 @@ impl StoredTask {
             call: Arc::clone(&task.call),
             outcome: None,
             call_bytes: task.call_bytes,
+            is_sealed: false,
         }
     }
 

@@ -1,5 +1,6 @@
 //! The interface for task stores.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::context::{OnceClaim, StoreFuture};
@@ -48,8 +49,28 @@ pub enum TaskChanged {
 pub enum TaskClaim {
     /// A task that was due, with its new attempt.
     Claimed(StoredTask),
-    /// No task is due. The next task becomes due after this time, unless no task is working.
+    /// No task is due, apart from the exceptions. The next task becomes due after this time, unless all working tasks
+    /// are already due.
     Wait(Option<Duration>),
+}
+
+/// The due tasks that a process does not claim at the moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClaimExceptions {
+    /// The tasks that the process holds. If the process was paused, their leases may have lapsed before it could renew
+    /// them.
+    pub tasks: Vec<TaskId>,
+    /// The tools that are already running as often as their `concurrency` option allows in the process.
+    pub tools: Vec<Arc<str>>,
+}
+
+impl ClaimExceptions {
+    /// Returns `true` if this task must not be claimed.
+    #[must_use]
+    pub fn contains(&self, task: &StoredTask) -> bool {
+        self.tasks.contains(&task.id) || self.tools.contains(&task.tool)
+    }
 }
 
 /// A task store, for [`Server::task_store`](crate::Server::task_store).
@@ -61,10 +82,10 @@ pub enum TaskClaim {
 /// - Every change and every claim increases the version. [`change`](Self::change) is a compare-and-swap by version, so
 ///   a change that has been overtaken by another change has no effect.
 /// - A final task never changes, except that an operator can [retry](Self::retry) a task that has failed.
-/// - The process that runs a task, or whose queue contains the task, holds a lease on it. A working task without a
-///   lease is **due**, which means that any process can claim it. A task whose lease has lapsed is also due, because
-///   its process has died. Each claim starts a new attempt, and an older attempt cannot renew its lease or begin or
-///   complete a step.
+/// - The process that runs a task holds a lease on it. A working task without a lease is **due**, which means that any
+///   process can claim it. A task whose lease has lapsed is also due, because its process has died. Each claim starts a
+///   new attempt, and an older attempt cannot renew its lease or begin or complete a step. The latest attempt can, even
+///   after its lease has lapsed.
 ///
 /// An error means that the store is not working, for example because it cannot be reached. The request that needs the
 /// store then fails, and the error is logged. Each method must be safe to drop at any `await`.
@@ -110,8 +131,14 @@ pub trait TaskStore: Send + Sync + 'static {
     /// Claims a task if it is due. Returns the task with its new attempt.
     fn claim<'a>(&'a self, id: &'a TaskId, lease: Duration) -> StoreFuture<'a, Option<StoredTask>>;
 
-    /// Claims the task that has been due for the longest time.
-    fn claim_due(&self, lease: Duration) -> StoreFuture<'_, TaskClaim>;
+    /// Claims a due task that is not one of the exceptions. The callers with such tasks take turns, and each caller's
+    /// tasks are claimed in the order in which they became due. A store that is divided can do so in each of its parts,
+    /// and the order of the turns can be kept in the process.
+    fn claim_due<'a>(
+        &'a self,
+        lease: Duration,
+        except: &'a ClaimExceptions,
+    ) -> StoreFuture<'a, TaskClaim>;
 
     /// Renews an attempt's lease for the duration `lease` from now. Returns `false` if this is not the latest attempt,
     /// or if the task is no longer working.

@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use mcp_runtime::backend::{
-    NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskDetails, TaskId,
-    TaskPage, TaskStore,
+    ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
+    TaskDetails, TaskId, TaskPage, TaskStore,
 };
 use mcp_runtime::once::{OnceClaim, StoreFuture};
 use rustix::process::{Signal, getpid, kill_process};
@@ -99,9 +99,13 @@ impl TaskStore for Mortal {
     }
     // The number of unsuccessful calls depends on timing, so only the seam after a claim counts. A death before a claim
     // is a death after the preceding operation.
-    fn claim_due(&self, lease: Duration) -> StoreFuture<'_, TaskClaim> {
+    fn claim_due<'a>(
+        &'a self,
+        lease: Duration,
+        except: &'a ClaimExceptions,
+    ) -> StoreFuture<'a, TaskClaim> {
         Box::pin(async move {
-            let claim = self.store.claim_due(lease).await?;
+            let claim = self.store.claim_due(lease, except).await?;
             if let TaskClaim::Claimed(_) = &claim {
                 self.pass("after claim_due");
             }

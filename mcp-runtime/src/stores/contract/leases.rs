@@ -1,11 +1,14 @@
 //! The rules for leases and for due tasks.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use tokio::time::sleep;
 
 use super::{LATER, LONG, SHORT, change, created, loaded, new, release};
-use crate::stores::{StoredTask, TaskChange, TaskClaim, TaskId, TaskStatus, TaskStore};
+use crate::stores::{
+    ClaimExceptions, StoredTask, TaskChange, TaskClaim, TaskId, TaskStatus, TaskStore,
+};
 
 pub(super) async fn leases(store: &dyn TaskStore) {
     let claim = async |id: &TaskId| store.claim(id, LONG).await.expect("the store works");
@@ -63,11 +66,16 @@ pub(super) async fn leases(store: &dyn TaskStore) {
     );
 }
 
+async fn claim_due(store: &dyn TaskStore, except: &ClaimExceptions) -> TaskClaim {
+    let claim = store.claim_due(LONG, except).await;
+    claim.expect("the store works")
+}
+
 /// Claims all due tasks. Returns the tasks and the time until the next task is due.
 async fn claim_all(store: &dyn TaskStore) -> (Vec<StoredTask>, Option<Duration>) {
     let mut claimed = Vec::new();
     loop {
-        match store.claim_due(LONG).await.expect("the store works") {
+        match claim_due(store, &ClaimExceptions::default()).await {
             TaskClaim::Claimed(task) => claimed.push(task),
             TaskClaim::Wait(wait) => return (claimed, wait),
         }
@@ -137,12 +145,10 @@ pub(super) async fn due(store: &dyn TaskStore) {
         claim_all(store).await.0.is_empty(),
         "a status message does not end the lease"
     );
-    let (one, other) = tokio::join!(store.claim(&answered.id, LONG), store.claim_due(LONG));
+    let none = ClaimExceptions::default();
+    let (one, other) = tokio::join!(store.claim(&answered.id, LONG), claim_due(store, &none));
     assert!(one.expect("the store works").is_none());
-    assert!(matches!(
-        other.expect("the store works"),
-        TaskClaim::Wait(_)
-    ));
+    assert!(matches!(other, TaskClaim::Wait(_)));
     let latest = loaded(store, &answered.id).await;
     let done = change(store, &latest, TaskChange::to(TaskStatus::Cancelled)).await;
     assert!(done.is_some());
@@ -151,4 +157,68 @@ pub(super) async fn due(store: &dyn TaskStore) {
         claim_all(store).await.0.is_empty(),
         "a final task is never due"
     );
+}
+
+/// Creates a task that is due.
+async fn due_task(store: &dyn TaskStore, owner: &str) -> StoredTask {
+    let mut task = new(owner);
+    task.lease = Duration::ZERO;
+    created(store, task).await
+}
+
+pub(super) async fn turns(store: &dyn TaskStore) {
+    claim_all(store).await;
+    for _ in 0..40 {
+        due_task(store, "many").await;
+    }
+    // The order in which tasks became due is known in milliseconds.
+    sleep(Duration::from_millis(2)).await;
+    let single = due_task(store, "single").await;
+    let (claimed, _) = claim_all(store).await;
+    assert_eq!(claimed.len(), 41);
+    let turn = claimed.iter().position(|task| task.id == single.id);
+    assert!(
+        turn.is_some_and(|turn| turn < 20),
+        "a caller does not wait for all tasks of another: {turn:?}"
+    );
+    let lapsed = due_task(store, "single").await;
+    let (claimed, _) = claim_all(store).await;
+    assert_eq!(claimed.len(), 1);
+    let late = claimed[0].attempt;
+    let released = store.release(&lapsed.id, late, Duration::ZERO).await;
+    released.expect("the store works");
+    let renewed = store.renew(&lapsed.id, late, LONG).await;
+    assert!(
+        renewed.expect("the store works"),
+        "the latest attempt can renew its lease after it has lapsed"
+    );
+    assert!(claim_all(store).await.0.is_empty());
+}
+
+pub(super) async fn exceptions(store: &dyn TaskStore) {
+    claim_all(store).await;
+    let held = due_task(store, "one").await;
+    let mut busy = new("one");
+    (busy.lease, busy.tool) = (Duration::ZERO, "busy".into());
+    let busy = created(store, busy).await;
+    let except = ClaimExceptions {
+        tasks: vec![held.id.clone(), TaskId::random()],
+        tools: vec!["other".into(), "busy".into()],
+    };
+    let TaskClaim::Wait(wait) = claim_due(store, &except).await else {
+        panic!("a task that is excepted is not claimed");
+    };
+    assert!(
+        wait.is_none_or(|wait| wait > SHORT),
+        "tasks that are excepted are not waited for: {wait:?}"
+    );
+    let free = due_task(store, "one").await;
+    let claim = claim_due(store, &except).await;
+    let TaskClaim::Claimed(task) = claim else {
+        panic!("other tasks are claimed: {claim:?}");
+    };
+    assert_eq!(task.id, free.id);
+    let (claimed, _) = claim_all(store).await;
+    let claimed: HashSet<_> = claimed.into_iter().map(|task| task.id).collect();
+    assert_eq!(claimed, HashSet::from([held.id, busy.id]));
 }

@@ -10,6 +10,7 @@ use crate::limits::TaskLimits;
 use crate::stores::expiry::ExpiryOrder;
 use crate::stores::task::StoredTask;
 use crate::stores::task_id::TaskId;
+use crate::stores::task_store::ClaimExceptions;
 
 /// The tasks, indexed by several keys, and their size in bytes.
 #[derive(Debug, Default)]
@@ -20,6 +21,8 @@ pub(super) struct TaskTable {
     /// The working tasks in the order in which they are due.
     pub(super) by_due: BTreeMap<(Instant, u64), TaskId>,
     pub(super) created: u64,
+    /// Number of claims of due tasks.
+    pub(super) turns: u64,
     pub(super) bytes: usize,
 }
 
@@ -29,6 +32,8 @@ pub(super) struct CallerTasks {
     /// The ids in order of creation.
     pub(super) ids: BTreeMap<u64, TaskId>,
     pub(super) bytes: usize,
+    /// The number of the caller's last turn, or zero.
+    pub(super) last_turn: u64,
 }
 
 /// A task with its lease and its steps.
@@ -75,6 +80,25 @@ impl TaskTable {
         }
         if let Some(due) = due {
             self.by_due.insert((due, entry.number), id.clone());
+        }
+    }
+
+    /// Returns the due task whose turn it is.
+    pub(super) fn next_due(&self, now: Instant, except: &ClaimExceptions) -> Option<TaskId> {
+        let due = self.by_due.range(..=(now, u64::MAX)).map(|(_, id)| id);
+        let due = due.filter_map(|id| self.tasks.get(id));
+        let due = due.filter(|entry| !except.contains(&entry.task));
+        let last_turn = |owner: &str| self.by_owner.get(owner).map_or(0, |owned| owned.last_turn);
+        // Among the tasks of a caller, the first one is returned.
+        let next = due.min_by_key(|entry| last_turn(&entry.task.owner));
+        next.map(|entry| entry.task.id.clone())
+    }
+
+    /// Records that a caller has had its turn.
+    pub(super) fn end_turn(&mut self, owner: &str) {
+        self.turns = self.turns.saturating_add(1);
+        if let Some(owned) = self.by_owner.get_mut(owner) {
+            owned.last_turn = self.turns;
         }
     }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::history::CallHistory;
 use crate::context::{OnceClaim, StoreFuture};
 use crate::stores::{
-    MemoryTaskStore, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
-    TaskDetails, TaskId, TaskPage, TaskStore,
+    ClaimExceptions, MemoryTaskStore, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim,
+    TaskCreation, TaskDetails, TaskId, TaskPage, TaskStore,
 };
 
 /// A store whose operations are points at which processes can die. Operations inside steps are not points, because the
@@ -77,9 +77,13 @@ impl TaskStore for SurvivingTaskStore {
         self.between("lets a process claim the task", work)
     }
     // Only a successful claim is a point, because the number of unsuccessful claims depends on time.
-    fn claim_due(&self, lease: Duration) -> StoreFuture<'_, TaskClaim> {
+    fn claim_due<'a>(
+        &'a self,
+        lease: Duration,
+        except: &'a ClaimExceptions,
+    ) -> StoreFuture<'a, TaskClaim> {
         Box::pin(async move {
-            let claim = self.store.claim_due(lease).await?;
+            let claim = self.store.claim_due(lease, except).await?;
             if let TaskClaim::Claimed(_) = &claim {
                 self.history.pass("after it has claimed the task").await;
             }

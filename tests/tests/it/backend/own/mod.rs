@@ -31,6 +31,8 @@ struct StreamRow {
 struct Tables {
     tasks: BTreeMap<String, TaskRow>,
     created: usize,
+    /// The caller whose due task was claimed last.
+    last_owner: Arc<str>,
     once: BTreeMap<(CallId, String), Option<String>>,
     sessions: BTreeMap<String, (Arc<SessionRecord>, Instant)>,
     streams: BTreeMap<(String, u64), StreamRow>,

@@ -1,11 +1,12 @@
 //! Tasks as rows.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use mcp_runtime::backend::{
-    NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskDetails, TaskId,
-    TaskPage, TaskStatus, TaskStep, TaskStore,
+    ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
+    TaskDetails, TaskId, TaskPage, TaskStatus, TaskStep, TaskStore,
 };
 use mcp_runtime::once::{OnceClaim, StoreFuture};
 use tokio::time::{Instant, timeout_at};
@@ -127,16 +128,33 @@ impl TaskStore for Rows {
         Box::pin(async { Ok(claimed) })
     }
 
-    fn claim_due(&self, lease: Duration) -> StoreFuture<'_, TaskClaim> {
+    fn claim_due<'a>(
+        &'a self,
+        lease: Duration,
+        except: &'a ClaimExceptions,
+    ) -> StoreFuture<'a, TaskClaim> {
         let mut tables = self.tables();
+        let now = Instant::now();
         let rows = tables.tasks.values();
-        let due = rows.filter_map(|row| Some((row.due?, row.task.id.to_string())));
-        let claim = match due.min() {
-            None => TaskClaim::Wait(None),
-            Some((due, id)) => match tables.claim(&id, lease) {
-                Some(task) => TaskClaim::Claimed(task),
-                None => TaskClaim::Wait(Some(due - Instant::now())),
-            },
+        let rows = rows.filter(|row| row.due.is_some_and(|due| due <= now));
+        let rows = rows.filter(|row| !except.contains(&row.task));
+        // The callers take turns in the order of their keys.
+        let last = &tables.last_owner;
+        let next = rows.min_by_key(|row| {
+            let owner = row.task.owner.clone();
+            (owner <= *last, owner, row.due)
+        });
+        let claim = match next.map(|row| row.task.clone()) {
+            Some(next) => {
+                tables.last_owner = Arc::clone(&next.owner);
+                let claimed = tables.claim(next.id.as_str(), lease);
+                claimed.map_or(TaskClaim::Wait(Some(Duration::ZERO)), TaskClaim::Claimed)
+            }
+            None => {
+                let due = tables.tasks.values().filter_map(|row| row.due);
+                let next = due.filter(|due| *due > now).min();
+                TaskClaim::Wait(next.map(|due| due - now))
+            }
         };
         self.changes.send_replace(());
         Box::pin(async { Ok(claim) })
