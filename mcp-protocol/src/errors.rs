@@ -226,6 +226,13 @@ pub fn uncounted(what: &str, retry_after: Duration) -> ErrorObject {
     )
 }
 
+/// Creates an error that says nothing about the subject of the request, because the server cannot read it at the moment
+/// for this reason.
+#[must_use]
+pub fn unknown_for_now(reason: &str, retry_after: Duration) -> ErrorObject {
+    retry_later(reason.to_owned(), retry_after)
+}
+
 /// Creates an error that specifies when to retry, both in the message and in `data.retryAfterMs`. Both times are
 /// rounded up.
 fn retry_later(mut message: String, retry_after: Duration) -> ErrorObject {

@@ -137,10 +137,13 @@ fn listen<'m>(
     encode::acknowledged(out, &filter, &request.id);
     let notifications = dispatcher.notifications();
     let listener = (request.caller.clone(), charge);
+    let of_extensions = filter.extensions.clone();
+    let mailbox = notifications.listen(filter, (listens.wake)(), listener);
+    extensions.report_listener(&of_extensions, (&dispatcher.handle(), &request.caller));
     Ok(RequestOutcome::Listening(ListenRequest {
         id: request.id.clone(),
         version: request.version,
-        mailbox: notifications.listen(filter, (listens.wake)(), listener),
+        mailbox,
         _open: GaugeGuard::subscription(),
     }))
 }

@@ -1,6 +1,9 @@
 //! Members that an extension adds to the `subscriptions/listen` filter.
 
-use crate::context::Caller;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::context::{Caller, ServerHandle};
 use crate::extension::visibility::KeyVisibility;
 
 /// A member of `params.notifications` in `subscriptions/listen`, with which a client requests an extension's
@@ -13,6 +16,18 @@ pub struct FilterMember {
     pub(super) is_keyed: bool,
     /// Decides which callers may be notified about a key.
     pub(super) visible_if: KeyVisibility,
+    /// Called for each key to which a client begins to listen.
+    pub(super) on_listen: Option<OnListen>,
+}
+
+/// A function that learns that a caller has begun to listen to a key.
+#[derive(Clone)]
+pub(super) struct OnListen(pub(super) Arc<dyn Fn(&ServerHandle, &Caller, &str) + Send + Sync>);
+
+impl fmt::Debug for OnListen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OnListen").finish_non_exhaustive()
+    }
 }
 
 impl FilterMember {
@@ -22,6 +37,7 @@ impl FilterMember {
             name: name.into(),
             is_keyed: false,
             visible_if: KeyVisibility::default(),
+            on_listen: None,
         }
     }
 
@@ -33,6 +49,7 @@ impl FilterMember {
             name: name.into(),
             is_keyed: true,
             visible_if: KeyVisibility::default(),
+            on_listen: None,
         }
     }
 
@@ -48,6 +65,15 @@ impl FilterMember {
         visible_if: impl Fn(&Caller, &str) -> bool + Send + Sync + 'static,
     ) -> Self {
         self.visible_if = KeyVisibility::new(visible_if);
+        self
+    }
+
+    /// Sets a function that is called for each key to which a client begins to listen. It must not block.
+    pub(crate) fn on_listen(
+        mut self,
+        on_listen: impl Fn(&ServerHandle, &Caller, &str) + Send + Sync + 'static,
+    ) -> Self {
+        self.on_listen = Some(OnListen(Arc::new(on_listen)));
         self
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::context::Caller;
+use crate::context::{Caller, ServerHandle};
 use crate::extension::declaration::CoreCapability;
 use crate::extension::filter::FilterMember;
 use crate::extension::method::MethodVersions;
@@ -281,6 +281,24 @@ impl Extensions {
             let known = members.find(|known| known.name == filter.member);
             if let (Some(keys), Some(known)) = (&mut filter.keys, known) {
                 keys.retain(|key| known.member.visible_if.is_visible_to(caller, key));
+            }
+        }
+    }
+
+    /// Reports that a caller has begun to listen to these keys.
+    pub(crate) fn report_listener(
+        &self,
+        filters: &[ExtensionFilter],
+        (server, caller): (&ServerHandle, &Caller),
+    ) {
+        for filter in filters {
+            let mut members = self.members.iter();
+            let known = members.find(|known| known.name == filter.member);
+            if let (Some(keys), Some(on_listen)) = (
+                &filter.keys,
+                known.and_then(|known| known.member.on_listen.as_ref()),
+            ) {
+                keys.iter().for_each(|key| on_listen.0(server, caller, key));
             }
         }
     }

@@ -3,21 +3,24 @@
 //! Names, times, statuses and messages are not sealed, so that stores and operators work without the keys.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
 use crate::context::{OnceClaim, StoreFuture};
 use crate::dispatch::seal::{Seal, SealingKey, SealingKeys, hash};
 use crate::stores::{
-    NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskDetails, TaskId,
-    TaskOutcome, TaskPage, TaskStore,
+    ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
+    TaskDetails, TaskId, TaskOutcome, TaskPage, TaskStatus, TaskStore,
 };
 
 /// A store in which the contents of tasks are sealed.
 pub(super) struct SealedTaskStore {
     store: Arc<dyn TaskStore>,
     seal: Seal,
+    /// `true` once the stored tasks have been compared with the keys.
+    has_been_checked: AtomicBool,
 }
 
 /// Text in its stored form. It is JSON, because result texts are JSON.
@@ -43,7 +46,11 @@ impl SealedTaskStore {
     pub(super) fn new(store: Arc<dyn TaskStore>, keys: &[SealingKey]) -> Self {
         // A task lives as long as its store keeps it.
         let seal = Seal::new(SealingKeys::new(keys), Duration::MAX);
-        Self { store, seal }
+        Self {
+            store,
+            seal,
+            has_been_checked: AtomicBool::new(false),
+        }
     }
 
     /// Seals a string. An empty string stays empty, because stores check for it.
@@ -75,28 +82,66 @@ impl SealedTaskStore {
         Ok(())
     }
 
-    fn open_task(&self, mut task: StoredTask) -> Result<StoredTask, StoreError> {
-        task.call = self.opened(&task.id, Part::Call, &task.call)?;
-        task.state = self.opened(&task.id, Part::State, &task.state)?;
-        if let Some(TaskOutcome::Result { json, .. } | TaskOutcome::Error { json }) =
-            &mut task.outcome
-        {
-            *json = self.opened(&task.id, Part::Outcome, json)?;
-        }
-        Ok(task)
+    /// Opens a task. What needs a key that is missing stays sealed. If the task's status makes that part necessary, the
+    /// task says so, because it can be listed and cancelled nevertheless, and other tasks must not suffer.
+    fn open_task(&self, mut task: StoredTask) -> StoredTask {
+        let is_open = |part, text: &mut Arc<str>| {
+            let opened = self.opened(&task.id, part, text);
+            opened.map(|opened| *text = opened).is_ok()
+        };
+        let (call, state) = (
+            is_open(Part::Call, &mut task.call),
+            is_open(Part::State, &mut task.state),
+        );
+        let outcome = match &mut task.outcome {
+            Some(TaskOutcome::Result { json, .. } | TaskOutcome::Error { json }) => {
+                is_open(Part::Outcome, json)
+            }
+            None => true,
+        };
+        task.is_sealed = match task.status {
+            TaskStatus::Working => !call || !state,
+            TaskStatus::InputRequired => !state,
+            TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled => !outcome,
+        };
+        task
     }
 
-    /// Opens a claimed task. A task that cannot be opened stays sealed, so that it fails with an error instead of being
-    /// claimed again and again.
-    fn open_claimed(&self, task: StoredTask) -> StoredTask {
-        self.open_task(task.clone()).unwrap_or(task)
-    }
-
-    fn open_changed(&self, changed: TaskChanged) -> Result<TaskChanged, StoreError> {
+    fn open_changed(&self, changed: TaskChanged) -> TaskChanged {
         match changed {
-            TaskChanged::Changed(task) => self.open_task(task).map(TaskChanged::Changed),
-            other => Ok(other),
+            TaskChanged::Changed(task) => TaskChanged::Changed(self.open_task(task)),
+            other => other,
         }
+    }
+
+    /// Logs a warning if the store has tasks that need a key that is missing.
+    async fn warn_of_missing_keys(&self) -> Result<(), StoreError> {
+        const PAGE: usize = 100;
+        let (mut number, mut last) = (0_usize, None);
+        let mut cursor = None;
+        while let Some(page) = self.store.list_all(cursor.as_deref(), PAGE).await? {
+            for task in page.tasks {
+                let expires = task.created_at.checked_add(task.ttl);
+                if self.open_task(task).is_sealed {
+                    number = number.saturating_add(1);
+                    last = last.max(expires);
+                }
+            }
+            cursor = page.next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        if number > 0 {
+            let left = last.and_then(|last| last.duration_since(SystemTime::now()).ok());
+            tracing::warn!(
+                tasks = number,
+                expire_within = ?left.unwrap_or_default(),
+                "stored tasks were sealed with a key that this server does not have; add the key to `sealing_keys`, at the \
+                 end, until these tasks have expired"
+            );
+        }
+        Ok(())
     }
 }
 
@@ -126,7 +171,7 @@ impl TaskStore for SealedTaskStore {
             sealed.call = self.sealed(&task.id, Part::Call, &task.call)?;
             sealed.state = self.sealed(&task.id, Part::State, &task.state)?;
             match self.store.create(sealed).await? {
-                TaskCreation::Created(stored) => self.open_task(stored).map(TaskCreation::Created),
+                TaskCreation::Created(stored) => Ok(TaskCreation::Created(self.open_task(stored))),
                 other => Ok(other),
             }
         })
@@ -135,7 +180,7 @@ impl TaskStore for SealedTaskStore {
     fn load<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, Option<StoredTask>> {
         Box::pin(async move {
             let task = self.store.load(id).await?;
-            task.map(|task| self.open_task(task)).transpose()
+            Ok(task.map(|task| self.open_task(task)))
         })
     }
 
@@ -150,8 +195,7 @@ impl TaskStore for SealedTaskStore {
                 return Ok(None);
             };
             let tasks = page.tasks.into_iter().map(|task| self.open_task(task));
-            let tasks = tasks.collect::<Result<_, _>>()?;
-            Ok(Some(TaskPage::new(tasks, page.next)))
+            Ok(Some(TaskPage::new(tasks.collect(), page.next)))
         })
     }
 
@@ -168,21 +212,33 @@ impl TaskStore for SealedTaskStore {
             if let Some(outcome) = &mut change.outcome {
                 self.seal_outcome(id, outcome)?;
             }
-            self.open_changed(self.store.change(id, version, change).await?)
+            let changed = self.store.change(id, version, change).await?;
+            Ok(self.open_changed(changed))
         })
     }
 
     fn claim<'a>(&'a self, id: &'a TaskId, lease: Duration) -> StoreFuture<'a, Option<StoredTask>> {
         Box::pin(async move {
             let claimed = self.store.claim(id, lease).await?;
-            Ok(claimed.map(|task| self.open_claimed(task)))
+            Ok(claimed.map(|task| self.open_task(task)))
         })
     }
 
-    fn claim_due(&self, lease: Duration) -> StoreFuture<'_, TaskClaim> {
+    fn claim_due<'a>(
+        &'a self,
+        lease: Duration,
+        except: &'a ClaimExceptions,
+    ) -> StoreFuture<'a, TaskClaim> {
         Box::pin(async move {
-            Ok(match self.store.claim_due(lease).await? {
-                TaskClaim::Claimed(task) => TaskClaim::Claimed(self.open_claimed(task)),
+            // This is the first operation of a server that starts.
+            if !self.has_been_checked.swap(true, Ordering::Relaxed)
+                && let Err(error) = self.warn_of_missing_keys().await
+            {
+                self.has_been_checked.store(false, Ordering::Relaxed);
+                tracing::debug!(%error, "the stored tasks cannot be compared with the sealing keys");
+            }
+            Ok(match self.store.claim_due(lease, except).await? {
+                TaskClaim::Claimed(task) => TaskClaim::Claimed(self.open_task(task)),
                 wait => wait,
             })
         })
@@ -263,7 +319,7 @@ impl TaskStore for SealedTaskStore {
     ) -> StoreFuture<'a, TaskChanged> {
         Box::pin(async move {
             let retried = self.store.retry(id, version, not_done).await?;
-            self.open_changed(retried)
+            Ok(self.open_changed(retried))
         })
     }
 }
@@ -271,7 +327,7 @@ impl TaskStore for SealedTaskStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stores::{MemoryTaskStore, TaskStatus};
+    use crate::stores::MemoryTaskStore;
 
     const LEASE: Duration = Duration::from_mins(1);
 
@@ -322,18 +378,31 @@ mod tests {
         let opened = rotated.load(&task.id).await.unwrap().unwrap();
         assert_eq!((&opened.call, &opened.outcome), (&task.call, &task.outcome));
         let other = sealed(&memory, &[2]);
-        let refused = other.load(&task.id).await.unwrap_err().to_string();
-        assert!(refused.contains("a key that this server does not have"));
-        assert!(other.list("alice", None, 9).await.is_err());
+        // The task can be listed and cancelled nevertheless.
+        let found = other.load(&task.id).await.unwrap().unwrap();
+        assert!(found.is_sealed && !opened.is_sealed);
+        assert_eq!((found.status, &found.call), (TaskStatus::Failed, &raw.call));
+        let readable = failed(&other).await;
+        let page = other.list("alice", None, 9).await.unwrap().unwrap();
+        let listed: Vec<_> = page.tasks.iter().map(|task| task.is_sealed).collect();
+        assert_eq!(listed, [true, false]);
+        assert_eq!(page.tasks[1].outcome, readable.outcome);
 
         let retried = rotated.retry(&task.id, task.version, None).await.unwrap();
         assert!(matches!(retried, TaskChanged::Changed(_)));
         // It is claimed and then fails, because its call cannot be read.
         let claimed = other.claim(&task.id, LEASE).await.unwrap().unwrap();
+        assert!(claimed.is_sealed);
         assert_eq!(claimed.call, raw.call);
         assert!(other.begin_step(&task.id, 2, "pay").await.is_err());
         let done = rotated.begin_step(&task.id, 2, "pay").await.unwrap();
         assert_eq!(done, OnceClaim::Done("\"SECRET\"".into()));
+        let cancelled = TaskChange::to(TaskStatus::Cancelled).state("");
+        let cancelled = other.change(&task.id, claimed.version, cancelled).await;
+        let TaskChanged::Changed(cancelled) = cancelled.unwrap() else {
+            panic!("the version is current");
+        };
+        assert!(!cancelled.is_sealed, "nothing is left that needs a key");
     }
 
     #[tokio::test]

@@ -1,10 +1,11 @@
 //! Decides which calls become tasks, and creates those tasks.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use crate::ErrorObject;
 use crate::cancellation::CancellationToken;
@@ -13,6 +14,7 @@ use crate::extension::tasks::heartbeat::with_heartbeat;
 use crate::extension::tasks::local::LocalTask;
 use crate::extension::tasks::names::ID;
 use crate::extension::tasks::patience::patiently;
+use crate::extension::tasks::running::AttemptStart;
 use crate::extension::tasks::service::{TaskService, refused, to_the_end, unavailable};
 use crate::extension::tasks::state::TaskState;
 use crate::extension::tasks::wire;
@@ -22,7 +24,7 @@ use crate::handler::definition::Kind;
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::{Call, Next};
 use crate::jsonrpc::read_json;
-use crate::stores::{NewTask, StoredTask, TaskCreation};
+use crate::stores::{NewTask, StoredTask, TaskCreation, TaskStatus};
 use crate::telemetry::TaskMetrics;
 
 /// Minimum time for which a task is kept, regardless of the client's request.
@@ -108,11 +110,63 @@ impl TaskService {
         let local = local_task(call, context.server(), task.ttl);
         let service = Arc::clone(self);
         to_the_end(async move {
+            let start = service.start_of_new(&local.call);
             let task = service.add(task, &local).await?;
-            service.start(task.clone(), local, None);
+            match start {
+                Some(start) => service.start(task.clone(), local, start),
+                None => service.leave_waiting(task.clone(), local),
+            }
             Ok(task)
         })
         .await
+    }
+
+    /// Returns how a new task starts in this process, or `None` if it must wait for a process that has room.
+    fn start_of_new(&self, call: &BackgroundCall) -> Option<AttemptStart> {
+        if !self.store.outlives_process() {
+            return Some(AttemptStart::Queued);
+        }
+        if self.has_backlog.load(Ordering::Relaxed) {
+            return None;
+        }
+        let room = self.queue.try_turn()?;
+        Some(AttemptStart::Permitted(call.try_permit()?, room))
+    }
+
+    /// Gives back a new task, which the process that has room first then claims. Until then, this process keeps the call,
+    /// which has more data than the store, and counts the task as queued.
+    pub(super) fn leave_waiting(self: &Arc<Self>, task: StoredTask, mut local: LocalTask) {
+        self.has_backlog.store(true, Ordering::Relaxed);
+        (local.attempt, local.cancel) = (0, CancellationToken::default());
+        if !self.local.insert(&task.id, local.clone()) {
+            return;
+        }
+        let (service, server) = (Arc::clone(self), local.server.clone());
+        server.spawn(async move {
+            let _queued = service.metrics.enqueue(&task.tool, task.created_at);
+            service.give_back(&task).await;
+            service.due.notify_one();
+            tokio::select! {
+                () = local.cancel.cancelled() => {}
+                () = local.server.stopping() => {}
+                () = service.is_taken(&task, &local) => {}
+            }
+            service.local.end(&task.id, 0);
+        });
+    }
+
+    /// Waits until another process has taken a waiting task.
+    async fn is_taken(&self, task: &StoredTask, local: &LocalTask) {
+        while Instant::now() < local.expires {
+            sleep(self.limits.lease).await;
+            let found = self.store.load(&task.id).await;
+            // An attempt that was given back does not count.
+            let is_waiting =
+                |task: StoredTask| task.status == TaskStatus::Working && task.tries == 0;
+            if found.is_ok_and(|found| !found.is_some_and(is_waiting)) {
+                return;
+            }
+        }
     }
 
     /// Describes a task for a call, without its state.

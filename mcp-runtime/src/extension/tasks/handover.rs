@@ -9,6 +9,7 @@ use crate::extension::tasks::call_steps::CallSteps;
 use crate::extension::tasks::latest_report::LatestReport;
 use crate::extension::tasks::local::LocalTask;
 use crate::extension::tasks::run_queue::TaskPermit;
+use crate::extension::tasks::running::AttemptStart;
 use crate::extension::tasks::service::{TaskService, unavailable};
 use crate::extension::tasks::task_steps::TaskSteps;
 use crate::handler::background::{AttachedFuture, WaitingRequest};
@@ -57,7 +58,7 @@ impl TaskService {
                         begun.request.leave();
                     }
                     if sender.send(Ok(task.clone())).is_ok() {
-                        service.start(task, local, begun);
+                        service.go_on_apart(task, local, begun);
                     } else {
                         // The run is cancelled like any call whose request has been dropped.
                         drop(begun);
@@ -75,6 +76,16 @@ impl TaskService {
         };
         tokio::spawn(work.in_current_span());
         receiver.await.map_err(HandlerError::opaque)
+    }
+
+    /// Continues a call whose request has been answered.
+    fn go_on_apart(self: &Arc<Self>, task: StoredTask, local: LocalTask, begun: Option<BegunRun>) {
+        match begun {
+            Some(begun) => self.start(task, local, AttemptStart::Begun(begun)),
+            // The call has waited for its tool, and does not hold a lease while it goes on waiting.
+            None if self.store.outlives_process() => self.leave_waiting(task, local),
+            None => self.start(task, local, AttemptStart::Queued),
+        }
     }
 
     /// Stores a task with the steps that its call has completed.

@@ -6,19 +6,22 @@ use std::time::Duration;
 
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::ErrorObject;
 use crate::context::{AskError, Context};
 use crate::extension::BackgroundQuestion;
 use crate::extension::tasks::heartbeat::PERIOD;
 use crate::extension::tasks::methods::next_question;
-use crate::extension::tasks::service::{TaskService, unavailable};
+use crate::extension::tasks::service::{TaskService, is_unknown};
 use crate::handler::dynamic::{Arguments, DynamicTool};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::task_options::{JOB_CANCEL, JOB_STATUS};
 use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
 use crate::types::CallToolResult;
+
+/// Time between two attempts to store an answer while the store fails.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// Returns the answer to a call that continues as a task. If the answer is an error, it does not contain structured
 /// content, which would have to match the tool's output schema.
@@ -109,7 +112,20 @@ impl TaskService {
         // The keys of questions that cannot be sent to this client.
         let mut foreign = BTreeSet::new();
         loop {
-            let task = self.job(id, context).await?;
+            let task = match self.job(id, context).await {
+                Ok(task) => task,
+                // A failure to learn how the job ended must not look like its end.
+                Err(error) if is_unknown(&error) => {
+                    if until.is_some_and(|until| until <= Instant::now()) {
+                        return Ok(CallToolResult::text(unknown(id)));
+                    }
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            if task.is_sealed && task.status != TaskStatus::Working {
+                return Ok(CallToolResult::text(unknown(id)));
+            }
             if task.status.is_final() {
                 return result(&task);
             }
@@ -120,7 +136,7 @@ impl TaskService {
             if question.is_none() && task.status == TaskStatus::InputRequired {
                 return Ok(with_state(CallToolResult::text(unanswered(&task)), &task));
             }
-            let changed = self.store.changed(&task.id, task.version);
+            let changed = self.changed(&task);
             let impatient = async {
                 match until {
                     Some(until) => sleep_until(until).await,
@@ -130,7 +146,7 @@ impl TaskService {
             let Some((key, question)) = question else {
                 tokio::select! {
                     biased;
-                    changed = changed => changed.map_err(unavailable)?,
+                    () = changed => {}
                     () = impatient => {
                         return Ok(with_state(CallToolResult::text(unfinished(&task)), &task));
                     }
@@ -146,10 +162,7 @@ impl TaskService {
             };
             let answer = tokio::select! {
                 biased;
-                changed = changed => {
-                    changed.map_err(unavailable)?;
-                    continue;
-                }
+                () = changed => continue,
                 answer = context.forward_question(&asked) => answer,
             };
             let answer = match answer {
@@ -167,7 +180,17 @@ impl TaskService {
                 }
                 Err(error) => return Err(error.into()),
             };
-            self.answer(&task, context, vec![(key, answer)]).await?;
+            loop {
+                let answers = vec![(key.clone(), answer.clone())];
+                match self.answer(&task, context, answers).await {
+                    Err(error) if is_unknown(&error) => {}
+                    answered => break answered?,
+                }
+                if until.is_some_and(|until| until <= Instant::now()) {
+                    return Ok(CallToolResult::text(unknown(id)));
+                }
+                sleep(RETRY).await;
+            }
         }
     }
 
@@ -179,14 +202,23 @@ impl TaskService {
     }
 
     async fn job_cancel(&self, id: &str, context: &Context) -> Result<CallToolResult> {
-        let task = self.job(id, context).await?;
+        let not_cancelled = |error: HandlerError| {
+            if !is_unknown(&error) {
+                return error;
+            }
+            HandlerError::exposed(format!(
+                "it is not known whether job `{id}` was cancelled, because the server cannot reach its jobs at the moment; \
+                 call `{JOB_CANCEL}` again"
+            ))
+        };
+        let task = self.job(id, context).await.map_err(not_cancelled)?;
         let cancelled = self.change(&task.id, context.server(), |_| {
             let cancelled =
                 TaskChange::to(TaskStatus::Cancelled).message("cancelled by the client");
             Some(cancelled.state(""))
         });
         let (id, tool) = (task.id.as_str(), &task.tool);
-        Ok(match cancelled.await? {
+        Ok(match cancelled.await.map_err(not_cancelled)? {
             TaskChanged::Changed(task) => {
                 let text = format!("Job `{id}`, a call to `{tool}`, was cancelled.");
                 with_state(CallToolResult::text(text), &task)
@@ -214,6 +246,14 @@ fn result(task: &StoredTask) -> Result<CallToolResult> {
             )))
         }
     }
+}
+
+/// Says that nothing is known about a job.
+fn unknown(id: &str) -> String {
+    format!(
+        "The state of job `{id}` is not known at the moment, because the server cannot read its jobs. The job is not affected. \
+         Call `{JOB_STATUS}` again to keep waiting."
+    )
 }
 
 /// Describes a job that is still running.

@@ -1,4 +1,4 @@
-//! The tasks whose calls this process can run.
+//! The tasks whose calls this process has.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -11,19 +11,20 @@ use crate::extension::BackgroundCall;
 use crate::lock::lock;
 use crate::stores::{ExpiryOrder, TaskId};
 
-/// A task whose call this process can run.
+/// A task whose call this process has.
 #[derive(Clone, Debug)]
 pub(super) struct LocalTask {
     pub(super) call: BackgroundCall,
     pub(super) server: ServerHandle,
-    /// The attempt with which this process acquired the task.
+    /// The attempt with which this process acquired the task, or zero while the task waits in the store for a process
+    /// that has room.
     pub(super) attempt: u64,
     /// The end of the task's time to live.
     pub(super) expires: Instant,
     pub(super) cancel: CancellationToken,
 }
 
-/// The tasks whose calls this process can run, except those whose time to live has expired.
+/// The tasks whose calls this process has, except those whose time to live has expired.
 #[derive(Debug, Default)]
 pub(super) struct LocalTasks(Mutex<LocalTable>);
 
@@ -46,7 +47,8 @@ impl LocalTasks {
         while let Some(id) = table.by_expiry.pop_expired(now) {
             table.tasks.remove(&id);
         }
-        // The entry is from an earlier attempt by this process, whose lease has lapsed.
+        // The entry is from an earlier attempt by this process, which another process has interrupted, or is that of a
+        // waiting task.
         if let Some(earlier) = table.tasks.remove(id) {
             table.by_expiry.remove(earlier.expires, id);
             earlier.cancel.cancel();
@@ -58,6 +60,13 @@ impl LocalTasks {
 
     pub(super) fn get(&self, id: &TaskId) -> Option<LocalTask> {
         lock(&self.0).tasks.get(id).cloned()
+    }
+
+    /// Returns the tasks that this process has acquired.
+    pub(super) fn acquired(&self) -> Vec<TaskId> {
+        let table = lock(&self.0);
+        let tasks = table.tasks.iter().filter(|(_, task)| task.attempt > 0);
+        tasks.map(|(id, _)| id.clone()).collect()
     }
 
     /// Forgets all tasks, cancels their runs, and does not accept any further tasks.

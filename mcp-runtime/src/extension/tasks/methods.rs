@@ -2,16 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
+use tokio::time::{Instant, sleep};
 
 use crate::ErrorObject;
 use crate::context::{AskError, Context, ServerHandle};
 use crate::extension::tasks::names::{CHANGED_LEGACY, RELATED_TASK};
+use crate::extension::tasks::running::EXPIRED;
 use crate::extension::tasks::service::{
-    TaskService, may_reach, no_such_task, refused, to_the_end, unavailable,
+    TaskService, ask_again, is_unknown, may_reach, no_such_task, refused, to_the_end, unreadable,
 };
 use crate::extension::tasks::state::{TaskQuestion, TaskState};
 use crate::extension::tasks::wire;
@@ -22,6 +25,11 @@ use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, Ta
 
 /// Maximum number of tasks on a page of a list.
 const PAGE: usize = 100;
+
+/// Maximum time for which `tasks/result` waits for a store that fails.
+const OUTAGE: Duration = Duration::from_mins(5);
+/// Time between two attempts to store an answer while the store fails.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// The message of the error for the result of a cancelled task.
 pub(crate) const NO_RESULT: &str = "the task was cancelled and has no result";
@@ -58,6 +66,9 @@ pub(super) async fn get(
     if is_core(&context) {
         return ExtensionResult::new(wire::legacy_task(&task));
     }
+    if task.is_sealed && task.status != TaskStatus::Working {
+        return Err(unreadable(&task));
+    }
     ExtensionResult::new(wire::task_and_questions(&task))?.json_members(wire::outcome(&task))
 }
 
@@ -90,6 +101,9 @@ pub(super) async fn update(
     context: Context,
 ) -> Result<ExtensionResult> {
     let task = service.find(&context, &params.task_id).await?;
+    if task.is_sealed {
+        return Err(unreadable(&task));
+    }
     let answers = params.input_responses.iter().map(|(key, answer)| {
         let answer = to_raw_value(answer).map_err(|error| refused(error.to_string()))?;
         Ok((key.clone(), Ok(answer)))
@@ -110,7 +124,7 @@ pub(super) async fn list(
         let page = service
             .store
             .list(context.caller().key(), cursor.as_deref(), PAGE);
-        let page = page.await.map_err(unavailable)?;
+        let page = page.await.map_err(ask_again)?;
         let page = page.ok_or_else(|| refused("`cursor` is invalid"))?;
         let tasks = page.tasks.iter();
         let tasks = tasks.filter(|task| matches!(may_reach(task, &context), Ok(true)));
@@ -130,6 +144,9 @@ pub(super) async fn list(
 
 /// Answers `tasks/result`: waits until the task has ended, and forwards the task's questions to the client in the
 /// meantime.
+///
+/// Clients take the answer for the outcome of the call, so a store that fails is waited for. If that takes too long, the
+/// error says to ask again.
 pub(super) async fn result(
     service: Arc<TaskService>,
     params: TaskParams,
@@ -137,8 +154,14 @@ pub(super) async fn result(
 ) -> Result<ExtensionResult> {
     // The keys of questions that cannot be sent to this client; another of the caller's sessions may answer them.
     let mut foreign = BTreeSet::new();
+    let mut known = KnownTask::default();
     loop {
-        let task = service.find(&context, &params.task_id).await?;
+        let found = service.look_up(&context, &params.task_id).await;
+        let task = match known.look(found) {
+            Ok(Some(task)) => task,
+            Ok(None) => continue,
+            Err(error) => return Err(error),
+        };
         if task.status.is_final() {
             return payload(&task);
         }
@@ -147,33 +170,84 @@ pub(super) async fn result(
             TaskStatus::InputRequired => next_question(&task, &foreign),
             _ => None,
         };
-        let changed = service.store.changed(&task.id, task.version);
+        let changed = service.changed(&task);
         let Some((key, question)) = question else {
-            changed.await.map_err(unavailable)?;
+            changed.await;
             continue;
         };
         let asked = forwarded(&task, question);
-        tokio::select! {
+        let answer = tokio::select! {
             biased;
-            changed = changed => changed.map_err(unavailable)?,
-            answer = context.forward_question(&asked) => {
-                let answer = match answer {
-                    Ok(answer) => Ok(answer),
-                    // The client may still answer, so the question is sent again.
-                    Err(AskError::TimedOut(_)) => continue,
-                    Err(AskError::Unsupported(_)) => {
-                        foreign.insert(key);
-                        continue;
-                    }
-                    Err(AskError::Failed { code, message }) => {
-                        let code = i32::try_from(code).unwrap_or(ErrorObject::INTERNAL_ERROR);
-                        Err(ErrorObject::new(code, message))
-                    }
-                    Err(error) => return Err(error.into()),
-                };
-                service.answer(&task, &context, vec![(key, answer)]).await?;
+            () = changed => continue,
+            answer = context.forward_question(&asked) => answer,
+        };
+        let answer = match answer {
+            Ok(answer) => Ok(answer),
+            // The client may still answer, so the question is sent again.
+            Err(AskError::TimedOut(_)) => continue,
+            Err(AskError::Unsupported(_)) => {
+                foreign.insert(key);
+                continue;
             }
+            Err(AskError::Failed { code, message }) => {
+                let code = i32::try_from(code).unwrap_or(ErrorObject::INTERNAL_ERROR);
+                Err(ErrorObject::new(code, message))
+            }
+            Err(error) => return Err(error.into()),
+        };
+        loop {
+            let answers = vec![(key.clone(), answer.clone())];
+            match service.answer(&task, &context, answers).await {
+                Err(error) if is_unknown(&error) => known.failed(error)?,
+                answered => break answered?,
+            }
+            sleep(RETRY).await;
         }
+    }
+}
+
+/// What a request that waits for a task knows about it.
+#[derive(Default)]
+struct KnownTask {
+    /// The end of the task's time to live.
+    expires: Option<Instant>,
+    /// The time since which the store has failed.
+    failing_since: Option<Instant>,
+}
+
+impl KnownTask {
+    /// Considers the latest look at the task. Returns `None` if the store must be asked again, and an error if the task
+    /// no longer exists or the store has failed for too long.
+    fn look(&mut self, found: Result<Option<StoredTask>>) -> Result<Option<StoredTask>> {
+        let now = Instant::now();
+        match found {
+            Ok(Some(task)) => {
+                self.failing_since = None;
+                self.expires.get_or_insert_with(|| {
+                    let age = task.created_at.elapsed().unwrap_or_default();
+                    let left = task.ttl.saturating_sub(age);
+                    now.checked_add(left).unwrap_or(now)
+                });
+                Ok(Some(task))
+            }
+            // The clock of the store may differ a little.
+            Ok(None) if self.expires.is_some_and(|end| end <= now + RETRY) => {
+                Err(refused(format!("{NO_RESULT}: {EXPIRED}")))
+            }
+            Ok(None) => Err(no_such_task()),
+            Err(error) if is_unknown(&error) => self.failed(error).map(|()| None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Considers a failure of the store. Returns the error once the store has failed for too long.
+    fn failed(&mut self, error: HandlerError) -> Result<()> {
+        let now = Instant::now();
+        let since = *self.failing_since.get_or_insert(now);
+        if now.duration_since(since) >= OUTAGE {
+            return Err(error);
+        }
+        Ok(())
     }
 }
 
@@ -210,6 +284,9 @@ fn related(task: &StoredTask) -> Value {
 
 /// Returns the result that the request would have had if it had not become a task.
 fn payload(task: &StoredTask) -> Result<ExtensionResult> {
+    if task.is_sealed {
+        return Err(unreadable(task));
+    }
     match &task.outcome {
         Some(TaskOutcome::Result { json, .. }) => {
             let members = entries(json)

@@ -2,8 +2,8 @@
 //!
 //! In 2026-07-28, tasks are the extension `io.modelcontextprotocol/tasks`; in 2025-11-25, they belong to the core
 //! protocol. Both are served from a single [`TaskStore`]: `creation` decides which calls become tasks, `running` runs
-//! them in the order determined by `run_queue`, `claiming` continues those from other processes, `methods` answers
-//! requests about them, and `wire` contains their forms in both protocols.
+//! them in the order determined by `run_queue`, `claiming` continues those from other processes, `watching` notifies
+//! clients of changes that other processes make, `methods` answers requests about them, and `wire` contains their forms in both protocols.
 //!
 //! Calls from other clients are plain calls for a time determined by `patience`. After that, `handover` turns them into
 //! tasks, and `jobs` contains their handles.
@@ -30,6 +30,7 @@ mod service;
 mod state;
 mod task_steps;
 mod timestamp;
+mod watching;
 mod wire;
 
 #[cfg(feature = "testing")]
@@ -70,6 +71,9 @@ fn extension(
     let service = Arc::new(TaskService::new(store, limits, drain));
     let creating = Arc::clone(&service);
     let claiming = Arc::clone(&service);
+    let watching = Arc::clone(&service);
+    let task_ids = FilterMember::keys("taskIds")
+        .on_listen(move |server, caller, id| watching.watch(server, caller, id));
     let extension = Extension::new(ID)
         .setup(move |server| {
             if claiming.store.outlives_process() {
@@ -89,7 +93,7 @@ fn extension(
         })
         .result_type("tools/call", "task")
         .meta_key(RELATED_TASK)
-        .notification(CHANGED, FilterMember::keys("taskIds"))
+        .notification(CHANGED, task_ids)
         .call_notification(CHANGED_LEGACY)
         .task_middleware(move |call, next| creation::intercept(Arc::clone(&creating), call, next));
     // Clients must send the header, but not all do. No instance needs it, because all of them share the store.

@@ -70,6 +70,16 @@ impl RunQueue {
         Some(TaskPermit(self.clone()))
     }
 
+    /// Returns a permit if one is available and no task is waiting for its turn.
+    pub(super) fn try_turn(&self) -> Option<TaskPermit> {
+        let mut state = lock(&self.0);
+        if !state.turns.is_empty() || state.called >= state.free {
+            return None;
+        }
+        state.free = state.free.checked_sub(1)?;
+        Some(TaskPermit(self.clone()))
+    }
+
     /// Calls one task for each available permit.
     fn call_next(&self) {
         loop {

@@ -1,12 +1,14 @@
 //! Runs tasks and records how they end.
 
-use std::future::{Future as _, poll_fn};
+use std::future::{Future, pending, poll_fn};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
+use tokio::sync::oneshot;
+use tokio::task::yield_now;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::ErrorObject;
 use crate::context::ServerHandle;
@@ -33,6 +35,9 @@ const FIRST_RETRY: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 /// Minimum time between two status messages of a task.
 const MESSAGE_INTERVAL: Duration = Duration::from_millis(250);
+
+/// The status message of a task whose time to live has elapsed.
+pub(super) const EXPIRED: &str = "its time to live has elapsed";
 
 /// The end of an attempt.
 pub(super) enum AttemptEnd {
@@ -63,27 +68,32 @@ impl AttemptEnd {
     }
 }
 
+/// How an attempt starts.
+pub(super) enum AttemptStart {
+    /// It waits for its turn in this process.
+    Queued,
+    /// It has the permits of its tool and of the process.
+    Permitted(BackgroundPermit, TaskPermit),
+    /// It continues a run.
+    Begun(BegunRun),
+}
+
 impl TaskService {
     /// Runs a task whose lease this process holds.
-    pub(super) fn start(
-        self: &Arc<Self>,
-        task: StoredTask,
-        local: LocalTask,
-        begun: Option<BegunRun>,
-    ) {
+    pub(super) fn start(self: &Arc<Self>, task: StoredTask, local: LocalTask, start: AttemptStart) {
         let (service, server) = (Arc::clone(self), local.server.clone());
-        server.spawn(async move { service.run_attempt(&task, &local, begun).await });
+        server.spawn(async move { service.run_attempt(&task, &local, start).await });
     }
 
-    /// Runs an attempt to completion and records how it ended. If a run has already begun, the attempt continues it.
-    pub(super) async fn run_attempt(
-        &self,
+    /// Runs an attempt to completion and records how it ended.
+    async fn run_attempt(
+        self: &Arc<Self>,
         task: &StoredTask,
         local: &LocalTask,
-        begun: Option<BegunRun>,
+        start: AttemptStart,
     ) {
         let recording = self.metrics.enqueue(&task.tool, task.created_at);
-        let mut running = Box::pin(self.attempt(task, local, begun, recording));
+        let mut running = Box::pin(self.attempt(task, local, start, recording));
         let ended = poll_fn(|cx| match panics::catch(|| running.as_mut().poll(cx)) {
             Ok(polled) => polled,
             // A store can panic. Panics in handlers and middleware are caught inside the run.
@@ -103,7 +113,7 @@ impl TaskService {
             self.due.notify_one();
         } else if let Some(local) = self.local.get(id) {
             match self.store.claim(id, self.limits.lease).await {
-                Ok(Some(task)) => self.start(task, local, None),
+                Ok(Some(task)) => self.start(task, local, AttemptStart::Queued),
                 Ok(None) => {}
                 Err(error) => self.resume_later(id.clone(), local, &error),
             }
@@ -120,7 +130,10 @@ impl TaskService {
             loop {
                 sleep(wait).await;
                 match service.store.claim(&id, service.limits.lease).await {
-                    Ok(Some(task)) => return service.run_attempt(&task, &local, None).await,
+                    Ok(Some(task)) => {
+                        let start = AttemptStart::Queued;
+                        return service.run_attempt(&task, &local, start).await;
+                    }
                     Ok(None) => return,
                     Err(error) if Instant::now() >= until => {
                         tracing::error!(task = ?id, %error, "a task cannot be claimed; it will not continue");
@@ -133,21 +146,31 @@ impl TaskService {
     }
 
     async fn attempt(
-        &self,
+        self: &Arc<Self>,
         task: &StoredTask,
         local: &LocalTask,
-        begun: Option<BegunRun>,
+        start: AttemptStart,
         mut recording: AttemptRecording,
     ) -> AttemptEnd {
         let run = async {
-            match begun {
-                Some(begun) => {
+            let permits = match start {
+                AttemptStart::Begun(begun) => {
                     recording.begin();
-                    self.finish(task, local, begun).await
+                    return self.finish(task, local, begun).await;
                 }
-                None => self.run(task, local, &mut recording).await,
-            }
+                AttemptStart::Permitted(tool, process) => Some((tool, process)),
+                AttemptStart::Queued => self.wait_for_turn(task, local).await,
+            };
+            let Some((tool, _process)) = permits else {
+                return AttemptEnd::Stopped;
+            };
+            recording.begin();
+            self.run(task, local, tool).await
         };
+        let lease = self.spawn_lease_keeper(task, &local.server);
+        // A thread of the runtime takes on what it has spawned last before others can, so the handler must not block it
+        // before that has begun to run.
+        yield_now().await;
         let stopped = async {
             local.server.stopping().await;
             sleep(self.drain).await;
@@ -156,9 +179,33 @@ impl TaskService {
             biased;
             () = local.cancel.cancelled() => AttemptEnd::Lost,
             ended = run => ended,
-            ended = self.keep_lease(task) => ended,
+            ended = lease => ended,
             () = sleep_until(local.expires) => AttemptEnd::Expired,
             () = stopped => AttemptEnd::Stopped,
+        }
+    }
+
+    /// Waits for an attempt's permits from its tool and from the process. Returns `None` if the server stops first and
+    /// another process can start the task.
+    async fn wait_for_turn(
+        &self,
+        task: &StoredTask,
+        local: &LocalTask,
+    ) -> Option<(BackgroundPermit, TaskPermit)> {
+        let waiting = async {
+            sleep(self.pause_before(task)).await;
+            self.permits(task, local).await
+        };
+        let stopped = async {
+            if !self.store.outlives_process() {
+                return std::future::pending().await;
+            }
+            local.server.stopping().await;
+        };
+        tokio::select! {
+            biased;
+            () = stopped => None,
+            permits = waiting => Some(permits),
         }
     }
 
@@ -166,25 +213,8 @@ impl TaskService {
         &self,
         task: &StoredTask,
         local: &LocalTask,
-        recording: &mut AttemptRecording,
+        permit: BackgroundPermit,
     ) -> AttemptEnd {
-        let waiting = async {
-            sleep(self.pause_before(task)).await;
-            self.permits(task, local).await
-        };
-        // A task that has not started in this process can be started by another process.
-        let stopped = async {
-            if !self.store.outlives_process() {
-                return std::future::pending().await;
-            }
-            local.server.stopping().await;
-        };
-        let (permit, _running) = tokio::select! {
-            biased;
-            () = stopped => return AttemptEnd::Stopped,
-            permits = waiting => permits,
-        };
-        recording.begin();
         let Some(mut state) = TaskState::read(&task.state) else {
             return AttemptEnd::failed("the state of the task cannot be read");
         };
@@ -252,7 +282,7 @@ impl TaskService {
     }
 
     /// Returns the time to wait before an attempt, which grows with the number of lost attempts.
-    fn pause_before(&self, task: &StoredTask) -> Duration {
+    pub(super) fn pause_before(&self, task: &StoredTask) -> Duration {
         match task.tries.checked_sub(2) {
             None => Duration::ZERO,
             Some(lost) => {
@@ -282,23 +312,65 @@ impl TaskService {
         }
     }
 
-    /// Keeps renewing an attempt's lease. Returns once the attempt has lost, or may have lost, the lease.
-    async fn keep_lease(&self, task: &StoredTask) -> AttemptEnd {
-        let mut lapses = Instant::now() + self.limits.lease;
-        while Instant::now() < lapses {
-            sleep_until(lapses.min(Instant::now() + self.limits.lease / 3)).await;
-            let started = Instant::now();
-            let renewed = self.store.renew(&task.id, task.attempt, self.limits.lease);
-            match timeout_at(lapses.min(started + self.limits.lease / 6), renewed).await {
-                Ok(Ok(true)) => lapses = started + self.limits.lease,
-                Ok(Ok(false)) => return AttemptEnd::Lost,
-                // The store may work again before the lease lapses.
-                Ok(Err(error)) => tracing::warn!(%error, "a task's lease cannot be renewed"),
-                Err(_) => {}
+    /// Keeps renewing an attempt's lease until the returned future is dropped, and even while the handler blocks its
+    /// thread. The future ends once the attempt has lost, or may have lost, the lease.
+    fn spawn_lease_keeper(
+        self: &Arc<Self>,
+        task: &StoredTask,
+        server: &ServerHandle,
+    ) -> impl Future<Output = AttemptEnd> + Send + use<> {
+        let (mut sender, receiver) = oneshot::channel();
+        let (service, id, attempt) = (Arc::clone(self), task.id.clone(), task.attempt);
+        server.spawn(async move {
+            tokio::select! {
+                biased;
+                () = sender.closed() => return,
+                ended = service.keep_lease(&id, attempt) => drop(sender.send(ended)),
+            }
+        });
+        async move {
+            match receiver.await {
+                Ok(ended) => ended,
+                // The server has stopped, and the attempt ends for this reason.
+                Err(_) => pending().await,
             }
         }
-        tracing::error!(task = ?task.id, "a task's lease has lapsed; its run is dropped");
-        AttemptEnd::Lapsed
+    }
+
+    /// Renews an attempt's lease until the store replies that another attempt has begun or that the task has ended, or
+    /// does not reply for too long.
+    ///
+    /// Only the store knows whether another process has claimed the task. If this process was paused, its clock says
+    /// that the lease has lapsed, but the lease can be renewed nevertheless if no process has claimed the task.
+    async fn keep_lease(&self, id: &TaskId, attempt: u64) -> AttemptEnd {
+        let lease = self.limits.lease;
+        let mut lapses = Instant::now() + lease;
+        let mut failing_since = None;
+        loop {
+            let interval = if failing_since.is_some() {
+                lease / 6
+            } else {
+                lease / 3
+            };
+            sleep(interval).await;
+            let asked = Instant::now();
+            match timeout(lease / 6, self.store.renew(id, attempt, lease)).await {
+                Ok(Ok(true)) => {
+                    (lapses, failing_since) = (asked + lease, None);
+                    continue;
+                }
+                Ok(Ok(false)) => return AttemptEnd::Lost,
+                Ok(Err(error)) => tracing::warn!(%error, "a task's lease cannot be renewed"),
+                Err(_) => {
+                    tracing::warn!("the task store is slow; a task's lease cannot be renewed")
+                }
+            }
+            let since = *failing_since.get_or_insert(asked);
+            if Instant::now() >= lapses.max(since + lease / 3) {
+                tracing::error!(task = ?id, "a task's lease has lapsed; its run is dropped");
+                return AttemptEnd::Lapsed;
+            }
+        }
     }
 
     /// Records how an attempt has ended. If the store fails, it is given some time to recover; in the meantime, the
@@ -320,7 +392,7 @@ impl TaskService {
             AttemptEnd::Stopped if self.store.outlives_process() => {
                 return self.give_back(task).await;
             }
-            AttemptEnd::Expired => RunEnd::Cancelled("its time to live has elapsed"),
+            AttemptEnd::Expired => RunEnd::Cancelled(EXPIRED),
             AttemptEnd::Stopped => {
                 RunEnd::Cancelled("the server was stopped before the task ended")
             }

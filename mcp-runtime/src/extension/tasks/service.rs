@@ -1,10 +1,12 @@
 //! Reads and changes tasks in the store and notifies their clients.
 
-use std::sync::Arc;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio::time::{Instant, sleep};
 use tracing::Instrument as _;
 
 use crate::context::{Context, ServerHandle};
@@ -12,9 +14,11 @@ use crate::error::Error;
 use crate::extension::tasks::local::LocalTasks;
 use crate::extension::tasks::names::CHANGED;
 use crate::extension::tasks::run_queue::RunQueue;
+use crate::extension::tasks::watching::WatchedTasks;
 use crate::extension::tasks::wire;
-use crate::handler::handler_error::{HandlerError, Result};
+use crate::handler::handler_error::{HandlerError, HandlerErrorRepr, Result};
 use crate::limits::TaskLimits;
+use crate::protocol::errors;
 use crate::stores::{
     StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus, TaskStore,
 };
@@ -23,6 +27,16 @@ use crate::{ErrorKind, ErrorObject};
 
 /// The error from a failed store operation.
 pub(super) type StoreError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The reason why a task cannot be read.
+pub(super) const SEALED: &str = "the task was sealed with a key that this server does not have";
+
+/// Maximum time for which a request about a task waits for a store that fails. Clients wait longer for their answers.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Time before the first retry when a store fails. The time doubles with each failure.
+const FIRST_RETRY: Duration = Duration::from_millis(50);
+/// Maximum time between two retries.
+const LONGEST_RETRY: Duration = Duration::from_secs(1);
 
 /// A server's tasks.
 pub(super) struct TaskService {
@@ -33,9 +47,14 @@ pub(super) struct TaskService {
     /// Permits for running tasks.
     pub(super) queue: RunQueue,
     pub(super) local: LocalTasks,
+    pub(super) watched: WatchedTasks,
     pub(super) metrics: TaskMetrics,
     /// Notified when a task may have become due in a store that outlives the process.
     pub(super) due: Notify,
+    /// `true` while due tasks may be waiting in a store that outlives the process, so that new tasks wait behind them.
+    pub(super) has_backlog: AtomicBool,
+    /// The tools that are running as often as they can. For each of them, a task in the store waits for a permit.
+    pub(super) busy_tools: Mutex<HashSet<Arc<str>>>,
     /// `true` if this process's tasks are forgotten when the server ends.
     ends_with_server: AtomicBool,
 }
@@ -57,8 +76,11 @@ impl TaskService {
             limits,
             drain,
             local: LocalTasks::default(),
+            watched: WatchedTasks::default(),
             metrics: TaskMetrics::default(),
             due: Notify::new(),
+            has_backlog: AtomicBool::new(false),
+            busy_tools: Mutex::default(),
             ends_with_server: AtomicBool::new(false),
         }
     }
@@ -89,11 +111,33 @@ impl TaskService {
     pub(super) async fn look_up(&self, context: &Context, id: &str) -> Result<Option<StoredTask>> {
         let found = match TaskId::parse(id) {
             None => None,
-            Some(id) => self.store.load(&id).await.map_err(unavailable)?,
+            Some(id) => self.load(&id).await?,
         };
         match found {
             Some(task) if may_reach(&task, context)? => Ok(Some(task)),
             _ => Ok(None),
+        }
+    }
+
+    /// Reads a task. If the store fails, waits for a while.
+    pub(super) async fn load(&self, id: &TaskId) -> Result<Option<StoredTask>> {
+        let until = Instant::now() + PATIENCE;
+        let mut wait = FIRST_RETRY;
+        loop {
+            match self.store.load(id).await {
+                Ok(task) => return Ok(task),
+                Err(error) if Instant::now() + wait >= until => return Err(ask_again(error)),
+                Err(_) => sleep(wait).await,
+            }
+            wait = wait.saturating_mul(2).min(LONGEST_RETRY);
+        }
+    }
+
+    /// Waits until a task may have changed. If the store fails, waits a moment; the next look at the task finds out.
+    pub(super) async fn changed(&self, task: &StoredTask) {
+        if let Err(error) = self.store.changed(&task.id, task.version).await {
+            tracing::debug!(%error, "changes of a task cannot be waited for");
+            sleep(LONGEST_RETRY).await;
         }
     }
 
@@ -106,14 +150,14 @@ impl TaskService {
         mut change: impl FnMut(&StoredTask) -> Option<TaskChange> + Send,
     ) -> Result<TaskChanged> {
         loop {
-            let Some(task) = self.store.load(id).await.map_err(unavailable)? else {
+            let Some(task) = self.store.load(id).await.map_err(ask_again)? else {
                 return Ok(TaskChanged::Unchanged);
             };
             let Some(change) = change(&task).filter(|_| !task.status.is_final()) else {
                 return Ok(TaskChanged::Unchanged);
             };
             let changed = self.store.change(id, task.version, change);
-            match changed.await.map_err(unavailable)? {
+            match changed.await.map_err(ask_again)? {
                 TaskChanged::Changed(changed) => {
                     // A parked task does not use any memory if the store contains its call.
                     let is_parked = changed.status == TaskStatus::InputRequired
@@ -124,7 +168,7 @@ impl TaskService {
                     if let Some(outcome) = outcome_label(&changed) {
                         TaskMetrics::count_ended(&changed.tool, outcome);
                     }
-                    announce(&changed, server);
+                    announce(&self.watched, &changed, server);
                     return Ok(TaskChanged::Changed(changed));
                 }
                 // The task now has a new version, or a new status that `change` will see.
@@ -163,9 +207,9 @@ pub(super) fn may_reach(task: &StoredTask, context: &Context) -> Result<bool> {
 }
 
 /// Notifies the clients that use 2026-07-28, are listening to a task and may still reach it.
-fn announce(task: &StoredTask, server: &ServerHandle) {
+pub(super) fn announce(watched: &WatchedTasks, task: &StoredTask, server: &ServerHandle) {
     let notify = server.notify();
-    if !notify.has_listeners(CHANGED, Some(task.id.as_str())) {
+    if !notify.has_listeners(CHANGED, Some(task.id.as_str())) || !watched.is_news(task) {
         return;
     }
     let (owner, tool, control) = (
@@ -187,6 +231,27 @@ pub(super) fn no_such_task() -> HandlerError {
 /// Returns the error for parameters that do not match the caller's tasks.
 pub(super) fn refused(text: impl Into<String>) -> HandlerError {
     HandlerError::protocol(ErrorObject::invalid_params(text))
+}
+
+/// Returns the error for a request about a task if the store fails. Clients cannot take it for the task's outcome.
+pub(super) fn ask_again(cause: StoreError) -> HandlerError {
+    tracing::warn!(%cause, "the task store failed");
+    let text = "the task store does not work, so nothing is known about the task at the moment";
+    let error = errors::unknown_for_now(text, LONGEST_RETRY);
+    HandlerError(HandlerErrorRepr::Busy(error))
+}
+
+/// Returns the error for a request that needs what is sealed with a key that this server does not have. Another instance
+/// may have the key, or the operator may add it again.
+pub(super) fn unreadable(task: &StoredTask) -> HandlerError {
+    tracing::error!(task = ?task.id, "{SEALED}");
+    let error = errors::unknown_for_now(SEALED, LONGEST_RETRY);
+    HandlerError(HandlerErrorRepr::Busy(error))
+}
+
+/// Returns `true` if a request failed only because the store did.
+pub(super) const fn is_unknown(error: &HandlerError) -> bool {
+    matches!(error.0, HandlerErrorRepr::Busy(_))
 }
 
 /// Returns the error for a failed store operation.

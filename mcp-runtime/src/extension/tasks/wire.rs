@@ -32,6 +32,9 @@ pub(super) fn detailed_task(stored: &StoredTask) -> Map<String, Value> {
 
 /// Returns the name of the member for a task's outcome, and the JSON of the underlying result, unchanged.
 pub(super) fn outcome(stored: &StoredTask) -> Option<(&'static str, &str)> {
+    if stored.is_sealed {
+        return None;
+    }
     match stored.outcome.as_ref()? {
         TaskOutcome::Result { json, .. } => Some(("result", json)),
         TaskOutcome::Error { json } => Some(("error", json)),

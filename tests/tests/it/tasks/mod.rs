@@ -5,6 +5,7 @@ mod creation;
 mod ends;
 mod heartbeat;
 mod http;
+mod leases;
 mod legacy;
 mod limits;
 mod metrics;
@@ -12,6 +13,7 @@ mod modern;
 mod other_process;
 mod patience;
 mod questions;
+mod sealed;
 mod steps;
 mod stopping;
 mod test_client;
@@ -213,6 +215,22 @@ async fn fetch(ctx: &Context, bench: State<Bench>, retry: bool) -> Result<String
     let fetched = step.await?;
     let Sure { sure } = ctx.elicit("Keep it?").key("keep").await?;
     Ok(format!("{fetched} {sure}"))
+}
+
+/// Fetches something without steps or questions.
+#[tool(tags("tasks"), task)]
+async fn fetch_quietly(bench: State<Bench>) -> Result<&'static str> {
+    bench.started.fetch_add(1, Ordering::SeqCst);
+    bench.go_on.acquire().await.expose()?.forget();
+    Ok("fetched")
+}
+
+/// Waits, asks, and waits again.
+#[tool(tags("tasks"), task)]
+async fn ask_later(ctx: &Context, bench: State<Bench>) -> Result<String> {
+    bench.go_on.acquire().await.expose()?.forget();
+    let Sure { sure } = ctx.elicit("Sure?").key("sure").await?;
+    Ok(sure.to_string())
 }
 
 /// A job that is started once, whatever becomes of its process.

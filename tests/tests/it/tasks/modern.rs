@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tests::Client;
 use tests::wait::until;
 
+use super::other_process::{Process, shared_store};
 use super::{MODERN, TASKS, accepted, answer, connect, count, create, get, server, settled};
 use crate::support;
 
@@ -88,4 +89,58 @@ async fn only_a_client_that_declares_tasks_can_listen_to_them() {
     let refused = client.fails("subscriptions/listen", params, -32021).await;
     let needed = json!({"requiredCapabilities": {"extensions": {TASKS: {}}}});
     assert_eq!(refused.data, needed);
+}
+
+/// Waits until a listener is notified that a task has a status. Returns the notification.
+async fn told(client: &mut Client, status: &str) -> Value {
+    loop {
+        let told = client.notification("notifications/tasks").await;
+        if told["status"] == status {
+            return told;
+        }
+    }
+}
+
+// Covers: XTASK-10
+#[tokio::test(start_paused = true)]
+async fn who_listens_at_another_process_is_notified_of_the_changes_of_a_task() {
+    let store = shared_store();
+    let mut one = Process::start(&store, MODERN).await;
+    let mut other = Process::start(&store, MODERN).await;
+    let task = create(&mut one.client, "ask_later", json!({})).await;
+    let foreign = json!("an unknown one");
+    let ids = json!([task["taskId"], foreign]);
+    let accepted_ids = listen(&mut other.client, ids).await;
+    assert_eq!(accepted_ids["taskIds"].as_array().map(Vec::len), Some(2));
+    told(&mut other.client, "working").await;
+    one.bench.go_on.add_permits(1);
+    let asking = told(&mut other.client, "input_required").await;
+    assert!(asking["inputRequests"]["sure"].is_object(), "{asking}");
+    answer(&mut one.client, &task, json!({"sure": accepted(true)})).await;
+    told(&mut other.client, "working").await;
+    one.bench.go_on.add_permits(1);
+    other.bench.go_on.add_permits(1);
+    let ended = told(&mut other.client, "completed").await;
+    assert_eq!(super::text(&ended["result"]), "true", "{ended}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_that_the_process_itself_makes_is_reported_once() {
+    let store = shared_store();
+    let mut one = Process::start(&store, MODERN).await;
+    let task = create(&mut one.client, "ask_later", json!({})).await;
+    listen(&mut one.client, json!([task["taskId"]])).await;
+    one.bench.go_on.add_permits(1);
+    settled(&mut one.client, &task).await;
+    tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+    let mut told = Vec::new();
+    while told.last().is_none_or(|status| status != "input_required") {
+        let task = one.client.notification("notifications/tasks").await;
+        told.push(task["status"].as_str().unwrap().to_owned());
+    }
+    assert!(told.len() <= 2, "{told:?}");
+    let params = json!({"taskId": task["taskId"]});
+    one.client.ok("tasks/cancel", params).await;
+    let last = one.client.notification("notifications/tasks").await;
+    assert_eq!(last["status"], "cancelled");
 }

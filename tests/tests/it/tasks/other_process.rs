@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_runtime::backend::{
-    NewTask, StoredTask, TaskChange, TaskCreation, TaskStatus, TaskStore as _,
+    ClaimExceptions, NewTask, StoredTask, TaskChange, TaskCreation, TaskStatus, TaskStore as _,
 };
 use mcp_runtime::transport::memory;
-use mcp_runtime::{Error, ServerHandle};
+use mcp_runtime::{Error, Server, ServerHandle};
 use serde_json::{Value, json};
 use tests::wait::until;
 use tests::{Client, Version};
@@ -20,17 +20,26 @@ use super::{
 use crate::telemetry::capture::Counted;
 
 /// A server with a client.
-struct Process {
-    client: Client,
-    bench: Bench,
+pub(super) struct Process {
+    pub(super) client: Client,
+    pub(super) bench: Bench,
     handle: ServerHandle,
     serving: JoinHandle<Result<(), Error>>,
 }
 
 impl Process {
-    async fn start(store: &TestStore, version: Version) -> Self {
+    pub(super) async fn start(store: &TestStore, version: Version) -> Self {
+        Self::start_with(store, version, |server| server).await
+    }
+
+    /// Starts a server with these settings.
+    pub(super) async fn start_with(
+        store: &TestStore,
+        version: Version,
+        set: impl FnOnce(Server) -> Server,
+    ) -> Self {
         let bench = Bench::default();
-        let server = server(&bench).task_store(store.clone());
+        let server = set(server(&bench).task_store(store.clone()));
         let handle = server.handle();
         let (transport, stream) = memory();
         let serving = tokio::spawn(server.serve(transport));
@@ -47,20 +56,20 @@ impl Process {
     }
 
     /// Drops all that runs, without a word to the store.
-    async fn die(self) {
+    pub(super) async fn die(self) {
         self.serving.abort();
         assert!(self.serving.await.unwrap_err().is_cancelled());
     }
 }
 
-fn shared_store() -> TestStore {
+pub(super) fn shared_store() -> TestStore {
     TestStore {
         outlives: true,
         ..TestStore::default()
     }
 }
 
-async fn load(store: &TestStore) -> StoredTask {
+pub(super) async fn load(store: &TestStore) -> StoredTask {
     let page = store.list("trusted", None, 10).await.unwrap().unwrap();
     let [task] = &page.tasks[..] else {
         panic!("{page:?}")
@@ -219,7 +228,10 @@ async fn ended_message(call: &Value, deaths: usize) -> String {
     let created = store.create(task).await.unwrap();
     assert!(matches!(created, TaskCreation::Created(_)));
     for _ in 1..deaths {
-        store.claim_due(Duration::ZERO).await.unwrap();
+        store
+            .claim_due(Duration::ZERO, &ClaimExceptions::default())
+            .await
+            .unwrap();
     }
     let process = Process::start(&store, LEGACY).await;
     process.bench.go_on.add_permits(1);

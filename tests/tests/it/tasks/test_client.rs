@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::testing::{Response, TestClient};
 use serde_json::{Value, json};
+
+use super::test_store::TestStore;
 
 #[derive(Elicit)]
 struct Sure {
@@ -63,7 +66,7 @@ fn server() -> (Server, Arc<AtomicBool>) {
     (server.shared_state(Arc::new(Arc::clone(&dropped))), dropped)
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_task_is_followed_to_its_result_through_its_questions() {
     let client = TestClient::both(server().0).await;
     client.answer(Sure { sure: true });
@@ -82,7 +85,7 @@ async fn a_task_is_followed_to_its_result_through_its_questions() {
     assert_eq!(declined.error_text(), "the user declined");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn failures_of_the_tool_are_results_and_panics_are_errors() {
     let client = TestClient::both(server().0).await;
     let task = client.start_task("import", json!({"name": ""})).await;
@@ -97,7 +100,7 @@ async fn failures_of_the_tool_are_results_and_panics_are_errors() {
     assert_eq!(unknown.code, -32602);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_cancelled_task_drops_its_handler_and_has_no_result() {
     for connect in [TestClient::legacy, TestClient::modern] {
         let (server, dropped) = server();
@@ -115,7 +118,7 @@ async fn a_cancelled_task_drops_its_handler_and_has_no_result() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 #[should_panic(expected = "`import` ended as Some(\"completed\") before it met the condition")]
 async fn a_task_that_ends_before_it_is_in_a_state_fails_the_test() {
     let client = TestClient::modern(server().0).await;
@@ -123,7 +126,7 @@ async fn a_task_that_ends_before_it_is_in_a_state_fails_the_test() {
     drop(task.unwrap().wait_until(|_| false).await);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn other_calls_of_the_tool_are_plain_calls() {
     let client = TestClient::both(server().0).await;
     client.answer(Sure { sure: true });
@@ -131,9 +134,27 @@ async fn other_calls_of_the_tool_are_plain_calls() {
     assert_eq!(called.unwrap().text(), "imported a.csv");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 #[should_panic(expected = "in 2026-07-28: the call to `plain` is not a task")]
 async fn a_call_that_is_not_a_task_fails_the_test() {
     let client = TestClient::modern(server().0).await;
     drop(client.start_task("plain", json!({})).await);
+}
+
+/// Takes 29 seconds.
+#[tool(tags("task-client"), task(poll = "3s"))]
+async fn ripen() {
+    tokio::time::sleep(Duration::from_secs(29)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_is_polled_no_faster_than_its_server_asks() {
+    let store = TestStore::default();
+    let server = server().0.task_store(store.clone());
+    let client = TestClient::modern(server).await;
+    let task = client.start_task("ripen", json!({})).await.unwrap();
+    let before = store.loads.load(Ordering::SeqCst);
+    task.result().await.unwrap();
+    // One more is that of the server, which records the end.
+    assert_eq!(store.loads.load(Ordering::SeqCst) - before, 12);
 }

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_runtime::backend::{
-    MemoryTaskStore, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
-    TaskDetails, TaskId, TaskPage, TaskStore,
+    ClaimExceptions, MemoryTaskStore, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim,
+    TaskCreation, TaskDetails, TaskId, TaskPage, TaskStore,
 };
 use mcp_runtime::once::{OnceClaim, StoreFuture};
 use tokio::sync::Notify;
@@ -19,6 +19,12 @@ pub(super) struct TestStore {
     pub(super) failing: Arc<AtomicUsize>,
     /// `true` while leases can be neither claimed nor renewed.
     pub(super) without_leases: Arc<AtomicBool>,
+    /// `true` while no operation works.
+    pub(super) is_down: Arc<AtomicBool>,
+    /// Number of times that a task was read.
+    pub(super) loads: Arc<AtomicUsize>,
+    /// Number of times that a lease was renewed.
+    pub(super) renewals: Arc<AtomicUsize>,
     /// `true` if the store claims to outlive the process.
     pub(super) outlives: bool,
     /// Notified when a task is given back, if the store tells of it.
@@ -38,6 +44,17 @@ pub(super) struct Death {
 }
 
 impl TestStore {
+    /// Performs an operation, unless the store is down.
+    fn up<'a, T: Send + 'a>(
+        &'a self,
+        operation: impl FnOnce() -> StoreFuture<'a, T>,
+    ) -> StoreFuture<'a, T> {
+        if self.is_down.load(Ordering::SeqCst) {
+            return Box::pin(async { Err("the store is down".into()) });
+        }
+        operation()
+    }
+
     /// Performs a writing operation, unless the process dies with it.
     fn mortal<'a, T: Send + 'a>(
         &'a self,
@@ -78,7 +95,8 @@ impl TaskStore for TestStore {
         self.mortal(move || self.store.create(task))
     }
     fn load<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, Option<StoredTask>> {
-        self.store.load(id)
+        self.loads.fetch_add(1, Ordering::SeqCst);
+        self.up(|| self.store.load(id))
     }
     fn list<'a>(
         &'a self,
@@ -101,7 +119,7 @@ impl TaskStore for TestStore {
         if failing.is_ok() {
             return Box::pin(async { Err("the store cannot be reached".into()) });
         }
-        self.mortal(move || self.store.change(id, version, change))
+        self.up(|| self.mortal(move || self.store.change(id, version, change)))
     }
     fn claim<'a>(&'a self, id: &'a TaskId, lease: Duration) -> StoreFuture<'a, Option<StoredTask>> {
         if self.without_leases.load(Ordering::SeqCst) {
@@ -113,10 +131,15 @@ impl TaskStore for TestStore {
         if self.without_leases.load(Ordering::SeqCst) {
             return Box::pin(async { Err("the store cannot be reached".into()) });
         }
-        self.mortal(move || self.store.renew(id, attempt, lease))
+        self.renewals.fetch_add(1, Ordering::SeqCst);
+        self.up(|| self.mortal(move || self.store.renew(id, attempt, lease)))
     }
-    fn claim_due(&self, lease: Duration) -> StoreFuture<'_, TaskClaim> {
-        self.store.claim_due(lease)
+    fn claim_due<'a>(
+        &'a self,
+        lease: Duration,
+        except: &'a ClaimExceptions,
+    ) -> StoreFuture<'a, TaskClaim> {
+        self.up(|| self.store.claim_due(lease, except))
     }
     fn release<'a>(&'a self, id: &'a TaskId, attempt: u64, after: Duration) -> StoreFuture<'a, ()> {
         if let Some(given_back) = &self.given_back {
@@ -125,7 +148,19 @@ impl TaskStore for TestStore {
         self.store.release(id, attempt, after)
     }
     fn changed<'a>(&'a self, id: &'a TaskId, version: u64) -> StoreFuture<'a, ()> {
-        self.store.changed(id, version)
+        Box::pin(async move {
+            let changed = self.store.changed(id, version);
+            // A store that goes down also ends what waits for changes.
+            let goes_down = async {
+                while !self.is_down.load(Ordering::SeqCst) {
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            };
+            tokio::select! {
+                changed = changed => changed,
+                () = goes_down => Err("the store has gone down".into()),
+            }
+        })
     }
     fn begin_step<'a>(
         &'a self,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tests::Version;
 use tests::wait::until;
 
@@ -39,7 +39,9 @@ async fn a_task_whose_lease_lapses_fails_rather_than_working_for_ever() {
         let task = create(&mut client, "job", json!({})).await;
         until(async || count(&bench.started) == 1).await;
         without_leases.store(true, Ordering::SeqCst);
-        tokio::time::advance(Duration::from_mins(2)).await;
+        // The server keeps asking, which a clock that jumps once would not let it do.
+        let stops = tokio::time::Instant::now();
+        until(async || stops.elapsed() > Duration::from_mins(2)).await;
         let ended = settled(&mut client, &task).await;
         assert_eq!(ended["status"], "failed", "{ended}");
         let message = ended["statusMessage"].as_str().unwrap();
@@ -70,4 +72,89 @@ async fn an_answered_task_goes_on_once_the_store_works_again() {
         "input_required"
     );
     assert_eq!(count(&bench.runs), 2);
+}
+
+/// Starts a task, waits for its result while the store is down for this time, and lets it finish afterward.
+async fn waited_result(down: Duration) -> Result<Value, tests::client::Failure> {
+    let (store, bench) = (TestStore::default(), Bench::default());
+    let is_down = Arc::clone(&store.is_down);
+    // Its lease is not the subject.
+    let limits = mcp_runtime::Limits::default().with(|limits| {
+        (limits.tasks.lease, limits.tasks.ttl) = (Duration::from_hours(1), Duration::from_hours(2));
+    });
+    let server = server(&bench).task_store(store).limits(limits);
+    let mut client = client_of(server, Version::V2025_11_25).await;
+    let task = create(&mut client, "fetch_quietly", json!({})).await;
+    until(async || count(&bench.started) == 1).await;
+    let params = json!({"taskId": task["taskId"]});
+    let id = client.start("tasks/result", params).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    is_down.store(true, Ordering::SeqCst);
+    tokio::time::sleep(down).await;
+    is_down.store(false, Ordering::SeqCst);
+    bench.go_on.add_permits(1);
+    client.response(&id).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_waits_for_a_result_never_takes_a_failing_store_for_it() {
+    for seconds in [1, 10, 60] {
+        let result = waited_result(Duration::from_secs(seconds)).await;
+        assert_eq!(
+            text(&result.expect("the outage is waited through")),
+            "fetched"
+        );
+    }
+    let refused = waited_result(Duration::from_mins(10)).await.unwrap_err();
+    assert_eq!(
+        (refused.code, &refused.data["retryAfterMs"]),
+        (429, &json!(1000))
+    );
+    assert!(
+        refused.message.contains("nothing is known about the task"),
+        "{refused:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn other_requests_about_a_task_wait_a_little_and_then_say_to_ask_again() {
+    for version in Version::ERAS {
+        let (store, bench) = (TestStore::default(), Bench::default());
+        let is_down = Arc::clone(&store.is_down);
+        let mut client = client_of(server(&bench).task_store(store), version).await;
+        let task = create(&mut client, "job", json!({})).await;
+        until(async || count(&bench.started) == 1).await;
+        for (down, works) in [(2, true), (8, false)] {
+            is_down.store(true, Ordering::SeqCst);
+            let up = Arc::clone(&is_down);
+            let outage = tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_secs(down)).await;
+                up.store(false, Ordering::SeqCst);
+            });
+            let params = json!({"taskId": task["taskId"]});
+            let found = client.request("tasks/get", params).await;
+            match found {
+                Ok(found) => assert!(works, "{found}"),
+                Err(refused) => assert!(!works && refused.code == 429, "{refused:?}"),
+            }
+            outage.await.unwrap();
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_waits_for_a_task_that_expires_learns_why_it_has_no_result() {
+    let bench = Bench::default();
+    let limits = mcp_runtime::Limits::default().with(|limits| {
+        limits.tasks.ttl = Duration::from_secs(10);
+    });
+    let server = server(&bench).limits(limits);
+    let mut client = client_of(server, Version::V2025_11_25).await;
+    let task = create(&mut client, "fetch_quietly", json!({})).await;
+    let params = json!({"taskId": task["taskId"]});
+    let refused = client.fails("tasks/result", params, -32602).await;
+    assert!(
+        refused.message.contains("its time to live has elapsed"),
+        "{refused:?}"
+    );
 }
