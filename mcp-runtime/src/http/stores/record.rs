@@ -158,9 +158,12 @@ impl SessionRecord {
         if seen.relayed.is_none() || seen.relayed == self.relayed {
             return None;
         }
-        let mut record = self.with_update(&SessionUpdate::default(), self.uris.len());
-        (record.seen, record.relayed) = (seen.lists, seen.relayed);
-        Some(record)
+        Some(Self {
+            changes: self.changes.saturating_add(1),
+            seen: seen.lists,
+            relayed: seen.relayed,
+            ..self.clone()
+        })
     }
 
     pub(in crate::http) fn session_memory(&self) -> SessionMemory {
