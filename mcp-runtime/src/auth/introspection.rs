@@ -14,7 +14,7 @@ use mcp_schema::template::percent_encode;
 use serde_json::{Map, Value};
 
 use self::answers::{KeptAnswers, TokenStanding};
-use self::questions::Questions;
+use self::questions::TokenQuestions;
 use super::claims::{AcceptedAudiences, ClaimRequirements, unix_now};
 use super::fetch::Fetcher;
 use super::static_tokens::hash_token;
@@ -46,7 +46,7 @@ pub struct Introspection {
     fetcher: Fetcher,
     keep: Duration,
     kept: KeptAnswers,
-    questions: Questions,
+    questions: TokenQuestions,
 }
 
 impl Introspection {
@@ -70,7 +70,7 @@ impl Introspection {
             fetcher: Fetcher::default(),
             keep: Duration::from_secs(30),
             kept: KeptAnswers::default(),
-            questions: Questions::default(),
+            questions: TokenQuestions::default(),
         }
     }
 

@@ -27,7 +27,7 @@ type SharedQuestion = Shared<BoxFuture<'static, Answer>>;
 
 /// The questions that are being asked.
 #[derive(Default)]
-pub(super) struct Questions(Arc<OpenQuestions>);
+pub(super) struct TokenQuestions(Arc<OpenQuestions>);
 
 struct OpenQuestions {
     permits: Semaphore,
@@ -90,7 +90,7 @@ impl Drop for RemoveQuestion {
     }
 }
 
-impl Questions {
+impl TokenQuestions {
     /// Asks a question about a token, or waits for the answer to the question that is already being asked about it.
     /// `was_active` is `true` if the token has been active before.
     pub(super) async fn ask<F>(
@@ -162,7 +162,7 @@ mod tests {
         token
     }
 
-    fn open(questions: &Questions) -> usize {
+    fn open(questions: &TokenQuestions) -> usize {
         lock(&questions.0.table).open.len()
     }
 
@@ -173,7 +173,7 @@ mod tests {
 
     #[tokio::test]
     async fn requests_with_one_token_share_one_question_and_its_answer() {
-        let (questions, asked) = (Questions::default(), AtomicUsize::new(0));
+        let (questions, asked) = (TokenQuestions::default(), AtomicUsize::new(0));
         let question = || {
             asked.fetch_add(1, Ordering::SeqCst);
             async {
@@ -193,7 +193,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_question_goes_on_without_its_first_request_and_ends_with_its_last() {
-        let questions = Questions::default();
+        let questions = TokenQuestions::default();
         let question = || async {
             tokio::task::yield_now().await;
             Ok(json!(7))
@@ -213,7 +213,7 @@ mod tests {
 
     #[tokio::test]
     async fn unknown_tokens_leave_room_for_tokens_that_were_active() {
-        let questions = Questions::default();
+        let questions = TokenQuestions::default();
         let mut waiting = Vec::new();
         for number in 0..2 * AT_ONCE {
             let mut question = questions.join(token(number), false, pending);
