@@ -232,12 +232,14 @@ impl Charge {
         if bytes == self.bytes {
             return;
         }
-        match bytes.checked_sub(self.bytes) {
-            Some(more) => self.account().add(more),
-            None => {
-                let less = self.bytes.saturating_sub(bytes);
-                self.account().subtract(less);
-            }
+        let (more, less) = (
+            bytes.saturating_sub(self.bytes),
+            self.bytes.saturating_sub(bytes),
+        );
+        if more > 0 {
+            self.account().add(more);
+        } else {
+            self.account().subtract(less);
         }
         self.bytes = bytes;
     }

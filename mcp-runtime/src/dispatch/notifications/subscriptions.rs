@@ -96,7 +96,7 @@ impl Subscriptions {
         self.count = self.count.saturating_add(1);
         self.bytes = self.bytes.saturating_add(bytes);
         let priority = PRIORITIES.hash_one(&*uri);
-        self.root = with(&self.root, uri, priority);
+        self.root = Some(with(&self.root, uri, priority));
     }
 
     /// Removes a URI, if it is there.
@@ -136,13 +136,13 @@ impl Subscriptions {
 
 impl Node {
     /// Returns a copy with these subtrees.
-    fn with_subtrees(&self, before: Tree, after: Tree) -> Tree {
-        Some(Arc::new(Self {
+    fn with_subtrees(&self, before: Tree, after: Tree) -> Arc<Self> {
+        Arc::new(Self {
             uri: Arc::clone(&self.uri),
             priority: self.priority,
             before,
             after,
-        }))
+        })
     }
 }
 
@@ -168,24 +168,24 @@ fn collect_spellings(tree: &Tree, normal: &str, found: &mut Vec<Arc<str>>) {
 }
 
 /// Returns the tree with a URI that it does not have.
-fn with(tree: &Tree, uri: Arc<str>, priority: u64) -> Tree {
+fn with(tree: &Tree, uri: Arc<str>, priority: u64) -> Arc<Node> {
     match tree {
         Some(node) if node.priority >= priority => {
             let Node { before, after, .. } = &**node;
             if compare(&uri, &node.uri).is_lt() {
-                node.with_subtrees(with(before, uri, priority), after.clone())
+                node.with_subtrees(Some(with(before, uri, priority)), after.clone())
             } else {
-                node.with_subtrees(before.clone(), with(after, uri, priority))
+                node.with_subtrees(before.clone(), Some(with(after, uri, priority)))
             }
         }
         below => {
             let (before, _, after) = split(below, &uri);
-            Some(Arc::new(Node {
+            Arc::new(Node {
                 uri,
                 priority,
                 before,
                 after,
-            }))
+            })
         }
     }
 }
@@ -202,13 +202,13 @@ fn split(tree: &Tree, uri: &str) -> (Tree, bool, Tree) {
             (
                 before,
                 is_there,
-                node.with_subtrees(between, node.after.clone()),
+                Some(node.with_subtrees(between, node.after.clone())),
             )
         }
         Ordering::Greater => {
             let (between, is_there, after) = split(&node.after, uri);
             (
-                node.with_subtrees(node.before.clone(), between),
+                Some(node.with_subtrees(node.before.clone(), between)),
                 is_there,
                 after,
             )
@@ -221,8 +221,10 @@ fn without(tree: &Tree, uri: &str) -> Tree {
     let node = tree.as_ref()?;
     match compare(uri, &node.uri) {
         Ordering::Equal => join(&node.before, &node.after),
-        Ordering::Less => node.with_subtrees(without(&node.before, uri), node.after.clone()),
-        Ordering::Greater => node.with_subtrees(node.before.clone(), without(&node.after, uri)),
+        Ordering::Less => Some(node.with_subtrees(without(&node.before, uri), node.after.clone())),
+        Ordering::Greater => {
+            Some(node.with_subtrees(node.before.clone(), without(&node.after, uri)))
+        }
     }
 }
 
@@ -231,10 +233,10 @@ fn join(before: &Tree, after: &Tree) -> Tree {
     match (before, after) {
         (None, tree) | (tree, None) => tree.clone(),
         (Some(first), Some(second)) if first.priority >= second.priority => {
-            first.with_subtrees(first.before.clone(), join(&first.after, after))
+            Some(first.with_subtrees(first.before.clone(), join(&first.after, after)))
         }
         (Some(_), Some(second)) => {
-            second.with_subtrees(join(before, &second.before), second.after.clone())
+            Some(second.with_subtrees(join(before, &second.before), second.after.clone()))
         }
     }
 }
@@ -314,6 +316,28 @@ mod tests {
         tree.as_ref().map_or(0, below)
     }
 
+    /// Returns the number of nodes in a tree that `shared` does not have.
+    fn own(tree: &Tree, shared: &Tree) -> usize {
+        let is_shared = |node: &Arc<Node>| {
+            let mut other = shared;
+            while let Some(found) = other {
+                if Arc::ptr_eq(node, found) {
+                    return true;
+                }
+                other = if node.uri < found.uri {
+                    &found.before
+                } else {
+                    &found.after
+                };
+            }
+            false
+        };
+        let below = |node: &Arc<Node>| own(&node.before, shared) + own(&node.after, shared) + 1;
+        tree.as_ref()
+            .filter(|node| !is_shared(node))
+            .map_or(0, below)
+    }
+
     #[test]
     fn it_has_what_was_added_and_not_removed() {
         let (mut set, mut expected) = (Subscriptions::default(), BTreeSet::new());
@@ -349,26 +373,6 @@ mod tests {
         assert_eq!((before.count(), set.count()), (1_000, 1_000));
         assert_eq!(*set.difference(&before), ["a://new".into()]);
         assert_eq!(*before.difference(&set), ["a://500".into()]);
-        fn own(tree: &Tree, shared: &Tree) -> usize {
-            let is_shared = |node: &Arc<Node>| {
-                let mut other = shared;
-                while let Some(found) = other {
-                    if Arc::ptr_eq(node, found) {
-                        return true;
-                    }
-                    other = if node.uri < found.uri {
-                        &found.before
-                    } else {
-                        &found.after
-                    };
-                }
-                false
-            };
-            let below = |node: &Arc<Node>| own(&node.before, shared) + own(&node.after, shared) + 1;
-            tree.as_ref()
-                .filter(|node| !is_shared(node))
-                .map_or(0, below)
-        }
         let own = own(&set.root, &before.root);
         assert!(
             own <= 100,

@@ -100,8 +100,10 @@ fn what_does_not_fit_is_told_later() {
 fn following_is_bounded_and_can_be_ended() {
     let notifications = NotificationListeners::default();
     let (mailbox, _) = listening(&notifications, ListenFilter::default());
-    let mut limits = StreamLimits::default();
-    limits.max_subscriptions = 1;
+    let limits = StreamLimits {
+        max_subscriptions: 1,
+        ..StreamLimits::default()
+    };
     let subscribe = |uri| mailbox.subscribe(uri, &limits).is_ok();
     assert!(subscribe("a://a") && subscribe("a://a"));
     assert!(!subscribe("a://b"));

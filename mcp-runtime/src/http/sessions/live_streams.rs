@@ -86,13 +86,11 @@ impl LiveStreams {
         properties: StreamProperties,
         limits: &Limits,
     ) -> Arc<SessionStream> {
-        match self.streams.get(&self.standalone) {
-            Some(stream) => Arc::clone(stream),
-            None => {
-                let kept = (limits, self.unsent.another(0));
-                self.add(SessionStream::new(self.standalone, properties, 1, kept))
-            }
+        if let Some(stream) = self.streams.get(&self.standalone) {
+            return Arc::clone(stream);
         }
+        let kept = (limits, self.unsent.another(0));
+        self.add(SessionStream::new(self.standalone, properties, 1, kept))
     }
 
     /// Creates a copy of a stream from another instance and ends any earlier copy.

@@ -132,8 +132,8 @@ impl SessionTable {
             self.end(&id);
         }
         let entries = &self.entries;
-        let is_fresh = |id: &Box<str>| entries.get(id).is_some_and(|entry| !entry.came_back());
-        self.fresh.retain(is_fresh);
+        self.fresh
+            .retain(|id| entries.get(id).is_some_and(|entry| !entry.came_back()));
         self.owned.retain(|_, ids| {
             ids.retain(|id| entries.contains_key(id));
             !ids.is_empty()
@@ -266,11 +266,11 @@ impl SessionTable {
             return true;
         }
         let idle = ids.iter().filter(|id| !in_use(id));
-        let rank = |id: &&Box<str>| {
-            let entry = self.entries.get(*id);
+        let rank = |id: &str| {
+            let entry = self.entries.get(id);
             entry.map(|entry| (entry.came_back(), entry.used))
         };
-        let first = idle.min_by_key(rank).cloned();
+        let first = idle.min_by_key(|id| rank(id)).cloned();
         first.is_some_and(|id| self.end(&id).is_some())
     }
 }

@@ -344,9 +344,11 @@ mod tests {
             (2, expected.bytes(), 2),
             (3, one_more, 2),
         ] {
-            let mut limits = StreamLimits::default();
-            limits.max_subscriptions = most;
-            limits.max_subscription_bytes_per_session = most_bytes;
+            let limits = StreamLimits {
+                max_subscriptions: most,
+                max_subscription_bytes_per_session: most_bytes,
+                ..StreamLimits::default()
+            };
             let after = before
                 .with_update(&meanwhile, &limits)
                 .with_update(&change, &limits);
