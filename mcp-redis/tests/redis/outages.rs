@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use mcp_runtime::backend::{
-    NewTask, RateStore as _, RateToken, StoredTask, TaskChange, TaskChanged, TaskClaim,
-    TaskCreation, TaskStatus, TaskStore as _,
+    ClaimExceptions, NewTask, RateStore as _, RateToken, StoredTask, TaskChange, TaskChanged,
+    TaskClaim, TaskCreation, TaskStatus, TaskStore as _,
 };
 use mcp_runtime_redis::{Redis, RedisOptions};
 use rustix::process::Signal;
@@ -176,7 +176,10 @@ async fn operations_on_tasks_whose_request_or_reply_is_lost_are_carried_out_once
         let task = create(&store, due()).await;
         assert_eq!(redis.tell(&["ZCARD", "{mcp}:expiry"]).trim(), "1");
         lose();
-        let claim = store.claim_due(PATIENCE).await.unwrap();
+        let claim = store
+            .claim_due(PATIENCE, &ClaimExceptions::default())
+            .await
+            .unwrap();
         assert!(
             matches!(&claim, TaskClaim::Claimed(claimed) if (&claimed.id, claimed.attempt) == (&task.id, 2)),
             "{claim:?}"
