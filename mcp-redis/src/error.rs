@@ -9,7 +9,7 @@ use redis::{ErrorKind, ServerErrorKind};
 
 /// An error from the store. The message says what to do and, for a connection error, contains the server's address
 /// without credentials.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct RedisError {
     text: Arc<str>,
     /// The kind of error, for metrics.
@@ -91,11 +91,29 @@ impl fmt::Display for RedisError {
     }
 }
 
+/// Like `Display`, because this is how a `main` function reports the error that it returns.
+impl fmt::Debug for RedisError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl Error for RedisError {}
 
 /// For a `main` function that connects to Redis and runs a server.
 impl From<RedisError> for mcp_runtime::Error {
     fn from(error: RedisError) -> Self {
         std::io::Error::other(error).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_that_main_returns_reads_like_a_sentence() {
+        let error = RedisError::no_answer("redis://127.0.0.1", Duration::from_secs(2));
+        assert_eq!(format!("{error:?}"), error.to_string());
     }
 }

@@ -124,9 +124,9 @@ impl RedisOptions {
     /// Sets how much data Redis may hold. Normally, pass the server's [`Limits`]. These limits are used: from `tasks`,
     /// `max_tasks`, `max_per_caller`, `max_bytes` and `max_bytes_per_caller`; from `results`, `max_bytes` and
     /// `max_bytes_per_caller`; from `sessions`, `max_sessions` and `max_per_principal`; and from `streams`,
-    /// `max_replay_events` and `max_replay_bytes`, as in memory. Results of `once` in calls that are not tasks are
-    /// counted separately, up to `max_tasks` and `max_bytes`; when these are exceeded, such work is refused. The limits
-    /// apply to all instances together, so all instances should have the same limits.
+    /// `max_replay_events` and `max_replay_bytes`, as in memory; all limits in `once`; and from `idempotency`,
+    /// `max_calls`, `max_calls_per_caller`, `max_bytes` and `max_bytes_per_caller`. The limits apply to all instances
+    /// together, so all instances should have the same limits.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;

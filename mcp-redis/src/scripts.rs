@@ -78,18 +78,14 @@ macro_rules! scripts {
 
 scripts! {
     include_str!("lua/common.lua");
-    ABANDON_ONCE = "abandon_once";
     ABANDON_STEP = "abandon_step";
-    BEGIN_ONCE = "begin_once";
     BEGIN_STEP = "begin_step";
     CHANGE = "change";
     CLAIM = "claim";
     CLAIM_DUE = "claim_due";
-    COMPLETE_ONCE = "complete_once";
     COMPLETE_STEP = "complete_step";
     CREATE = "create";
     DELETE_ALL = "delete_all";
-    FORGET_ONCE = "forget_once";
     INFO = "info";
     INSPECT = "inspect";
     LIST = "list";
@@ -127,6 +123,15 @@ scripts! {
     concat!(include_str!("lua/common.lua"), include_str!("lua/log.lua"));
     PUBLISH_CHANGES = "publish_changes";
     RECEIVE_CHANGES = "receive_changes";
+}
+
+scripts! {
+    concat!(include_str!("lua/common.lua"), include_str!("lua/once.lua"));
+    ABANDON_ONCE = "abandon_once";
+    BEGIN_ONCE = "begin_once";
+    COMPLETE_ONCE = "complete_once";
+    END_ONCE = "end_once";
+    FORGET_ONCE = "forget_once";
 }
 
 scripts! {

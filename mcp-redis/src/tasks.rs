@@ -8,7 +8,7 @@ use mcp_runtime::backend::{
     ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
     TaskDetails, TaskId, TaskPage, TaskStore,
 };
-use mcp_runtime::once::{OnceClaim, StoreFuture};
+use mcp_runtime::once::{ClaimId, OnceClaim, StoreFuture};
 use tokio::time::{sleep, timeout};
 
 use crate::error::RedisError;
@@ -308,6 +308,7 @@ impl TaskStore for Redis {
         id: &'a TaskId,
         attempt: u64,
         name: &'a str,
+        run: ClaimId,
     ) -> StoreFuture<'a, OnceClaim> {
         Box::pin(async move {
             let link = self.0.partitions.of(id);
@@ -317,12 +318,12 @@ impl TaskStore for Redis {
                 .arg(id.as_str())
                 .arg(attempt)
                 .arg(name)
-                .arg(once::claim());
+                .arg(run.to_string());
             begin.arg(max_bytes).arg(max_bytes_per_caller);
             let reply: Vec<String> = link.script(&begin, Repeat).await?;
             match reply.first().map(|text| &**text) {
-                Some("stale") => Err(STALE.into()),
-                Some("full") => Err(FULL.into()),
+                Some("stale") => Err(once::refused(STALE)),
+                Some("full") => Err(once::refused(FULL)),
                 _ => Ok(once::read_claim(reply)?),
             }
         })
@@ -346,8 +347,8 @@ impl TaskStore for Redis {
             let reply: Vec<String> = done.await?;
             match reply.first().map(|text| &**text) {
                 Some("done") => Ok(()),
-                Some("stale") => Err(STALE.into()),
-                Some("full") => Err(FULL.into()),
+                Some("stale") => Err(once::refused(STALE)),
+                Some("full") => Err(once::refused(FULL)),
                 _ => Err(RedisError::unexpected().into()),
             }
         })
@@ -358,12 +359,13 @@ impl TaskStore for Redis {
         id: &'a TaskId,
         attempt: u64,
         name: &'a str,
+        run: ClaimId,
     ) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let link = self.0.partitions.of(id);
             let mut abandon = link.operation(&scripts::ABANDON_STEP);
             abandon.arg(id.as_str()).arg(attempt).arg(name);
-            abandon.arg(once::claim());
+            abandon.arg(run.to_string());
             Ok(link.script(&abandon, Repeat).await?)
         })
     }

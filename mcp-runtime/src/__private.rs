@@ -28,7 +28,7 @@ pub use crate::handler::form;
 pub use crate::handler::listing::{Lister, lister};
 pub use crate::handler::output::IntoToolResult;
 pub use crate::handler::parameter::{
-    DefaultValue, Lend, ParameterMeta, fill, referent, source, to_json,
+    DefaultValue, Lend, ParameterMeta, ValueIdentity, fill, referent, source, to_json,
 };
 pub use crate::handler::probe::{Probe, ProbeFallback};
 pub use crate::handler::prompt::IntoPromptResult;

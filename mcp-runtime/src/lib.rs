@@ -194,11 +194,13 @@ pub mod listing {
 
 /// Steps that run only once in a call, even if the handler runs again.
 pub mod once {
-    #[cfg(feature = "testing")]
-    pub use crate::context::check_once_store;
     pub use crate::context::{
-        CallId, MemoryOnceStore, OnceClaim, OnceStep, OnceStore, StoreFuture,
+        CallId, ClaimId, OnceClaim, OnceKind, OnceRoom, OnceStep, OnceStore, OnceWork, StoreFuture,
+        StoreRefusal,
     };
+    #[cfg(feature = "testing")]
+    pub use crate::context::{check_once_limits, check_once_store, few_once_entries};
+    pub use crate::stores::MemoryOnceStore;
 }
 
 /// Progress reports.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rusqlite::ErrorCode;
 
 /// An error from the store. The message says what to do and names the file if it could not be opened.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct SqliteError {
     text: Arc<str>,
     /// `true` if the operation may yet be carried out.
@@ -66,6 +66,13 @@ fn words(error: &rusqlite::Error) -> String {
 impl fmt::Display for SqliteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
+    }
+}
+
+/// Like `Display`, because this is how a `main` function reports the error that it returns.
+impl fmt::Debug for SqliteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

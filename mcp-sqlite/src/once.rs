@@ -1,69 +1,162 @@
-//! Stores results of `once` in calls that are not tasks.
+//! Stores results of `once` in calls that are not tasks, and calls with an idempotency key.
 
-use mcp_runtime::once::{CallId, OnceClaim, OnceStore, StoreFuture};
-use rusqlite::{OptionalExtension as _, params};
+use std::time::Duration;
 
-use crate::error::SqliteError;
-use crate::writer::now;
-use crate::{Sqlite, usage};
+use mcp_runtime::Limits;
+use mcp_runtime::once::{CallId, ClaimId, OnceClaim, OnceKind, OnceStore, OnceWork, StoreFuture};
+use rusqlite::{Connection, OptionalExtension as _, Result, params};
+
+use crate::Sqlite;
+use crate::row::length;
+use crate::usage::used;
+use crate::writer::{milliseconds, now};
+
+/// Time for which a claim is kept, which is longer than a call can last by default.
+const CLAIM_KEPT: Duration = Duration::from_hours(24);
+
+/// [`OnceWork`] for the writer's thread.
+struct OwnedWork {
+    call: CallId,
+    name: String,
+    claim: ClaimId,
+    owner: String,
+    kind: OnceKind,
+    note: String,
+    size: usize,
+    kept: Duration,
+}
+
+impl From<OnceWork<'_>> for OwnedWork {
+    fn from(work: OnceWork<'_>) -> Self {
+        Self {
+            call: work.call,
+            name: work.name.to_owned(),
+            claim: work.claim,
+            owner: work.owner.to_owned(),
+            kind: work.kind,
+            note: work.note.to_owned(),
+            size: work.size(),
+            kept: work.kept,
+        }
+    }
+}
+
+/// Returns the response to a claim, without claiming anything.
+fn find(db: &Connection, work: &OwnedWork) -> Result<Option<OnceClaim>> {
+    let sql = "SELECT result, claim = ?3, note FROM once WHERE call = ?1 AND name = ?2 AND expires_at > ?4";
+    let mut select = db.prepare_cached(sql)?;
+    let (call, claim) = (work.call.as_bytes(), work.claim.as_bytes());
+    let found = select.query_row(params![call, work.name, claim, now()], |row| {
+        Ok(match (row.get(0)?, row.get(1)?) {
+            (Some(result), _) => OnceClaim::Done(result),
+            // The reply to the first claim was lost.
+            (None, true) => OnceClaim::Granted,
+            (None, false) => OnceClaim::Taken(row.get(2)?),
+        })
+    });
+    found.optional()
+}
+
+/// Returns the refusal of a claim for which there is no room.
+fn refusal(db: &Connection, work: &OwnedWork, limits: &Limits) -> Result<Option<OnceClaim>> {
+    let room = work.kind.room(limits);
+    let kind = work.kind.as_str();
+    let size = length(work.size);
+    let (entries, bytes) = used(db, &format!("{kind} of {}", work.owner))?;
+    if entries >= length(room.max_entries_per_caller)
+        || bytes.saturating_add(size) > length(room.max_bytes_per_caller)
+    {
+        return Ok(Some(OnceClaim::CallerFull));
+    }
+    let (entries, bytes) = used(db, kind)?;
+    let is_full =
+        entries >= length(room.max_entries) || bytes.saturating_add(size) > length(room.max_bytes);
+    Ok(is_full.then_some(OnceClaim::Full))
+}
+
+fn insert(db: &Connection, work: &OwnedWork, kept: Duration) -> Result<()> {
+    let sql = "INSERT INTO once (call, name, claim, kind, owner, note, bytes, expires_at) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    let mut insert = db.prepare_cached(sql)?;
+    let inserted = insert.execute(params![
+        work.call.as_bytes(),
+        work.name,
+        work.claim.as_bytes(),
+        work.kind.as_str(),
+        work.owner,
+        work.note,
+        length(work.size),
+        now() + milliseconds(kept),
+    ]);
+    inserted.map(drop)
+}
+
+/// Removes an entry that has expired but has not been swept yet, so that the triggers count its removal.
+fn remove_expired(db: &Connection, work: &OwnedWork) -> Result<()> {
+    let sql = "DELETE FROM once WHERE call = ?1 AND name = ?2 AND expires_at <= ?3";
+    let mut delete = db.prepare_cached(sql)?;
+    let deleted = delete.execute(params![work.call.as_bytes(), work.name, now()]);
+    deleted.map(drop)
+}
 
 impl OnceStore for Sqlite {
-    fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim> {
-        let (name, limits) = (name.to_owned(), self.0.options.limits.tasks.clone());
-        let begun = self.0.writer.write(move |db| {
-            let sql = "SELECT result FROM once WHERE call = ?1 AND name = ?2";
-            let mut select = db.prepare_cached(sql)?;
-            let known = select.query_row(params![call.as_bytes(), name], |row| {
-                row.get::<_, Option<String>>(0)
-            });
-            match known.optional()? {
-                Some(Some(result)) => Ok(Some(OnceClaim::Done(result))),
-                Some(None) => Ok(Some(OnceClaim::Taken)),
-                None if !usage::has_room_for_once(db, &limits)? => Ok(None),
-                None => {
-                    let sql = "INSERT INTO once (call, name, begun_at) VALUES (?1, ?2, ?3)";
-                    let mut insert = db.prepare_cached(sql)?;
-                    insert.execute(params![call.as_bytes(), name, now()])?;
-                    Ok(Some(OnceClaim::Granted))
-                }
-            }
-        });
-        let full = "the store has no room for more `once` results";
-        Box::pin(async move { Ok(begun.await?.ok_or_else(|| SqliteError::text(full))?) })
-    }
-
-    fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
-        let (name, result) = (name.to_owned(), result.to_owned());
-        self.0.writer.record(move |db| {
-            // The row is inserted first, because the triggers count a result when it is set.
-            let sql = "INSERT OR IGNORE INTO once (call, name, begun_at) VALUES (?1, ?2, ?3)";
-            let mut insert = db.prepare_cached(sql)?;
-            insert.execute(params![call.as_bytes(), name, now()])?;
-            let sql =
-                "UPDATE once SET result = ?3 WHERE call = ?1 AND name = ?2 AND result IS NULL";
-            let mut update = db.prepare_cached(sql)?;
-            update
-                .execute(params![call.as_bytes(), name, result])
-                .map(drop)
-        })
-    }
-
-    fn abandon<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, ()> {
-        let name = name.to_owned();
+    fn begin<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, OnceClaim> {
+        let (work, limits) = (OwnedWork::from(work), self.0.options.limits.clone());
         self.0.writer.write(move |db| {
-            let sql = "DELETE FROM once WHERE call = ?1 AND name = ?2 AND result IS NULL";
-            let mut forget = db.prepare_cached(sql)?;
-            forget.execute(params![call.as_bytes(), name]).map(drop)
+            if let Some(known) = find(db, &work)? {
+                return Ok(known);
+            }
+            remove_expired(db, &work)?;
+            if let Some(refusal) = refusal(db, &work, &limits)? {
+                return Ok(refusal);
+            }
+            insert(db, &work, CLAIM_KEPT)?;
+            Ok(OnceClaim::Granted)
         })
     }
 
-    fn forget<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
-        let (name, result) = (name.to_owned(), result.to_owned());
+    fn complete<'a>(&'a self, work: OnceWork<'a>, result: &'a str) -> StoreFuture<'a, ()> {
+        let (work, result) = (OwnedWork::from(work), result.to_owned());
+        self.0.writer.record(move |db| {
+            if find(db, &work)?.is_none() {
+                remove_expired(db, &work)?;
+                insert(db, &work, work.kept)?;
+            }
+            let sql = "UPDATE once SET result = ?3, bytes = bytes + ?4, expires_at = ?5 \
+                       WHERE call = ?1 AND name = ?2 AND result IS NULL";
+            let mut update = db.prepare_cached(sql)?;
+            let expires = now() + milliseconds(work.kept);
+            let (call, more) = (work.call.as_bytes(), length(result.len()));
+            let updated = update.execute(params![call, work.name, result, more, expires]);
+            updated.map(drop)
+        })
+    }
+
+    fn abandon<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, ()> {
+        let work = OwnedWork::from(work);
+        self.0.writer.record(move |db| {
+            let sql =
+                "DELETE FROM once WHERE call = ?1 AND name = ?2 AND claim = ?3 AND result IS NULL";
+            let mut forget = db.prepare_cached(sql)?;
+            let (call, claim) = (work.call.as_bytes(), work.claim.as_bytes());
+            forget.execute(params![call, work.name, claim]).map(drop)
+        })
+    }
+
+    fn end(&self, call: CallId) -> StoreFuture<'_, ()> {
+        self.0.writer.write(move |db| {
+            let mut forget = db.prepare_cached("DELETE FROM once WHERE call = ?1")?;
+            forget.execute(params![call.as_bytes()]).map(drop)
+        })
+    }
+
+    fn forget<'a>(&'a self, work: OnceWork<'a>, result: &'a str) -> StoreFuture<'a, ()> {
+        let (work, result) = (OwnedWork::from(work), result.to_owned());
         self.0.writer.record(move |db| {
             let sql = "DELETE FROM once WHERE call = ?1 AND name = ?2 AND result = ?3";
             let mut forget = db.prepare_cached(sql)?;
             forget
-                .execute(params![call.as_bytes(), name, result])
+                .execute(params![work.call.as_bytes(), work.name, result])
                 .map(drop)
         })
     }

@@ -34,9 +34,9 @@ impl SqliteOptions {
     /// Sets how much data the file may hold. The server's limits are not passed to the store, so if you set
     /// [`Server::limits`](mcp_runtime::Server::limits), pass the same value here. These limits are used:
     ///
-    /// - `tasks`: `max_tasks`, `max_per_caller`, `max_bytes` and `max_bytes_per_caller`. Results of `once` in calls
-    ///   that are not tasks are counted separately, up to `max_tasks` and `max_bytes`; when these are exceeded, such
-    ///   work is refused.
+    /// - `tasks`: `max_tasks`, `max_per_caller`, `max_bytes` and `max_bytes_per_caller`.
+    /// - `once`: all limits on steps that are not part of tasks.
+    /// - `idempotency`: `max_calls`, `max_calls_per_caller`, `max_bytes` and `max_bytes_per_caller`.
     /// - `sessions`: `max_sessions` and `max_per_principal`.
     /// - `results`: `max_bytes` and `max_bytes_per_caller`.
     /// - `streams`: `max_replay_events` and `max_replay_bytes`.

@@ -1,5 +1,6 @@
 //! Opens a file, checks that it belongs to this crate, and creates its tables.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -10,14 +11,15 @@ use crate::error::SqliteError;
 use crate::options::SqliteOptions;
 
 /// The version of the tables that this build reads and writes.
-pub(crate) const VERSION: i64 = 5;
+pub(crate) const VERSION: i64 = 6;
 /// The tables that each version adds.
-const TABLES: [&str; 5] = [
+const TABLES: [&str; 6] = [
     include_str!("schema.sql"),
     include_str!("schema_2.sql"),
     include_str!("schema_3.sql"),
     include_str!("schema_4.sql"),
     include_str!("schema_instances.sql"),
+    include_str!("schema_once.sql"),
 ];
 /// Indexes on tables of earlier versions. Builds without them can still read and write these tables.
 const INDEXES: &str =
@@ -66,6 +68,7 @@ pub(crate) fn open(path: &Path, options: &SqliteOptions) -> Result<Connection, S
     connection.execute_batch(INDEXES).map_err(failed)?;
     connection.execute_batch("COMMIT").map_err(failed)?;
     check_pages(&connection, path)?;
+    check_tables(&connection, path)?;
     Ok(connection)
 }
 
@@ -127,6 +130,35 @@ fn use_log(connection: &Connection, patience: Duration) -> Result<String, rusqli
             mode => return mode,
         }
     }
+}
+
+/// Fails if the file lacks a table, an index, a trigger or a column that a new file has.
+fn check_tables(connection: &Connection, path: &Path) -> Result<(), SqliteError> {
+    let failed = |error: rusqlite::Error| SqliteError::at_open(path, &error);
+    let new = Connection::open_in_memory().map_err(failed)?;
+    new.execute_batch(&TABLES.concat()).map_err(failed)?;
+    let found = names(connection).map_err(failed)?;
+    let expected = names(&new).map_err(failed)?;
+    match expected.difference(&found).next() {
+        None => Ok(()),
+        Some(missing) => {
+            let text = format!(
+                "the database is incomplete, because {missing} is missing; restore it or move it away"
+            );
+            Err(SqliteError::new(path, &text))
+        }
+    }
+}
+
+/// Returns the kind and name of everything in the schema.
+fn names(connection: &Connection) -> Result<BTreeSet<String>, rusqlite::Error> {
+    let mut select = connection.prepare(
+        "SELECT 'the ' || type || ' `' || name || '`' FROM sqlite_schema UNION ALL \
+         SELECT 'the column `' || c.name || '` of the table `' || t.name || '`' \
+         FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table'",
+    )?;
+    let names = select.query_map([], |row| row.get(0))?;
+    names.collect()
 }
 
 fn check_pages(connection: &Connection, path: &Path) -> Result<(), SqliteError> {

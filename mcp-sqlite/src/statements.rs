@@ -7,7 +7,7 @@ use mcp_runtime::backend::{
     TaskPage, TaskStatus,
 };
 use mcp_runtime::limits::TaskLimits;
-use mcp_runtime::once::OnceClaim;
+use mcp_runtime::once::{ClaimId, OnceClaim};
 use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
 use crate::row::{self, TaskRow, length, whole};
@@ -16,10 +16,6 @@ use crate::writer::{milliseconds, now};
 
 /// Maximum number of rows removed in a sweep, so that other operations do not have to wait long.
 const MAX_SWEPT: i64 = 500;
-/// Duration for which the results of `once` are kept in calls that are not tasks. This is longer than such a call can
-/// last by default.
-const ONCE_KEPT: Duration = Duration::from_hours(24);
-
 /// Removes some of the expired rows.
 pub(crate) fn sweep(connection: &Connection, now: i64) -> Result<()> {
     for (table, key) in [
@@ -34,9 +30,9 @@ pub(crate) fn sweep(connection: &Connection, now: i64) -> Result<()> {
         delete.execute(params![now, MAX_SWEPT])?;
     }
     let mut once = connection.prepare_cached(
-        "DELETE FROM once WHERE (call, name) IN (SELECT call, name FROM once WHERE begun_at <= ?1 LIMIT ?2)",
+        "DELETE FROM once WHERE (call, name) IN (SELECT call, name FROM once WHERE expires_at <= ?1 LIMIT ?2)",
     )?;
-    once.execute(params![now - milliseconds(ONCE_KEPT), MAX_SWEPT])?;
+    once.execute(params![now, MAX_SWEPT])?;
     Ok(())
 }
 
@@ -307,27 +303,31 @@ pub(crate) fn set_due(
 pub(crate) fn begin_step(
     connection: &Connection,
     (id, attempt): (&TaskId, u64),
-    name: &str,
+    (name, claim): (&str, ClaimId),
     limits: &TaskLimits,
 ) -> Result<Option<std::result::Result<OnceClaim, ()>>> {
     let Some(found) = latest(connection, id, attempt)? else {
         return Ok(None);
     };
-    let mut select =
-        connection.prepare_cached("SELECT result FROM steps WHERE task = ?1 AND name = ?2")?;
-    let known = select.query_row(params![found.number, name], |row| {
-        row.get::<_, Option<String>>(0)
+    let mut select = connection
+        .prepare_cached("SELECT result, claim IS ?3 FROM steps WHERE task = ?1 AND name = ?2")?;
+    let known = select.query_row(params![found.number, name, claim.as_bytes()], |row| {
+        Ok(match (row.get(0)?, row.get(1)?) {
+            (Some(result), _) => OnceClaim::Done(result),
+            // The reply to the first claim was lost.
+            (None, true) => OnceClaim::Granted,
+            (None, false) => OnceClaim::Taken(String::new()),
+        })
     });
-    match known.optional()? {
-        Some(Some(result)) => return Ok(Some(Ok(OnceClaim::Done(result)))),
-        Some(None) => return Ok(Some(Ok(OnceClaim::Taken))),
-        None => {}
+    if let Some(known) = known.optional()? {
+        return Ok(Some(Ok(known)));
     }
     if !add_bytes(connection, &found, length(name.len()), limits)? {
         return Ok(Some(Err(())));
     }
-    let mut insert = connection.prepare_cached("INSERT INTO steps (task, name) VALUES (?1, ?2)")?;
-    insert.execute(params![found.number, name])?;
+    let mut insert =
+        connection.prepare_cached("INSERT INTO steps (task, name, claim) VALUES (?1, ?2, ?3)")?;
+    insert.execute(params![found.number, name, claim.as_bytes()])?;
     Ok(Some(Ok(OnceClaim::Granted)))
 }
 
@@ -361,14 +361,15 @@ pub(crate) fn complete_step(
 pub(crate) fn abandon_step(
     connection: &Connection,
     (id, attempt): (&TaskId, u64),
-    name: &str,
+    (name, claim): (&str, ClaimId),
 ) -> Result<()> {
     let Some(found) = latest(connection, id, attempt)? else {
         return Ok(());
     };
-    let mut forget = connection
-        .prepare_cached("DELETE FROM steps WHERE task = ?1 AND name = ?2 AND result IS NULL")?;
-    if forget.execute(params![found.number, name])? > 0 {
+    let mut forget = connection.prepare_cached(
+        "DELETE FROM steps WHERE task = ?1 AND name = ?2 AND claim IS ?3 AND result IS NULL",
+    )?;
+    if forget.execute(params![found.number, name, claim.as_bytes()])? > 0 {
         grow(connection, &found, -length(name.len()))?;
     }
     Ok(())

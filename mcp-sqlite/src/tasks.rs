@@ -8,7 +8,7 @@ use mcp_runtime::backend::{
     ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
     TaskDetails, TaskId, TaskPage, TaskStore,
 };
-use mcp_runtime::once::{OnceClaim, StoreFuture};
+use mcp_runtime::once::{ClaimId, OnceClaim, StoreFuture, StoreRefusal};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
@@ -198,16 +198,17 @@ impl TaskStore for Sqlite {
         id: &'a TaskId,
         attempt: u64,
         name: &'a str,
+        run: ClaimId,
     ) -> StoreFuture<'a, OnceClaim> {
         let (id, name) = (id.clone(), name.to_owned());
         let limits = self.0.options.limits.tasks.clone();
         let claim = self
             .0
             .writer
-            .write(move |db| statements::begin_step(db, (&id, attempt), &name, &limits));
+            .write(move |db| statements::begin_step(db, (&id, attempt), (&name, run), &limits));
         Box::pin(async move {
-            let claim = claim.await?.ok_or(STALE)?;
-            Ok(claim.map_err(|()| FULL)?)
+            let claim = claim.await?.ok_or_else(|| StoreRefusal::new(STALE))?;
+            Ok(claim.map_err(|()| StoreRefusal::new(FULL))?)
         })
     }
 
@@ -226,8 +227,8 @@ impl TaskStore for Sqlite {
         Box::pin(async move {
             match done.await? {
                 Some(true) => Ok(()),
-                Some(false) => Err(FULL.into()),
-                None => Err(STALE.into()),
+                Some(false) => Err(StoreRefusal::new(FULL).into()),
+                None => Err(StoreRefusal::new(STALE).into()),
             }
         })
     }
@@ -237,11 +238,12 @@ impl TaskStore for Sqlite {
         id: &'a TaskId,
         attempt: u64,
         name: &'a str,
+        run: ClaimId,
     ) -> StoreFuture<'a, ()> {
         let (id, name) = (id.clone(), name.to_owned());
         self.0
             .writer
-            .write(move |db| statements::abandon_step(db, (&id, attempt), &name))
+            .write(move |db| statements::abandon_step(db, (&id, attempt), (&name, run)))
     }
 
     fn delete_all<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, usize> {

@@ -11,7 +11,7 @@ use mcp_runtime::backend::{
     Backend, ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim,
     TaskCreation, TaskStatus, TaskStore,
 };
-use mcp_runtime::once::OnceClaim;
+use mcp_runtime::once::{ClaimId, OnceClaim};
 use mcp_runtime::prelude::*;
 use mcp_runtime::serde_json::json;
 use mcp_runtime::testing::TestClient;
@@ -19,6 +19,7 @@ use rusqlite::Connection;
 
 use crate::{Sqlite, SqliteOptions};
 
+mod once;
 mod opening;
 mod results;
 #[cfg(feature = "http")]
@@ -48,6 +49,17 @@ impl Drop for Folder {
     }
 }
 
+/// Returns the rows of the table `usage`.
+async fn used(store: &Sqlite) -> Vec<String> {
+    let used = store.0.writer.read(|db| {
+        let sql = "SELECT scope || ' ' || tasks || ' ' || bytes FROM usage ORDER BY scope";
+        let mut select = db.prepare(sql)?;
+        let rows = select.query_map([], |row| row.get(0))?;
+        rows.collect::<Result<Vec<String>, _>>()
+    });
+    used.await.unwrap()
+}
+
 async fn create(store: &Sqlite, task: NewTask) -> StoredTask {
     match store.create(task).await.unwrap() {
         TaskCreation::Created(task) => task,
@@ -70,7 +82,8 @@ async fn what_is_written_is_there_when_the_file_is_opened_again() {
     let mut task = NewTask::new("alice", "tool");
     task.call = "the call".into();
     let task = create(&store, task).await;
-    let begun = store.begin_step(&task.id, 1, "pay").await.unwrap();
+    let run = ClaimId::random();
+    let begun = store.begin_step(&task.id, 1, "pay", run).await.unwrap();
     assert_eq!(begun, OnceClaim::Granted);
     store.complete_step(&task.id, 1, "pay", "7").await.unwrap();
     drop(store);
@@ -78,7 +91,7 @@ async fn what_is_written_is_there_when_the_file_is_opened_again() {
     let found = store.load(&task.id).await.unwrap().unwrap();
     assert_eq!((&*found.call, &*found.owner), ("the call", "alice"));
     assert_eq!(found.created_at, task.created_at);
-    let done = store.begin_step(&task.id, 1, "pay").await.unwrap();
+    let done = store.begin_step(&task.id, 1, "pay", run).await.unwrap();
     assert_eq!(done, OnceClaim::Done("7".into()));
 }
 
@@ -148,12 +161,12 @@ async fn it_is_bounded_and_counts_what_it_holds() {
     assert!(matches!(full, TaskChanged::Full));
     assert!(
         store
-            .begin_step(&first.id, 1, &"s".repeat(40))
+            .begin_step(&first.id, 1, &"s".repeat(40), ClaimId::random())
             .await
             .is_err()
     );
     let begun = store
-        .begin_step(&first.id, 1, &"s".repeat(30))
+        .begin_step(&first.id, 1, &"s".repeat(30), ClaimId::random())
         .await
         .unwrap();
     assert_eq!(begun, OnceClaim::Granted);
@@ -168,21 +181,9 @@ async fn it_is_bounded_and_counts_what_it_holds() {
         .change(&first.id, 1, TaskChange::to(TaskStatus::Cancelled))
         .await
         .unwrap();
-    let used = async |store: &Sqlite| {
-        let used = store.0.writer.read(|db| {
-            let sql = "SELECT scope || ' ' || tasks || ' ' || bytes FROM usage ORDER BY scope";
-            let mut select = db.prepare(sql)?;
-            let rows = select.query_map([], |row| row.get(0))?;
-            rows.collect::<Result<Vec<String>, _>>()
-        });
-        used.await.unwrap()
-    };
-    assert_eq!(
-        used(&store).await,
-        ["all 3 46", "of a 2 24", "of b 1 22", "once 0 0"]
-    );
+    assert_eq!(used(&store).await, ["all 3 46", "of a 2 24", "of b 1 22"]);
     assert_eq!(store.delete_all("a").await.unwrap(), 2);
-    assert_eq!(used(&store).await, ["all 1 22", "of b 1 22", "once 0 0"]);
+    assert_eq!(used(&store).await, ["all 1 22", "of b 1 22"]);
 }
 
 #[tokio::test]
@@ -308,67 +309,6 @@ async fn the_fault_of_one_operation_is_not_that_of_all() {
     assert!(matches!(other.unwrap(), TaskCreation::Created(_)));
     let page = store.list("a", None, 10).await.unwrap().unwrap();
     assert_eq!(page.tasks.len(), 2);
-}
-
-/// Makes a payment and returns the number of payments so far.
-#[tool]
-async fn pay(ctx: &Context, paid: State<AtomicUsize>) -> Result<usize> {
-    let pay = ctx.once("pay", async || Ok(paid.fetch_add(1, Ordering::Relaxed) + 1));
-    pay.await
-}
-
-#[tokio::test]
-async fn it_keeps_the_results_of_calls_that_are_no_tasks() {
-    let folder = Folder::new();
-    let store = Sqlite::open(folder.file()).unwrap();
-    let server = new_server!()
-        .state(AtomicUsize::new(0))
-        .once_store(store.clone());
-    let client = TestClient::modern(server).await;
-    let paid = client.call("pay", json!({})).await.unwrap();
-    assert_eq!(paid.text(), "1");
-    let kept = store.0.writer.read(|db| {
-        db.query_row("SELECT name || result FROM once", [], |row| {
-            row.get::<_, String>(0)
-        })
-    });
-    assert_eq!(kept.await.unwrap(), "pay1");
-}
-
-#[tokio::test]
-async fn the_results_of_calls_that_are_no_tasks_are_bounded() {
-    let folder = Folder::new();
-    let limits = Limits::default().with(|limits| limits.tasks.max_tasks = 2);
-    let store = SqliteOptions::new().limits(limits).open(folder.file());
-    let store = store.unwrap();
-    let server = new_server!()
-        .state(AtomicUsize::new(0))
-        .once_store(store.clone());
-    let client = TestClient::modern(server).await;
-    for expected in ["1", "2"] {
-        let paid = client.call("pay", json!({})).await.unwrap();
-        assert_eq!(paid.text(), expected);
-    }
-    let refused = client.call("pay", json!({})).await.unwrap();
-    assert!(!refused.error_text().is_empty());
-    let used = async || {
-        let sql = "SELECT tasks || ' ' || bytes FROM usage WHERE scope = 'once'";
-        let used = store
-            .0
-            .writer
-            .read(move |db| db.query_row(sql, [], |row| row.get(0)));
-        let used: String = used.await.unwrap();
-        used
-    };
-    // Two names of three bytes each and two results of one byte each.
-    assert_eq!(used().await, "2 8");
-    let removed = store
-        .0
-        .writer
-        .write(|db| db.execute("DELETE FROM once", []));
-    assert_eq!(removed.await.unwrap(), 2);
-    assert_eq!(used().await, "0 0");
-    assert_eq!(client.call("pay", json!({})).await.unwrap().text(), "3");
 }
 
 #[cfg(unix)]

@@ -52,12 +52,6 @@ pub(crate) fn total(connection: &Connection) -> Result<(i64, i64)> {
     used(connection, "all")
 }
 
-/// Returns `true` if there is room for more results of `once` in calls that are not tasks.
-pub(crate) fn has_room_for_once(connection: &Connection, limits: &TaskLimits) -> Result<bool> {
-    let (number, used) = used(connection, "once")?;
-    Ok(number < length(limits.max_tasks) && used < length(limits.max_bytes))
-}
-
 /// Returns the number and total size in bytes of the rows that are counted in this scope.
 pub(crate) fn used(connection: &Connection, scope: &str) -> Result<(i64, i64)> {
     let mut select =

@@ -107,10 +107,14 @@ impl<'a> ExpandedParameter<'a> {
         let flatten = options.flatten.is_present().then(|| quote!(.flatten()));
         let any_path = options.any_path.is_present().then(|| quote!(.any_path()));
         let probe = quote!(<__mcp::Probe<#owned>>);
+        // Only the tools for which calls are compared are built with the code for it.
+        let is_compared =
+            matches!(&self.handler.options, Options::Tool(tool) if tool.idempotent_by.is_some());
+        let identity = is_compared.then(|| quote!(.identity(#probe::IDENTITY)));
         quote!(__mcp::source(
             #probe::from_context, #probe::async_from_context, #probe::deserialize, #probe::json_schema
         )
-            .parameter::<#owned>(#name, #doc) #constraints #default #complete #header #flatten #any_path)
+            .parameter::<#owned>(#name, #doc) #constraints #default #complete #header #flatten #any_path #identity)
     }
 
     fn default_expression(&self) -> Option<TokenStream> {

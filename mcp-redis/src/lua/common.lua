@@ -15,13 +15,12 @@ local MAX_SWEPT = 100
 local due, expiry = prefix .. 'due', prefix .. 'expiry'
 -- The callers with tasks in `due`, in the order of their turns.
 local turns = prefix .. 'turns'
-local bytes, calls = prefix .. 'bytes', prefix .. 'calls'
+local bytes = prefix .. 'bytes'
 local function task_key(id) return prefix .. 'task:' .. id end
 local function steps_key(id) return prefix .. 'steps:' .. id end
 local function owner_key(owner) return prefix .. 'owner:' .. owner end
 local function withdrawn_key(id) return prefix .. 'withdrawn:' .. id end
 local function due_key(owner) return prefix .. 'due:' .. owner end
-local function call_key(id) return prefix .. 'call:' .. id end
 local function rate_key(bucket) return prefix .. 'rate:' .. bucket end
 
 -- Keeps a key for at least this time.
@@ -91,9 +90,7 @@ end
 
 -- Recounts all bytes after tasks have disappeared without being removed by a script.
 local function recount()
-  local once = used('once')
   redis.call('DEL', bytes)
-  redis.call('HSET', bytes, 'once', once)
   for _, id in ipairs(redis.call('ZRANGE', expiry, 0, -1)) do
     local f = redis.call('HMGET', task_key(id), 'owner', 'size', 'steps')
     if f[1] then add_bytes(f[1], f[2] + f[3]) end

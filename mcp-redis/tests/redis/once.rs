@@ -1,8 +1,9 @@
 //! Results of `once` in calls that are not tasks.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
-use mcp_runtime::Limits;
+use mcp_runtime::once::{check_once_limits, few_once_entries};
 use mcp_runtime::prelude::*;
 use mcp_runtime::serde_json::json;
 use mcp_runtime::testing::TestClient;
@@ -17,36 +18,67 @@ async fn pay(ctx: &Context, paid: State<AtomicUsize>) -> Result<usize> {
     pay.await
 }
 
+/// Pays after a question.
+#[tool]
+async fn ask_and_pay(ctx: &Context, paid: State<AtomicUsize>) -> Result<usize> {
+    let Sure { sure: true } = ctx.elicit("Sure?").await? else {
+        bail!("not sure");
+    };
+    pay(ctx, paid).await
+}
+
+#[derive(Elicit)]
+struct Sure {
+    sure: bool,
+}
+
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn results_of_calls_that_are_no_tasks_are_kept_and_bounded() {
+async fn each_caller_has_a_share_of_the_entries_and_bytes() {
     let redis = RedisServer::start();
-    let limits = Limits::default().with(|limits| limits.tasks.max_tasks = 2);
-    let store = redis.connect_with(RedisOptions::new().limits(limits)).await;
+    let options = RedisOptions::new().limits(few_once_entries());
+    check_once_limits(&redis.connect_with(options).await).await;
+}
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn the_steps_of_a_call_are_kept_only_if_its_client_can_continue_it() {
+    let redis = RedisServer::start();
+    let store = redis.connect_with(RedisOptions::new()).await;
     let server = new_server!().state(AtomicUsize::new(0)).once_store(store);
     let client = TestClient::modern(server).await;
-    for expected in ["1", "2"] {
-        let paid = client.call("pay", json!({})).await.unwrap();
-        assert_eq!(paid.text(), expected);
-    }
-    let refused = client.call("pay", json!({})).await.unwrap();
-    assert!(!refused.error_text().is_empty());
-    let calls = redis.tell(&["ZRANGE", "{mcp}:calls", "0", "-1"]);
-    let kept = calls.lines().map(|call| {
-        let kept = redis.tell(&["HGET", &format!("{{mcp}}:call:{call}"), "pay"]);
-        kept.trim().to_owned()
-    });
-    let mut kept: Vec<_> = kept.collect();
-    kept.sort();
-    assert_eq!(kept, ["11", "12"], "a mark that it is done, and the result");
-    // Two names of three bytes each and two results of one byte each.
-    let bytes = redis.tell(&["HGET", "{mcp}:bytes", "once"]);
-    assert_eq!(bytes.trim(), "8");
-    for call in calls.lines() {
-        redis.tell(&["ZADD", "{mcp}:calls", "0", call]);
-    }
     let paid = client.call("pay", json!({})).await.unwrap();
-    assert_eq!(paid.text(), "3", "what has expired makes room");
-    let bytes = redis.tell(&["HGET", "{mcp}:bytes", "once"]);
-    assert_eq!(bytes.trim(), "4");
+    assert_eq!(paid.text(), "1");
+    let forgotten = async {
+        while !redis
+            .tell(&["ZRANGE", "{mcp}:once", "0", "-1"])
+            .trim()
+            .is_empty()
+        {
+            tokio::task::yield_now().await;
+        }
+    };
+    let forgotten = tokio::time::timeout(Duration::from_secs(60), forgotten).await;
+    forgotten.expect("the steps of a call without questions are forgotten at its end");
+    client.answer(Sure { sure: true });
+    let paid = client.call("ask_and_pay", json!({})).await.unwrap();
+    assert_eq!(paid.text(), "2");
+    let used = |field: &str| {
+        let used = redis.tell(&["HGET", "{mcp}:once-usage", field]);
+        used.trim().to_owned()
+    };
+    assert_eq!(used("entries step"), "1");
+    assert_eq!(used("entries step of trusted"), "1");
+    // A name of three bytes and a result of one byte.
+    assert_eq!(used("bytes step of trusted"), "4");
+    let entries = redis.tell(&["ZRANGE", "{mcp}:once", "0", "-1"]);
+    redis.tell(&["ZADD", "{mcp}:once", "0", entries.trim()]);
+    let call = entries.split_whitespace().next().unwrap();
+    redis.tell(&["DEL", &format!("{{mcp}}:once:{call}")]);
+    // What has disappeared is no longer counted when the next step is claimed.
+    client.answer(Sure { sure: true });
+    let paid = client.call("ask_and_pay", json!({})).await.unwrap();
+    assert_eq!(paid.text(), "3");
+    assert_eq!(used("entries step of trusted"), "1");
+    assert_eq!(used("bytes step"), "4");
 }

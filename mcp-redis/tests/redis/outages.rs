@@ -6,6 +6,7 @@ use mcp_runtime::backend::{
     ClaimExceptions, NewTask, RateStore as _, RateToken, StoredTask, TaskChange, TaskChanged,
     TaskClaim, TaskCreation, TaskStatus, TaskStore as _,
 };
+use mcp_runtime::once::ClaimId;
 use mcp_runtime_redis::{Redis, RedisOptions};
 use rustix::process::Signal;
 use tokio::time::{sleep, timeout};
@@ -95,7 +96,12 @@ async fn an_emptied_redis_is_used_again_and_nothing_is_made_up() {
     redis.tell(&["SCRIPT", "FLUSH"]);
     assert!(store.load(&task.id).await.unwrap().is_none());
     assert!(!store.renew(&task.id, 1, PATIENCE).await.unwrap());
-    assert!(store.begin_step(&task.id, 1, "pay").await.is_err());
+    assert!(
+        store
+            .begin_step(&task.id, 1, "pay", ClaimId::random())
+            .await
+            .is_err()
+    );
     until_it_works(&store).await;
 }
 

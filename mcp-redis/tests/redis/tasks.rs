@@ -8,7 +8,7 @@ use mcp_runtime::backend::{
     Backend, ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim,
     TaskCreation, TaskId, TaskStatus, TaskStore,
 };
-use mcp_runtime::once::OnceClaim;
+use mcp_runtime::once::{ClaimId, OnceClaim};
 use mcp_runtime_redis::{Redis, RedisOptions};
 use tokio::time::timeout;
 
@@ -150,9 +150,10 @@ async fn it_is_bounded_and_counts_what_it_holds() {
     let state = TaskChange::to(TaskStatus::Working).state("x".repeat(40));
     let full = store.change(&first.id, 1, state).await.unwrap();
     assert!(matches!(full, TaskChanged::Full));
+    let run = ClaimId::random();
     let (large, small) = ("s".repeat(40), "s".repeat(30));
-    assert!(store.begin_step(&first.id, 1, &large).await.is_err());
-    let begun = store.begin_step(&first.id, 1, &small).await.unwrap();
+    assert!(store.begin_step(&first.id, 1, &large, run).await.is_err());
+    let begun = store.begin_step(&first.id, 1, &small, run).await.unwrap();
     assert_eq!(begun, OnceClaim::Granted);
     let refused = store
         .complete_step(&first.id, 1, &small, "\"1234567\"")

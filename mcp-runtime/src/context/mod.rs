@@ -20,6 +20,7 @@ pub(crate) mod once;
 #[cfg(feature = "testing")]
 mod once_contract;
 mod once_store;
+mod patience;
 mod prepared;
 mod principal;
 mod progress;
@@ -56,8 +57,11 @@ pub(crate) use notifier::ChangeNotification;
 pub use notifier::Notifier;
 pub use once::OnceStep;
 #[cfg(feature = "testing")]
-pub use once_contract::check_once_store;
-pub use once_store::{CallId, MemoryOnceStore, OnceClaim, OnceStore, StoreFuture};
+pub use once_contract::{check_once_limits, check_once_store, few_once_entries};
+pub use once_store::{
+    CallId, ClaimId, OnceClaim, OnceKind, OnceRoom, OnceStore, OnceWork, StoreFuture, StoreRefusal,
+};
+pub(crate) use patience::{StoreError, is_refused, patiently};
 pub(crate) use prepared::{AwaitedValues, Prepare};
 pub use principal::Principal;
 pub use progress::{Amount, Progress};

@@ -5,14 +5,18 @@ use std::fmt;
 use std::future::Future;
 use std::mem;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::context::ask::QuestionTransport;
 use crate::context::watching::{CallSite, StepPoint, WatchedStep};
-use crate::context::{Context, OnceClaim};
+use crate::context::{
+    CallId, ClaimId, Context, OnceClaim, OnceKind, OnceStore, OnceWork, is_refused, patiently,
+};
 use crate::handler::handler_error::{HandlerError, Result};
 
 impl Context {
@@ -154,39 +158,19 @@ async fn run<T: Serialize + DeserializeOwned>(
         result: None,
     };
     let store = asking.once_store();
-    let call = asking.call_id();
-    let mut is_granted = false;
-    if let Some(store) = &store {
-        match store
-            .begin(call, &name)
-            .await
-            .map_err(HandlerError::opaque)?
-        {
-            OnceClaim::Granted => is_granted = true,
-            OnceClaim::Done(result) => {
-                under_way.result = Some(result);
-                return parse_result(under_way.result.as_deref());
-            }
-            OnceClaim::Taken if may_repeat => {}
-            OnceClaim::Taken => {
-                return Err(HandlerError::exposed(format_args!(
-                    "`{name}` in this call {UNKNOWN_OUTCOME}; it is not run again"
-                )));
-            }
-        }
+    let mut stored = store.map(|store| StoredStep::new(context, store, &name));
+    if let Some(stored) = &mut stored
+        && let Some(result) = stored.begin(may_repeat).await?
+    {
+        under_way.result = Some(result);
+        return parse_result(under_way.result.as_deref());
     }
     watched.pass(StepPoint::Begun).await;
     let done = InsideOnce(work, &watched).await;
     let done = done.and_then(|value| Ok(serde_json::to_string(&value)?));
     watched.pass(StepPoint::Worked).await;
-    if let Some(store) = &store {
-        match &done {
-            Ok(result) => store.complete(call, &name, result).await,
-            Err(_) if is_granted => store.abandon(call, &name).await,
-            // The claim belongs to another run, which may still be in progress.
-            Err(_) => Ok(()),
-        }
-        .map_err(HandlerError::opaque)?;
+    if let Some(stored) = stored {
+        stored.end(done.as_deref().ok()).await?;
     }
     watched.pass(StepPoint::Recorded).await;
     under_way.result = Some(done?);
@@ -197,8 +181,161 @@ fn parse_result<T: DeserializeOwned>(result: Option<&str>) -> Result<T> {
     Ok(serde_json::from_str(result.unwrap_or("null"))?)
 }
 
+/// Time for which a step's result is kept, which is longer than a call can last by default.
+const STEP_KEPT: Duration = Duration::from_hours(24);
+
 /// The part of the error message that describes an interrupted step.
 pub(crate) const UNKNOWN_OUTCOME: &str = "was started before, but its outcome is unknown";
+
+/// A step in a store. If it is dropped while its beginning or its end is being recorded, it goes on recording without
+/// the call, which may have been cancelled or have taken too long.
+struct StoredStep<'a> {
+    context: &'a Context,
+    store: Arc<dyn OnceStore>,
+    work: OwnedWork,
+    /// `true` if the store has granted the claim of this run.
+    is_granted: bool,
+    unrecorded: Unrecorded,
+}
+
+/// The parts of a step's [`OnceWork`].
+#[derive(Clone)]
+struct OwnedWork {
+    call: CallId,
+    name: Arc<str>,
+    claim: ClaimId,
+    owner: Arc<str>,
+}
+
+/// Something that the store may not know yet.
+enum Unrecorded {
+    Nothing,
+    /// The work has not begun, or has failed, so that it may be claimed again.
+    Abandoned,
+    /// The work is done, with this result.
+    Done(Arc<str>),
+}
+
+impl OwnedWork {
+    fn work(&self) -> OnceWork<'_> {
+        OnceWork {
+            call: self.call,
+            name: &self.name,
+            claim: self.claim,
+            owner: &self.owner,
+            kind: OnceKind::Step,
+            note: "",
+            kept: STEP_KEPT,
+        }
+    }
+}
+
+impl<'a> StoredStep<'a> {
+    fn new(context: &'a Context, store: Arc<dyn OnceStore>, name: &str) -> Self {
+        Self {
+            context,
+            store,
+            work: OwnedWork {
+                call: context.asking().call_id(),
+                name: name.into(),
+                claim: ClaimId::random(),
+                owner: context.caller().key().into(),
+            },
+            is_granted: false,
+            unrecorded: Unrecorded::Nothing,
+        }
+    }
+
+    /// Claims the step. Returns its result if it has already been done.
+    async fn begin(&mut self, may_repeat: bool) -> Result<Option<String>> {
+        let name = Arc::clone(&self.work.name);
+        // Until a reply arrives, the store may have received the claim.
+        self.unrecorded = Unrecorded::Abandoned;
+        let claim = patiently(|| self.store.begin(self.work.work())).await;
+        if claim.as_ref().is_ok() || claim.as_ref().is_err_and(is_refused) {
+            self.unrecorded = Unrecorded::Nothing;
+        }
+        let claim = claim.map_err(|error| {
+            tracing::error!(%error, step = &*name, "a step cannot be claimed");
+            HandlerError::exposed(format_args!(
+                "`{name}` in this call cannot be started, because the server cannot record it at the moment"
+            ))
+        })?;
+        let full = |whose| {
+            Err(HandlerError::exposed(format_args!(
+                "`{name}` in this call was not started, because the server remembers too many steps of {whose}, each \
+                 for up to 24 hours; repeating the call does not help until then"
+            )))
+        };
+        match claim {
+            OnceClaim::Granted => self.is_granted = true,
+            OnceClaim::Done(result) => return Ok(Some(result)),
+            OnceClaim::Taken(_) if may_repeat => {}
+            OnceClaim::Taken(_) => {
+                return Err(HandlerError::exposed(format_args!(
+                    "`{name}` in this call {UNKNOWN_OUTCOME}; it is not run again"
+                )));
+            }
+            OnceClaim::CallerFull => return full("this caller"),
+            OnceClaim::Full => return full("all callers together"),
+        }
+        Ok(None)
+    }
+
+    /// Records how the step has ended: with a result, or with an error.
+    async fn end(mut self, result: Option<&str>) -> Result<()> {
+        if result.is_none() && !self.is_granted {
+            // The claim belongs to another run, which may still be in progress.
+            return Ok(());
+        }
+        let name = Arc::clone(&self.work.name);
+        self.unrecorded = result.map_or(Unrecorded::Abandoned, |result| {
+            Unrecorded::Done(result.into())
+        });
+        let recorded = patiently(|| match result {
+            Some(result) => self.store.complete(self.work.work(), result),
+            None => self.store.abandon(self.work.work()),
+        });
+        let recorded = recorded.await;
+        if recorded.as_ref().is_ok() || recorded.as_ref().is_err_and(is_refused) {
+            self.unrecorded = Unrecorded::Nothing;
+        }
+        match recorded {
+            Ok(()) => Ok(()),
+            Err(error) if result.is_none() => {
+                // The model gets the step's own error.
+                tracing::error!(%error, step = &*name, "the failure of a step cannot be recorded");
+                Ok(())
+            }
+            Err(error) => {
+                tracing::error!(%error, step = &*name, "the result of a step cannot be recorded");
+                Err(HandlerError::exposed(format_args!(
+                    "`{name}` in this call was started and may have been done, but the server could not record its \
+                     result, so its outcome is unknown; check what it has done before you repeat the call"
+                )))
+            }
+        }
+    }
+}
+
+impl Drop for StoredStep<'_> {
+    fn drop(&mut self) {
+        let unrecorded = mem::replace(&mut self.unrecorded, Unrecorded::Nothing);
+        if matches!(unrecorded, Unrecorded::Nothing) {
+            return;
+        }
+        let (store, work) = (Arc::clone(&self.store), self.work.clone());
+        self.context.server().spawn(async move {
+            let recorded = patiently(|| match &unrecorded {
+                Unrecorded::Done(result) => store.complete(work.work(), result),
+                Unrecorded::Nothing | Unrecorded::Abandoned => store.abandon(work.work()),
+            });
+            if let Err(error) = recorded.await {
+                tracing::error!(%error, step = &*work.name, "the end of a step cannot be recorded");
+            }
+        });
+    }
+}
 
 /// Work in progress, whose result is reported when this value is dropped.
 struct OnceInProgress<'a> {

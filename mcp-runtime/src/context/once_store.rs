@@ -1,16 +1,16 @@
 //! Stores for work that runs only once, and the ids of the calls to which it belongs.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::lock::lock;
+use crate::limits::Limits;
+use crate::random;
 
 /// A call's id, which is unique to the call and the same in all rounds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,6 +36,36 @@ impl fmt::Debug for CallId {
     }
 }
 
+/// The id of a claim to work. A claim is sent again with the same id if it is not known whether the store received it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClaimId(pub(crate) [u8; 16]);
+
+impl ClaimId {
+    /// Creates a new id with the operating system's random number generator.
+    #[must_use]
+    pub fn random() -> Self {
+        Self(random::random())
+    }
+
+    /// Returns the bytes of the id.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+}
+
+impl fmt::Display for ClaimId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&URL_SAFE_NO_PAD.encode(self.0))
+    }
+}
+
+impl fmt::Debug for ClaimId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ClaimId({self})")
+    }
+}
+
 /// The future returned by the methods of a [`OnceStore`].
 pub type StoreFuture<'a, T> = Pin<
     Box<
@@ -44,6 +74,109 @@ pub type StoreFuture<'a, T> = Pin<
             + 'a,
     >,
 >;
+
+/// An error of a store that stays the same if the operation is repeated. After any other error of an operation on a
+/// step, the operation is repeated for a minute.
+#[derive(Clone, Debug)]
+pub struct StoreRefusal(Cow<'static, str>);
+
+impl StoreRefusal {
+    /// Creates the error with its reason, which is not shown to clients.
+    #[must_use]
+    pub fn new(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self(reason.into())
+    }
+}
+
+impl fmt::Display for StoreRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for StoreRefusal {}
+
+/// The reason for which a store remembers work. Work of one kind does not take room from work of the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OnceKind {
+    /// A step of a call, which must not run again while the call continues.
+    Step,
+    /// A call with an idempotency key, whose result is kept for repeats.
+    Call,
+}
+
+impl OnceKind {
+    /// Returns a word for the kind, for use in keys of a database.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Step => "step",
+            Self::Call => "call",
+        }
+    }
+
+    /// Returns the room for work of this kind: [`limits.once`](crate::limits::OnceLimits) for steps, and
+    /// [`limits.idempotency`](crate::limits::IdempotencyLimits) for calls.
+    #[must_use]
+    pub const fn room(self, limits: &Limits) -> OnceRoom {
+        match self {
+            Self::Step => OnceRoom {
+                max_entries: limits.once.max_steps,
+                max_entries_per_caller: limits.once.max_steps_per_caller,
+                max_bytes: limits.once.max_bytes,
+                max_bytes_per_caller: limits.once.max_bytes_per_caller,
+            },
+            Self::Call => OnceRoom {
+                max_entries: limits.idempotency.max_calls,
+                max_entries_per_caller: limits.idempotency.max_calls_per_caller,
+                max_bytes: limits.idempotency.max_bytes,
+                max_bytes_per_caller: limits.idempotency.max_bytes_per_caller,
+            },
+        }
+    }
+}
+
+/// The room that a store has for work of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OnceRoom {
+    /// Maximum number of entries.
+    pub max_entries: usize,
+    /// Maximum number of one caller's entries.
+    pub max_entries_per_caller: usize,
+    /// Maximum size of all entries, in bytes: their names, notes and results.
+    pub max_bytes: usize,
+    /// Maximum size of one caller's entries, in bytes.
+    pub max_bytes_per_caller: usize,
+}
+
+/// Work that is done only once.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct OnceWork<'a> {
+    /// The call, or the digest of an idempotency key. Together with the name, it identifies the work.
+    pub call: CallId,
+    /// The name of the work in its call.
+    pub name: &'a str,
+    /// The run that claims the work.
+    pub claim: ClaimId,
+    /// The [key](crate::Caller::key) of the caller in whose share the work is counted. Anonymous callers share one.
+    pub owner: &'a str,
+    /// The kind of work.
+    pub kind: OnceKind,
+    /// Text that other claimants receive while the work is in progress.
+    pub note: &'a str,
+    /// Time for which the result is kept, from the moment when the work is done. At most 24 hours.
+    pub kept: Duration,
+}
+
+impl OnceWork<'_> {
+    /// Returns the size in bytes with which the work is counted, which grows by the size of its result when it is done.
+    #[must_use]
+    pub const fn size(&self) -> usize {
+        self.name.len().saturating_add(self.note.len())
+    }
+}
 
 /// A [`OnceStore`]'s response to a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +187,12 @@ pub enum OnceClaim {
     /// The work has already been done. Contains its result.
     Done(String),
     /// The work has already been claimed. No outcome has been reported yet, and it is possible that none ever will be.
-    Taken,
+    /// Contains the [note](OnceWork::note) of the claim that was granted.
+    Taken(String),
+    /// There is no room for the work in the caller's share of the store.
+    CallerFull,
+    /// There is no room for the work in the store.
+    Full,
 }
 
 /// A store for work done by [`Context::once`](crate::Context::once). The store guarantees that the work is done at most
@@ -64,206 +202,40 @@ pub enum OnceClaim {
 /// atomic: if the same work is claimed twice, only one claim may be granted. Granted work remains claimed until it is
 /// completed or abandoned. If an instance crashes before that, the work remains claimed because its outcome is unknown.
 ///
-/// The store also keeps the results of calls that have an idempotency key ([Retries](crate::guide::retries)). Entries
-/// can be deleted after 24 hours, which is the longest window for such keys and longer than a call can last by default.
+/// Each operation can be repeated without further effect, because a reply can be lost: a claim that was granted is
+/// granted again to the same [`OnceWork::claim`].
+///
+/// The store also keeps the results of calls that have an idempotency key ([Retries](crate::guide::retries)). It keeps
+/// claims for 24 hours, which is longer than a call can last by default, and results for [`OnceWork::kept`].
+///
+/// Clients cause entries, so a store bounds them: for each [kind](OnceWork::kind) of work, and for each
+/// [owner](OnceWork::owner), as [`OnceKind::room`] says. `once::check_once_limits` checks this.
 pub trait OnceStore: Send + Sync + 'static {
-    /// Claims the work called `name` for this call.
-    fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim>;
+    /// Claims work. Does not claim it if the store, or the owner's share, is full.
+    fn begin<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, OnceClaim>;
 
-    /// Records that the work is done and stores its result as JSON, even if nobody has claimed it. Does nothing if a
-    /// result is already stored.
-    fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()>;
+    /// Records that the work is done and stores its result as JSON, even if nobody has claimed it, and even if the
+    /// store is full, because the work has had its effect. Does nothing if a result is already stored.
+    fn complete<'a>(&'a self, work: OnceWork<'a>, result: &'a str) -> StoreFuture<'a, ()>;
 
-    /// Records that the work failed and may be claimed again. Does nothing if a result is already stored.
-    fn abandon<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, ()>;
+    /// Records that the work failed and may be claimed again. Does nothing if a result is already stored, or if the
+    /// work was claimed by another [claim](OnceWork::claim).
+    fn abandon<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, ()>;
+
+    /// Forgets all work of a call that has ended and that no client can continue. Until then, and if this is never
+    /// called, the work is kept for as long as the other methods say.
+    ///
+    /// The default implementation does nothing.
+    fn end(&self, _call: CallId) -> StoreFuture<'_, ()> {
+        Box::pin(async { Ok(()) })
+    }
 
     /// Forgets work whose stored result is exactly this text, so that it may be claimed again. Does nothing if a
     /// different result, or no result, is stored. Must be atomic.
     ///
-    /// The default implementation does nothing. An idempotency key whose call has failed, or whose window has ended,
-    /// then stays in use until the store deletes the entry.
-    fn forget<'a>(
-        &'a self,
-        _call: CallId,
-        _name: &'a str,
-        _result: &'a str,
-    ) -> StoreFuture<'a, ()> {
+    /// The default implementation does nothing. An idempotency key whose window has ended then stays in use until the
+    /// store deletes the entry.
+    fn forget<'a>(&'a self, _work: OnceWork<'a>, _result: &'a str) -> StoreFuture<'a, ()> {
         Box::pin(async { Ok(()) })
-    }
-}
-
-/// An in-memory store, which is sufficient for a server that runs as a single instance. Its contents are lost when the
-/// server restarts.
-///
-/// The store holds at most 10,000 entries with 64 MiB of names and results, each for 24 hours, which is longer than a
-/// call can last by default. When the store is full, new claims fail, because dropping entries would break the
-/// guarantee.
-#[derive(Debug)]
-pub struct MemoryOnceStore {
-    entries: Mutex<Entries>,
-    max: usize,
-    max_bytes: usize,
-    keep: Duration,
-}
-
-/// The call that does a piece of work, and the work's name.
-type WorkKey = (CallId, Box<str>);
-
-#[derive(Debug, Default)]
-struct Entries {
-    /// The start time of each piece of work, and its result once completed.
-    all: HashMap<WorkKey, (Instant, Option<Box<str>>)>,
-    /// The size of all names and results.
-    bytes: usize,
-}
-
-impl Default for MemoryOnceStore {
-    fn default() -> Self {
-        Self {
-            entries: Mutex::default(),
-            max: 10_000,
-            max_bytes: 64 << 20,
-            keep: Duration::from_hours(24),
-        }
-    }
-}
-
-impl Entries {
-    fn insert(&mut self, key: (CallId, Box<str>), result: Option<&str>) {
-        let size = key.1.len().saturating_add(result.map_or(0, str::len));
-        self.bytes = self.bytes.saturating_add(size);
-        self.all
-            .insert(key, (Instant::now(), result.map(Into::into)));
-    }
-
-    fn remove(&mut self, key: &(CallId, Box<str>)) {
-        if let Some((_, result)) = self.all.remove(key) {
-            self.shrink(key, result.as_deref());
-        }
-    }
-
-    fn remove_older_than(&mut self, age: Duration) {
-        let old = self.all.iter();
-        let old = old.filter(|(_, (begun, _))| begun.elapsed() >= age);
-        let old: Vec<_> = old.map(|(key, _)| key.clone()).collect();
-        for key in &old {
-            self.remove(key);
-        }
-    }
-
-    fn shrink(&mut self, (_, name): &(CallId, Box<str>), result: Option<&str>) {
-        let size = name.len().saturating_add(result.map_or(0, str::len));
-        self.bytes = self.bytes.saturating_sub(size);
-    }
-}
-
-impl MemoryOnceStore {
-    /// Creates an empty store.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    fn entries(&self) -> std::sync::MutexGuard<'_, Entries> {
-        lock(&self.entries)
-    }
-
-    fn claim(&self, call: CallId, name: &str) -> Option<OnceClaim> {
-        let mut entries = self.entries();
-        let key = (call, name.into());
-        match entries.all.get(&key) {
-            Some((_, Some(result))) => return Some(OnceClaim::Done(result.to_string())),
-            Some((_, None)) => return Some(OnceClaim::Taken),
-            None => {}
-        }
-        let is_full =
-            |entries: &Entries| entries.all.len() >= self.max || entries.bytes >= self.max_bytes;
-        if is_full(&entries) {
-            entries.remove_older_than(self.keep);
-        }
-        if is_full(&entries) {
-            return None;
-        }
-        entries.insert(key, None);
-        Some(OnceClaim::Granted)
-    }
-}
-
-impl OnceStore for MemoryOnceStore {
-    fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim> {
-        let claim = self.claim(call, name);
-        Box::pin(async { claim.ok_or_else(|| "the store for completed work is full".into()) })
-    }
-
-    fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
-        let mut entries = self.entries();
-        let key = (call, name.into());
-        if !matches!(entries.all.get(&key), Some((_, Some(_)))) {
-            entries.remove(&key);
-            entries.insert(key, Some(result));
-        }
-        drop(entries);
-        Box::pin(async { Ok(()) })
-    }
-
-    fn abandon<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, ()> {
-        let mut entries = self.entries();
-        let key = (call, name.into());
-        if let Some((_, None)) = entries.all.get(&key) {
-            entries.remove(&key);
-        }
-        drop(entries);
-        Box::pin(async { Ok(()) })
-    }
-
-    fn forget<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
-        let mut entries = self.entries();
-        let key = (call, name.into());
-        if matches!(entries.all.get(&key), Some((_, Some(stored))) if **stored == *result) {
-            entries.remove(&key);
-        }
-        drop(entries);
-        Box::pin(async { Ok(()) })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn of_two_that_want_to_begin_one_is_granted() {
-        let store = MemoryOnceStore {
-            max: 2,
-            ..MemoryOnceStore::new()
-        };
-        let (one, other) = (CallId([1; 16]), CallId([2; 16]));
-        assert_eq!(store.begin(one, "a").await.unwrap(), OnceClaim::Granted);
-        assert_eq!(store.begin(one, "a").await.unwrap(), OnceClaim::Taken);
-        assert_eq!(store.begin(other, "a").await.unwrap(), OnceClaim::Granted);
-        store.complete(one, "a", "7").await.unwrap();
-        assert_eq!(
-            store.begin(one, "a").await.unwrap(),
-            OnceClaim::Done("7".into())
-        );
-        // A full store does not drop entries to make room.
-        assert!(store.begin(one, "b").await.is_err());
-        store.abandon(other, "a").await.unwrap();
-        assert_eq!(store.begin(other, "a").await.unwrap(), OnceClaim::Granted);
-    }
-
-    #[tokio::test]
-    async fn a_store_is_full_when_its_results_are_too_large() {
-        let store = MemoryOnceStore {
-            max_bytes: 10,
-            ..MemoryOnceStore::new()
-        };
-        let call = CallId([1; 16]);
-        store.complete(call, "a", "123456789").await.unwrap();
-        assert!(store.begin(call, "b").await.is_err());
-        store.forget(call, "a", "123456789").await.unwrap();
-        assert_eq!(store.begin(call, "b").await.unwrap(), OnceClaim::Granted);
-        store.complete(call, "b", "12345678").await.unwrap();
-        assert_eq!(store.begin(call, "c").await.unwrap(), OnceClaim::Granted);
     }
 }

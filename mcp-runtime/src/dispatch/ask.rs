@@ -1,5 +1,6 @@
 //! A call's questions to its client, and the two ways of delivering them.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context as TaskContext, Poll};
 
@@ -33,6 +34,8 @@ pub(super) struct ClientQuestions {
     call: OnceLock<CallId>,
     runs: HandlerRuns,
     way: QuestionDelivery,
+    /// `true` if the server's store has steps of this call, which no earlier round has begun.
+    has_new_steps: AtomicBool,
     /// Wakes the task that polls the call. This is necessary because another task may be polling a question.
     caller: Bell,
 }
@@ -72,6 +75,7 @@ impl ClientQuestions {
             call,
             runs: HandlerRuns::default(),
             way,
+            has_new_steps: AtomicBool::new(false),
             caller: Bell::default(),
         }
     }
@@ -392,6 +396,33 @@ impl QuestionTransport for ClientQuestions {
         let QuestionDelivery::Rounds(round) = &self.way else {
             return None;
         };
-        round.once_store(self.dispatcher.settings.once_store.as_ref())
+        let of_server = self.dispatcher.settings.once_store.as_ref();
+        if of_server.is_some() && round.call_id().is_none() {
+            self.has_new_steps.store(true, Ordering::Relaxed);
+        }
+        round.once_store(of_server)
+    }
+}
+
+/// The steps of a call that ends in its first round are not needed any longer, because no client has a state with which
+/// it could continue the call.
+impl Drop for ClientQuestions {
+    fn drop(&mut self) {
+        if !*self.has_new_steps.get_mut() {
+            return;
+        }
+        let (Some(call), Some(store)) = (self.call.get(), &self.dispatcher.settings.once_store)
+        else {
+            return;
+        };
+        if matches!(&self.way, QuestionDelivery::Rounds(round) if round.has_ended()) {
+            return;
+        }
+        let (call, store) = (*call, Arc::clone(store));
+        self.dispatcher.handle().spawn(async move {
+            if let Err(error) = store.end(call).await {
+                tracing::warn!(%error, "the steps of a call that has ended are kept for a day");
+            }
+        });
     }
 }

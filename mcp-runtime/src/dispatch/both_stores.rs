@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::context::{CallId, OnceClaim, OnceStore, StoreFuture};
+use crate::context::{CallId, OnceClaim, OnceStore, OnceWork, StoreFuture};
 
 /// Grants work only if both of its stores grant it.
 pub(super) struct BothStores {
@@ -19,41 +19,50 @@ impl BothStores {
 }
 
 impl OnceStore for BothStores {
-    fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim> {
+    fn begin<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, OnceClaim> {
         Box::pin(async move {
-            let own = self.own.begin(call, name).await?;
+            let own = self.own.begin(work).await?;
             if own != OnceClaim::Granted {
                 return Ok(own);
             }
-            let claim = self.of_server.begin(call, name).await?;
+            let claim = self.of_server.begin(work).await?;
             match &claim {
                 OnceClaim::Granted => {}
-                OnceClaim::Done(result) => self.own.complete(call, name, result).await?,
-                OnceClaim::Taken => self.own.abandon(call, name).await?,
+                OnceClaim::Done(result) => self.own.complete(work, result).await?,
+                OnceClaim::Taken(_) | OnceClaim::CallerFull | OnceClaim::Full => {
+                    self.own.abandon(work).await?;
+                }
             }
             Ok(claim)
         })
     }
 
-    fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
+    fn complete<'a>(&'a self, work: OnceWork<'a>, result: &'a str) -> StoreFuture<'a, ()> {
         Box::pin(async move {
-            self.own.complete(call, name, result).await?;
-            self.of_server.complete(call, name, result).await
+            self.own.complete(work, result).await?;
+            self.of_server.complete(work, result).await
         })
     }
 
-    fn abandon<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, ()> {
+    fn abandon<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, ()> {
         Box::pin(async move {
-            self.of_server.abandon(call, name).await?;
-            self.own.abandon(call, name).await
+            self.of_server.abandon(work).await?;
+            self.own.abandon(work).await
         })
+    }
+
+    fn end(&self, call: CallId) -> StoreFuture<'_, ()> {
+        self.of_server.end(call)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
-    use crate::context::MemoryOnceStore;
+    use crate::context::{ClaimId, OnceKind};
+    use crate::stores::MemoryOnceStore;
 
     #[tokio::test]
     async fn a_second_call_for_the_same_work_is_not_granted() {
@@ -62,20 +71,29 @@ mod tests {
             let own: Arc<dyn OnceStore> = Arc::new(MemoryOnceStore::default());
             BothStores::new(&own, &of_server)
         };
-        let call = CallId([7; 16]);
+        let work = |claim, name| OnceWork {
+            call: CallId([7; 16]),
+            name,
+            claim: ClaimId([claim; 16]),
+            owner: "",
+            kind: OnceKind::Step,
+            note: "",
+            kept: Duration::from_hours(24),
+        };
         let (first, second) = (store(), store());
-        assert_eq!(first.begin(call, "pay").await.unwrap(), OnceClaim::Granted);
-        assert_eq!(second.begin(call, "pay").await.unwrap(), OnceClaim::Taken);
-        first.complete(call, "pay", "1").await.unwrap();
+        let (pay, again) = (work(1, "pay"), work(2, "pay"));
+        assert_eq!(first.begin(pay).await.unwrap(), OnceClaim::Granted);
+        let taken = OnceClaim::Taken(String::new());
+        assert_eq!(second.begin(again).await.unwrap(), taken);
+        first.complete(pay, "1").await.unwrap();
         let done = OnceClaim::Done("1".to_owned());
         // The first result comes from the call's own store, the second from the server's.
-        assert_eq!(first.begin(call, "pay").await.unwrap(), done);
-        assert_eq!(second.begin(call, "pay").await.unwrap(), done);
-        assert_eq!(first.begin(call, "mail").await.unwrap(), OnceClaim::Granted);
-        first.abandon(call, "mail").await.unwrap();
-        assert_eq!(
-            second.begin(call, "mail").await.unwrap(),
-            OnceClaim::Granted
-        );
+        assert_eq!(first.begin(pay).await.unwrap(), done);
+        assert_eq!(second.begin(again).await.unwrap(), done);
+        let mail = work(1, "mail");
+        assert_eq!(first.begin(mail).await.unwrap(), OnceClaim::Granted);
+        first.abandon(mail).await.unwrap();
+        let mail = second.begin(work(2, "mail")).await.unwrap();
+        assert_eq!(mail, OnceClaim::Granted);
     }
 }

@@ -37,6 +37,8 @@ struct RoundState {
     open: Vec<OpenQuestion>,
     once_under_way: usize,
     over: bool,
+    /// `true` if the client gets the call's state, with which it can continue the call.
+    has_ended: bool,
     /// The journal and questions of a run that was separate from the request, with which this round ends.
     adopted: Option<Box<(Journal, Vec<SentQuestion>)>>,
 }
@@ -107,6 +109,7 @@ impl Round {
                 open: Vec::new(),
                 once_under_way: 0,
                 over: false,
+                has_ended: false,
                 adopted: None,
             }),
             arguments: arguments.into(),
@@ -236,6 +239,11 @@ impl Round {
         }
     }
 
+    /// Returns `true` if the round has ended with questions, so that its client can continue the call.
+    pub(super) fn has_ended(&self) -> bool {
+        self.state().has_ended
+    }
+
     /// Returns `true` while a `once` block is running.
     pub(super) fn is_once_under_way(&self) -> bool {
         self.state().once_under_way > 0
@@ -268,6 +276,7 @@ impl Round {
         if let Some(adopted) = state.adopted.take() {
             let (journal, open) = *adopted;
             state.over = true;
+            state.has_ended = true;
             return Some(Box::new(RoundEnd {
                 journal,
                 open,
@@ -278,6 +287,7 @@ impl Round {
             return None;
         }
         state.over = true;
+        state.has_ended = true;
         let mut journal = std::mem::take(&mut state.memory().journal);
         journal.end_round(call(), state.open.iter().map(|open| &open.asked.identity));
         Some(Box::new(RoundEnd {

@@ -10,6 +10,7 @@ use crate::dispatch::spilling::LargeResult;
 use crate::dispatch::target::CallTarget;
 use crate::handler::background_permit::BackgroundPermit;
 use crate::handler::call::{CallOutput, Running};
+use crate::handler::decode::ArgumentIdentities;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::middleware::{Call, InnermostStep, PermitFuture};
 use crate::handler::task_options::TaskOptions;
@@ -96,6 +97,10 @@ impl InnermostStep for WrappedHandler {
 
     fn idempotent_by(&self) -> &[Box<str>] {
         self.target.idempotent_by().unwrap_or_default()
+    }
+
+    fn identities(&self, arguments: &str) -> Option<ArgumentIdentities> {
+        self.target.callable()?.handler.identities(arguments)
     }
 
     fn has_output_schema(&self) -> bool {

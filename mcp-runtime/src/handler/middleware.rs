@@ -16,6 +16,7 @@ use crate::cancellation::CancellationToken;
 use crate::context::{Context, Principal};
 use crate::handler::background_permit::BackgroundPermit;
 use crate::handler::call::{CallOutput, Running};
+use crate::handler::decode::ArgumentIdentities;
 use crate::handler::definition::Kind;
 use crate::handler::dynamic::Arguments;
 use crate::handler::handler_error::Result;
@@ -52,6 +53,9 @@ pub(crate) trait InnermostStep: Any + Send + Sync {
 
     /// Returns the arguments that identify a call of the tool.
     fn idempotent_by(&self) -> &[Box<str>];
+
+    /// Returns these arguments as the handler is given them, however they are written, or `None` if they are invalid.
+    fn identities(&self, arguments: &str) -> Option<ArgumentIdentities>;
 
     /// Returns `true` if the tool has an output schema.
     fn has_output_schema(&self) -> bool;
@@ -196,6 +200,11 @@ impl Call {
     /// Returns the arguments that identify the call, if its tool has the `idempotent_by` option.
     pub(crate) fn idempotent_by(&self) -> &[Box<str>] {
         self.handler.idempotent_by()
+    }
+
+    /// Returns the arguments as the handler is given them, however they are written, or `None` if they are invalid.
+    pub(crate) fn argument_identities(&self) -> Option<ArgumentIdentities> {
+        self.handler.identities(&self.raw)
     }
 
     /// Returns the arguments as received: a JSON object.

@@ -141,7 +141,13 @@ pub struct ParameterMeta {
     pub header: Option<&'static str>,
     /// `true` if the parameter is a template variable that accepts values leading out of a directory.
     pub any_path: bool,
+    /// Reads a value that the type accepts, and returns it as the type writes it. `None` if the type cannot be written, or
+    /// if nothing depends on it.
+    pub identity: Option<ValueIdentity>,
 }
+
+/// Reads a value from JSON and writes it. Returns `None` if this fails.
+pub type ValueIdentity = fn(&str) -> Option<serde_json::Value>;
 
 /// The functions for a parameter's type, shared by all parameters of that type.
 #[derive(Debug)]
@@ -231,7 +237,16 @@ impl ParameterMeta {
             candidates: None,
             header: None,
             any_path: false,
+            identity: None,
         }
+    }
+
+    /// Sets the function that returns the identity of a value: `IDENTITY` of the type's
+    /// [`Probe`](crate::handler::probe::Probe).
+    #[must_use]
+    pub const fn identity(mut self, identity: Option<ValueIdentity>) -> Self {
+        self.identity = identity;
+        self
     }
 
     /// Sets the constraints from `#[arg(…)]`.

@@ -4,9 +4,11 @@ use std::marker::PhantomData;
 use std::time::{Duration, SystemTime};
 
 use schemars::JsonSchema;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::context::{AsyncFromContext, FromContext};
+use crate::handler::parameter::ValueIdentity;
 use crate::handler::rules::{ApplicableConstraints, RuleVerdict};
 
 /// A type that represents the answer "yes".
@@ -35,6 +37,9 @@ pub trait ProbeFallback {
     /// The reason, if any, why a model cannot write values of `T`.
     const SUITABILITY: RuleVerdict = RuleVerdict::HOLDS;
 
+    /// `T` cannot be both read and written.
+    const IDENTITY: Option<ValueIdentity> = None;
+
     /// `T` does not implement `FromContext`.
     fn from_context() -> No {
         unreachable!("only its return type is used")
@@ -57,6 +62,14 @@ pub trait ProbeFallback {
 }
 
 impl<T> ProbeFallback for Probe<T> {}
+
+impl<T: DeserializeOwned + Serialize> Probe<T> {
+    /// Reads a value and writes it.
+    pub const IDENTITY: Option<ValueIdentity> = Some(|text| {
+        let value: T = serde_json::from_str(text).ok()?;
+        serde_json::to_value(value).ok()
+    });
+}
 
 impl<T: FromContext> Probe<T> {
     /// `T` implements `FromContext`.

@@ -6,6 +6,7 @@ mod http;
 mod idempotency;
 mod log;
 mod message;
+mod once;
 mod results;
 mod sessions;
 mod streams;
@@ -18,6 +19,7 @@ pub use idempotency::IdempotencyLimits;
 pub(crate) use idempotency::MAX_IDEMPOTENCY_WINDOW;
 pub use log::LogLimits;
 pub use message::MessageLimits;
+pub use once::OnceLimits;
 pub use results::ResultLimits;
 pub use sessions::SessionLimits;
 pub use streams::StreamLimits;
@@ -51,6 +53,8 @@ pub struct Limits {
     pub http: HttpLimits,
     /// Limits on tasks.
     pub tasks: TaskLimits,
+    /// Limits on the steps that the server's store for `once` remembers.
+    pub once: OnceLimits,
     /// Limits on calls with an idempotency key.
     pub idempotency: IdempotencyLimits,
     /// Limits on results that are kept.
@@ -70,6 +74,7 @@ impl Limits {
             sessions: SessionLimits::strict(),
             http: HttpLimits::strict(),
             tasks: TaskLimits::strict(),
+            once: OnceLimits::strict(),
             idempotency: IdempotencyLimits::strict(),
             results: ResultLimits::strict(),
         }
@@ -92,6 +97,7 @@ impl Limits {
             .chain(self.sessions.zero_fields())
             .chain(self.http.zero_fields())
             .chain(self.tasks.zero_fields())
+            .chain(self.once.zero_fields())
             .chain(self.idempotency.zero_fields())
             .chain(self.results.zero_fields());
         let zeros = zeros.filter(|(_, is_zero)| *is_zero);

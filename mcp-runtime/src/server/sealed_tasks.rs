@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use crate::context::{OnceClaim, StoreFuture};
+use crate::context::{ClaimId, OnceClaim, StoreFuture};
 use crate::dispatch::seal::{Seal, SealingKey, SealingKeys, hash};
 use crate::stores::{
     ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
@@ -261,14 +261,17 @@ impl TaskStore for SealedTaskStore {
         id: &'a TaskId,
         attempt: u64,
         name: &'a str,
+        claim: ClaimId,
     ) -> StoreFuture<'a, OnceClaim> {
         Box::pin(async move {
-            Ok(match self.store.begin_step(id, attempt, name).await? {
-                OnceClaim::Done(result) => {
-                    OnceClaim::Done(self.opened(id, Part::Step(name), &result)?.to_string())
-                }
-                other => other,
-            })
+            Ok(
+                match self.store.begin_step(id, attempt, name, claim).await? {
+                    OnceClaim::Done(result) => {
+                        OnceClaim::Done(self.opened(id, Part::Step(name), &result)?.to_string())
+                    }
+                    other => other,
+                },
+            )
         })
     }
 
@@ -290,8 +293,9 @@ impl TaskStore for SealedTaskStore {
         id: &'a TaskId,
         attempt: u64,
         name: &'a str,
+        claim: ClaimId,
     ) -> StoreFuture<'a, ()> {
-        self.store.abandon_step(id, attempt, name)
+        self.store.abandon_step(id, attempt, name, claim)
     }
 
     fn delete_all<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, usize> {
@@ -345,7 +349,9 @@ mod tests {
             panic!("there is room");
         };
         assert_eq!((&*task.call, &*task.state), ("SECRET call", "SECRET state"));
-        store.begin_step(&task.id, 1, "pay").await.unwrap();
+        let claim = ClaimId([1; 16]);
+        let begun = store.begin_step(&task.id, 1, "pay", claim);
+        begun.await.unwrap();
         let done = store.complete_step(&task.id, 1, "pay", "\"SECRET\"").await;
         done.unwrap();
         let json = r#"{"code":1,"message":"SECRET"}"#.into();
@@ -394,8 +400,10 @@ mod tests {
         let claimed = other.claim(&task.id, LEASE).await.unwrap().unwrap();
         assert!(claimed.is_sealed);
         assert_eq!(claimed.call, raw.call);
-        assert!(other.begin_step(&task.id, 2, "pay").await.is_err());
-        let done = rotated.begin_step(&task.id, 2, "pay").await.unwrap();
+        let claim = ClaimId([2; 16]);
+        assert!(other.begin_step(&task.id, 2, "pay", claim).await.is_err());
+        let done = rotated.begin_step(&task.id, 2, "pay", claim);
+        let done = done.await.unwrap();
         assert_eq!(done, OnceClaim::Done("\"SECRET\"".into()));
         let cancelled = TaskChange::to(TaskStatus::Cancelled).state("");
         let cancelled = other.change(&task.id, claimed.version, cancelled).await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::context::{Capability, MemoryOnceStore, ServerControl, ServerHandle};
+use crate::context::{Capability, ServerControl, ServerHandle};
 use crate::dispatch::seal::{Seal, SealedCursors};
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::{SealingKey, SealingKeys};
@@ -19,6 +19,7 @@ use crate::handler::task_options::LinkedTasks;
 use crate::protocol::encode::Identity;
 use crate::registry::{Registry, ServerRules, Sources, find_in_options, serves_apps};
 use crate::server::Server;
+use crate::stores::MemoryOnceStore;
 
 impl Server {
     /// Returns the dispatcher, for use in tests of the layers above it.
@@ -159,7 +160,7 @@ impl Server {
         let idempotency = Idempotency {
             store: once_store
                 .clone()
-                .unwrap_or_else(|| Arc::new(MemoryOnceStore::new())),
+                .unwrap_or_else(|| Arc::new(MemoryOnceStore::with_limits(&self.limits))),
             limits: self.limits.idempotency.clone(),
             server: self.identity.name.clone(),
             accepts_keys: self.idempotency_keys,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 
-use crate::context::OnceClaim;
+use crate::context::{ClaimId, OnceClaim, StoreRefusal};
 use crate::stores::{
     NewTask, StoredTask, TaskChange, TaskChanged, TaskCreation, TaskId, TaskOutcome, TaskStatus,
     TaskStore,
@@ -222,33 +222,57 @@ async fn release(store: &dyn TaskStore, id: &TaskId, attempt: u64, after: Durati
 
 async fn steps(store: &dyn TaskStore) {
     let task = created(store, new("stepper")).await;
-    let begin = async |attempt| store.begin_step(&task.id, attempt, "pay").await;
-    assert_eq!(begin(1).await.expect("the store works"), OnceClaim::Granted);
-    assert_eq!(begin(1).await.expect("the store works"), OnceClaim::Taken);
-    let abandoned = store.abandon_step(&task.id, 1, "pay").await;
-    abandoned.expect("the store works");
-    assert_eq!(begin(1).await.expect("the store works"), OnceClaim::Granted);
+    let claims: [ClaimId; 4] = std::array::from_fn(|_| ClaimId::random());
+    let begin = async |attempt, run: usize| {
+        let begun = store.begin_step(&task.id, attempt, "pay", claims[run]);
+        begun.await
+    };
+    let taken = OnceClaim::Taken(String::new());
+    for _ in 0..2 {
+        assert_eq!(
+            begin(1, 0).await.expect("the store works"),
+            OnceClaim::Granted,
+            "a claim is granted again to the same run, because the first reply may have been lost"
+        );
+    }
+    assert_eq!(begin(1, 1).await.expect("the store works"), taken);
+    for (run, claim) in [(1, taken.clone()), (0, OnceClaim::Granted)] {
+        let abandoned = store.abandon_step(&task.id, 1, "pay", claims[run]).await;
+        abandoned.expect("the store works");
+        assert_eq!(
+            begin(1, 2).await.expect("the store works"),
+            claim,
+            "only the run that claimed a step can abandon it"
+        );
+    }
     release(store, &task.id, 1, Duration::ZERO).await;
     let claimed = store.claim(&task.id, LONG).await.expect("the store works");
     let attempt = claimed.expect("a released task can be claimed").attempt;
     assert_eq!(
-        begin(attempt).await.expect("the store works"),
-        OnceClaim::Taken,
+        begin(attempt, 3).await.expect("the store works"),
+        taken,
         "a step whose attempt was lost has an unknown outcome"
     );
+    let begun = begin(1, 2).await;
     assert!(
-        begin(1).await.is_err(),
-        "an older attempt cannot begin a step"
+        begun.is_err_and(|error| error.is::<StoreRefusal>()),
+        "an older attempt cannot begin a step, however often it tries"
     );
     let completed = store.complete_step(&task.id, 1, "pay", "1").await;
     assert!(
-        completed.is_err(),
-        "an older attempt cannot complete a step"
+        completed.is_err_and(|error| error.is::<StoreRefusal>()),
+        "an older attempt cannot complete a step, however often it tries"
     );
-    let completed = store.complete_step(&task.id, attempt, "pay", "2").await;
-    completed.expect("the store works");
-    let done = begin(attempt).await.expect("the store works");
-    assert_eq!(done, OnceClaim::Done("2".into()));
+    for result in ["2", "3"] {
+        let completed = store.complete_step(&task.id, attempt, "pay", result).await;
+        completed.expect("the store works");
+        let done = begin(attempt, 3).await.expect("the store works");
+        assert_eq!(
+            done,
+            OnceClaim::Done("2".into()),
+            "the first result is kept"
+        );
+    }
 }
 
 /// An attempt that completes a step gets further, so the attempts before it no longer count.
@@ -260,7 +284,8 @@ async fn tries(store: &dyn TaskStore) {
     for (is_completed, tries) in [(false, 2), (false, 3), (true, 2), (true, 2)] {
         if is_completed {
             let name = format!("step {attempt}");
-            let begun = store.begin_step(&task.id, attempt, &name).await;
+            let begun = store.begin_step(&task.id, attempt, &name, ClaimId::random());
+            let begun = begun.await;
             assert_eq!(begun.expect("the store works"), OnceClaim::Granted);
             for _ in 0..2 {
                 let completed = store.complete_step(&task.id, attempt, &name, "1").await;
@@ -276,9 +301,11 @@ async fn tries(store: &dyn TaskStore) {
         );
         attempt = claimed.attempt;
     }
-    let begun = store.begin_step(&task.id, attempt, "failing").await;
+    let claim = ClaimId::random();
+    let begun = store.begin_step(&task.id, attempt, "failing", claim).await;
     begun.expect("the store works");
-    let abandoned = store.abandon_step(&task.id, attempt, "failing").await;
+    let abandoned = store.abandon_step(&task.id, attempt, "failing", claim);
+    let abandoned = abandoned.await;
     abandoned.expect("the store works");
     let claimed = store.claim(&task.id, LONG).await.expect("the store works");
     let tries = claimed.map(|claimed| claimed.tries);

@@ -12,10 +12,10 @@ use std::time::{Duration, SystemTime};
 
 use tokio::time::{Instant, timeout_at};
 
-use crate::context::{OnceClaim, StoreFuture};
+use crate::context::{ClaimId, OnceClaim, StoreFuture};
 use crate::limits::TaskLimits;
 use crate::lock::lock;
-use crate::stores::memory_tasks::table::{TaskEntry, TaskTable};
+use crate::stores::memory_tasks::table::{StepEntry, TaskEntry, TaskTable};
 use crate::stores::task::{NewTask, StoredTask, TaskChange, TaskDetails, TaskPage, TaskStatus};
 use crate::stores::task_id::TaskId;
 use crate::stores::task_store::{ClaimExceptions, TaskChanged, TaskClaim, TaskCreation, TaskStore};
@@ -304,15 +304,18 @@ impl TaskStore for MemoryTaskStore {
         id: &'a TaskId,
         attempt: u64,
         name: &'a str,
+        claim: ClaimId,
     ) -> StoreFuture<'a, OnceClaim> {
         let known = self.as_attempt(id, attempt, |entry| match entry.steps.get(name)? {
-            Some(result) => Some(OnceClaim::Done(result.to_string())),
-            None => Some(OnceClaim::Taken),
+            StepEntry::Done(result) => Some(OnceClaim::Done(result.to_string())),
+            // The reply to the first claim was lost.
+            StepEntry::Begun(known) if *known == claim => Some(OnceClaim::Granted),
+            StepEntry::Begun(_) => Some(OnceClaim::Taken(String::new())),
         });
         let claim = match known.flatten() {
             Some(claim) => Ok(claim),
             None => self.with_steps((id, attempt, name.len()), |entry| {
-                entry.steps.insert(name.into(), None);
+                entry.steps.insert(name.into(), StepEntry::Begun(claim));
                 entry.step_bytes = entry.step_bytes.saturating_add(name.len());
                 OnceClaim::Granted
             }),
@@ -328,8 +331,8 @@ impl TaskStore for MemoryTaskStore {
         result: &'a str,
     ) -> StoreFuture<'a, ()> {
         let kept = self.with_steps((id, attempt, result.len()), |entry| {
-            if let Some(step @ None) = entry.steps.get_mut(name) {
-                *step = Some(result.into());
+            if let Some(step @ StepEntry::Begun(_)) = entry.steps.get_mut(name) {
+                *step = StepEntry::Done(result.into());
                 entry.step_bytes = entry.step_bytes.saturating_add(result.len());
                 entry.task.step_completed();
             }
@@ -342,10 +345,13 @@ impl TaskStore for MemoryTaskStore {
         id: &'a TaskId,
         attempt: u64,
         name: &'a str,
+        claim: ClaimId,
     ) -> StoreFuture<'a, ()> {
         // An older attempt does not have a step to abandon.
         let _ = self.with_steps((id, attempt, 0), |entry| {
-            if let Some(None) = entry.steps.get(name) {
+            if let Some(StepEntry::Begun(known)) = entry.steps.get(name)
+                && *known == claim
+            {
                 entry.steps.remove(name);
                 entry.step_bytes = entry.step_bytes.saturating_sub(name.len());
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::context::{OnceClaim, StoreFuture};
+use crate::context::{ClaimId, OnceClaim, StoreFuture};
 use crate::stores::task::{NewTask, StoredTask, TaskChange, TaskDetails, TaskPage};
 use crate::stores::task_id::TaskId;
 
@@ -158,17 +158,20 @@ pub trait TaskStore: Send + Sync + 'static {
     /// Waits until a task's version is no longer `version` or the task no longer exists. May return early.
     fn changed<'a>(&'a self, id: &'a TaskId, version: u64) -> StoreFuture<'a, ()>;
 
-    /// Claims a step in a task. The step is done at most once, no matter how many attempts there are. Fails for an
-    /// older attempt.
+    /// Claims a step in a task. The step is done at most once, no matter how many attempts there are. If the step was
+    /// granted to the same `claim`, it is granted again, because the first reply may have been lost. Fails with a
+    /// [`StoreRefusal`](crate::once::StoreRefusal) for an older attempt, and if there is no room for the step.
     fn begin_step<'a>(
         &'a self,
         id: &'a TaskId,
         attempt: u64,
         name: &'a str,
+        claim: ClaimId,
     ) -> StoreFuture<'a, OnceClaim>;
 
     /// Records that a step is done, stores its result as JSON, and sets [`tries`](StoredTask::tries) to 1 if it is
-    /// greater. Fails for an older attempt.
+    /// greater. Does nothing if a result is already stored. Fails with a [`StoreRefusal`](crate::once::StoreRefusal) for
+    /// an older attempt, and if there is no room for the result.
     fn complete_step<'a>(
         &'a self,
         id: &'a TaskId,
@@ -177,12 +180,14 @@ pub trait TaskStore: Send + Sync + 'static {
         result: &'a str,
     ) -> StoreFuture<'a, ()>;
 
-    /// Records that a step failed and may be claimed again. Does nothing for an older attempt.
+    /// Records that a step failed and may be claimed again. Does nothing for an older attempt, or if the step was
+    /// granted to another claim.
     fn abandon_step<'a>(
         &'a self,
         id: &'a TaskId,
         attempt: u64,
         name: &'a str,
+        claim: ClaimId,
     ) -> StoreFuture<'a, ()>;
 
     /// Deletes all of a caller's tasks, regardless of their status. Returns the number of deleted tasks.

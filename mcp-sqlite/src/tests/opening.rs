@@ -49,6 +49,36 @@ fn a_file_of_another_version_is_refused() {
     }
 }
 
+#[test]
+fn a_file_in_which_something_is_missing_is_refused() {
+    for (change, missing) in [
+        ("DROP TABLE steps", "the table `steps`"),
+        ("DROP TABLE once", "the table `once`"),
+        ("DROP TRIGGER task_added", "the trigger `task_added`"),
+        ("DROP INDEX tasks_by_due", "the index `tasks_by_due`"),
+        (
+            "ALTER TABLE results DROP COLUMN about",
+            "the column `about` of the table `results`",
+        ),
+    ] {
+        let folder = Folder::new();
+        drop(Sqlite::open(folder.file()).unwrap());
+        let file = Connection::open(folder.file()).unwrap();
+        file.execute_batch(change).unwrap();
+        drop(file);
+        let refused = refusal(&folder.file());
+        assert!(refused.contains(missing), "{refused}");
+        assert!(refused.contains("state.db"), "{refused}");
+    }
+}
+
+#[test]
+fn an_error_that_main_returns_reads_like_a_sentence() {
+    let folder = Folder::new();
+    let error = Sqlite::open(&folder.0).unwrap_err();
+    assert_eq!(format!("{error:?}"), error.to_string());
+}
+
 #[tokio::test]
 async fn a_damaged_file_is_refused() {
     let folder = Folder::new();

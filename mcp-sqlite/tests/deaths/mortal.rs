@@ -9,7 +9,7 @@ use mcp_runtime::backend::{
     ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
     TaskDetails, TaskId, TaskPage, TaskStore,
 };
-use mcp_runtime::once::{OnceClaim, StoreFuture};
+use mcp_runtime::once::{ClaimId, OnceClaim, StoreFuture};
 use rustix::process::{Signal, getpid, kill_process};
 
 use crate::server::append;
@@ -126,10 +126,11 @@ impl TaskStore for Mortal {
         id: &'a TaskId,
         attempt: u64,
         name: &'a str,
+        claim: ClaimId,
     ) -> StoreFuture<'a, OnceClaim> {
         Box::pin(async move {
             self.pass(&format!("before begin {name}"));
-            let claim = self.store.begin_step(id, attempt, name).await;
+            let claim = self.store.begin_step(id, attempt, name, claim).await;
             // From here on, only a step that was granted is in progress.
             let operation = match &claim {
                 Ok(OnceClaim::Granted) => "begin",
@@ -154,11 +155,12 @@ impl TaskStore for Mortal {
         id: &'a TaskId,
         attempt: u64,
         name: &'a str,
+        claim: ClaimId,
     ) -> StoreFuture<'a, ()> {
         self.seam(
             "abandon",
             Some(name),
-            self.store.abandon_step(id, attempt, name),
+            self.store.abandon_step(id, attempt, name, claim),
         )
     }
     fn delete_all<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, usize> {

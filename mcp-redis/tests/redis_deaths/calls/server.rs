@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use mcp_runtime::once::{CallId, OnceStore, StoreFuture};
+use mcp_runtime::once::{OnceStore, OnceWork, StoreFuture};
 use mcp_runtime::prelude::*;
 use mcp_runtime::{Limits, SealingKey, once::OnceClaim};
 use mcp_runtime_redis::Redis;
@@ -61,17 +61,17 @@ impl MortalOnce {
 }
 
 impl OnceStore for MortalOnce {
-    fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim> {
-        self.seam("begin", name, self.store.begin(call, name))
+    fn begin<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, OnceClaim> {
+        self.seam("begin", work.name, self.store.begin(work))
     }
-    fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
-        self.seam("complete", name, self.store.complete(call, name, result))
+    fn complete<'a>(&'a self, work: OnceWork<'a>, result: &'a str) -> StoreFuture<'a, ()> {
+        self.seam("complete", work.name, self.store.complete(work, result))
     }
-    fn abandon<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, ()> {
-        self.seam("abandon", name, self.store.abandon(call, name))
+    fn abandon<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, ()> {
+        self.seam("abandon", work.name, self.store.abandon(work))
     }
-    fn forget<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
-        self.seam("forget", name, self.store.forget(call, name, result))
+    fn forget<'a>(&'a self, work: OnceWork<'a>, result: &'a str) -> StoreFuture<'a, ()> {
+        self.seam("forget", work.name, self.store.forget(work, result))
     }
 }
 

@@ -1,27 +1,41 @@
 //! Records calls with an idempotency key in the store for `once`, so that all processes that share it know about them.
 //!
-//! The key's digest takes the place of a call's id. The `call` entry describes the call that has the key. The other
-//! entries have that call's id in their names, so that entries of an earlier call with the same key are ignored. `end`
-//! records how the call ended. In 2026-07-28, each later round of a call claims `round`, so that a round that is sent
-//! twice does not run twice concurrently.
+//! The key's digest takes the place of a call's id. The `call` entry describes the call that has the key, in its note
+//! while the call runs, and together with its end from then on. It is claimed under the call's id, so that all rounds
+//! have the same claim. In 2026-07-28, each later round of a call also claims `round` until it ends, so that a round that
+//! is sent twice does not run twice concurrently.
 
-use std::error::Error;
+use std::mem;
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
 
-use crate::context::{CallId, Context, OnceClaim, OnceStore};
+use crate::context::{
+    CallId, ClaimId, Context, OnceClaim, OnceKind, OnceStore, OnceWork, StoreError, patiently,
+};
 use crate::dispatch::idempotency::key::CallKey;
 use crate::dispatch::idempotency::record::{CallRecord, RecordedEnd, milliseconds, now};
 use crate::dispatch::idempotency::settings::Idempotency;
 use crate::handler::middleware::Call;
-use crate::limits::MAX_IDEMPOTENCY_WINDOW;
+use crate::limits::{IdempotencyLimits, MAX_IDEMPOTENCY_WINDOW};
 
 /// The entry that describes the call.
 const CALL: &str = "call";
+/// Time after which a client gets its result although the store does not know it yet.
+const ANSWER_AFTER: Duration = Duration::from_secs(2);
 
-type StoreResult<T> = Result<T, Box<dyn Error + Send + Sync>>;
+type StoreResult<T> = Result<T, StoreError>;
+
+/// A call that has ended, in its stored form.
+#[derive(Serialize, Deserialize)]
+struct EndedCall {
+    call: CallRecord,
+    end: RecordedEnd,
+}
 
 /// A call's claim to its key.
 #[derive(Clone)]
@@ -29,12 +43,18 @@ pub(super) struct CallClaim {
     store: Arc<dyn OnceStore>,
     /// Identifies the key.
     id: CallId,
+    /// The call's id, which is the same in all of its rounds.
+    call: ClaimId,
+    /// The claim of this round.
+    round_claim: ClaimId,
     record: Arc<CallRecord>,
     /// The record as text.
-    text: Arc<str>,
-    round: u16,
-    /// Time for which a call's outcome is kept, in milliseconds.
-    window: u64,
+    note: Arc<str>,
+    /// The name of the round's entry, or `None` in the first round.
+    round: Option<Arc<str>>,
+    /// The caller in whose share the key is counted.
+    share: Arc<str>,
+    limits: IdempotencyLimits,
 }
 
 /// The state of a key, as seen by one call.
@@ -49,142 +69,160 @@ pub(super) enum ClaimState {
     Ended(RecordedEnd),
     /// The call with the key ended so long ago that its outcome is no longer kept, so the store was asked to forget it.
     Forgotten,
+    /// There is no room for another call of this caller.
+    CallerFull,
+    /// There is no room for another call.
+    Full,
 }
 
 impl CallClaim {
     pub(super) fn new(settings: &Idempotency, key: &CallKey, call: &Call) -> Self {
+        let context = call.context();
+        let call_id = context.call_id();
         let record = CallRecord {
             owner: key.owner.clone(),
             arguments: URL_SAFE_NO_PAD.encode(key.arguments),
-            call: call.context().call_id().to_string(),
-            at: now(),
+            call: call_id.to_string(),
         };
+        let round = (call.round() > 1).then(|| format!("round {call_id} {}", call.round()).into());
         let id = key.digest.first_chunk::<16>().copied().unwrap_or_default();
         Self {
             store: Arc::clone(&settings.store),
             id: CallId(id),
-            text: serde_json::to_string(&record).unwrap_or_default().into(),
+            call: ClaimId(*call_id.as_bytes()),
+            round_claim: ClaimId::random(),
+            note: serde_json::to_string(&record).unwrap_or_default().into(),
             record: Arc::new(record),
-            round: call.round(),
-            window: milliseconds(settings.limits.window.min(MAX_IDEMPOTENCY_WINDOW)),
+            round,
+            share: context.caller().key().into(),
+            limits: settings.limits.clone(),
         }
     }
 
-    /// Claims the key, or checks the call that has it.
+    /// Claims the key, or checks the call that has it. Repeating this has no further effect.
     pub(super) async fn look(&self) -> StoreResult<ClaimState> {
-        let found = match self.store.begin(self.id, CALL).await? {
-            OnceClaim::Granted => {
-                let described = self.store.complete(self.id, CALL, &self.text).await;
-                if described.is_err() {
-                    // Nothing has run. If this fails as well, repeated calls see this one as still running.
-                    self.store.abandon(self.id, CALL).await?;
-                }
-                return described.map(|()| ClaimState::Granted);
+        let (record, ended) = match self.store.begin(self.entry()).await? {
+            OnceClaim::Granted => return self.begin_round().await,
+            OnceClaim::CallerFull => return Ok(ClaimState::CallerFull),
+            OnceClaim::Full => return Ok(ClaimState::Full),
+            OnceClaim::Taken(note) => (serde_json::from_str::<CallRecord>(&note)?, None),
+            OnceClaim::Done(text) => {
+                let EndedCall { call, end } = serde_json::from_str(&text)?;
+                (call, Some((end, text)))
             }
-            // The other call has not described itself yet.
-            OnceClaim::Taken => return Ok(ClaimState::Running),
-            OnceClaim::Done(found) => found,
-        };
-        let record: CallRecord = serde_json::from_str(&found)?;
-        let end_entry = end_entry(&record);
-        let end = match self.store.begin(self.id, &end_entry).await? {
-            OnceClaim::Done(end) => Some(end),
-            // This claim has no effect, because `complete` does not need one.
-            OnceClaim::Granted | OnceClaim::Taken => None,
         };
         if record.owner != self.record.owner {
             return Err("two callers have the same key".into());
         }
-        let is_own = record.call == self.record.call;
-        let Some(text) = end else {
-            return if record.arguments != self.record.arguments {
-                Ok(ClaimState::OtherArguments)
-            } else if is_own {
-                self.begin_round().await
+        let has_same_arguments = record.arguments == self.record.arguments;
+        let Some((end, text)) = ended else {
+            return Ok(if has_same_arguments {
+                ClaimState::Running
             } else {
-                Ok(ClaimState::Running)
-            };
+                ClaimState::OtherArguments
+            });
         };
-        let end: RecordedEnd = serde_json::from_str(&text)?;
-        if !is_own && now().saturating_sub(end.at) >= self.window {
-            self.store.forget(self.id, CALL, &found).await?;
-            self.store.forget(self.id, &end_entry, &text).await?;
+        let window = milliseconds(self.limits.window.min(MAX_IDEMPOTENCY_WINDOW));
+        let is_own = record.call == self.record.call;
+        if !is_own && now().saturating_sub(end.at) >= window {
+            self.store.forget(self.entry(), &text).await?;
             return Ok(ClaimState::Forgotten);
         }
-        Ok(if record.arguments == self.record.arguments {
+        Ok(if has_same_arguments {
             ClaimState::Ended(end)
         } else {
             ClaimState::OtherArguments
         })
     }
 
-    /// Claims a later round of the call that has the key.
+    /// Claims this round of the call that has the key.
     async fn begin_round(&self) -> StoreResult<ClaimState> {
-        let claim = self.store.begin(self.id, &self.round_entry()).await?;
-        Ok(match claim {
+        let Some(round) = self.round_entry() else {
+            return Ok(ClaimState::Granted);
+        };
+        Ok(match self.store.begin(round).await? {
             OnceClaim::Granted => ClaimState::Granted,
-            OnceClaim::Taken | OnceClaim::Done(_) => ClaimState::Running,
+            OnceClaim::Taken(_) | OnceClaim::Done(_) => ClaimState::Running,
+            OnceClaim::CallerFull => ClaimState::CallerFull,
+            OnceClaim::Full => ClaimState::Full,
         })
     }
 
-    fn round_entry(&self) -> String {
-        format!("round {} {}", self.record.call, self.round)
+    fn entry(&self) -> OnceWork<'_> {
+        OnceWork {
+            call: self.id,
+            name: CALL,
+            claim: self.call,
+            owner: &self.share,
+            kind: OnceKind::Call,
+            note: &self.note,
+            kept: self.limits.window.min(MAX_IDEMPOTENCY_WINDOW),
+        }
     }
 
-    /// Records how the call continues or ends.
+    fn round_entry(&self) -> Option<OnceWork<'_>> {
+        let name = self.round.as_deref()?;
+        Some(OnceWork {
+            name,
+            claim: self.round_claim,
+            note: "",
+            ..self.entry()
+        })
+    }
+
+    /// Returns the text for a call that has ended.
+    fn ended(&self, end: RecordedEnd) -> Arc<str> {
+        let call = (*self.record).clone();
+        serde_json::to_string(&EndedCall { call, end })
+            .unwrap_or_default()
+            .into()
+    }
+
+    /// Records how the call continues or ends. Repeating this has no further effect.
     async fn record(&self, next: &NextStep) -> StoreResult<()> {
         match next {
-            NextStep::Ended(end) => {
-                let entry = end_entry(&self.record);
-                self.store.complete(self.id, &entry, end).await
+            NextStep::Ended(end) => self.store.complete(self.entry(), end).await?,
+            NextStep::Failed => self.store.abandon(self.entry()).await?,
+            NextStep::NotStarted if self.round.is_none() => {
+                self.store.abandon(self.entry()).await?;
             }
-            NextStep::Failed => self.free().await,
-            // The round can be sent again.
-            NextStep::Asked if self.round > 1 => {
-                self.store.abandon(self.id, &self.round_entry()).await
-            }
-            NextStep::Asked => Ok(()),
+            NextStep::Asked | NextStep::NotStarted => {}
+        }
+        match self.round_entry() {
+            Some(round) => self.store.abandon(round).await,
+            None => Ok(()),
         }
     }
-
-    /// Releases the key, so that a repeat can run.
-    async fn free(&self) -> StoreResult<()> {
-        // The text was written by the call's first round, possibly in another process.
-        let found = match self.store.begin(self.id, CALL).await? {
-            OnceClaim::Done(found) => found,
-            OnceClaim::Granted => return self.store.abandon(self.id, CALL).await,
-            OnceClaim::Taken => return Ok(()),
-        };
-        let record: CallRecord = serde_json::from_str(&found)?;
-        if record.call == self.record.call {
-            self.store.forget(self.id, CALL, &found).await?;
-        }
-        Ok(())
-    }
-}
-
-/// Returns the name of the entry that records how a call ended.
-fn end_entry(record: &CallRecord) -> String {
-    format!("end {}", record.call)
 }
 
 /// The step that follows when the handler ends.
+#[derive(Clone)]
 enum NextStep {
+    /// The handler has not been started, but the store may have received the claim.
+    NotStarted,
     /// The call has ended. Contains the end as text.
-    Ended(String),
+    Ended(Arc<str>),
     /// The call has failed, so it can be repeated.
     Failed,
-    /// The round has ended with questions.
+    /// The round has ended with questions, and can be sent again.
     Asked,
 }
 
-/// A running call. If it is dropped before it ends, its outcome is recorded as unknown.
+/// The state of a call's claim in this process.
+enum RunState {
+    /// The store knows all there is to know.
+    Recorded,
+    Running,
+    /// The store may not know this yet.
+    Unrecorded(NextStep),
+}
+
+/// A call with a key. If it is dropped before its end is recorded, it goes on recording without the call. If the handler
+/// is dropped before it ends, its outcome is recorded as unknown.
 pub(super) struct RunGuard {
     claim: CallClaim,
     context: Context,
-    /// `None` while the handler runs.
-    next: Option<NextStep>,
-    is_recorded: bool,
+    state: RunState,
 }
 
 impl RunGuard {
@@ -192,42 +230,52 @@ impl RunGuard {
         Self {
             claim,
             context,
-            next: None,
-            is_recorded: false,
+            state: RunState::Recorded,
         }
     }
 
-    /// Sets the call's outcome as text, or `None` if the call has failed.
-    pub(super) fn ends_with(&mut self, end: Option<String>) {
-        self.next = Some(end.map_or(NextStep::Failed, NextStep::Ended));
+    /// Claims the key, or checks the call that has it.
+    pub(super) async fn look(&mut self) -> StoreResult<ClaimState> {
+        self.state = RunState::Unrecorded(NextStep::NotStarted);
+        let looked = self.claim.look().await?;
+        // A round for which there is no room leaves the call as it is.
+        self.state = match looked {
+            ClaimState::Granted => RunState::Running,
+            _ => RunState::Recorded,
+        };
+        Ok(looked)
     }
 
-    /// Records how the call has ended.
-    pub(super) async fn record(mut self) -> StoreResult<()> {
-        if let Some(next) = &self.next {
-            self.claim.record(next).await?;
+    /// Records how the call has ended: `Some`, or with a failure. If the store does not work at the moment, the call does
+    /// not wait for it, and its end is recorded as soon as the store works again.
+    pub(super) async fn end(mut self, end: Option<RecordedEnd>) {
+        let next = end.map_or(NextStep::Failed, |end| {
+            let end = end.within(self.claim.limits.max_result_bytes);
+            NextStep::Ended(self.claim.ended(end))
+        });
+        self.state = RunState::Unrecorded(next.clone());
+        if let Ok(Ok(())) = timeout(ANSWER_AFTER, self.claim.record(&next)).await {
+            self.state = RunState::Recorded;
+        } else {
+            // Dropping this goes on.
+            tracing::warn!("the end of a call with an idempotency key cannot be recorded yet");
         }
-        self.is_recorded = true;
-        Ok(())
     }
 }
 
 impl Drop for RunGuard {
     fn drop(&mut self) {
-        if self.is_recorded {
-            return;
-        }
-        let next = self.next.take().unwrap_or_else(|| {
-            if self.context.ending().has_asked() {
-                NextStep::Asked
-            } else {
-                NextStep::Ended(RecordedEnd::stopped().to_text(usize::MAX))
-            }
-        });
+        let next = match mem::replace(&mut self.state, RunState::Recorded) {
+            RunState::Recorded => return,
+            RunState::Unrecorded(next) => next,
+            RunState::Running if self.context.ending().has_asked() => NextStep::Asked,
+            RunState::Running => NextStep::Ended(self.claim.ended(RecordedEnd::stopped())),
+        };
         let claim = self.claim.clone();
         self.context.server().spawn(async move {
-            if let Err(error) = claim.record(&next).await {
-                tracing::error!(%error, "cannot record the completion of a call that has an idempotency key");
+            let recorded = patiently(|| Box::pin(claim.record(&next)));
+            if let Err(error) = recorded.await {
+                tracing::error!(%error, "the end of a call with an idempotency key cannot be recorded");
             }
         });
     }

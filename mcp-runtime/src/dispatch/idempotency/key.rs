@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::context::{Context, RequestSource};
 use crate::dispatch::idempotency::settings::Idempotency;
 use crate::dispatch::seal::Binding;
-use crate::handler::decode::entries;
+use crate::handler::decode::{ArgumentIdentities, as_received};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::Call;
 use crate::jsonrpc::ErrorObject;
@@ -51,10 +51,11 @@ impl CallKey {
     pub(super) fn of(call: &Call, settings: &Idempotency) -> Result<Option<Self>> {
         let owner = owner(call.context());
         if !call.idempotent_by().is_empty() {
+            let arguments = identities(call);
             // The tool's own arguments identify the call better than a key that a client makes up.
-            return Ok(match (owner, of_arguments(call)?) {
+            return Ok(match (owner, of_arguments(call, &arguments)?) {
                 (Some(owner), Some((name, key))) => {
-                    Some(Self::new(call, settings, (owner, name, &key)))
+                    Some(Self::new(call, settings, (owner, name, &key), &arguments)?)
                 }
                 _ => None,
             });
@@ -70,14 +71,17 @@ impl CallKey {
         })?;
         let key = serde_json::json!(["sent", key]).to_string();
         let name = "idempotency key".to_owned();
-        Ok(Some(Self::new(call, settings, (owner, name, &key))))
+        let arguments = identities(call);
+        Self::new(call, settings, (owner, name, &key), &arguments).map(Some)
     }
 
     fn new(
         call: &Call,
         settings: &Idempotency,
         (owner, name, key): (String, String, &str),
-    ) -> Self {
+        arguments: &ArgumentIdentities,
+    ) -> Result<Self> {
+        let arguments = object(arguments)?;
         let binding = |method, arguments| Binding {
             server: &settings.server,
             principal: &owner,
@@ -85,12 +89,12 @@ impl CallKey {
             name: call.name(),
             arguments,
         };
-        Self {
+        Ok(Self {
             digest: binding("idempotency key", key).digest(),
-            arguments: binding("tools/call", call.raw_arguments()).digest(),
+            arguments: binding("tools/call", &arguments).digest(),
             owner,
             name,
-        }
+        })
     }
 
     /// Returns the error for a call whose key belongs to a call with different arguments.
@@ -150,52 +154,49 @@ fn owner(context: &Context) -> Option<String> {
     session.map(|session| format!("session {session}"))
 }
 
+/// Returns the arguments as the handler is given them, so that two spellings of a value are the same value. If the
+/// arguments are invalid, which middleware can still change, they are those that the client has sent.
+fn identities(call: &Call) -> ArgumentIdentities {
+    let identities = call.argument_identities();
+    identities.unwrap_or_else(|| as_received(call.raw_arguments()))
+}
+
 /// Returns the arguments that identify the call: their names for messages, and their names and values as JSON. Returns
 /// `None` if all of them are missing or `null`.
-fn of_arguments(call: &Call) -> Result<Option<(String, String)>> {
+fn of_arguments(call: &Call, given: &ArgumentIdentities) -> Result<Option<(String, String)>> {
     let names = call.idempotent_by();
-    // Invalid arguments have no key. The handler refuses them.
-    let given = entries(call.raw_arguments()).unwrap_or_default();
-    let values = names.iter().map(|name| {
-        let value = given.iter().find(|(given, _)| **given == **name);
-        value.map_or("null", |(_, value)| value.trim_ascii())
-    });
-    let values: Vec<_> = values.collect();
-    if values.iter().all(|value| *value == "null") {
+    let values = names.iter().filter_map(|name| given.get_key_value(&**name));
+    let values: ArgumentIdentities = values
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    if values.values().all(|value| value.text == "null") {
         return Ok(None);
     }
-    if let Some((name, _)) = names
-        .iter()
-        .zip(&values)
-        .find(|(_, value)| **value == "\"\"")
-    {
+    if let Some((name, _)) = values.iter().find(|(_, value)| value.text == "\"\"") {
         return Err(HandlerError::exposed(format_args!(
             "`{name}` is empty, but it must identify the call; nothing was done"
         )));
     }
-    let mut key = String::from("[\"arguments\"");
-    for (name, value) in names.iter().zip(values) {
-        key.push(',');
-        key.push_str(&serde_json::to_string(name)?);
-        key.push(',');
-        key.push_str(unquoted(value));
-    }
-    key.push(']');
+    let key = format!("[\"arguments\",{}]", object(&values)?);
     let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     Ok(Some((names.join(" and "), key)))
 }
 
-/// Returns the integer inside a string, because models write integers both ways.
-fn unquoted(value: &str) -> &str {
-    let inside = value
-        .strip_prefix('"')
-        .and_then(|value| value.strip_suffix('"'));
-    let is_integer = |inside: &&str| {
-        let digits = inside.strip_prefix('-').unwrap_or(inside);
-        let is_padded = digits.len() > 1 && digits.starts_with('0');
-        !digits.is_empty() && !is_padded && digits.bytes().all(|digit| digit.is_ascii_digit())
-    };
-    inside.filter(is_integer).unwrap_or(value)
+/// Returns a JSON object with the arguments, except for those for which the handler is given the same value when they are
+/// left out.
+fn object(arguments: &ArgumentIdentities) -> Result<String> {
+    let mut object = String::from("{");
+    let arguments = arguments.iter();
+    for (name, value) in arguments.filter(|(_, value)| !value.is_default) {
+        if object.len() > 1 {
+            object.push(',');
+        }
+        object.push_str(&serde_json::to_string(name)?);
+        object.push(':');
+        object.push_str(&value.text);
+    }
+    object.push('}');
+    Ok(object)
 }
 
 /// Returns the key that the client has sent.
@@ -257,26 +258,4 @@ fn header_key(_: &Context) -> Result<Option<Cow<'_, str>>> {
 
 fn invalid(problem: &str) -> HandlerError {
     HandlerError::protocol(ErrorObject::invalid_params(problem))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_integer_is_the_same_in_a_string_and_nothing_else_is() {
-        for (value, key) in [
-            ("7", "7"),
-            ("\"7\"", "7"),
-            ("\"-7\"", "-7"),
-            ("\"07\"", "\"07\""),
-            ("\"7.0\"", "\"7.0\""),
-            ("\"-\"", "\"-\""),
-            ("\"\"", "\"\""),
-            ("\"A-1\"", "\"A-1\""),
-            ("\"", "\""),
-        ] {
-            assert_eq!(unquoted(value), key);
-        }
-    }
 }

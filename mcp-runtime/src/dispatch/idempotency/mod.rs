@@ -21,6 +21,7 @@ use crate::dispatch::target::CallTarget;
 use crate::handler::call::CallOutput;
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::{Call, Next};
+use crate::limits::MAX_IDEMPOTENCY_WINDOW;
 
 pub(crate) use settings::Idempotency;
 
@@ -81,15 +82,18 @@ async fn serve(settings: Arc<Idempotency>, call: Call, next: Next) -> Result<Cal
         return next.run(call).await;
     };
     let claim = CallClaim::new(&settings, &key, &call);
+    let mut guard = RunGuard::new(claim, call.context().clone());
     // If the clock cannot represent the deadline, the call waits for as long as it is allowed to run.
     let until = Instant::now().checked_add(settings.limits.max_wait);
     let mut pause = FIRST_PAUSE;
     let mut has_forgotten = false;
     loop {
-        match claim.look().await.map_err(|error| unavailable(&*error))? {
-            ClaimState::Granted => return run(&settings, claim, call, next).await,
+        match guard.look().await.map_err(|error| unavailable(&*error))? {
+            ClaimState::Granted => return run(guard, call, next).await,
             ClaimState::OtherArguments => return Err(key.other_arguments()),
             ClaimState::Ended(end) => return end.into_output(&call, &key),
+            ClaimState::CallerFull => return Err(full("this caller", &settings)),
+            ClaimState::Full => return Err(full("all callers together", &settings)),
             // The key is now free, unless another call has claimed it or the store cannot forget entries.
             ClaimState::Forgotten if !has_forgotten => {
                 has_forgotten = true;
@@ -107,15 +111,9 @@ async fn serve(settings: Arc<Idempotency>, call: Call, next: Next) -> Result<Cal
 }
 
 /// Runs a call that has claimed its key, and records how it ends before the answer is sent.
-async fn run(
-    settings: &Idempotency,
-    claim: CallClaim,
-    call: Call,
-    next: Next,
-) -> Result<CallOutput> {
+async fn run(guard: RunGuard, call: Call, next: Next) -> Result<CallOutput> {
     let context = call.context().clone();
     let how = record::TaskRequest::of(&call);
-    let mut guard = RunGuard::new(claim, context.clone());
     let output = next.run(call).await;
     // A failure that the handler reports is not a result: the client can correct its cause and call again.
     let is_kept = match &output {
@@ -124,20 +122,31 @@ async fn run(
         Err(_) => false,
     };
     let end = output.as_ref().ok().filter(|_| is_kept);
-    guard.ends_with(end.map(|output| {
-        record::RecordedEnd::of(output, how).to_text(settings.limits.max_result_bytes)
-    }));
-    if let Err(error) = guard.record().await {
-        // The work is done, so the client gets its result. A repeated call will not receive it.
-        tracing::error!(%error, "cannot record the completion of a call that has an idempotency key");
-    }
+    guard
+        .end(end.map(|output| record::RecordedEnd::of(output, how)))
+        .await;
     output
 }
 
-/// Returns the error for a call that was not run because the store has failed or is full.
+/// Returns the error for a call that was not run because the store has failed.
 fn unavailable(cause: &(dyn std::error::Error + Send + Sync)) -> HandlerError {
     tracing::error!(error = %cause, "a call with an idempotency key cannot be stored");
     HandlerError::exposed(
         "the server cannot remember calls at the moment, so nothing was done; try again later",
     )
+}
+
+/// Returns the error for a call that was not run because there is no room for it in the store.
+fn full(whose: &str, settings: &Idempotency) -> HandlerError {
+    let hours = settings
+        .limits
+        .window
+        .min(MAX_IDEMPOTENCY_WINDOW)
+        .as_secs()
+        .div_ceil(3600);
+    let unit = if hours == 1 { "hour" } else { "hours" };
+    HandlerError::exposed(format_args!(
+        "the server remembers too many calls of {whose}, so nothing was done; it forgets each after {hours} {unit}, and \
+         until then, it only answers repeats of these calls"
+    ))
 }

@@ -14,7 +14,7 @@ use crate::handler::middleware::Call;
 use crate::types::{CallToolResult, Meta};
 
 /// A call that has begun.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct CallRecord {
     /// The caller or session to which the key belongs.
     pub(super) owner: String,
@@ -22,8 +22,6 @@ pub(super) struct CallRecord {
     pub(super) arguments: String,
     /// The id of the call, which is the same in all of its rounds.
     pub(super) call: String,
-    /// Milliseconds since 1970.
-    pub(super) at: u64,
 }
 
 /// The end of a call. If it has neither a result nor an extension's result, the call was stopped before it ended.
@@ -101,18 +99,17 @@ impl RecordedEnd {
         end
     }
 
-    /// Returns the outcome as text, without the result if the text would exceed `max` bytes.
-    pub(super) fn to_text(&self, max: usize) -> String {
-        let text = serde_json::to_string(self).unwrap_or_default();
-        if text.len() <= max {
-            return text;
+    /// Returns the outcome without the result if it would exceed `max` bytes as text.
+    pub(super) fn within(self, max: usize) -> Self {
+        let is_too_large = serde_json::to_string(&self).is_ok_and(|text| text.len() > max);
+        if !is_too_large {
+            return self;
         }
-        let without = Self {
+        Self {
             at: self.at,
-            is_too_large: true,
+            is_too_large,
             ..Self::default()
-        };
-        serde_json::to_string(&without).unwrap_or_default()
+        }
     }
 
     /// Returns the output for a repeat of the call.

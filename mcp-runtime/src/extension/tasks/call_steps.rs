@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::Mutex;
 
-use crate::context::{CallId, OnceClaim, OnceStore, StoreFuture};
+use crate::context::{ClaimId, OnceClaim, OnceStore, OnceWork, StoreFuture};
 use crate::extension::tasks::service::StoreError;
 use crate::extension::tasks::task_steps::TaskSteps;
 use crate::handler::background::OwnSteps;
@@ -19,9 +19,15 @@ pub(super) struct CallSteps {
 }
 
 enum StepPlace {
-    /// The steps, keyed by name. A step without a result has begun but has not been completed.
-    Call(BTreeMap<String, Option<String>>),
+    /// The steps, keyed by name.
+    Call(BTreeMap<String, CallStep>),
     Task(Arc<TaskSteps>),
+}
+
+/// A step. Without a result, it has begun but has not been completed.
+struct CallStep {
+    claim: ClaimId,
+    result: Option<String>,
 }
 
 impl CallSteps {
@@ -55,9 +61,9 @@ impl CallSteps {
         let StepPlace::Call(steps) = place else {
             return Err("the steps have already been moved".into());
         };
-        for (name, result) in steps {
-            task.claim(name).await?;
-            if let Some(result) = result {
+        for (name, step) in steps {
+            task.claim(name, step.claim).await?;
+            if let Some(result) = &step.result {
                 task.record(name, result).await?;
             }
         }
@@ -69,48 +75,57 @@ impl CallSteps {
 }
 
 impl OnceStore for CallSteps {
-    fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim> {
+    fn begin<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, OnceClaim> {
         Box::pin(async move {
             let task = match &mut *self.place.lock().await {
                 StepPlace::Call(steps) => {
-                    return Ok(match steps.get(name) {
-                        Some(Some(result)) => OnceClaim::Done(result.clone()),
-                        Some(None) => OnceClaim::Taken,
+                    let known = steps.get(work.name);
+                    return Ok(match known.map(|step| (&step.result, step.claim)) {
+                        Some((Some(result), _)) => OnceClaim::Done(result.clone()),
+                        Some((None, claim)) if claim != work.claim => {
+                            OnceClaim::Taken(String::new())
+                        }
+                        Some((None, _)) => OnceClaim::Granted,
                         None => {
-                            steps.insert(name.to_owned(), None);
+                            let (claim, result) = (work.claim, None);
+                            steps.insert(work.name.to_owned(), CallStep { claim, result });
                             OnceClaim::Granted
                         }
                     });
                 }
                 StepPlace::Task(task) => Arc::clone(task),
             };
-            task.begin(call, name).await
+            task.begin(work).await
         })
     }
 
-    fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
+    fn complete<'a>(&'a self, work: OnceWork<'a>, result: &'a str) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let task = match &mut *self.place.lock().await {
                 StepPlace::Call(steps) => {
-                    steps.insert(name.to_owned(), Some(result.to_owned()));
+                    let (claim, result) = (work.claim, Some(result.to_owned()));
+                    steps.insert(work.name.to_owned(), CallStep { claim, result });
                     return Ok(());
                 }
                 StepPlace::Task(task) => Arc::clone(task),
             };
-            task.complete(call, name, result).await
+            task.complete(work, result).await
         })
     }
 
-    fn abandon<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, ()> {
+    fn abandon<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let task = match &mut *self.place.lock().await {
                 StepPlace::Call(steps) => {
-                    steps.remove(name);
+                    let known = steps.get(work.name);
+                    if known.is_some_and(|step| step.claim == work.claim) {
+                        steps.remove(work.name);
+                    }
                     return Ok(());
                 }
                 StepPlace::Task(task) => Arc::clone(task),
             };
-            task.abandon(call, name).await
+            task.abandon(work).await
         })
     }
 }

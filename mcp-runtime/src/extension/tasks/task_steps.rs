@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::context::{CallId, OnceClaim, OnceStore, StoreFuture};
+use crate::context::{ClaimId, OnceClaim, OnceStore, OnceWork, StoreFuture};
 use crate::extension::tasks::service::StoreError;
 use crate::stores::{TaskId, TaskStore};
 
@@ -15,8 +15,8 @@ pub(super) struct TaskSteps {
 
 impl TaskSteps {
     /// Claims a step that began before the task existed.
-    pub(super) async fn claim(&self, name: &str) -> Result<(), StoreError> {
-        let claim = self.store.begin_step(&self.id, self.attempt, name);
+    pub(super) async fn claim(&self, name: &str, claim: ClaimId) -> Result<(), StoreError> {
+        let claim = self.store.begin_step(&self.id, self.attempt, name, claim);
         claim.await.map(drop)
     }
 
@@ -30,16 +30,18 @@ impl TaskSteps {
 }
 
 impl OnceStore for TaskSteps {
-    fn begin<'a>(&'a self, _: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim> {
-        self.store.begin_step(&self.id, self.attempt, name)
+    fn begin<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, OnceClaim> {
+        let OnceWork { name, claim, .. } = work;
+        self.store.begin_step(&self.id, self.attempt, name, claim)
     }
 
-    fn complete<'a>(&'a self, _: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
+    fn complete<'a>(&'a self, work: OnceWork<'a>, result: &'a str) -> StoreFuture<'a, ()> {
         self.store
-            .complete_step(&self.id, self.attempt, name, result)
+            .complete_step(&self.id, self.attempt, work.name, result)
     }
 
-    fn abandon<'a>(&'a self, _: CallId, name: &'a str) -> StoreFuture<'a, ()> {
-        self.store.abandon_step(&self.id, self.attempt, name)
+    fn abandon<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, ()> {
+        let OnceWork { name, claim, .. } = work;
+        self.store.abandon_step(&self.id, self.attempt, name, claim)
     }
 }

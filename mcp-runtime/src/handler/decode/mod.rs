@@ -9,6 +9,7 @@
 mod entries;
 mod forgive;
 mod header;
+mod identity;
 mod json_reader;
 mod map;
 mod out_of_range;
@@ -37,6 +38,7 @@ pub(crate) use entries::entries;
 #[cfg(feature = "http")]
 pub(crate) use entries::member;
 pub(crate) use header::{HeaderArgument, find_headers};
+pub(crate) use identity::{ArgumentIdentities, as_received};
 pub use json_reader::{InvalidJson, JsonReader};
 pub(crate) use map::to_map;
 pub(crate) use strings::strings;
@@ -237,18 +239,21 @@ impl Decoder {
 
     /// Fills the slot of an omitted argument; returns `false` if the argument is required.
     fn fill(&self, wire: &WireParameter, slots: &mut [&mut dyn Any]) -> bool {
-        let (Some(parameter), Some(slot)) =
-            (self.parameters.get(wire.index), slots.get_mut(wire.index))
-        else {
+        let slot = slots.get_mut(wire.index);
+        slot.is_some_and(|slot| self.fill_slot(wire, &mut **slot))
+    }
+
+    fn fill_slot(&self, wire: &WireParameter, slot: &mut dyn Any) -> bool {
+        let Some(parameter) = self.parameters.get(wire.index) else {
             return false;
         };
         match &parameter.default {
-            Some(DefaultValue::Json(text)) => (parameter.ty.read)(&mut **slot, text).is_ok(),
+            Some(DefaultValue::Json(text)) => (parameter.ty.read)(slot, text).is_ok(),
             Some(DefaultValue::Rust { fill, .. }) => {
-                fill(&mut **slot);
+                fill(slot);
                 true
             }
-            None => wire.nullable && (parameter.ty.read)(&mut **slot, "null").is_ok(),
+            None => wire.nullable && (parameter.ty.read)(slot, "null").is_ok(),
         }
     }
 

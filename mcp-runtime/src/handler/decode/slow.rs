@@ -17,6 +17,29 @@ use super::out_of_range::out_of_range;
 use super::refused::RefusedValue;
 use super::{Decoder, FAULTS, WireParameter, pointer_to, serde_message};
 
+/// What a handler is given for an argument.
+pub(super) enum GivenValue<'t> {
+    /// The value in this text, which may be corrected.
+    Text(Cow<'t, str>),
+    /// The default, in place of `null`.
+    Default,
+}
+
+/// A value that could not be read.
+pub(super) enum UnreadValue {
+    /// It is not JSON, or has numbers that nothing can hold.
+    NotRead(Vec<Fault>),
+    Unfit {
+        /// The type's error, or `None` if the value violates the schema.
+        failure: Option<serde_json::Error>,
+        value: Value,
+        /// The value that was probably meant.
+        shown: Value,
+    },
+}
+
+type Entries<'t> = Vec<(Cow<'t, str>, Cow<'t, str>)>;
+
 impl Decoder {
     /// Decodes the arguments, corrects mistakes where possible, and collects all other errors.
     pub(super) fn decode_slowly(
@@ -24,14 +47,8 @@ impl Decoder {
         arguments: &str,
         slots: &mut [&mut dyn Any],
     ) -> Result<(), Vec<Fault>> {
-        let mut entries: Vec<(Cow<'_, str>, Cow<'_, str>)> = entries(arguments)?
-            .into_iter()
-            .map(|(name, value)| (name, Cow::Borrowed(value)))
-            .collect();
+        let entries = self.accepted_entries(entries(arguments)?)?;
         let mut faults = Vec::new();
-        if self.raw {
-            self.check_raw(&mut entries)?;
-        }
         let given: HashSet<String> = entries
             .iter()
             .map(|(name, _)| name.clone().into_owned())
@@ -79,6 +96,52 @@ impl Decoder {
         }
     }
 
+    /// Reads a value into a slot, with corrections if the decoder is lenient. Returns what the slot is given.
+    pub(super) fn read_value<'t>(
+        &self,
+        wire: &WireParameter,
+        raw: &'t str,
+        slot: &mut dyn Any,
+    ) -> Result<GivenValue<'t>, Option<UnreadValue>> {
+        let parameter = self.parameters.get(wire.index).ok_or(None)?;
+        let failure = match (parameter.ty.read)(&mut *slot, raw) {
+            Ok(_) if self.fits(wire, raw) => return Ok(GivenValue::Text(Cow::Borrowed(raw))),
+            Ok(_) => None,
+            Err(error) => Some(error),
+        };
+        let anything = Value::Bool(true);
+        let schema = self.property(wire.name).unwrap_or(&anything);
+        let value = match parse_value(&pointer_to(wire.name), raw, schema) {
+            Ok(value) => value,
+            Err(found) => return Err(Some(UnreadValue::NotRead(found))),
+        };
+        let mut shown = value.clone();
+        if (failure.is_some() || !self.is_typed(wire, raw)) && self.is_lenient() {
+            if value.is_null() && parameter.default.is_some() && self.fill_slot(wire, &mut *slot) {
+                return Ok(GivenValue::Default);
+            }
+            for text in forgive(raw, schema, &self.limits) {
+                let read = (parameter.ty.read)(&mut *slot, &text).is_ok();
+                if read && self.fits(wire, &text) {
+                    return Ok(GivenValue::Text(Cow::Owned(text)));
+                }
+                let Ok(forgiven) = serde_json::from_str::<Value>(&text) else {
+                    continue;
+                };
+                // This is the intended value, but it violates a constraint, so the error describes the violation.
+                let is_unquoted = !forgiven.is_string() && value.is_string();
+                if (read || is_unquoted) && same_kind(&forgiven, schema) {
+                    shown = forgiven;
+                }
+            }
+        }
+        Err(Some(UnreadValue::Unfit {
+            failure,
+            value,
+            shown,
+        }))
+    }
+
     fn decode_value(
         &self,
         wire: &WireParameter,
@@ -91,40 +154,15 @@ impl Decoder {
         else {
             return;
         };
-        let failure = match (parameter.ty.read)(&mut **slot, raw) {
-            Ok(_) if self.fits(wire, raw) => return,
-            Ok(_) => None,
-            Err(error) => Some(error),
+        let (failure, value, shown) = match self.read_value(wire, raw, &mut **slot) {
+            Ok(_) | Err(None) => return,
+            Err(Some(UnreadValue::NotRead(found))) => return faults.extend(found),
+            Err(Some(UnreadValue::Unfit {
+                failure,
+                value,
+                shown,
+            })) => (failure, value, shown),
         };
-        let anything = Value::Bool(true);
-        let schema = self.property(wire.name).unwrap_or(&anything);
-        let value = match parse_value(&pointer_to(wire.name), raw, schema) {
-            Ok(value) => value,
-            Err(found) => return faults.extend(found),
-        };
-        let mut shown = value.clone();
-        if (failure.is_some() || !self.is_typed(wire, raw)) && self.is_lenient() {
-            if value.is_null() && parameter.default.is_some() && self.fill(wire, slots) {
-                return;
-            }
-            for text in forgive(raw, schema, &self.limits) {
-                let Some(slot) = slots.get_mut(wire.index) else {
-                    return;
-                };
-                let read = (parameter.ty.read)(&mut **slot, &text).is_ok();
-                if read && self.fits(wire, &text) {
-                    return;
-                }
-                let Ok(forgiven) = serde_json::from_str::<Value>(&text) else {
-                    continue;
-                };
-                // This is the intended value, but it violates a constraint, so the error describes the violation.
-                let is_unquoted = !forgiven.is_string() && value.is_string();
-                if (read || is_unquoted) && same_kind(&forgiven, schema) {
-                    shown = forgiven;
-                }
-            }
-        }
         let mut explained = match self
             .arguments
             .iter()
@@ -161,10 +199,47 @@ impl Decoder {
         faults.extend(explained);
     }
 
-    fn property(&self, name: &str) -> Option<&Value> {
+    pub(super) fn property(&self, name: &str) -> Option<&Value> {
         self.schema()
             .get("properties")
             .and_then(|properties| properties.get(name))
+    }
+
+    /// Reads the entries into the slot of the flattened parameter, with corrections if the decoder is lenient. Returns
+    /// the text that the slot is given, or the text as received and the type's error, if it has one.
+    pub(super) fn read_flattened(
+        &self,
+        index: usize,
+        entries: &[(&str, &str)],
+        slot: &mut dyn Any,
+    ) -> Result<String, (String, Option<serde_json::Error>)> {
+        let mut text = String::from("{");
+        for (name, value) in entries {
+            if text.len() > 1 {
+                text.push(',');
+            }
+            let _ = write!(text, "{}:{value}", Value::from(*name));
+        }
+        text.push('}');
+        let Some(parameter) = self.parameters.get(index) else {
+            return Err((text, None));
+        };
+        let error = match (parameter.ty.read)(&mut *slot, &text) {
+            Ok(_) if self.flattened_fits(&text) => return Ok(text),
+            Ok(_) => None,
+            Err(error) => Some(error),
+        };
+        if self.is_lenient() {
+            let whole = without_fractions(&text).into_iter();
+            for forgiven in whole.chain(unquoted_inside(&text, self.schema(), &self.limits)) {
+                if (parameter.ty.read)(&mut *slot, &forgiven).is_ok()
+                    && self.flattened_fits(&forgiven)
+                {
+                    return Ok(forgiven);
+                }
+            }
+        }
+        Err((text, error))
     }
 
     fn decode_flattened(
@@ -178,37 +253,14 @@ impl Decoder {
         else {
             return;
         };
-        let mut text = String::from("{");
-        for (name, value) in entries {
-            if text.len() > 1 {
-                text.push(',');
-            }
-            let _ = write!(text, "{}:{value}", Value::from(*name));
-        }
-        text.push('}');
-        let error = match (parameter.ty.read)(&mut **slot, &text) {
-            Ok(_) if self.flattened_fits(&text) => return,
-            Ok(_) => None,
-            Err(error) => Some(error),
+        let (text, error) = match self.read_flattened(index, entries, &mut **slot) {
+            Ok(_) => return,
+            Err(unread) => unread,
         };
         let value = match parse_value("", &text, self.schema()) {
             Ok(value) => value,
             Err(found) => return faults.extend(found),
         };
-        if self.is_lenient() {
-            let whole = without_fractions(&text);
-            for forgiven in
-                whole
-                    .into_iter()
-                    .chain(unquoted_inside(&text, self.schema(), &self.limits))
-            {
-                if (parameter.ty.read)(&mut **slot, &forgiven).is_ok()
-                    && self.flattened_fits(&forgiven)
-                {
-                    return;
-                }
-            }
-        }
         let mut explained = match &error {
             // The type accepts `null` for optional values.
             None => self.validator.explain_sent(None, &value),
@@ -238,6 +290,21 @@ impl Decoder {
             None if faults.is_empty() => faults.push(Fault::new("", "is not allowed")),
             None => {}
         }
+    }
+
+    /// Returns the entries, which are checked and corrected if the author wrote the schema.
+    pub(super) fn accepted_entries<'t>(
+        &self,
+        entries: Vec<(Cow<'t, str>, &'t str)>,
+    ) -> Result<Entries<'t>, Vec<Fault>> {
+        let entries = entries.into_iter();
+        let mut entries: Entries<'t> = entries
+            .map(|(name, value)| (name, Cow::Borrowed(value)))
+            .collect();
+        if self.raw {
+            self.check_raw(&mut entries)?;
+        }
+        Ok(entries)
     }
 
     /// Checks the arguments against the schema that the author wrote, and corrects mistakes in `entries` where

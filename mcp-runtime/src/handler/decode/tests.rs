@@ -4,6 +4,8 @@
     reason = "each case is next to the type it tests"
 )]
 
+use std::fmt::Debug;
+
 use mcp_schema::constraint::{Bound, Constraints};
 use mcp_schema::explain::describe_faults;
 use proptest::prelude::*;
@@ -12,7 +14,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::*;
-use crate::handler::parameter::ParameterMeta;
+use crate::handler::parameter::{Parameter, ParameterMeta};
+use crate::handler::parameter_kind::Argument;
+use crate::handler::probe::Probe;
 use crate::handler::safe_path::SafePath;
 use crate::limits::MessageLimits;
 
@@ -594,5 +598,156 @@ proptest! {
             (Err(_), None) => {}
             (ours, theirs) => prop_assert!(false, "{} {:?} {:?}", text, ours, theirs),
         }
+    }
+}
+
+/// Values as clients write them, some of them in several ways.
+const SPELLINGS: [&str; 52] = [
+    "7",
+    "7.0",
+    "7e0",
+    "70e-1",
+    r#""7""#,
+    r#"" 7""#,
+    r#""7.0""#,
+    r#""7e0""#,
+    "8",
+    r#""8""#,
+    "0",
+    "-0",
+    r#""0""#,
+    "10",
+    r#""1e1""#,
+    "0.1",
+    "0.10",
+    "1e-1",
+    r#""0.1""#,
+    "0.1000000000000000000001",
+    "18446744073709551616",
+    "18446744073709551617",
+    "null",
+    "true",
+    r#""true""#,
+    r#""a""#,
+    r#""\u0061""#,
+    r#""rust""#,
+    r#""golang""#,
+    r#""go""#,
+    "[7]",
+    "[7.0]",
+    r#"["7"]"#,
+    r#""[7]""#,
+    "[7, 8]",
+    "[8, 7]",
+    r#""[8.0, 7]""#,
+    "[]",
+    "{}",
+    r#""{}""#,
+    r#"{"limit": 7}"#,
+    r#"{"limit": 7.0}"#,
+    r#"{"limit": "7"}"#,
+    r#""{\"limit\": 7}""#,
+    r#"{"limit": 7, "tags": null}"#,
+    r#"{"tags": null, "limit": 7, "language": null}"#,
+    r#"{"limit": 10}"#,
+    r#"{"language": "go"}"#,
+    r#"[{"limit": 7}]"#,
+    r#"["{\"limit\": 7.0}"]"#,
+    r#"{"b": 7, "a": 8}"#,
+    r#"{"a": 8.0, "b": "7"}"#,
+];
+
+/// A value with defaults, and with two names for one of its members.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+struct Page {
+    #[serde(default = "ten", alias = "max")]
+    limit: u32,
+    language: Option<Alias>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Alias {
+    Rust,
+    #[serde(alias = "golang")]
+    Go,
+}
+
+/// Checks for all pairs of texts that they have the same identity if, and only if, they are decoded to the same value.
+fn check_identities<T: Clone + Debug + PartialEq + Parameter<Argument> + 'static>(
+    parameter: ParameterMeta,
+    is_written: bool,
+) {
+    let parameters = Box::leak(Box::new([parameter]));
+    let decoder = decoder(parameters, LENIENT);
+    let is_struct = decoder.schema()["properties"]["value"]
+        .get("properties")
+        .is_some()
+        || decoder.schema().get("$defs").is_some();
+    // According to its schema, a type that is only read could keep members that its schema does not name.
+    let is_named = |value: &&str| is_written || !value.contains(r#""b""#) || !is_struct;
+    let texts = SPELLINGS.into_iter().filter(is_named);
+    let texts = texts.map(|value| format!("{{\"value\": {value}}}"));
+    let all = texts.chain(["{}".to_owned()]);
+    let decoded: Vec<_> = all
+        .filter_map(|text| {
+            let value = one::<T>(&decoder, &text).ok();
+            let identities = decoder.identities(&text);
+            assert_eq!(value.is_some(), identities.is_some(), "{text}");
+            let given = identities?.into_iter().filter(|(_, it)| !it.is_default);
+            let given: Vec<(Value, Option<String>)> = given
+                .map(|(_, it)| {
+                    let text = forgive::without_fractions(&it.text).unwrap_or(it.text);
+                    let value: Value = serde_json::from_str(&text).unwrap();
+                    // A long integer is compared as text, because a `Value` does not hold it.
+                    let is_integer = text.bytes().all(|byte| byte.is_ascii_digit());
+                    (value, is_integer.then_some(text))
+                })
+                .collect();
+            Some((text, value?, given))
+        })
+        .collect();
+    assert!(decoded.len() > 1, "some texts are decoded");
+    for (text, value, identity) in &decoded {
+        for (other_text, other_value, other_identity) in &decoded {
+            let place = format!("{text} and {other_text}: {identity:?} and {other_identity:?}");
+            if value == other_value {
+                assert_eq!(identity, other_identity, "{place}");
+            } else if is_written {
+                assert_ne!(identity, other_identity, "{place}");
+            }
+        }
+    }
+}
+
+macro_rules! check_identities {
+    ($($type:ty $(= $default:literal)?;)*) => {$(
+        {
+            let new = || ParameterMeta::of::<$type, Argument>("value", "") $(.default_json($default))?;
+            check_identities::<$type>(new().identity(Probe::<$type>::IDENTITY), true);
+        }
+    )*};
+}
+
+#[test]
+fn texts_that_are_decoded_to_one_value_have_one_identity() {
+    check_identities! {
+        u32; i64; u128; f64; f32; bool; String; Option<u32>; Option<String>; Vec<u32>; Vec<f64>; Filter; Page;
+        Option<Page>; Vec<Filter>; Alias; std::collections::BTreeMap<String, u32>;
+        std::collections::HashMap<String, u32>; std::collections::HashSet<u32>; Value;
+        u32 = "10"; Option<u32> = "10"; Filter = "{\"limit\":7}"; String = "\"a\"";
+    }
+}
+
+#[test]
+fn a_type_that_is_only_read_has_one_identity_for_what_its_schema_makes_equal() {
+    macro_rules! check_read {
+        ($($type:ty;)*) => {$(
+            check_identities::<$type>(ParameterMeta::of::<$type, Argument>("value", ""), false);
+        )*};
+    }
+    check_read! {
+        u32; i64; bool; String; Option<u32>; Vec<u32>; Filter; Vec<Filter>;
+        std::collections::BTreeMap<String, u32>; std::collections::HashSet<u32>;
     }
 }

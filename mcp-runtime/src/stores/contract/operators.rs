@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{LATER, LONG, SHORT, change, created, loaded, new, release};
-use crate::context::OnceClaim;
+use crate::context::{ClaimId, OnceClaim};
 use crate::stores::{
     StoredTask, TaskChange, TaskChanged, TaskDetails, TaskId, TaskOutcome, TaskStatus, TaskStep,
     TaskStore,
@@ -91,7 +91,8 @@ pub(super) async fn details(store: &dyn TaskStore) {
 }
 
 async fn begin(store: &dyn TaskStore, task: &StoredTask, name: &str) -> OnceClaim {
-    let begun = store.begin_step(&task.id, task.attempt, name).await;
+    let begun = store.begin_step(&task.id, task.attempt, name, ClaimId::random());
+    let begun = begun.await;
     begun.expect("the store works")
 }
 
@@ -174,7 +175,7 @@ pub(super) async fn retries(store: &dyn TaskStore) {
     );
     assert_eq!(
         begin(store, &claimed, "lost").await,
-        OnceClaim::Taken,
+        OnceClaim::Taken(String::new()),
         "a retried task keeps the steps whose outcome is unknown"
     );
     assert_eq!(

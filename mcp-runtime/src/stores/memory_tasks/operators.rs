@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use tokio::time::Instant;
 
 use crate::stores::memory_tasks::MemoryTaskStore;
+use crate::stores::memory_tasks::table::StepEntry;
 use crate::stores::task::{TaskDetails, TaskPage, TaskStep};
 use crate::stores::task_id::TaskId;
 use crate::stores::task_store::TaskChanged;
@@ -32,7 +33,8 @@ impl MemoryTaskStore {
             .due
             .map(|due| due.saturating_duration_since(Instant::now()));
         let steps = entry.steps.iter();
-        let steps = steps.map(|(name, result)| TaskStep::new(&**name, result.is_some()));
+        let steps = steps
+            .map(|(name, result)| TaskStep::new(&**name, matches!(result, StepEntry::Done(_))));
         Some(TaskDetails::new(
             entry.task.clone(),
             due_in,
@@ -56,7 +58,7 @@ impl MemoryTaskStore {
         let before = entry.task.size().saturating_add(entry.step_bytes);
         entry.task.retry(SystemTime::now());
         if let Some(name) = not_done
-            && let Some(None) = entry.steps.get(name)
+            && let Some(StepEntry::Begun(_)) = entry.steps.get(name)
         {
             entry.steps.remove(name);
             entry.step_bytes = entry.step_bytes.saturating_sub(name.len());

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::context::StoreRefusal;
 use crate::stores::memory_tasks::MemoryTaskStore;
 use crate::stores::memory_tasks::table::TaskEntry;
 use crate::stores::task::TaskStatus;
@@ -29,18 +30,19 @@ impl MemoryTaskStore {
         &self,
         (id, attempt, more): (&TaskId, u64, usize),
         work: impl FnOnce(&mut TaskEntry) -> T,
-    ) -> Result<T, &'static str> {
+    ) -> Result<T, StoreRefusal> {
+        let stale = || StoreRefusal::new(STALE);
         let table = &mut *self.table();
-        let entry = table.tasks.get(id).ok_or(STALE)?;
+        let entry = table.tasks.get(id).ok_or_else(stale)?;
         if entry.task.attempt != attempt || entry.task.status != TaskStatus::Working {
-            return Err(STALE);
+            return Err(stale());
         }
         let owner = Arc::clone(&entry.task.owner);
         let has_room = table.has_room(&owner, more, &self.limits);
-        let entry = table.tasks.get_mut(id).ok_or(STALE)?;
+        let entry = table.tasks.get_mut(id).ok_or_else(stale)?;
         let before = entry.step_bytes;
         if !has_room && more > 0 {
-            return Err("the task store is full");
+            return Err(StoreRefusal::new("the task store is full"));
         }
         let done = work(entry);
         let after = entry.step_bytes;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::context::ClaimId;
 use crate::limits::TaskLimits;
 use crate::stores::expiry::ExpiryOrder;
 use crate::stores::task::StoredTask;
@@ -36,6 +37,14 @@ pub(super) struct CallerTasks {
     pub(super) last_turn: u64,
 }
 
+/// A step in a task.
+#[derive(Debug)]
+pub(super) enum StepEntry {
+    Begun(ClaimId),
+    /// The step is done, with this result.
+    Done(Box<str>),
+}
+
 /// A task with its lease and its steps.
 #[derive(Debug)]
 pub(super) struct TaskEntry {
@@ -45,7 +54,7 @@ pub(super) struct TaskEntry {
     /// The time from which a process can claim the task, which is the end of its lease. `None` unless the task is
     /// working.
     pub(super) due: Option<Instant>,
-    pub(super) steps: HashMap<Box<str>, Option<Box<str>>>,
+    pub(super) steps: HashMap<Box<str>, StepEntry>,
     /// Size of the steps in bytes.
     pub(super) step_bytes: usize,
     pub(super) changed: Arc<Notify>,

@@ -52,7 +52,8 @@ async fn the_bytes_of_all_tasks_are_counted() {
     let task = changed(store.change_now(&task.id, 1, state(60)));
     let full = store.change_now(&task.id, task.version, state(101));
     assert!(matches!(full, TaskChanged::Full));
-    let step = store.begin_step(&task.id, 1, "step").await.unwrap();
+    let step = store.begin_step(&task.id, 1, "step", ClaimId::random());
+    let step = step.await.unwrap();
     assert_eq!(step, OnceClaim::Granted);
     let result = "r".repeat(40);
     let completed = store.complete_step(&task.id, 1, "step", &result).await;

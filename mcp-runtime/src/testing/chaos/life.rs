@@ -14,10 +14,11 @@ use super::following::{
 use super::history::{CallHistory, HistoryWatcher};
 use super::store::SurvivingTaskStore;
 use crate::Server;
+use crate::context::Caller;
 use crate::context::watching::{self, RunWatcher as _};
-use crate::context::{Caller, MemoryOnceStore};
 use crate::protocol::ProtocolVersion;
 use crate::server::SurvivingStores;
+use crate::stores::MemoryOnceStore;
 use crate::stores::TaskStore;
 
 /// Time after which a call that has not ended is considered endless.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::history::CallHistory;
-use crate::context::{OnceClaim, StoreFuture};
+use crate::context::{ClaimId, OnceClaim, StoreFuture};
 use crate::stores::{
     ClaimExceptions, MemoryTaskStore, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim,
     TaskCreation, TaskDetails, TaskId, TaskPage, TaskStore,
@@ -105,8 +105,9 @@ impl TaskStore for SurvivingTaskStore {
         id: &'a TaskId,
         attempt: u64,
         name: &'a str,
+        claim: ClaimId,
     ) -> StoreFuture<'a, OnceClaim> {
-        self.store.begin_step(id, attempt, name)
+        self.store.begin_step(id, attempt, name, claim)
     }
     fn complete_step<'a>(
         &'a self,
@@ -122,8 +123,9 @@ impl TaskStore for SurvivingTaskStore {
         id: &'a TaskId,
         attempt: u64,
         name: &'a str,
+        claim: ClaimId,
     ) -> StoreFuture<'a, ()> {
-        self.store.abandon_step(id, attempt, name)
+        self.store.abandon_step(id, attempt, name, claim)
     }
     fn delete_all<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, usize> {
         self.store.delete_all(owner)

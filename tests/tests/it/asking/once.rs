@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp_runtime::once::{CallId, MemoryOnceStore, OnceClaim, OnceStore, StoreFuture};
+use mcp_runtime::once::{MemoryOnceStore, OnceClaim, OnceStore, OnceWork, StoreFuture};
 use mcp_runtime::{SealingKey, prelude::*};
 use serde_json::{Value, json};
 use tests::asking::{Setup, able, server};
@@ -139,16 +139,16 @@ async fn rounds_that_arrive_together_do_it_once_if_there_is_a_store() {
 struct Shared(Arc<MemoryOnceStore>);
 
 impl OnceStore for Shared {
-    fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim> {
-        self.0.begin(call, name)
+    fn begin<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, OnceClaim> {
+        self.0.begin(work)
     }
 
-    fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
-        self.0.complete(call, name, result)
+    fn complete<'a>(&'a self, work: OnceWork<'a>, result: &'a str) -> StoreFuture<'a, ()> {
+        self.0.complete(work, result)
     }
 
-    fn abandon<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, ()> {
-        self.0.abandon(call, name)
+    fn abandon<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, ()> {
+        self.0.abandon(work)
     }
 }
 
@@ -190,15 +190,15 @@ async fn instances_that_share_keys_and_a_store_do_it_once_between_them() {
 struct Elsewhere(Arc<AtomicUsize>);
 
 impl OnceStore for Elsewhere {
-    fn begin<'a>(&'a self, _: CallId, _: &'a str) -> StoreFuture<'a, OnceClaim> {
-        Box::pin(async { Ok(OnceClaim::Taken) })
+    fn begin<'a>(&'a self, _: OnceWork<'a>) -> StoreFuture<'a, OnceClaim> {
+        Box::pin(async { Ok(OnceClaim::Taken(String::new())) })
     }
 
-    fn complete<'a>(&'a self, _: CallId, _: &'a str, _: &'a str) -> StoreFuture<'a, ()> {
+    fn complete<'a>(&'a self, _: OnceWork<'a>, _: &'a str) -> StoreFuture<'a, ()> {
         Box::pin(async { Ok(()) })
     }
 
-    fn abandon<'a>(&'a self, _: CallId, _: &'a str) -> StoreFuture<'a, ()> {
+    fn abandon<'a>(&'a self, _: OnceWork<'a>) -> StoreFuture<'a, ()> {
         self.0.fetch_add(1, Ordering::Relaxed);
         Box::pin(async { Ok(()) })
     }

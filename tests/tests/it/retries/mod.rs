@@ -201,17 +201,96 @@ async fn a_repeat_gets_the_result_of_the_first_call() {
     }
 }
 
+/// The options of an order.
+#[data]
+struct Wrapping {
+    paper: Option<String>,
+    #[serde(default)]
+    ribbons: u32,
+}
+
+/// Places an order whose number is a `UUID`, and wraps it.
+#[tool(tags("retries"), idempotent_by = "order")]
+fn place_wrapped(
+    shop: State<Shop>,
+    order: uuid::Uuid,
+    items: Vec<u32>,
+    wrapping: Option<Wrapping>,
+    #[arg(default = 1)] amount: u32,
+) -> String {
+    let _ = (order, items, wrapping, amount);
+    shop.order().to_string()
+}
+
+#[tokio::test]
+async fn a_repeat_may_write_the_same_values_in_another_way() {
+    for version in Version::ERAS {
+        let shop = Shop::new();
+        let mut client = client(&shop, version).await;
+        let first = client.tool("place", json!({"order_id": 7})).await;
+        let spellings = [
+            r#"7.0"#, r#""7""#, r#""7.0""#, r#"" 7""#, r#""7e0""#, r#"70e-1"#,
+        ];
+        for spelling in spellings {
+            for arguments in [
+                format!(r#"{{"order_id": {spelling}}}"#),
+                format!(r#"{{"amount": null, "order_id": {spelling}}}"#),
+            ] {
+                let arguments: Value = serde_json::from_str(&arguments).unwrap();
+                assert_eq!(
+                    client.tool("place", arguments.clone()).await,
+                    first,
+                    "{arguments}"
+                );
+            }
+        }
+        assert_eq!(shop.orders(), 1);
+        let order = "67e55044-10b1-426f-9247-bb680e5fe0c8";
+        let wrapped = |more: Value| {
+            let mut arguments = json!({"order": order, "items": [7, 8]});
+            let given = more.as_object().unwrap().clone();
+            arguments.as_object_mut().unwrap().extend(given);
+            arguments
+        };
+        let first = client.tool("place_wrapped", wrapped(json!({}))).await;
+        for more in [
+            json!({"order": order.to_uppercase()}),
+            json!({"items": ["7", 8.0]}),
+            json!({"items": "[7, 8]"}),
+            json!({"wrapping": null}),
+            json!({"amount": "1"}),
+            json!({"amount": null}),
+        ] {
+            let again = client.tool("place_wrapped", wrapped(more.clone())).await;
+            assert_eq!(again, first, "{more}");
+        }
+        let order = "67e55044-10b1-426f-9247-bb680e5fe0c9";
+        let wrapped = |wrapping| json!({"order": order, "items": [], "wrapping": wrapping});
+        let first = client.tool("place_wrapped", wrapped(json!({}))).await;
+        for wrapping in [
+            json!({"paper": null}),
+            json!({"ribbons": 0, "paper": null}),
+            json!("{\"ribbons\": \"0\"}"),
+        ] {
+            let again = client
+                .tool("place_wrapped", wrapped(wrapping.clone()))
+                .await;
+            assert_eq!(again, first, "{wrapping}");
+        }
+        let other = json!({"ribbons": 1});
+        client.refused("place_wrapped", wrapped(other)).await;
+        assert_eq!(shop.orders(), 3);
+    }
+}
+
 #[tokio::test]
 async fn other_arguments_under_the_same_key_are_an_error() {
     for version in Version::ERAS {
         let shop = Shop::new();
         let mut client = client(&shop, version).await;
         client.text("place", json!({"order_id": 7})).await;
-        for other in [
-            json!({"order_id": 7, "amount": 2}),
-            // The same integer, which models also write as a string.
-            json!({"order_id": "7"}),
-        ] {
+        for key in [json!(7), json!("7")] {
+            let other = json!({"order_id": key, "amount": 2});
             let refused = client.refused("place", other).await;
             assert!(
                 refused.contains("same `order_id` had different arguments, so nothing was done"),

@@ -1,52 +1,81 @@
 //! Keys in stores that several processes share.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_runtime::Limits;
-use mcp_runtime::once::{CallId, MemoryOnceStore, OnceClaim, OnceStore, StoreFuture};
+use mcp_runtime::backend::Backend;
+use mcp_runtime::once::{MemoryOnceStore, OnceClaim, OnceStore, OnceWork, StoreFuture};
 use mcp_runtime::transport::memory;
+use mcp_runtime::{Limits, Principal};
 use serde_json::json;
 use tests::wait::until;
 use tests::{Client, Version};
+use tokio::time::Instant;
 
 use super::{Shop, call, server, text};
 use crate::backend::Folder;
 use crate::support::connect;
 
-/// A store whose operations on some entries fail. It has no `forget`, like stores that predate the method.
+/// A store in which an operation fails. It has no `forget`, like stores that predate the method.
 #[derive(Clone)]
 struct Failing {
     store: Arc<MemoryOnceStore>,
-    entry: &'static str,
+    operation: &'static str,
+    /// The time until which it fails, measured from the first time at which the operation is needed.
+    time: Duration,
+    until: Arc<Mutex<Option<Instant>>>,
+    loses_replies: bool,
 }
 
 impl Failing {
-    fn new(entry: &'static str) -> Self {
-        let store = Arc::default();
-        Self { store, entry }
+    fn new(operation: &'static str, time: Duration, loses_replies: bool) -> Self {
+        Self {
+            store: Arc::default(),
+            operation,
+            time,
+            until: Arc::default(),
+            loses_replies,
+        }
+    }
+
+    fn run<'a, T: Send + 'a>(
+        &'a self,
+        operation: &'static str,
+        work: impl FnOnce() -> StoreFuture<'a, T> + Send + 'a,
+    ) -> StoreFuture<'a, T> {
+        if operation != self.operation {
+            return work();
+        }
+        let now = Instant::now();
+        let until = *self.until.lock().unwrap().get_or_insert(now + self.time);
+        if now >= until {
+            return work();
+        }
+        let does_work = self.loses_replies;
+        Box::pin(async move {
+            if does_work {
+                drop(work().await);
+            }
+            Err("no connection".into())
+        })
     }
 }
 
 impl OnceStore for Failing {
-    fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim> {
-        if self.entry == "all" {
-            return Box::pin(async { Err("no connection".into()) });
-        }
-        self.store.begin(call, name)
+    fn begin<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, OnceClaim> {
+        self.run("begin", move || self.store.begin(work))
     }
 
-    fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
-        if name.starts_with(self.entry) {
-            return Box::pin(async { Err("no connection".into()) });
-        }
-        self.store.complete(call, name, result)
+    fn complete<'a>(&'a self, work: OnceWork<'a>, result: &'a str) -> StoreFuture<'a, ()> {
+        self.run("complete", move || self.store.complete(work, result))
     }
 
-    fn abandon<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, ()> {
-        self.store.abandon(call, name)
+    fn abandon<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, ()> {
+        self.run("abandon", move || self.store.abandon(work))
     }
 }
+
+const FOR_EVER: Duration = Duration::from_hours(1);
 
 fn impatient() -> Limits {
     Limits::default().with(|all| all.idempotency.max_wait = Duration::ZERO)
@@ -106,12 +135,42 @@ async fn a_call_whose_process_has_died_is_not_run_again() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_call_is_recorded_when_a_store_that_was_away_is_back() {
+    for version in Version::ERAS {
+        for (away, loses_replies) in [(1, false), (5, false), (30, false), (30, true)] {
+            let shop = Shop::new();
+            let store = Failing::new("complete", Duration::from_secs(away), loses_replies);
+            let mut client = connect(server(&shop).once_store(store), version).await;
+            let first = client.tool("place", json!({"order_id": 7})).await;
+            let again = client.tool("place", json!({"order_id": 7})).await;
+            assert_eq!(again, first, "{away}");
+            assert_eq!(shop.orders(), 1);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_frees_the_key_when_a_store_that_was_away_is_back() {
+    for version in Version::ERAS {
+        let shop = Shop::new();
+        let store = Failing::new("abandon", Duration::from_secs(5), false);
+        let mut client = connect(server(&shop).once_store(store), version).await;
+        shop.set_broken(true);
+        let call = || json!({"order_id": 7});
+        client.refused("place_if_open", call()).await;
+        shop.set_broken(false);
+        client.tool("place_if_open", call()).await;
+        assert_eq!(shop.orders(), 2);
+    }
+}
+
 #[tokio::test]
 async fn a_call_whose_end_cannot_be_stored_is_answered_and_not_run_again() {
     for version in Version::ERAS {
         let shop = Shop::new();
         let server = server(&shop)
-            .once_store(Failing::new("end"))
+            .once_store(Failing::new("complete", FOR_EVER, false))
             .limits(impatient());
         let mut client = connect(server, version).await;
         client.text("place", json!({"order_id": 7})).await;
@@ -121,36 +180,58 @@ async fn a_call_whose_end_cannot_be_stored_is_answered_and_not_run_again() {
     }
 }
 
-#[tokio::test]
-async fn a_call_that_cannot_be_remembered_does_not_run() {
+#[tokio::test(start_paused = true)]
+async fn a_call_that_cannot_be_remembered_does_not_run_and_leaves_its_key_free() {
     for version in Version::ERAS {
-        for entry in ["all", "call"] {
+        for loses_replies in [false, true] {
             let shop = Shop::new();
-            let server = server(&shop)
-                .once_store(Failing::new(entry))
-                .limits(impatient());
-            let mut client = connect(server, version).await;
+            let store = Failing::new("begin", Duration::from_secs(1), loses_replies);
+            let mut client = connect(server(&shop).once_store(store), version).await;
             let refused = client.refused("place", json!({"order_id": 7})).await;
             assert!(refused.contains("cannot remember calls"), "{refused}");
             assert_eq!(shop.orders(), 0);
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            client.tool("place", json!({"order_id": 7})).await;
+            assert_eq!(shop.orders(), 1);
         }
     }
 }
 
 #[tokio::test]
-async fn a_store_that_cannot_forget_keeps_a_key_whose_call_has_failed() {
-    let shop = Shop::new();
-    let server = server(&shop)
-        .once_store(Failing::new("none"))
-        .limits(impatient());
-    let mut client = connect(server, Version::V2026_07_28).await;
-    shop.set_broken(true);
-    client
-        .refused("place_if_open", json!({"order_id": 7}))
-        .await;
-    let refused = client
-        .refused("place_if_open", json!({"order_id": 7}))
-        .await;
-    assert!(refused.contains("has not ended"), "{refused}");
-    assert_eq!(shop.orders(), 1);
+async fn one_callers_keys_leave_those_of_another_alone_and_take_one_entry_each() {
+    for version in Version::ERAS {
+        let shop = Shop::new();
+        let limits = Limits::default().with(|limits| {
+            limits.idempotency.max_calls_per_caller = 2;
+            limits.idempotency.max_calls = 3;
+        });
+        let store = Arc::new(MemoryOnceStore::with_limits(&limits));
+        let server = |name: &str| {
+            let caller = Principal::new(name);
+            let server = server(&shop).backend(Backend::new().once(store.clone()));
+            let (transport, stream) = memory();
+            tokio::spawn(server.serve(transport.with_principal(caller)));
+            stream
+        };
+        let mut clients = Vec::new();
+        for name in ["mallory", "alice", "bob"] {
+            let (reader, writer) = tokio::io::split(server(name));
+            clients.push(Client::new(reader, writer, version).connect().await);
+        }
+        let [mallory, alice, bob] = &mut clients[..] else {
+            panic!("there are three clients");
+        };
+        let first = mallory.text("place", json!({"order_id": 1})).await;
+        mallory.text("place", json!({"order_id": 2})).await;
+        let refused = mallory.refused("place", json!({"order_id": 3})).await;
+        let text = "remembers too many calls of this caller, so nothing was done; it forgets each after 24 hours";
+        assert!(refused.contains(text), "{refused}");
+        // Repeats are still answered, and others have their own share.
+        let again = mallory.text("place", json!({"order_id": 1})).await;
+        assert_eq!(again, first);
+        alice.text("place", json!({"order_id": 3})).await;
+        let refused = bob.refused("place", json!({"order_id": 4})).await;
+        assert!(refused.contains("of all callers together"), "{refused}");
+        assert_eq!(shop.orders(), 3);
+    }
 }

@@ -1,6 +1,7 @@
 //! Calls that continue after their request, for clients of both protocols that support tasks.
 
 mod access;
+mod away;
 mod creation;
 mod ends;
 mod heartbeat;

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_runtime::once::{CallId, MemoryOnceStore, OnceClaim, OnceStore, StoreFuture};
+use mcp_runtime::once::{MemoryOnceStore, OnceClaim, OnceStore, OnceWork, StoreFuture};
 use mcp_runtime::prelude::*;
 use serde_json::json;
 use tests::Version;
@@ -45,17 +45,17 @@ struct NotingStore {
 }
 
 impl OnceStore for NotingStore {
-    fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim> {
-        self.claimed.lock().unwrap().push(name.to_owned());
-        self.store.begin(call, name)
+    fn begin<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, OnceClaim> {
+        self.claimed.lock().unwrap().push(work.name.to_owned());
+        self.store.begin(work)
     }
 
-    fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
-        self.store.complete(call, name, result)
+    fn complete<'a>(&'a self, work: OnceWork<'a>, result: &'a str) -> StoreFuture<'a, ()> {
+        self.store.complete(work, result)
     }
 
-    fn abandon<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, ()> {
-        self.store.abandon(call, name)
+    fn abandon<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, ()> {
+        self.store.abandon(work)
     }
 }
 

@@ -1,15 +1,16 @@
 //! A store for tests of servers that share one, and of stores that fail.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_runtime::backend::{
     ClaimExceptions, MemoryTaskStore, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim,
     TaskCreation, TaskDetails, TaskId, TaskPage, TaskStore,
 };
-use mcp_runtime::once::{OnceClaim, StoreFuture};
+use mcp_runtime::once::{ClaimId, OnceClaim, StoreFuture};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 /// An in-memory store that servers can share, and for which some changes can be made to fail.
 #[derive(Clone, Default)]
@@ -31,7 +32,43 @@ pub(super) struct TestStore {
     pub(super) given_back: Option<Arc<Notify>>,
     /// The operation with which the process dies, if it does.
     pub(super) death: Arc<Death>,
+    /// The operation on steps for which the store is away, if it is.
+    pub(super) away: Arc<Mutex<Option<Away>>>,
 }
+
+/// A store that is away for one of its operations.
+pub(super) struct Away {
+    pub(super) operation: &'static str,
+    pub(super) fault: Fault,
+    pub(super) until: Instant,
+}
+
+/// What happens to an operation while the store is away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    Fails,
+    Hangs,
+    LosesReplies,
+}
+
+impl Fault {
+    pub(super) const ALL: [Self; 3] = [Self::Fails, Self::Hangs, Self::LosesReplies];
+
+    /// Runs an operation on a store that is away.
+    async fn run<'a, T>(
+        self,
+        operation: impl FnOnce() -> StoreFuture<'a, T>,
+    ) -> Result<T, StoreError> {
+        match self {
+            Self::Fails => {}
+            Self::Hangs => std::future::pending().await,
+            Self::LosesReplies => drop(operation().await),
+        }
+        Err("the store cannot be reached".into())
+    }
+}
+
+type StoreError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The operation with which a process dies: none of its futures that wait for the operation ever continues.
 #[derive(Default)]
@@ -53,6 +90,24 @@ impl TestStore {
             return Box::pin(async { Err("the store is down".into()) });
         }
         operation()
+    }
+
+    /// Performs an operation on a step, unless the store is away for it or the process dies with it.
+    fn step<'a, T: Send + 'a>(
+        &'a self,
+        name: &'static str,
+        operation: impl FnOnce() -> StoreFuture<'a, T> + Send + 'a,
+    ) -> StoreFuture<'a, T> {
+        let fault = {
+            let away = self.away.lock().unwrap();
+            let away = away.as_ref();
+            let away = away.filter(|away| away.operation == name && Instant::now() < away.until);
+            away.map(|away| away.fault)
+        };
+        match fault {
+            Some(fault) => Box::pin(fault.run(operation)),
+            None => self.mortal(operation),
+        }
     }
 
     /// Performs a writing operation, unless the process dies with it.
@@ -167,8 +222,11 @@ impl TaskStore for TestStore {
         id: &'a TaskId,
         attempt: u64,
         name: &'a str,
+        claim: ClaimId,
     ) -> StoreFuture<'a, OnceClaim> {
-        self.mortal(move || self.store.begin_step(id, attempt, name))
+        self.step("begin", move || {
+            self.store.begin_step(id, attempt, name, claim)
+        })
     }
     fn complete_step<'a>(
         &'a self,
@@ -177,15 +235,20 @@ impl TaskStore for TestStore {
         name: &'a str,
         result: &'a str,
     ) -> StoreFuture<'a, ()> {
-        self.mortal(move || self.store.complete_step(id, attempt, name, result))
+        self.step("complete", move || {
+            self.store.complete_step(id, attempt, name, result)
+        })
     }
     fn abandon_step<'a>(
         &'a self,
         id: &'a TaskId,
         attempt: u64,
         name: &'a str,
+        claim: ClaimId,
     ) -> StoreFuture<'a, ()> {
-        self.mortal(move || self.store.abandon_step(id, attempt, name))
+        self.step("abandon", move || {
+            self.store.abandon_step(id, attempt, name, claim)
+        })
     }
     fn delete_all<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, usize> {
         self.store.delete_all(owner)

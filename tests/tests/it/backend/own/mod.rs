@@ -6,9 +6,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use mcp_runtime::Limits;
 use mcp_runtime::backend::{Backend, StoredTask};
 use mcp_runtime::http::{EventStore, MaybeReady, SessionRecord, SessionStore, StreamEntry};
-use mcp_runtime::once::{CallId, OnceClaim, OnceStore, StoreFuture};
+use mcp_runtime::once::{
+    CallId, ClaimId, OnceClaim, OnceKind, OnceStore, OnceWork, StoreFuture, check_once_limits,
+    few_once_entries,
+};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -18,7 +22,23 @@ struct TaskRow {
     number: usize,
     due: Option<Instant>,
     expires: Instant,
-    steps: BTreeMap<String, Option<String>>,
+    steps: BTreeMap<String, StepRow>,
+}
+
+/// A row in the table of steps.
+struct StepRow {
+    claim: ClaimId,
+    result: Option<String>,
+}
+
+/// A row in the table of work that is done once.
+struct OnceRow {
+    claim: ClaimId,
+    kind: OnceKind,
+    owner: String,
+    note: String,
+    result: Option<String>,
+    size: usize,
 }
 
 /// A row in the stream table.
@@ -33,7 +53,7 @@ struct Tables {
     created: usize,
     /// The caller whose due task was claimed last.
     last_owner: Arc<str>,
-    once: BTreeMap<(CallId, String), Option<String>>,
+    once: BTreeMap<(CallId, String), OnceRow>,
     sessions: BTreeMap<String, (Arc<SessionRecord>, Instant)>,
     streams: BTreeMap<(String, u64), StreamRow>,
 }
@@ -41,13 +61,15 @@ struct Tables {
 /// All rows, and a channel that tells waiting futures that a task has changed.
 struct Rows {
     tables: Mutex<Tables>,
+    limits: Limits,
     changes: watch::Sender<()>,
 }
 
 impl Rows {
-    fn new() -> Self {
+    fn new(limits: Limits) -> Self {
         Self {
             tables: Mutex::default(),
+            limits,
             changes: watch::Sender::new(()),
         }
     }
@@ -62,50 +84,94 @@ impl Rows {
     }
 }
 
-impl OnceStore for Rows {
-    fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim> {
-        let claim = claim(&mut self.tables().once, (call, name.to_owned()));
-        Box::pin(async { Ok(claim) })
-    }
-
-    fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
-        let mut tables = self.tables();
-        let kept = tables.once.entry((call, name.to_owned())).or_default();
-        kept.get_or_insert_with(|| result.to_owned());
-        drop(tables);
-        Box::pin(async { Ok(()) })
-    }
-
-    fn abandon<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, ()> {
-        let mut tables = self.tables();
-        let key = (call, name.to_owned());
-        if tables.once.get(&key) == Some(&None) {
-            tables.once.remove(&key);
+impl Rows {
+    /// Returns the refusal of a claim for which there is no room.
+    fn refusal(&self, tables: &Tables, work: &OnceWork<'_>) -> Option<OnceClaim> {
+        let room = work.kind.room(&self.limits);
+        let of_kind = || tables.once.values().filter(|row| row.kind == work.kind);
+        let of_owner = || of_kind().filter(|row| row.owner == work.owner);
+        let bytes =
+            |rows: &mut dyn Iterator<Item = &OnceRow>| rows.map(|row| row.size).sum::<usize>();
+        if of_owner().count() >= room.max_entries_per_caller
+            || bytes(&mut of_owner()) + work.size() > room.max_bytes_per_caller
+        {
+            return Some(OnceClaim::CallerFull);
         }
-        drop(tables);
-        Box::pin(async { Ok(()) })
-    }
-
-    fn forget<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
-        let mut tables = self.tables();
-        let key = (call, name.to_owned());
-        if tables.once.get(&key).and_then(Option::as_deref) == Some(result) {
-            tables.once.remove(&key);
-        }
-        drop(tables);
-        Box::pin(async { Ok(()) })
+        let is_full = of_kind().count() >= room.max_entries
+            || bytes(&mut of_kind()) + work.size() > room.max_bytes;
+        is_full.then_some(OnceClaim::Full)
     }
 }
 
-/// Claims work that has never been claimed, or returns its outcome.
-fn claim<K: Ord>(work: &mut BTreeMap<K, Option<String>>, key: K) -> OnceClaim {
-    match work.get(&key) {
-        Some(Some(result)) => OnceClaim::Done(result.clone()),
-        Some(None) => OnceClaim::Taken,
-        None => {
-            work.insert(key, None);
-            OnceClaim::Granted
+impl OnceRow {
+    fn new(work: &OnceWork<'_>) -> Self {
+        Self {
+            claim: work.claim,
+            kind: work.kind,
+            owner: work.owner.to_owned(),
+            note: work.note.to_owned(),
+            result: None,
+            size: work.size(),
         }
+    }
+}
+
+fn key(work: &OnceWork<'_>) -> (CallId, String) {
+    (work.call, work.name.to_owned())
+}
+
+impl OnceStore for Rows {
+    fn begin<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, OnceClaim> {
+        let tables = &mut *self.tables();
+        let claim = match tables.once.get(&key(&work)) {
+            Some(row) => match &row.result {
+                Some(result) => OnceClaim::Done(result.clone()),
+                None if row.claim == work.claim => OnceClaim::Granted,
+                None => OnceClaim::Taken(row.note.clone()),
+            },
+            None => self.refusal(tables, &work).unwrap_or_else(|| {
+                tables.once.insert(key(&work), OnceRow::new(&work));
+                OnceClaim::Granted
+            }),
+        };
+        Box::pin(async { Ok(claim) })
+    }
+
+    fn complete<'a>(&'a self, work: OnceWork<'a>, result: &'a str) -> StoreFuture<'a, ()> {
+        let mut tables = self.tables();
+        let row = tables.once.entry(key(&work));
+        let row = row.or_insert_with(|| OnceRow::new(&work));
+        if row.result.is_none() {
+            row.result = Some(result.to_owned());
+            row.size += result.len();
+        }
+        drop(tables);
+        Box::pin(async { Ok(()) })
+    }
+
+    fn abandon<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, ()> {
+        let mut tables = self.tables();
+        let row = tables.once.get(&key(&work));
+        if row.is_some_and(|row| row.result.is_none() && row.claim == work.claim) {
+            tables.once.remove(&key(&work));
+        }
+        drop(tables);
+        Box::pin(async { Ok(()) })
+    }
+
+    fn end(&self, call: CallId) -> StoreFuture<'_, ()> {
+        self.tables().once.retain(|(of, _), _| *of != call);
+        Box::pin(async { Ok(()) })
+    }
+
+    fn forget<'a>(&'a self, work: OnceWork<'a>, result: &'a str) -> StoreFuture<'a, ()> {
+        let mut tables = self.tables();
+        let row = tables.once.get(&key(&work));
+        if row.and_then(|row| row.result.as_deref()) == Some(result) {
+            tables.once.remove(&key(&work));
+        }
+        drop(tables);
+        Box::pin(async { Ok(()) })
     }
 }
 
@@ -195,11 +261,12 @@ impl EventStore for Rows {
 
 #[tokio::test(start_paused = true)]
 async fn an_authors_own_backend_keeps_the_rules() {
-    let rows = Arc::new(Rows::new());
+    let rows = Arc::new(Rows::new(Limits::default()));
     let backend = Backend::new()
         .tasks(rows.clone())
         .once(rows.clone())
         .sessions(rows.clone())
         .events(rows);
     backend.check().await;
+    check_once_limits(&Rows::new(few_once_entries())).await;
 }

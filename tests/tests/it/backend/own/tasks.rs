@@ -8,13 +8,15 @@ use mcp_runtime::backend::{
     ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
     TaskDetails, TaskId, TaskPage, TaskStatus, TaskStep, TaskStore,
 };
-use mcp_runtime::once::{OnceClaim, StoreFuture};
+use mcp_runtime::once::{ClaimId, OnceClaim, StoreFuture, StoreRefusal};
 use tokio::time::{Instant, timeout_at};
 
-use super::{Rows, Tables, TaskRow, claim};
+use super::{Rows, StepRow, Tables, TaskRow};
 
-/// The error for an attempt that has been superseded by another.
-const STALE: &str = "another attempt has the task";
+/// Returns the error for an attempt that has been superseded by another.
+fn stale() -> StoreRefusal {
+    StoreRefusal::new("another attempt has the task")
+}
 
 impl Tables {
     /// Begins a new attempt if the task is due.
@@ -193,10 +195,22 @@ impl TaskStore for Rows {
         id: &'a TaskId,
         attempt: u64,
         name: &'a str,
+        claim: ClaimId,
     ) -> StoreFuture<'a, OnceClaim> {
         let mut tables = self.tables();
-        let row = tables.latest(id, attempt).ok_or(STALE);
-        let begun = row.map(|row| claim(&mut row.steps, name.to_owned()));
+        let row = tables.latest(id, attempt).ok_or_else(stale);
+        let begun = row.map(|row| match row.steps.get(name) {
+            Some(step) => match &step.result {
+                Some(result) => OnceClaim::Done(result.clone()),
+                None if step.claim == claim => OnceClaim::Granted,
+                None => OnceClaim::Taken(String::new()),
+            },
+            None => {
+                let result = None;
+                row.steps.insert(name.to_owned(), StepRow { claim, result });
+                OnceClaim::Granted
+            }
+        });
         Box::pin(async move { Ok(begun?) })
     }
 
@@ -208,10 +222,14 @@ impl TaskStore for Rows {
         result: &'a str,
     ) -> StoreFuture<'a, ()> {
         let mut tables = self.tables();
-        let row = tables.latest(id, attempt).ok_or(STALE);
+        let row = tables.latest(id, attempt).ok_or_else(stale);
         let done = row.map(|row| {
-            row.steps.insert(name.to_owned(), Some(result.to_owned()));
-            row.task.step_completed();
+            if let Some(step) = row.steps.get_mut(name)
+                && step.result.is_none()
+            {
+                step.result = Some(result.to_owned());
+                row.task.step_completed();
+            }
         });
         Box::pin(async move { Ok(done?) })
     }
@@ -221,9 +239,11 @@ impl TaskStore for Rows {
         id: &'a TaskId,
         attempt: u64,
         name: &'a str,
+        claim: ClaimId,
     ) -> StoreFuture<'a, ()> {
         if let Some(row) = self.tables().latest(id, attempt) {
-            row.steps.remove(name);
+            row.steps
+                .retain(|of, step| of != name || step.result.is_some() || step.claim != claim);
         }
         Box::pin(async { Ok(()) })
     }
@@ -262,7 +282,7 @@ impl TaskStore for Rows {
         let details = tables.tasks.get(id.as_str()).map(|row| {
             let due_in = row.due.map(|due| due - Instant::now());
             let steps = row.steps.iter();
-            let steps = steps.map(|(name, result)| TaskStep::new(name, result.is_some()));
+            let steps = steps.map(|(name, step)| TaskStep::new(name, step.result.is_some()));
             TaskDetails::new(row.task.clone(), due_in, steps.collect())
         });
         Box::pin(async { Ok(details) })
@@ -283,7 +303,7 @@ impl TaskStore for Rows {
                 row.task.retry(SystemTime::now());
                 row.due = Some(Instant::now());
                 row.steps
-                    .retain(|name, result| result.is_some() || Some(&**name) != not_done);
+                    .retain(|name, step| step.result.is_some() || Some(&**name) != not_done);
                 TaskChanged::Changed(row.task.clone())
             }
         };
