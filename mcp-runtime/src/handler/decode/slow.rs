@@ -185,7 +185,7 @@ impl Decoder {
                 pointer: pointer_to(wire.name),
                 raw,
                 value: &value,
-                schema,
+                schema: self.property(wire.name).unwrap_or(&anything),
                 error,
             };
             let refused = refused.faults(&mut **slot, &explained);
