@@ -1,5 +1,7 @@
 //! Redis is down, slow, restarted or emptied.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use mcp_runtime::backend::{
@@ -7,8 +9,12 @@ use mcp_runtime::backend::{
     TaskClaim, TaskCreation, TaskStatus, TaskStore as _,
 };
 use mcp_runtime::once::ClaimId;
+use mcp_runtime::prelude::*;
+use mcp_runtime::serde_json::json;
+use mcp_runtime::testing::TestClient;
 use mcp_runtime_redis::{Redis, RedisOptions};
 use rustix::process::Signal;
+use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
 use crate::lossy::{LossyProxy, Lost};
@@ -270,4 +276,87 @@ async fn a_task_whose_creation_failed_does_not_exist() {
     redis.signal(Signal::CONT);
     until_withdrawn(&task).await;
     assert_eq!(tasks(), others);
+}
+
+/// Pays, and lets the test hurt Redis meanwhile.
+#[tool(task)]
+async fn pay(ctx: &Context, bench: State<Arc<Bench>>) -> Result<usize> {
+    bench.reached.add_permits(1);
+    bench.go_on.acquire().await.expose()?.forget();
+    let step = ctx.once("pay", async || {
+        bench.reached.add_permits(1);
+        bench.go_on.acquire().await.expose()?.forget();
+        Ok(bench.paid.fetch_add(1, Ordering::SeqCst) + 1)
+    });
+    step.await
+}
+
+/// Pays in a call with a key, and lets the test hurt Redis meanwhile.
+#[tool(idempotent_by = "order")]
+async fn pay_order(bench: State<Arc<Bench>>, order: u32) -> Result<String> {
+    bench.reached.add_permits(1);
+    bench.go_on.acquire().await.expose()?.forget();
+    let paid = bench.paid.fetch_add(1, Ordering::SeqCst) + 1;
+    Ok(format!("{order} {paid}"))
+}
+
+/// Counts payments, and lets a test decide when they go on.
+struct Bench {
+    paid: AtomicUsize,
+    /// Has a permit for each point at which a tool waits for the test.
+    reached: Semaphore,
+    go_on: Semaphore,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Hurt {
+    Killed,
+    Stopped,
+}
+
+/// Lets the tool go on while Redis is away, for a second.
+async fn hurt(redis: &mut RedisServer, how: Hurt, bench: &Bench) {
+    bench.reached.acquire().await.unwrap().forget();
+    match how {
+        Hurt::Killed => redis.kill(),
+        Hurt::Stopped => redis.signal(Signal::STOP),
+    }
+    bench.go_on.add_permits(1);
+    sleep(Duration::from_secs(1)).await;
+    match how {
+        Hurt::Killed => redis.start_again(),
+        Hurt::Stopped => redis.signal(Signal::CONT),
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn a_task_and_a_call_with_a_key_outlast_a_redis_that_is_away_when_they_begin_and_end_work() {
+    for how in [Hurt::Killed, Hurt::Stopped] {
+        let mut redis = RedisServer::start();
+        let bench = Arc::new(Bench {
+            paid: AtomicUsize::new(0),
+            reached: Semaphore::new(0),
+            go_on: Semaphore::new(0),
+        });
+        let store = connect(&redis).await;
+        let server = new_server!().state(Arc::clone(&bench)).backend(store);
+        let client = TestClient::modern(server).await;
+        let task = async { client.call("pay", json!({})).await.unwrap() };
+        let hurting = async {
+            hurt(&mut redis, how, &bench).await;
+            hurt(&mut redis, how, &bench).await;
+        };
+        let (paid, ()) = tokio::join!(task, hurting);
+        assert_eq!(paid.text(), "1", "{how:?}");
+        let call = async || client.call("pay_order", json!({"order": 7})).await.unwrap();
+        let (paid, ()) = tokio::join!(call(), hurt(&mut redis, how, &bench));
+        assert_eq!(paid.text(), "7 2", "{how:?}");
+        let other = RedisOptions::new().operation_timeout(LIMIT);
+        until_it_works(&redis.connect_with(other).await).await;
+        // This process may not have noticed yet that Redis is back.
+        sleep(LIMIT).await;
+        assert_eq!(call().await.text(), "7 2", "{how:?}");
+        assert_eq!(bench.paid.load(Ordering::SeqCst), 2, "{how:?}");
+    }
 }

@@ -1,5 +1,6 @@
 //! Results of `once` in calls that are not tasks.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -8,6 +9,8 @@ use mcp_runtime::once::{check_once_limits, few_once_entries};
 use mcp_runtime::prelude::*;
 use mcp_runtime::serde_json::json;
 use mcp_runtime::testing::TestClient;
+use rusqlite::Connection;
+use tokio::sync::Semaphore;
 
 use super::{Folder, used};
 use crate::{Sqlite, SqliteOptions};
@@ -81,4 +84,125 @@ async fn the_steps_of_a_call_are_kept_only_if_its_client_can_continue_it() {
         .write(|db| db.execute("DELETE FROM once", []));
     assert_eq!(removed.await.unwrap(), 1);
     assert_eq!(super::used(&store).await, ["all 0 0", "step 0 0"]);
+}
+
+/// Pays in a task.
+#[tool(task)]
+async fn pay_in_task(ctx: &Context, bench: State<Bench>) -> Result<usize> {
+    bench.reached.add_permits(1);
+    bench.before.acquire().await.expose()?.forget();
+    let step = ctx.once("pay", async || {
+        bench.reached.add_permits(1);
+        bench.inside.acquire().await.expose()?.forget();
+        Ok(bench.paid.fetch_add(1, Ordering::SeqCst) + 1)
+    });
+    step.await
+}
+
+/// Pays in a call with a key.
+#[tool(idempotent_by = "order")]
+async fn pay_order(bench: State<Bench>, order: u32) -> Result<String> {
+    bench.reached.add_permits(1);
+    bench.inside.acquire().await.expose()?.forget();
+    let paid = bench.paid.fetch_add(1, Ordering::SeqCst) + 1;
+    Ok(format!("{order} {paid}"))
+}
+
+/// Counts payments, and lets a test decide when they go on.
+#[derive(Clone)]
+struct Bench(Arc<BenchState>);
+
+struct BenchState {
+    paid: AtomicUsize,
+    /// Has a permit for each point at which a tool waits for the test.
+    reached: Semaphore,
+    before: Semaphore,
+    inside: Semaphore,
+}
+
+impl std::ops::Deref for Bench {
+    type Target = BenchState;
+
+    fn deref(&self) -> &BenchState {
+        &self.0
+    }
+}
+
+impl Bench {
+    fn new() -> Self {
+        let closed = || Semaphore::new(0);
+        Self(Arc::new(BenchState {
+            paid: AtomicUsize::new(0),
+            reached: closed(),
+            before: closed(),
+            inside: closed(),
+        }))
+    }
+
+    async fn reach(&self) {
+        self.reached.acquire().await.unwrap().forget();
+    }
+}
+
+/// Locks the file, and gives it back after several operations have failed.
+fn lock_for_a_while(folder: &Folder) -> std::thread::JoinHandle<()> {
+    let locking = Connection::open(folder.file()).unwrap();
+    locking.execute_batch("BEGIN IMMEDIATE").unwrap();
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(500));
+        locking.execute_batch("ROLLBACK").unwrap();
+    })
+}
+
+fn impatient(folder: &Folder) -> Sqlite {
+    let options = SqliteOptions::new().busy_timeout(Duration::from_millis(10));
+    options.open(folder.file()).unwrap()
+}
+
+#[tokio::test]
+async fn a_task_completes_although_the_file_is_locked_when_its_step_begins_and_ends() {
+    let (folder, bench) = (Folder::new(), Bench::new());
+    let server = new_server!()
+        .state(bench.clone())
+        .backend(impatient(&folder));
+    let client = TestClient::modern(server).await;
+    let test = async {
+        bench.reach().await;
+        let locked = lock_for_a_while(&folder);
+        bench.before.add_permits(1);
+        bench.reach().await;
+        locked.join().unwrap();
+        let locked = lock_for_a_while(&folder);
+        bench.inside.add_permits(1);
+        tokio::task::spawn_blocking(|| locked.join().unwrap())
+            .await
+            .unwrap();
+    };
+    let (paid, ()) = tokio::join!(
+        async { client.call("pay_in_task", json!({})).await.unwrap() },
+        test
+    );
+    assert_eq!(paid.text(), "1");
+    assert_eq!(bench.paid.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_repeat_gets_the_result_of_a_call_that_ended_while_the_file_was_locked() {
+    let (folder, bench) = (Folder::new(), Bench::new());
+    let server = new_server!()
+        .state(bench.clone())
+        .backend(impatient(&folder));
+    let client = TestClient::modern(server).await;
+    let call = || client.call("pay_order", json!({"order": 7}));
+    let mut locked = None;
+    let test = async {
+        bench.reach().await;
+        locked = Some(lock_for_a_while(&folder));
+        bench.inside.add_permits(1);
+    };
+    let (paid, ()) = tokio::join!(async { call().await.unwrap() }, test);
+    assert_eq!(paid.text(), "7 1");
+    locked.unwrap().join().unwrap();
+    assert_eq!(call().await.unwrap().text(), "7 1");
+    assert_eq!(bench.paid.load(Ordering::SeqCst), 1);
 }

@@ -163,6 +163,7 @@ impl Decoder {
                 shown,
             })) => (failure, value, shown),
         };
+        let anything = Value::Bool(true);
         let mut explained = match self
             .arguments
             .iter()

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use mcp_runtime::Limits;
 use mcp_runtime::backend::{Backend, MemoryTaskStore, TaskStatus, TaskStore as _};
 use mcp_runtime::http::{HttpOptions, HttpSessions, MemoryEvents, MemorySessions};
-use mcp_runtime::once::MemoryOnceStore;
+use mcp_runtime::once::{MemoryOnceStore, check_once_limits, few_once_entries};
 use mcp_runtime::prelude::*;
 use mcp_runtime_sqlite::{Sqlite, SqliteOptions};
 use serde_json::json;
@@ -67,6 +67,13 @@ async fn the_stores_in_memory_keep_the_rules() {
         .sessions(Arc::new(MemorySessions::new(&limits)))
         .events(Arc::new(MemoryEvents::new(&limits)));
     backend.check().await;
+}
+
+// Limits: once.max_steps, once.max_steps_per_caller, once.max_bytes, once.max_bytes_per_caller
+// Limits: idempotency.max_calls, idempotency.max_calls_per_caller, idempotency.max_bytes, idempotency.max_bytes_per_caller
+#[tokio::test]
+async fn each_caller_has_a_share_of_the_store_for_once() {
+    check_once_limits(&MemoryOnceStore::with_limits(&few_once_entries())).await;
 }
 
 #[tokio::test]

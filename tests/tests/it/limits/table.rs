@@ -22,7 +22,7 @@ struct Field {
 }
 
 /// The groups of `Limits`, in order.
-const GROUPS: [&str; 10] = [
+const GROUPS: [&str; 11] = [
     "message",
     "calls",
     "elicitation",
@@ -31,6 +31,7 @@ const GROUPS: [&str; 10] = [
     "sessions",
     "http",
     "tasks",
+    "once",
     "idempotency",
     "results",
 ];
