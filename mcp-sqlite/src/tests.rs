@@ -14,7 +14,6 @@ use mcp_runtime::backend::{
 use mcp_runtime::once::{ClaimId, OnceClaim};
 use mcp_runtime::prelude::*;
 use mcp_runtime::serde_json::json;
-use mcp_runtime::testing::TestClient;
 use rusqlite::Connection;
 
 use crate::{Sqlite, SqliteOptions};

@@ -12,14 +12,14 @@ use mcp_runtime_redis::RedisOptions;
 use crate::support::RedisServer;
 
 /// Pays, and says how often that was done.
-#[tool]
+#[tool(tags("once"))]
 async fn pay(ctx: &Context, paid: State<AtomicUsize>) -> Result<usize> {
     let pay = ctx.once("pay", async || Ok(paid.fetch_add(1, Ordering::Relaxed) + 1));
     pay.await
 }
 
 /// Pays after a question.
-#[tool]
+#[tool(tags("once"))]
 async fn ask_and_pay(ctx: &Context, paid: State<AtomicUsize>) -> Result<usize> {
     let Sure { sure: true } = ctx.elicit("Sure?").await? else {
         bail!("not sure");
@@ -45,7 +45,10 @@ async fn each_caller_has_a_share_of_the_entries_and_bytes() {
 async fn the_steps_of_a_call_are_kept_only_if_its_client_can_continue_it() {
     let redis = RedisServer::start();
     let store = redis.connect_with(RedisOptions::new()).await;
-    let server = new_server!().state(AtomicUsize::new(0)).once_store(store);
+    let server = new_server!()
+        .tags(["once"])
+        .state(AtomicUsize::new(0))
+        .once_store(store);
     let client = TestClient::modern(server).await;
     let paid = client.call("pay", json!({})).await.unwrap();
     assert_eq!(paid.text(), "1");

@@ -279,8 +279,8 @@ async fn a_task_whose_creation_failed_does_not_exist() {
 }
 
 /// Pays, and lets the test hurt Redis meanwhile.
-#[tool(task)]
-async fn pay(ctx: &Context, bench: State<Arc<Bench>>) -> Result<usize> {
+#[tool(task, tags("outages"))]
+async fn pay_in_task(ctx: &Context, bench: State<Arc<Bench>>) -> Result<usize> {
     bench.reached.add_permits(1);
     bench.go_on.acquire().await.expose()?.forget();
     let step = ctx.once("pay", async || {
@@ -292,7 +292,7 @@ async fn pay(ctx: &Context, bench: State<Arc<Bench>>) -> Result<usize> {
 }
 
 /// Pays in a call with a key, and lets the test hurt Redis meanwhile.
-#[tool(idempotent_by = "order")]
+#[tool(idempotent_by = "order", tags("outages"))]
 async fn pay_order(bench: State<Arc<Bench>>, order: u32) -> Result<String> {
     bench.reached.add_permits(1);
     bench.go_on.acquire().await.expose()?.forget();
@@ -340,9 +340,12 @@ async fn a_task_and_a_call_with_a_key_outlast_a_redis_that_is_away_when_they_beg
             go_on: Semaphore::new(0),
         });
         let store = connect(&redis).await;
-        let server = new_server!().state(Arc::clone(&bench)).backend(store);
+        let server = new_server!()
+            .tags(["outages"])
+            .state(Arc::clone(&bench))
+            .backend(store);
         let client = TestClient::modern(server).await;
-        let task = async { client.call("pay", json!({})).await.unwrap() };
+        let task = async { client.call("pay_in_task", json!({})).await.unwrap() };
         let hurting = async {
             hurt(&mut redis, how, &bench).await;
             hurt(&mut redis, how, &bench).await;

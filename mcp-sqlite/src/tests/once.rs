@@ -23,7 +23,7 @@ async fn each_caller_has_a_share_of_the_entries_and_bytes() {
 }
 
 /// Makes a payment and returns the number of payments so far.
-#[tool]
+#[tool(tags("once"))]
 async fn pay(ctx: &Context, paid: State<AtomicUsize>) -> Result<usize> {
     let pay = ctx.once("pay", async || Ok(paid.fetch_add(1, Ordering::Relaxed) + 1));
     pay.await
@@ -35,7 +35,7 @@ struct Sure {
 }
 
 /// Makes a payment after a question.
-#[tool]
+#[tool(tags("once"))]
 async fn ask_and_pay(ctx: &Context, paid: State<AtomicUsize>) -> Result<usize> {
     let Sure { sure: true } = ctx.elicit("Sure?").await? else {
         bail!("not sure");
@@ -44,7 +44,7 @@ async fn ask_and_pay(ctx: &Context, paid: State<AtomicUsize>) -> Result<usize> {
 }
 
 fn server(store: &Sqlite) -> Server {
-    let server = new_server!().state(AtomicUsize::new(0));
+    let server = new_server!().tags(["once"]).state(AtomicUsize::new(0));
     server.once_store(store.clone())
 }
 
@@ -87,7 +87,7 @@ async fn the_steps_of_a_call_are_kept_only_if_its_client_can_continue_it() {
 }
 
 /// Pays in a task.
-#[tool(task)]
+#[tool(task, tags("locked"))]
 async fn pay_in_task(ctx: &Context, bench: State<Bench>) -> Result<usize> {
     bench.reached.add_permits(1);
     bench.before.acquire().await.expose()?.forget();
@@ -100,7 +100,7 @@ async fn pay_in_task(ctx: &Context, bench: State<Bench>) -> Result<usize> {
 }
 
 /// Pays in a call with a key.
-#[tool(idempotent_by = "order")]
+#[tool(idempotent_by = "order", tags("locked"))]
 async fn pay_order(bench: State<Bench>, order: u32) -> Result<String> {
     bench.reached.add_permits(1);
     bench.inside.acquire().await.expose()?.forget();
@@ -163,6 +163,7 @@ fn impatient(folder: &Folder) -> Sqlite {
 async fn a_task_completes_although_the_file_is_locked_when_its_step_begins_and_ends() {
     let (folder, bench) = (Folder::new(), Bench::new());
     let server = new_server!()
+        .tags(["locked"])
         .state(bench.clone())
         .backend(impatient(&folder));
     let client = TestClient::modern(server).await;
@@ -190,6 +191,7 @@ async fn a_task_completes_although_the_file_is_locked_when_its_step_begins_and_e
 async fn a_repeat_gets_the_result_of_a_call_that_ended_while_the_file_was_locked() {
     let (folder, bench) = (Folder::new(), Bench::new());
     let server = new_server!()
+        .tags(["locked"])
         .state(bench.clone())
         .backend(impatient(&folder));
     let client = TestClient::modern(server).await;

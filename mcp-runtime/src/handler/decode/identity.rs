@@ -86,9 +86,13 @@ impl Decoder {
     fn identity(&self, parameter: &ParameterMeta, text: &str) -> String {
         let value = parameter.identity.and_then(|identity| identity(text));
         let text = value.map_or_else(|| text.to_owned(), |value| value.to_string());
-        let schema = match parameter.flatten {
-            true => Some(self.schema()),
-            false => self.property(parameter.name),
+        // The published schema does not say which lists are sets.
+        let schema = self.validator.schema();
+        let properties = || schema.get("properties")?.get(parameter.name);
+        let schema = if parameter.flatten {
+            Some(schema)
+        } else {
+            properties()
         };
         self.simplest(&text, schema, DEPTH)
     }
@@ -157,7 +161,8 @@ impl Decoder {
     fn resolved<'s>(&'s self, schema: &'s Value, depth: u32) -> Option<&'s Value> {
         let depth = depth.checked_sub(1)?;
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
-            let referent = self.schema().pointer(reference.strip_prefix('#')?)?;
+            let schema = self.validator.schema();
+            let referent = schema.pointer(reference.strip_prefix('#')?)?;
             return self.resolved(referent, depth);
         }
         let Some(branches) = schema.get("anyOf").and_then(Value::as_array) else {

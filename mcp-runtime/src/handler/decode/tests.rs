@@ -734,7 +734,7 @@ fn texts_that_are_decoded_to_one_value_have_one_identity() {
     check_identities! {
         u32; i64; u128; f64; f32; bool; String; Option<u32>; Option<String>; Vec<u32>; Vec<f64>; Filter; Page;
         Option<Page>; Vec<Filter>; Alias; std::collections::BTreeMap<String, u32>;
-        std::collections::HashMap<String, u32>; std::collections::HashSet<u32>; Value;
+        std::collections::HashMap<String, u32>; std::collections::HashSet<u32>;
         u32 = "10"; Option<u32> = "10"; Filter = "{\"limit\":7}"; String = "\"a\"";
     }
 }
@@ -748,6 +748,6 @@ fn a_type_that_is_only_read_has_one_identity_for_what_its_schema_makes_equal() {
     }
     check_read! {
         u32; i64; bool; String; Option<u32>; Vec<u32>; Filter; Vec<Filter>;
-        std::collections::BTreeMap<String, u32>; std::collections::HashSet<u32>;
+        std::collections::BTreeMap<String, u32>; std::collections::HashSet<u32>; Value;
     }
 }

@@ -3,11 +3,12 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use mcp_runtime::backend::{TaskId, TaskStore as _};
 use mcp_runtime::prelude::*;
 use mcp_runtime::{Limits, Server};
 use serde_json::json;
 use tests::Version;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use super::test_store::{Away, Fault, TestStore};
 use super::{Bench, client_of, count, create, settled, text};
@@ -75,7 +76,7 @@ async fn a_task_completes_if_the_store_is_away_for_less_than_the_lease_when_a_st
                     let mut client = client_of(server(&bench, &store, LEASE), version).await;
                     go_away(&store, operation, fault, Duration::from_secs(20));
                     let task = create(&mut client, tool, json!({})).await;
-                    tokio::time::advance(Duration::from_mins(1)).await;
+                    sleep(Duration::from_mins(1)).await;
                     let ended = settled(&mut client, &task).await;
                     let place = format!("{tool} {operation} {fault:?} {version:?}: {ended}");
                     if version.is_modern() {
@@ -101,7 +102,7 @@ async fn a_step_whose_end_cannot_be_recorded_is_named_and_its_outcome_is_unknown
         let mut client = client_of(server, Version::V2026_07_28).await;
         go_away(&store, "complete", fault, Duration::from_mins(5));
         let task = create(&mut client, "pay", json!({})).await;
-        tokio::time::advance(Duration::from_mins(2)).await;
+        sleep(Duration::from_mins(2)).await;
         let ended = settled(&mut client, &task).await;
         assert_eq!(ended["result"]["isError"], true, "{ended}");
         let text = text(&ended["result"]);
@@ -119,7 +120,7 @@ async fn a_step_that_cannot_be_claimed_is_named_and_not_started() {
         let mut client = client_of(server, Version::V2026_07_28).await;
         go_away(&store, "begin", fault, Duration::from_mins(5));
         let task = create(&mut client, "pay_again", json!({})).await;
-        tokio::time::advance(Duration::from_mins(2)).await;
+        sleep(Duration::from_mins(2)).await;
         let ended = settled(&mut client, &task).await;
         let text = text(&ended["result"]);
         assert!(
@@ -139,12 +140,11 @@ async fn an_attempt_that_has_lost_its_lease_stops_trying_to_write() {
     let task = create(&mut client, "pay", json!({})).await;
     tests::wait::until(async || count(&bench.once) == 1).await;
     // Another process takes the task over while the store is away for this one.
-    let id = mcp_runtime::backend::TaskId::parse(task.as_str().unwrap()).unwrap();
-    use mcp_runtime::backend::TaskStore as _;
+    let id = TaskId::parse(task["taskId"].as_str().unwrap()).unwrap();
     store.store.release(&id, 1, Duration::ZERO).await.unwrap();
     let claimed = store.store.claim(&id, Duration::from_mins(10)).await;
     assert_eq!(claimed.unwrap().unwrap().attempt, 2);
-    tokio::time::advance(Duration::from_mins(2)).await;
+    sleep(Duration::from_mins(2)).await;
     client.pass().await;
     let details = store.store.inspect(&id).await.unwrap().unwrap();
     let steps: Vec<_> = details
