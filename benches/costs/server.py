@@ -42,4 +42,7 @@ class Instance:
 
     def stop(self):
         self.process.stdin.close()
-        self.process.wait()
+        try:
+            self.process.wait(60)
+        finally:
+            self.process.kill()

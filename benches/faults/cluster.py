@@ -7,7 +7,7 @@ import signal
 import time
 from dataclasses import dataclass
 
-from faults.processes import Processes, find_program, free_ports, listens, until
+from faults.processes import START_WITHIN, Processes, find_program, free_ports, listens, until
 from faults.redis import RedisServer
 
 INSTANCES = 3
@@ -82,7 +82,7 @@ class Cluster:
     def kill_instance(self, number):
         fault = self.begin_fault(is_instance=True)
         self.instances[number].kill()
-        self.instances[number].wait()
+        self.instances[number].wait(START_WITHIN)
         fault.end()
         self.start_instance(number)
 
@@ -117,7 +117,9 @@ class Cluster:
             return []
 
     def stop(self):
-        # If nginx is killed, its worker goes on.
-        self.nginx.terminate()
-        self.nginx.wait()
-        self.processes.stop()
+        try:
+            # If nginx is killed, its worker goes on.
+            self.nginx.terminate()
+            self.nginx.wait(START_WITHIN)
+        finally:
+            self.processes.stop()

@@ -35,7 +35,7 @@ class OfficialClients(Load):
         for reader in self.listeners:
             reader.join(120)
         for thread in self.threads:
-            thread.join()
+            thread.join(120)
         for report in self.reports:
             self.count(report)
 

@@ -57,7 +57,7 @@ class Processes:
             # A stopped process dies as well.
             process.send_signal(signal.SIGCONT)
         for process in self.all:
-            process.wait()
+            process.wait(START_WITHIN)
 
 
 def build(*names):

@@ -5,7 +5,17 @@ import signal
 import subprocess
 import time
 
-from faults.processes import free_ports, until
+from faults.processes import START_WITHIN, free_ports, until
+
+
+def ask_redis(port, *words):
+    """Sends a command and returns the reply, which is empty if there is none. A server that is paused does not reply."""
+    try:
+        done = subprocess.run(["redis-cli", "-p", str(port), *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              text=True, timeout=START_WITHIN)
+    except subprocess.TimeoutExpired:
+        return ""
+    return done.stdout
 
 
 class RedisServer:
@@ -25,16 +35,14 @@ class RedisServer:
 
     def tell(self, *words):
         """Sends a command and returns the reply, which is empty if there is none."""
-        done = subprocess.run(["redis-cli", "-p", str(self.port), *words], stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, text=True)
-        return done.stdout.strip()
+        return ask_redis(self.port, *words).strip()
 
     def url(self):
         return f"redis://127.0.0.1:{self.port}"
 
     def kill(self):
         self.process.kill()
-        self.process.wait()
+        self.process.wait(START_WITHIN)
 
     def pause(self, seconds):
         self.process.send_signal(signal.SIGSTOP)
@@ -76,9 +84,7 @@ class RedisWithSentinel:
         return "master_link_status:up" in self.replica.tell("INFO", "replication")
 
     def ask_sentinel(self, question):
-        done = subprocess.run(["redis-cli", "-p", str(self.port), "SENTINEL", question, self.NAME],
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        return done.stdout
+        return ask_redis(self.port, "SENTINEL", question, self.NAME)
 
     def url(self):
         return f"redis-sentinel://127.0.0.1:{self.port}#{self.NAME}"

@@ -20,6 +20,7 @@ use mcp_runtime::{
 };
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
+use tokio::time::timeout;
 use tower_service::Service as _;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Instrument as _, Subscriber, info_span};
@@ -196,7 +197,8 @@ async fn exchange(client: &mut BufReader<DuplexStream>, lines: &[Value], answers
     }
     for _ in 0..answers {
         let mut line = String::new();
-        client.read_line(&mut line).await.unwrap();
+        let read = timeout(Duration::from_secs(20), client.read_line(&mut line)).await;
+        read.expect("a response comes in time").unwrap();
         assert!(line.contains("result"), "{line}");
     }
 }

@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use crate::name::join;
-use crate::open::{Kind, NOT_A_FILE, OpenDirectory};
+use crate::open::{EntryKind, NOT_A_FILE, OpenDirectory};
 use crate::problem::SkillProblem;
 use crate::skill::{MAX_BYTES, MAX_FILES, SKILL_FILE, SkillFiles};
 
@@ -157,12 +157,12 @@ impl Directory {
             if name.starts_with('.') {
                 continue;
             }
-            if kind == Kind::Other {
+            if kind == EntryKind::Other {
                 return Err(SkillProblem::new(at(name), NOT_A_FILE));
             }
             entries.push(Entry {
                 name: name.to_owned(),
-                is_directory: kind == Kind::Directory,
+                is_directory: kind == EntryKind::Directory,
             });
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));

@@ -14,7 +14,7 @@ pub(crate) const NOT_A_FILE: &str =
 
 /// The kind of an entry in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum EntryKind {
     Directory,
     File,
     Other,
@@ -31,7 +31,7 @@ impl OpenDirectory {
     }
 
     /// Returns the names and kinds of all entries. An entry may have been replaced before it is opened.
-    pub(crate) fn entries(&self) -> io::Result<Vec<(OsString, Kind)>> {
+    pub(crate) fn entries(&self) -> io::Result<Vec<(OsString, EntryKind)>> {
         platform::entries(&self.0)
     }
 
@@ -63,7 +63,7 @@ mod platform {
     use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
     use rustix::io::Errno;
 
-    use super::{Kind, not_a_file};
+    use super::{EntryKind, not_a_file};
 
     pub(super) type Handle = OwnedFd;
 
@@ -73,7 +73,7 @@ mod platform {
         Ok(openat(CWD, path, READ | OFlags::DIRECTORY, Mode::empty())?)
     }
 
-    pub(super) fn entries(directory: &Handle) -> io::Result<Vec<(OsString, Kind)>> {
+    pub(super) fn entries(directory: &Handle) -> io::Result<Vec<(OsString, EntryKind)>> {
         let mut entries = Vec::new();
         for entry in Dir::read_from(directory)? {
             let entry = entry?;
@@ -90,9 +90,9 @@ mod platform {
                 known => known,
             };
             let kind = match kind {
-                FileType::Directory => Kind::Directory,
-                FileType::RegularFile => Kind::File,
-                _ => Kind::Other,
+                FileType::Directory => EntryKind::Directory,
+                FileType::RegularFile => EntryKind::File,
+                _ => EntryKind::Other,
             };
             entries.push((OsStr::from_bytes(name.to_bytes()).to_owned(), kind));
         }
@@ -132,7 +132,7 @@ mod platform {
     use std::io;
     use std::path::{Path, PathBuf};
 
-    use super::{Kind, not_a_file};
+    use super::{EntryKind, not_a_file};
 
     #[derive(Debug)]
     pub(super) struct Handle {
@@ -141,10 +141,10 @@ mod platform {
     }
 
     pub(super) fn root(path: &Path) -> io::Result<Handle> {
-        hold(path.canonicalize()?, Kind::Directory)
+        hold(path.canonicalize()?, EntryKind::Directory)
     }
 
-    pub(super) fn entries(directory: &Handle) -> io::Result<Vec<(OsString, Kind)>> {
+    pub(super) fn entries(directory: &Handle) -> io::Result<Vec<(OsString, EntryKind)>> {
         let entries = fs::read_dir(&directory.path)?;
         let entries = entries.map(|entry| {
             let entry = entry?;
@@ -154,18 +154,18 @@ mod platform {
     }
 
     pub(super) fn directory(parent: &Handle, name: &str) -> io::Result<Handle> {
-        hold(parent.path.join(name), Kind::Directory)
+        hold(parent.path.join(name), EntryKind::Directory)
     }
 
     pub(super) fn file(parent: &Handle, name: &str) -> io::Result<File> {
-        let held = hold(parent.path.join(name), Kind::File)?;
+        let held = hold(parent.path.join(name), EntryKind::File)?;
         // Not `held` itself, because the contents of files in cloud storage are available only to those who follow
         // reparse points.
         File::open(&held.path)
     }
 
     /// Opens what is at this path, without following a link, and checks its kind.
-    fn hold(path: PathBuf, kind: Kind) -> io::Result<Handle> {
+    fn hold(path: PathBuf, kind: EntryKind) -> io::Result<Handle> {
         let mut options = OpenOptions::new();
         options.read(true);
         #[cfg(windows)]
@@ -189,11 +189,11 @@ mod platform {
         }
     }
 
-    fn kind_of(kind: FileType) -> Kind {
+    fn kind_of(kind: FileType) -> EntryKind {
         match () {
-            () if kind.is_dir() => Kind::Directory,
-            () if kind.is_file() => Kind::File,
-            () => Kind::Other,
+            () if kind.is_dir() => EntryKind::Directory,
+            () if kind.is_file() => EntryKind::File,
+            () => EntryKind::Other,
         }
     }
 }
@@ -250,7 +250,7 @@ mod tests {
         let root = OpenDirectory::root(&scratch.at("in")).unwrap();
         let mut entries = root.entries().unwrap();
         entries.sort();
-        let expected = [("data", Kind::File), ("deep", Kind::Directory)];
+        let expected = [("data", EntryKind::File), ("deep", EntryKind::Directory)];
         assert_eq!(entries, expected.map(|(name, kind)| (name.into(), kind)));
         assert_eq!(text(root.file("data")), Ok("inside".to_owned()));
         let deep = root.directory("deep").unwrap();

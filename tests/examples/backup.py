@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from driving import over_stdio, run, running, until
+from driving import PATIENCE, over_stdio, run, running, until
 
 import mcp_types as types
 from mcp import Client
@@ -38,7 +38,7 @@ async def cancelled_in_the_middle(client, directory):
     job = {"folder": "disk", "name": "disk"}
     call = asyncio.create_task(client.call_tool("back_up", job, progress_callback=progress))
     waiting = asyncio.create_task(begun.wait())
-    await asyncio.wait((call, waiting), return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait((call, waiting), timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
     assert begun.is_set(), call.result()
     assert len(os.listdir(directory / "to")) == 1  # a temporary file
     call.cancel()

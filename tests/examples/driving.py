@@ -97,7 +97,12 @@ async def command(program, *arguments, **environment):
         stderr=asyncio.subprocess.STDOUT,
         env=os.environ | environment,
     )
-    output, _ = await asyncio.wait_for(process.communicate(), PATIENCE)
+    try:
+        output, _ = await asyncio.wait_for(process.communicate(), PATIENCE)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
     return process.returncode, output.decode()
 
 

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 
-from driving import command, over_http, over_stdio, refusal, run, running, status, text, until
+from driving import PATIENCE, command, over_http, over_stdio, refusal, run, running, status, text, until
 
 PROGRAM = sys.argv[1]
 URL = f"postgres://tester@localhost/tickets?host={os.environ['PGHOST']}"
@@ -96,7 +96,7 @@ async def a_call_finishes_after_the_signal_to_stop(mode):
                 "psql", "--quiet", "--dbname", "tickets", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
             )
             psql_session.stdin.write(b"begin; lock table tickets; select 'locked';\n")
-            while b"locked" not in await psql_session.stdout.readline():
+            while b"locked" not in await asyncio.wait_for(psql_session.stdout.readline(), PATIENCE):
                 pass
             call = asyncio.create_task(text(client, "open_ticket", title="Late", body="It closes."))
 
@@ -114,7 +114,7 @@ async def a_call_finishes_after_the_signal_to_stop(mode):
             psql_session.stdin.write(b"commit;\n")
             psql_session.stdin.close()
             assert json.loads(await call)["title"] == "Late"
-            await psql_session.wait()
+            await asyncio.wait_for(psql_session.wait(), PATIENCE)
         assert await asyncio.wait_for(process.wait(), 10) == 0
 
 

@@ -27,12 +27,36 @@ passed = failed = 0
 
 
 @contextmanager
+def watched(process, seconds):
+    """Kills a process that makes a test wait for longer than this."""
+    killer = threading.Timer(seconds, process.kill)
+    killer.start()
+    try:
+        yield
+    finally:
+        killer.cancel()
+
+
+def first_line(process):
+    with watched(process, 60):
+        return process.stderr.readline()
+
+
+def ended(process, seconds=20):
+    """Waits until a process has ended. One that does not end in time is killed."""
+    with watched(process, seconds):
+        code = process.wait()
+    assert code != -signal.SIGKILL, f"it has not ended within {seconds} s"
+    return code
+
+
+@contextmanager
 def served(*arguments, folder=None, **window):
     """mcp-dev in a folder with a server, and a browser with its page."""
     process = subprocess.Popen([program, "--no-open", *arguments], stderr=subprocess.PIPE, text=True, cwd=folder)
     browser = None
     try:
-        line = process.stderr.readline()
+        line = first_line(process)
         url = line.split(": ", 1)[1].strip() if ": http" in line else None
         assert url, line
         browser = Browser(driver, **window)
@@ -43,10 +67,12 @@ def served(*arguments, folder=None, **window):
         complaints = browser.complaints()
         assert not complaints, complaints
     finally:
-        if browser:
-            browser.close()
-        process.send_signal(signal.SIGINT)
-        process.wait(20)
+        try:
+            if browser:
+                browser.close()
+        finally:
+            process.send_signal(signal.SIGINT)
+            ended(process)
 
 
 def test(name, run, *arguments):
@@ -551,9 +577,10 @@ def over_http():
     server = subprocess.Popen([binary, "--http", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True)
     try:
         url = None
-        for line in server.stderr:
-            if url := re.search(r"http://127\.0\.0\.1:\d+/mcp", line):
-                break
+        while not url:
+            line = first_line(server)
+            assert line, "the server ends"
+            url = re.search(r"http://127\.0\.0\.1:\d+/mcp", line)
         with served(url[0]) as page:
             page.find('button[data-id="book"]', seconds=30)
             for era in ["modern", "legacy"]:
@@ -564,7 +591,7 @@ def over_http():
             test("both eras over HTTP", compare, page)
     finally:
         server.terminate()
-        server.wait(20)
+        ended(server)
 
 
 # --- with other people's servers -----------------------------------------------------------
@@ -646,10 +673,10 @@ def first_call():
     ]
     runtime = here.parents[1] / "mcp-runtime"
     environment = {**os.environ, "CARGO_TARGET_DIR": os.environ["CARGO_TARGET_DIR"]}
-    subprocess.run(["cargo", "new", "--quiet", "--vcs", "none", folder], check=True)
+    subprocess.run(["cargo", "new", "--quiet", "--vcs", "none", folder], check=True, timeout=300)
     # The same versions as everywhere else, so that they are compiled already.
     Path(folder, "Cargo.lock").write_text(Path(project, "Cargo.lock").read_text())
-    subprocess.run(["cargo", "add", "--quiet", "--path", runtime, "mcp-runtime"], cwd=folder, check=True, env=environment)
+    subprocess.run(["cargo", "add", "--quiet", "--path", runtime, "mcp-runtime"], cwd=folder, check=True, env=environment, timeout=300)
     Path(folder, "src/main.rs").write_text("\n".join(lines) + "\n")
     with served("--project", folder) as page:
         page.find('button[data-id="hello"]', seconds=300)
@@ -696,20 +723,15 @@ class Host:
 
     def __exit__(self, *_):
         self.process.stdin.close()
-        killer = threading.Timer(30, self.process.kill)
-        killer.start()
-        assert self.process.wait() == 0
-        killer.cancel()
+        assert ended(self.process, 30) == 0
 
     def send(self, message):
         self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
         self.process.stdin.flush()
 
     def read(self):
-        watchdog = threading.Timer(300, self.process.kill)
-        watchdog.start()
-        line = self.process.stdout.readline()
-        watchdog.cancel()
+        with watched(self.process, 300):
+            line = self.process.stdout.readline()
         return json.loads(line)
 
     def response(self, id):
@@ -838,13 +860,14 @@ def signals():
     """A server that never answers is stopped with mcp-dev, at once."""
     for number in [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]:
         process = subprocess.Popen([program, "--no-open", "--", "sh", "-c", "sleep 1000 & echo here >&2; wait"], stderr=subprocess.PIPE, text=True)
-        process.stderr.readline()
-        end = time.monotonic() + 30
-        while len(started := children(process.pid)) < 2:
-            assert time.monotonic() < end, "the server does not start"
-            time.sleep(0.05)
-        process.send_signal(number)
-        assert process.wait(15) == 0, number
+        with watched(process, 90):
+            process.stderr.readline()
+            end = time.monotonic() + 30
+            while len(started := children(process.pid)) < 2:
+                assert time.monotonic() < end, "the server does not start"
+                time.sleep(0.05)
+            process.send_signal(number)
+            assert ended(process, 15) == 0, number
         left = [one for one in started if Path(f"/proc/{one}/stat").exists() and " Z " not in Path(f"/proc/{one}/stat").read_text()]
         assert not left, (number, left)
 

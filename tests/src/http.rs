@@ -16,6 +16,7 @@ use crate::client::PATIENCE;
 pub use crate::events::Event;
 use crate::events::Events;
 use crate::judge::Judge;
+use crate::wait::{Since, in_time};
 
 const META: &str = "io.modelcontextprotocol";
 
@@ -182,6 +183,7 @@ pub struct Response<S = TcpStream> {
     buffer: Vec<u8>,
     events: Events,
     judge: Judge,
+    since: Since,
 }
 
 /// Connects to the server.
@@ -190,7 +192,8 @@ pub struct Response<S = TcpStream> {
 ///
 /// Panics if no server is listening at the address.
 pub async fn connect(address: SocketAddr) -> TcpStream {
-    TcpStream::connect(address).await.expect("a server listens")
+    let connected = in_time(TcpStream::connect(address)).await;
+    connected.expect("a server listens")
 }
 
 /// Sends a request over a new connection and reads the headers of the response.
@@ -205,7 +208,7 @@ pub async fn write(stream: &mut (impl AsyncWrite + Unpin), request: &Request) {
     // Errors are ignored because a server that rejects the headers may close the connection before it has read the
     // body.
     let bytes = [request.head(), request.body.clone()].concat();
-    let _ = stream.write_all(&bytes).await;
+    let _ = timeout(PATIENCE, stream.write_all(&bytes)).await;
 }
 
 /// Reads the headers of a response; returns `None` if the connection is closed first.
@@ -258,6 +261,7 @@ pub async fn response_on<S: AsyncRead + Unpin>(
         left,
         buffer: Vec::new(),
         events: Events::default(),
+        since: Since::now(),
         judge: Judge::of(
             request.version,
             status,
@@ -283,6 +287,7 @@ impl<S: AsyncRead + Unpin> Response<S> {
 
     /// Reads the next part of the body; returns `false` at the end of the body.
     async fn more(&mut self) -> bool {
+        self.since.check();
         let read = async {
             match self.left {
                 Left::Nothing => false,

@@ -16,6 +16,7 @@ pub mod http;
 mod judge;
 pub mod link;
 pub mod process;
+pub mod run;
 pub mod schema;
 pub mod version;
 pub mod wait;

@@ -8,6 +8,7 @@ Nothing here waits for a length of time: each step waits until the screen shows 
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -49,7 +50,7 @@ class Terminal:
         }
         subprocess.run(
             ["tmux", "-u", "-S", self.socket, "-f", "/dev/null", "new-session", "-d", "-x", str(width), "-y", str(height), *command],
-            env=environment, cwd=scratch, check=True,
+            env=environment, cwd=scratch, check=True, timeout=LIMIT,
         )
         for line in first:
             self.type(line)
@@ -57,7 +58,7 @@ class Terminal:
         self.until(lambda screen: screen.strip() == PROMPT, "an empty screen")
 
     def tmux(self, *arguments):
-        done = subprocess.run(["tmux", "-u", "-S", self.socket, *arguments], capture_output=True, text=True, check=True)
+        done = subprocess.run(["tmux", "-u", "-S", self.socket, *arguments], capture_output=True, text=True, check=True, timeout=LIMIT)
         return done.stdout
 
     def keys(self, *keys):
@@ -109,7 +110,7 @@ class Terminal:
         return self.see_line(f"ended {self.commands}")
 
     def end(self):
-        subprocess.run(["tmux", "-S", self.socket, "kill-server"], capture_output=True)
+        subprocess.run(["tmux", "-S", self.socket, "kill-server"], capture_output=True, timeout=LIMIT)
 
 
 def check(holds, what, screen):
@@ -327,6 +328,8 @@ CASES = [
 
 
 def main():
+    # A shell has what it starts in the background ignore Ctrl-C, and so would all programs at the terminals.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     programs = os.path.abspath(sys.argv[1])
     wanted = sys.argv[2:]
     passed = failed = 0

@@ -18,6 +18,11 @@ async fn open(script: &str, era: Era) -> (Arc<Hub>, Result<(Arc<Session>, Value)
     (hub, opened)
 }
 
+async fn in_time<T>(value: impl Future<Output = T>) -> T {
+    let value = tokio::time::timeout(PATIENCE, value).await;
+    value.expect("it happens in time")
+}
+
 fn snapshot(hub: &Hub) -> Value {
     serde_json::from_str(&hub.open().0).unwrap()
 }
@@ -31,7 +36,7 @@ async fn the_version_that_a_server_chooses_is_taken() {
     assert_eq!(status["version"], "2025-06-18");
     assert_eq!(status["server"]["name"], "s");
     session.end("the test is over");
-    session.gone().await;
+    in_time(session.gone()).await;
 }
 
 #[tokio::test]
@@ -46,9 +51,9 @@ async fn a_server_that_ends_fails_its_requests() {
         .send("tools/list", Value::Null, Vec::new())
         .await
         .unwrap();
-    let failed = session.reply(&mut pending).await.unwrap_err();
+    let failed = in_time(session.reply(&mut pending)).await.unwrap_err();
     assert!(failed.contains("exit status: 5"), "{failed}");
-    session.gone().await;
+    in_time(session.gone()).await;
     let again = session.send("tools/list", Value::Null, Vec::new()).await;
     assert!(again.is_err());
     let seen = snapshot(&hub);
@@ -86,7 +91,7 @@ async fn what_is_no_message_is_shown_and_changes_nothing() {
     let (hub, opened) = open(&format!("{HELLO} {odd}"), Era::Legacy).await;
     let (session, _) = opened.unwrap();
     let mut pending = session.send("ping", Value::Null, Vec::new()).await.unwrap();
-    session.reply(&mut pending).await.unwrap();
+    in_time(session.reply(&mut pending)).await.unwrap();
     let seen = snapshot(&hub);
     let strays = seen["messages"].as_array().unwrap().iter();
     let strays = strays.filter(|message| message["notes"]["stray"].is_string());
@@ -104,14 +109,14 @@ async fn questions_are_answered_once_and_pings_at_once() {
         if let Some(question) = snapshot(&hub)["questions"].get(0) {
             break question.clone();
         }
-        events.recv().await.unwrap();
+        in_time(events.recv()).await.unwrap();
     };
     let seq = question["seq"].as_u64().unwrap();
     let answer = json!({"result": {"roots": []}});
     session.answer(seq, answer.clone()).await.unwrap();
     assert!(session.answer(seq, answer).await.is_err());
     while snapshot(&hub)["lines"].as_array().unwrap().len() < 2 {
-        events.recv().await.unwrap();
+        in_time(events.recv()).await.unwrap();
     }
     let lines = snapshot(&hub)["lines"].to_string();
     assert!(
@@ -137,8 +142,7 @@ async fn a_flood_of_logs_hides_no_question_and_a_huge_question_is_refused() {
     };
     while !refused() {
         // Missed events can be found in the next snapshot.
-        while events
-            .recv()
+        while in_time(events.recv())
             .await
             .is_ok_and(|event| !event.contains("1 MiB"))
         {}
@@ -156,7 +160,7 @@ async fn a_server_that_never_answers_is_stopped_at_once() {
     let replaced = engine.replace(Target::Command(words.into()), "");
     replaced.await;
     while snapshot(&hub)["lines"].get(0).is_none() {
-        let _ = events.recv().await;
+        let _ = in_time(events.recv()).await;
     }
     let stopped = tokio::time::timeout(PATIENCE / 2, engine.stop("it is over")).await;
     assert!(stopped.is_ok(), "the handshake goes on");

@@ -198,6 +198,7 @@ async fn a_call_without_a_server_fails_with_a_reason() {
     let (_, mut events) = hub.open();
     let call = json!({"key": "k", "era": "modern", "method": "tools/list"});
     engine.call(serde_json::from_value(call).unwrap()).await;
-    let event = events.recv().await.unwrap();
+    let event = tokio::time::timeout(Duration::from_secs(20), events.recv()).await;
+    let event = event.expect("the call ends in time").unwrap();
     assert!(event.contains("no build has succeeded"), "{event}");
 }

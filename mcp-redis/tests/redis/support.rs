@@ -82,9 +82,11 @@ impl RedisServer {
     }
 
     fn try_tell(&self, words: &[&str]) -> Option<String> {
-        let mut command = Command::new("redis-cli");
+        // A Redis that is stopped, or that a script keeps busy, answers nobody.
+        let mut command = Command::new("timeout");
         command
-            .arg("-s")
+            .args(["-s", "KILL", &PATIENCE.as_secs().to_string()])
+            .args(["redis-cli", "-s"])
             .arg(self.socket())
             .args(words)
             .stderr(Stdio::null());
@@ -95,7 +97,8 @@ impl RedisServer {
         {
             command.env("REDISCLI_AUTH", &self.options[at + 1]);
         }
-        let done = command.output().expect("`redis-cli` is installed");
+        let done = command.output().expect("coreutils are installed");
+        assert_ne!(done.status.code(), Some(127), "`redis-cli` is installed");
         done.status
             .success()
             .then(|| String::from_utf8(done.stdout).unwrap())
@@ -115,8 +118,10 @@ impl RedisServer {
                 "0",
             ])
         };
-        let now = clock();
-        while clock() == now {}
+        let (now, started) = (clock(), Instant::now());
+        while clock() == now {
+            assert!(started.elapsed() < PATIENCE, "its clock stands still");
+        }
     }
 
     pub(crate) fn kill(&mut self) {

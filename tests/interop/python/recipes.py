@@ -10,7 +10,7 @@ ACCEPTED = ["DL3006", "DL3007"]
 
 
 def check(program):
-    recipe = subprocess.run([program, "recipe", "docker"], capture_output=True, text=True, check=True).stdout
+    recipe = subprocess.run([program, "recipe", "docker"], capture_output=True, text=True, check=True, timeout=60).stdout
     ignored = [word for rule in ACCEPTED for word in ("--ignore", rule)]
-    linted = subprocess.run([LINTER, "--no-color", *ignored, "-"], input=recipe, capture_output=True, text=True)
+    linted = subprocess.run([LINTER, "--no-color", *ignored, "-"], input=recipe, capture_output=True, text=True, timeout=60)
     assert linted.returncode == 0, linted.stdout + linted.stderr

@@ -20,6 +20,7 @@ use crate::Version;
 use crate::client::asked::Answerer;
 pub use crate::client::asked::{Answer, Question};
 use crate::client::outputs::Outputs;
+use crate::wait::Since;
 
 /// Maximum time for which the client waits before the test fails.
 pub const PATIENCE: Duration = Duration::from_secs(20);
@@ -69,6 +70,7 @@ pub struct Client {
     pub asked: Vec<Question>,
     /// The number of results received so far that asked for input.
     pub rounds: usize,
+    since: Since,
 }
 
 impl std::fmt::Debug for Client {
@@ -101,6 +103,7 @@ impl Client {
             answerer: None,
             asked: Vec::new(),
             rounds: 0,
+            since: Since::now(),
         }
     }
 

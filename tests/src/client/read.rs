@@ -67,6 +67,7 @@ impl Client {
 
     /// Reads an unmodified line; returns `None` at the end of the stream.
     pub async fn read_line(&mut self) -> Option<String> {
+        self.since.check();
         let mut line = Vec::new();
         let read = timeout(PATIENCE, self.reader.read_until(b'\n', &mut line))
             .await
@@ -100,7 +101,7 @@ impl Client {
     pub async fn close(&mut self) {
         if let Some(mut writer) = self.writer.take() {
             // Errors are ignored because they mean that the server has already exited.
-            let _ = writer.shutdown().await;
+            let _ = timeout(PATIENCE, writer.shutdown()).await;
         }
     }
 

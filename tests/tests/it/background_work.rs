@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_runtime::{Limits, Server};
 use tests::Version;
-use tests::wait::until;
+use tests::wait::{in_time, until};
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::fixture;
@@ -37,14 +37,14 @@ async fn work_begins_when_the_server_serves_and_has_time_to_end() {
         assert!(seen.is_empty(), "the server does not serve yet");
 
         let mut client = raw(server, version).connect().await;
-        assert_eq!(seen.recv().await, Some("begins"));
+        assert_eq!(in_time(seen.recv()).await, Some("begins"));
         client.close().await;
-        assert_eq!(seen.recv().await, Some("stops"));
-        assert_eq!(seen.recv().await, Some("ends"));
+        assert_eq!(in_time(seen.recv()).await, Some("stops"));
+        assert_eq!(in_time(seen.recv()).await, Some("ends"));
 
         until(async || events.is_closed() || client.read().await.is_none()).await;
         handle.spawn(async move { events.send("too late").unwrap() });
-        assert_eq!(seen.recv().await, None);
+        assert_eq!(in_time(seen.recv()).await, None);
     }
 }
 
@@ -59,7 +59,7 @@ async fn work_that_does_not_end_is_dropped() {
     let mut client = raw(server, Version::V2026_07_28).connect().await;
     let before = tokio::time::Instant::now();
     client.close().await;
-    assert_eq!(seen.recv().await, None);
+    assert_eq!(in_time(seen.recv()).await, None);
     let waited = before.elapsed();
     assert!(
         (DRAIN..DRAIN * 2).contains(&waited),

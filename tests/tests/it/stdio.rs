@@ -101,11 +101,8 @@ async fn a_signal_to_stop_is_taken_like_the_end_of_input() {
                 .await;
         }
         process.client.pass().await;
-        let pid = process.child.id().unwrap().to_string();
-        std::process::Command::new("kill")
-            .args(["-TERM", &pid])
-            .status()
-            .unwrap();
+        let pid = process.child.id().unwrap();
+        tests::run::signal(pid, "TERM");
         process.client.response(&id).await.unwrap();
         if version.is_modern() {
             process.client.response(&listener).await.unwrap();
@@ -165,10 +162,9 @@ async fn input_may_come_from_a_file() {
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n",
     )
     .unwrap();
-    let output = std::process::Command::new(tests::binary("hello"))
-        .stdin(std::fs::File::open(&directory).unwrap())
-        .output()
-        .unwrap();
+    let mut command = std::process::Command::new(tests::binary("hello"));
+    let file = std::fs::File::open(&directory).unwrap();
+    let output = tests::run::finish(command.stdin(file), "");
     std::fs::remove_file(&directory).unwrap();
     assert!(output.status.success());
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -178,10 +174,8 @@ async fn input_may_come_from_a_file() {
 // Covers: STDIO-02
 #[tokio::test]
 async fn nothing_but_messages_is_written_even_to_a_client_that_says_nothing() {
-    let output = std::process::Command::new(tests::binary("hello"))
-        .stdin(std::process::Stdio::null())
-        .output()
-        .unwrap();
+    let mut command = std::process::Command::new(tests::binary("hello"));
+    let output = tests::run::output(&mut command);
     assert!(output.status.success());
     assert_eq!(output.stdout, b"");
 }

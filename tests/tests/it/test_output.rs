@@ -19,15 +19,13 @@ async fn prints_a_cause() {
 
 #[test]
 fn the_cause_of_an_internal_error_is_in_the_output_of_a_test() {
-    let output = std::process::Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--ignored",
-            "--exact",
-            "--nocapture",
-            "test_output::prints_a_cause",
-        ])
-        .output()
-        .unwrap();
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    let output = tests::run::output(command.args([
+        "--ignored",
+        "--exact",
+        "--nocapture",
+        "test_output::prints_a_cause",
+    ]));
     let printed = String::from_utf8_lossy(&output.stderr);
     let cause = "`break_down`: a handler failed: secret (reference ";
     assert_eq!(printed.matches(cause).count(), 2, "{printed}");

@@ -31,7 +31,7 @@ pub(crate) fn check(rule: &str, remedy: &str, broken: impl IntoIterator<Item = (
 }
 
 /// The rules that may have exceptions.
-const RULES: [&str; 10] = [
+const RULES: [&str; 11] = [
     "arrow",
     "circle",
     "layer",
@@ -41,6 +41,7 @@ const RULES: [&str; 10] = [
     "sleep",
     "stage",
     "version",
+    "wait",
     "word",
 ];
 

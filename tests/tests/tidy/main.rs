@@ -1,5 +1,6 @@
 //! Source code rules that the compiler does not check: names, wording, links and messages in the guide, addresses, file
-//! sizes, layers and circular imports, the stages of the macros, and tests that sleep.
+//! sizes, layers and circular imports, the stages of the macros, and tests that sleep or wait without a
+//! limit.
 //!
 //! Each rule reads the source files and lists its violations. `tests/tidy/exceptions.txt` contains the exceptions with
 //! their reasons; an exception that is no longer needed is a failure too. `tests/tidy/public.txt` is a snapshot of the
@@ -20,4 +21,5 @@ mod sleeps;
 mod sources;
 mod stages;
 mod versions;
+mod waits;
 mod words;

@@ -1,6 +1,6 @@
 //! Commands that call, list, read and complete.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -269,12 +269,9 @@ fn help_and_mistakes_read_well() {
 #[test]
 fn a_server_that_does_not_start_says_why() {
     let deploy = |arguments: &[&str]| {
-        Command::new(tests::binary("deploy"))
-            .args(arguments)
-            .env("DEPLOY_STATE_KEYS", "short")
-            .stdin(Stdio::null())
-            .output()
-            .unwrap()
+        let mut command = Command::new(tests::binary("deploy"));
+        command.args(arguments).env("DEPLOY_STATE_KEYS", "short");
+        tests::run::output(&mut command)
     };
     for starts in [&[][..], &["call", "deploy", "service=shop"]] {
         let output = deploy(starts);

@@ -6,9 +6,10 @@
 use std::fmt::Write as _;
 use std::fs;
 #[cfg(unix)]
-use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+
 #[cfg(unix)]
-use std::process::{Child, Command, Stdio};
+use tests::process::Program;
 
 use crate::command_line::{Scratch, run_at};
 
@@ -118,7 +119,7 @@ fn renewed_over_http(page: &str) -> String {
         let command = command.replace("127.0.0.1:8000", &server.address);
         script + &command + &format!("printf '\\n{END}\\n'\n")
     });
-    let output = Command::new("sh").args(["-c", &run]).output().unwrap();
+    let output = tests::run::output(Command::new("sh").args(["-c", &run]));
     assert!(output.status.success(), "{output:?}");
     let output = String::from_utf8(output.stdout).unwrap();
     let end = format!("\n{END}\n");
@@ -143,33 +144,26 @@ fn renewed_over_http(page: &str) -> String {
 /// The example, serving HTTP until it is dropped.
 #[cfg(unix)]
 struct HttpServer {
-    child: Child,
+    _program: Program,
     address: String,
 }
 
 #[cfg(unix)]
 impl HttpServer {
     fn start() -> Self {
-        let mut child = Command::new(tests::binary("garden"))
-            .args(["--http", "127.0.0.1:0"])
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut url = String::new();
-        let stderr = child.stderr.as_mut().unwrap();
-        BufReader::new(stderr).read_line(&mut url).unwrap();
-        let address = url.trim().trim_start_matches("http://");
+        let mut program = Program::start(
+            Command::new(tests::binary("garden"))
+                .args(["--http", "127.0.0.1:0"])
+                .stdin(Stdio::null())
+                .stderr(Stdio::piped()),
+        );
+        let url = program.line();
+        let address = url.trim_start_matches("http://");
         let address = address.trim_end_matches("/mcp").to_owned();
-        Self { child, address }
-    }
-}
-
-#[cfg(unix)]
-impl Drop for HttpServer {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
+        Self {
+            _program: program,
+            address,
+        }
     }
 }
 
@@ -216,7 +210,7 @@ fn the_page_on_testing_shows_tests_that_run() {
 #[cfg(unix)]
 #[test]
 fn what_curl_is_answered_is_what_happens() {
-    if Command::new("curl").arg("--version").output().is_ok() {
+    if tests::run::output_if_installed(Command::new("curl").arg("--version")).is_some() {
         check("http.md", renewed_over_http);
     }
 }

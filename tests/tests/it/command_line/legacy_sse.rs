@@ -1,32 +1,21 @@
 //! `--legacy-sse`: the HTTP+SSE transport of 2024-11-05, only on request.
 
-use std::process::Stdio;
+use std::process::Command;
 
 use tests::Version;
 use tests::http::{Request, send};
 use tests::process::binary;
-use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::process::Command;
+use tests::run::Logged;
 
 /// Starts the example with these options; returns the status of a request that opens the stream of 2024-11-05, and
 /// `true` if its response is an event stream.
 async fn open_stream(options: &[&str]) -> (u16, bool) {
-    let mut child = Command::new(binary("guide"))
-        .args(options)
-        .stdin(Stdio::null())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .expect("the example starts");
-    let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-    let url = lines.next_line().await.unwrap().expect("the URL");
-    let host = url.strip_prefix("http://").unwrap();
-    let address = host.strip_suffix("/mcp").unwrap().parse().unwrap();
-    let response = send(
-        address,
-        &Request::new("GET", Version::V2024_11_05).to("/sse"),
-    )
-    .await;
+    let mut command = Command::new(binary("guide"));
+    command.args(options);
+    let mut process = Logged::start(command);
+    let address = process.address().await;
+    let request = Request::new("GET", Version::V2024_11_05).to("/sse");
+    let response = send(address, &request).await;
     (response.status, response.is_events())
 }
 

@@ -17,7 +17,7 @@ mod terminal;
 mod trusted_proxies;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// The outcome of a command.
 pub(crate) struct Ran {
@@ -47,14 +47,13 @@ fn run_in(directory: &Path, example: &str, arguments: &[&str]) -> Ran {
 
 /// Runs an example without a terminal, in this directory and with this home directory.
 pub(crate) fn run_at(directory: &Path, home: &Path, example: &str, arguments: &[&str]) -> Ran {
-    let output = Command::new(tests::binary(example))
+    let mut command = Command::new(tests::binary(example));
+    command
         .args(arguments)
         .current_dir(directory)
         .env("HOME", home)
-        .env_remove("XDG_CONFIG_HOME")
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
+        .env_remove("XDG_CONFIG_HOME");
+    let output = tests::run::output(&mut command);
     Ran {
         code: output.status.code(),
         out: String::from_utf8(output.stdout).unwrap(),

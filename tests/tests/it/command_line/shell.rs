@@ -1,7 +1,6 @@
 //! `shell`: runs one command after another on the same server; also covers rules that apply to every command.
 
-use std::io::Write as _;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -9,17 +8,8 @@ use crate::command_line::{Ran, run};
 
 /// Runs the shell of an example with these input lines.
 fn shell(example: &str, arguments: &[&str], lines: &str) -> Ran {
-    let mut child = Command::new(tests::binary(example))
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(lines.as_bytes()).unwrap();
-    drop(stdin);
-    let output = child.wait_with_output().unwrap();
+    let mut command = Command::new(tests::binary(example));
+    let output = tests::run::output_of(command.args(arguments), lines);
     Ran {
         code: output.status.code(),
         out: String::from_utf8(output.stdout).unwrap(),

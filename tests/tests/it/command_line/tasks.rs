@@ -40,13 +40,12 @@ impl Kept {
 
     /// Runs a command in another process.
     fn tasks(&self, arguments: &[&str]) -> Ran {
-        let output = Command::new(tests::binary("kept_tasks"))
+        let mut command = Command::new(tests::binary("kept_tasks"));
+        command
             .arg("tasks")
             .args(arguments)
-            .env("KEPT_TASKS", self.scratch.path().join("tasks.db"))
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
+            .env("KEPT_TASKS", self.scratch.path().join("tasks.db"));
+        let output = tests::run::output(&mut command);
         Ran {
             code: output.status.code(),
             out: String::from_utf8(output.stdout).unwrap(),

@@ -3,12 +3,13 @@
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use tests::process::Program;
 
 /// The end of the input, as typed by a person.
 const END: &str = "\x04";
@@ -16,7 +17,7 @@ const END: &str = "\x04";
 /// A command in a terminal. Results go to a pipe, as in `garden call … | less`.
 struct Screen {
     keyboard: File,
-    child: Child,
+    program: Program,
     shown: Receiver<String>,
     /// Output that no test has waited for yet.
     text: String,
@@ -38,17 +39,17 @@ impl Screen {
             let end = options.read(true).write(true).open(name.to_str().unwrap());
             OwnedFd::from(end.unwrap())
         };
-        let child = Command::new(tests::binary(example))
-            .args(arguments)
-            .env("NO_COLOR", "1")
-            .stdin(Stdio::from(end()))
-            .stderr(Stdio::from(end()))
-            .stdout(match shows_results {
-                true => Stdio::from(end()),
-                false => Stdio::piped(),
-            })
-            .spawn()
-            .unwrap();
+        let program = Program::start(
+            Command::new(tests::binary(example))
+                .args(arguments)
+                .env("NO_COLOR", "1")
+                .stdin(Stdio::from(end()))
+                .stderr(Stdio::from(end()))
+                .stdout(match shows_results {
+                    true => Stdio::from(end()),
+                    false => Stdio::piped(),
+                }),
+        );
         let keyboard = File::from(terminal);
         let mut screen = keyboard.try_clone().unwrap();
         let (show, shown) = channel();
@@ -66,7 +67,7 @@ impl Screen {
         });
         Self {
             keyboard,
-            child,
+            program,
             shown,
             text: String::new(),
         }
@@ -92,18 +93,12 @@ impl Screen {
 
     /// Returns the results, and `true` if the command succeeded.
     fn end(mut self) -> (String, bool) {
+        let success = self.program.ended().success();
         let mut out = String::new();
-        let stdout = self.child.stdout.as_mut().unwrap();
+        // The process has ended, so nobody writes any more. Results are shorter than a pipe holds.
+        let stdout = self.program.0.stdout.as_mut().unwrap();
         stdout.read_to_string(&mut out).unwrap();
-        (out, self.child.wait().unwrap().success())
-    }
-}
-
-impl Drop for Screen {
-    fn drop(&mut self) {
-        // A failing test leaves no process behind.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        (out, success)
     }
 }
 

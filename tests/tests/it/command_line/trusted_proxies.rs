@@ -1,29 +1,24 @@
 //! `--trusted-proxies`: proxies that are trusted in addition to those that the program trusts.
 
-use std::process::Stdio;
+use std::process::Command;
 
 use tests::process::binary;
-use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::process::Command;
+use tests::run::Logged;
 
 #[tokio::test]
 async fn a_trusted_proxy_is_an_address_or_a_network() {
-    let mut child = Command::new(binary("guide"))
+    let mut command = Command::new(binary("guide"));
+    command
         .args(["--http", "127.0.0.1:0", "--trusted-proxies"])
-        .arg("10.0.0.0/8,127.0.0.1,proxy")
-        .stdin(Stdio::null())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .expect("the example starts");
-    let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        .arg("10.0.0.0/8,127.0.0.1,proxy");
+    let mut process = Logged::start(command);
     let mut text = String::new();
-    while let Some(line) = lines.next_line().await.unwrap() {
+    while let Some(line) = process.line().await {
         assert!(!line.starts_with("http://"), "it serves at {line}");
         text += &line;
     }
     let expected = "the trusted proxy `proxy` is neither an IP address nor a network";
     assert!(text.contains(expected), "{text}");
     assert_eq!(text.matches("trusted proxy").count(), 1, "{text}");
-    assert!(!child.wait().await.unwrap().success());
+    assert!(!process.ended().await.success());
 }

@@ -86,10 +86,9 @@ async fn links_do_not_lead_out_and_pipes_do_not_hang() {
     fs::write(directory.join("outside"), "outside").unwrap();
     std::os::unix::fs::symlink("../outside", directory.join("root/link")).unwrap();
     std::os::unix::fs::symlink("..", directory.join("root/up")).unwrap();
-    let made = std::process::Command::new("mkfifo")
-        .arg(directory.join("root/pipe"))
-        .status();
-    assert!(made.unwrap().success());
+    let mut command = std::process::Command::new("mkfifo");
+    let made = tests::run::output(command.arg(directory.join("root/pipe")));
+    assert!(made.status.success());
     let mut process = start(&directory, Version::V2026_07_28).await;
     let client = &mut process.client;
     let (resources, _) = client.list("resources/list", "resources").await;

@@ -241,9 +241,8 @@ async fn a_unix_socket_serves_several_clients() {
 
 #[tokio::test]
 async fn the_one_command_of_the_readme_shows_a_result() {
-    let output = std::process::Command::new(tests::binary("call_hello"))
-        .output()
-        .unwrap();
+    let mut command = std::process::Command::new(tests::binary("call_hello"));
+    let output = tests::run::output(&mut command);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{text}");
     assert!(text.contains("Hello, world!"), "{text}");
@@ -300,11 +299,7 @@ async fn an_axum_program_has_its_own_routes_and_middleware_beside_the_server() {
     assert_eq!(open.status, 200);
     #[cfg(unix)]
     {
-        let id = process.child.id().unwrap().to_string();
-        let sent = std::process::Command::new("kill")
-            .args(["-INT", &id])
-            .status();
-        assert!(sent.unwrap().success());
+        tests::run::signal(process.child.id().unwrap(), "INT");
         assert_eq!(open.next().await, None);
         assert!(process.ended().await.success());
     }

@@ -14,9 +14,9 @@ fn signed(request: Request) -> Request {
 #[tokio::test]
 async fn a_signal_to_stop_lets_calls_of_an_axum_program_finish() {
     for (signal, version) in [
-        ("-TERM", Version::V2026_07_28),
-        ("-TERM", Version::V2025_11_25),
-        ("-INT", Version::V2026_07_28),
+        ("TERM", Version::V2026_07_28),
+        ("TERM", Version::V2025_11_25),
+        ("INT", Version::V2026_07_28),
     ] {
         let address = free_address();
         let mut process = Process::raw("axum-app", &[&address.to_string()], Version::V2026_07_28);
@@ -33,11 +33,7 @@ async fn a_signal_to_stop_lets_calls_of_an_axum_program_finish() {
         // The call is running.
         let report = response.next().await.unwrap();
         assert_eq!(report["method"], "notifications/progress");
-        let id = process.child.id().unwrap().to_string();
-        let sent = std::process::Command::new("kill")
-            .args([signal, &id])
-            .status();
-        assert!(sent.unwrap().success());
+        tests::run::signal(process.child.id().unwrap(), signal);
         let answer = response.next().await.expect("the call is answered");
         assert_eq!(text(&answer), "0");
         assert_eq!(process.ended().await.code(), Some(0), "{signal}");

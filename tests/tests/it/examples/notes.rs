@@ -75,7 +75,7 @@ async fn notes_are_kept_and_found_and_subscribed() {
 
         // Another process finds the notes again, and no new note gets the number of a deleted one.
         client.close().await;
-        assert!(process.child.wait().await.unwrap().success());
+        assert!(process.ended().await.success());
         let mut process = start(&directory, version).await;
         let client = &mut process.client;
         client

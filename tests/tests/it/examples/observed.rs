@@ -4,6 +4,7 @@ use std::process::Stdio;
 
 use serde_json::json;
 use tests::http::{Request, send};
+use tests::wait::in_time;
 use tests::{Client, Process, Version, binary};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
@@ -67,7 +68,7 @@ async fn opentelemetry_sees_spans_as_part_of_the_traces_of_their_callers() {
         client.close().await;
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let mut spans = Vec::new();
-        while let Some(line) = lines.next_line().await.unwrap() {
+        while let Some(line) = in_time(lines.next_line()).await.unwrap() {
             spans.push(line);
         }
         // The inner span ends first.

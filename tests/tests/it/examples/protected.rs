@@ -1,19 +1,16 @@
 //! `protected`: settings that are needed only over HTTP.
 
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use serde_json::json;
 use tests::Version;
+use tests::run::{self, Logged};
 
 use super::Process;
 
 fn run(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
-    Command::new(tests::binary("protected"))
-        .args(arguments)
-        .envs(variables.iter().copied())
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
+    let mut command = Command::new(tests::binary("protected"));
+    run::output(command.args(arguments).envs(variables.iter().copied()))
 }
 
 #[test]
@@ -46,29 +43,21 @@ async fn a_local_user_needs_no_settings() {
 
 #[tokio::test]
 async fn a_path_that_clients_do_not_find_is_in_the_log() {
-    use tokio::io::{AsyncBufReadExt as _, BufReader};
-
     for (url, is_warned) in [
         ("https://mcp.example.com/notes", true),
         ("https://mcp.example.com/mcp", false),
     ] {
-        let mut server = tokio::process::Command::new(tests::binary("protected"))
+        let mut command = Command::new(tests::binary("protected"));
+        command
             .args(["--http", "127.0.0.1:0"])
             .env("PROTECTED_ISSUER", "https://issuer.example.com")
-            .env("PROTECTED_URL", url)
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
+            .env("PROTECTED_URL", url);
+        let mut server = Logged::start(command);
         let mut log = String::new();
-        let mut lines = BufReader::new(server.stderr.take().unwrap()).lines();
         // Another thread writes the log, all of which is there once the server has ended.
-        while let Some(line) = lines.next_line().await.unwrap() {
+        while let Some(line) = server.line().await {
             if line.starts_with("http://") {
-                let id = server.id().unwrap().to_string();
-                let sent = Command::new("kill").args(["-s", "TERM", &id]).status();
-                assert!(sent.unwrap().success());
+                run::signal(server.child.id().unwrap(), "TERM");
             }
             log += &line;
         }

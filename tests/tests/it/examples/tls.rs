@@ -1,15 +1,12 @@
 //! TLS, with certificates that change while the server is running.
 
 use std::net::SocketAddr;
-use std::process::Stdio;
+use std::process::Command;
 
 use serde_json::json;
 use tests::Version;
-use tests::client::PATIENCE;
 use tests::http::{Request, response, write};
-use tokio::io::{AsyncBufReadExt, BufReader, Lines};
-use tokio::process::{Child, ChildStderr, Command};
-use tokio::time::timeout;
+use tests::run::{self, Logged};
 
 use super::{Directory, free_address, retry};
 use crate::http::listener::{certificate, shake};
@@ -18,36 +15,24 @@ use crate::http::support::initialize;
 /// The example, with its log.
 struct Server {
     address: SocketAddr,
-    _child: Child,
-    log: Lines<BufReader<ChildStderr>>,
+    process: Logged,
 }
 
 impl Server {
     fn start(files: &Directory) -> Self {
         let address = free_address();
-        let mut child = Command::new(tests::binary("tls"))
+        let mut command = Command::new(tests::binary("tls"));
+        command
             .args([files.join("certificate.pem"), files.join("key.pem")])
-            .arg(address.to_string())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
-        let log = BufReader::new(child.stderr.take().unwrap()).lines();
-        Self {
-            address,
-            _child: child,
-            log,
-        }
+            .arg(address.to_string());
+        let process = Logged::start(command);
+        Self { address, process }
     }
 
     /// Waits until the log contains these texts, in this order.
     async fn logs(&mut self, texts: &[&str]) {
         for text in texts {
-            let reading =
-                async { while !self.log.next_line().await.unwrap().unwrap().contains(text) {} };
-            timeout(PATIENCE, reading)
-                .await
-                .unwrap_or_else(|_| panic!("{text}"));
+            while !self.process.line().await.expect(text).contains(text) {}
         }
     }
 
@@ -129,10 +114,9 @@ fn a_certificate_that_cannot_be_used_is_a_clear_error_at_the_start() {
                 None => std::fs::remove_file(files.join(name)).unwrap(),
             }
         }
-        let output = std::process::Command::new(tests::binary("tls"))
-            .args([files.join("certificate.pem"), files.join("key.pem")])
-            .output()
-            .unwrap();
+        let mut command = Command::new(tests::binary("tls"));
+        command.args([files.join("certificate.pem"), files.join("key.pem")]);
+        let output = run::output(&mut command);
         let log = String::from_utf8(output.stderr).unwrap();
         assert!(!output.status.success() && log.contains(problem), "{log}");
     }

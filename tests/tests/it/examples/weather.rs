@@ -109,12 +109,9 @@ async fn a_key_from_the_environment_reaches_the_service() {
 
 /// Runs the example without a client; returns its exit code, its output and its log.
 fn run(arguments: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String, String) {
-    let output = std::process::Command::new(tests::binary("weather"))
-        .args(arguments)
-        .envs(variables.iter().copied())
-        .stdin(std::process::Stdio::null())
-        .output()
-        .unwrap();
+    let mut command = std::process::Command::new(tests::binary("weather"));
+    command.args(arguments).envs(variables.iter().copied());
+    let output = tests::run::output(&mut command);
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (
         output.status.code(),

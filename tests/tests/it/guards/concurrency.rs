@@ -3,6 +3,7 @@
 use mcp_runtime::Limits;
 use serde_json::json;
 use tests::Version;
+use tests::wait::in_time;
 use tokio::time::advance;
 
 use super::{Gate, SECOND, server};
@@ -78,7 +79,7 @@ async fn a_blocking_call_keeps_its_permit_until_its_thread_is_done() {
     let mut client = connect(server().state(gate.clone()), Version::V2026_07_28).await;
     let params = json!({"name": "one_thread"});
     let first = client.start("tools/call", params.clone()).await;
-    gate.entered.acquire().await.unwrap().forget();
+    in_time(gate.entered.acquire()).await.unwrap().forget();
     client.cancel(&first).await;
     let second = client.start("tools/call", params).await;
     client.pass().await;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use mcp_runtime::prelude::*;
 use tests::client::Failure;
+use tests::wait::in_time;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
@@ -74,7 +75,8 @@ impl Default for Gate {
 #[tool(tags("guards"), concurrency = 1, blocking)]
 fn one_thread(gate: &State<Gate>) {
     gate.entered.add_permits(1);
-    let open = Handle::current().block_on(gate.open.acquire());
+    // A test that fails first does not open the gate, and its runtime waits for this thread.
+    let open = Handle::current().block_on(in_time(gate.open.acquire()));
     open.expect("it is never closed").forget();
 }
 

@@ -7,6 +7,7 @@ use mcp_runtime::{Limits, Server};
 use serde_json::json;
 use tests::Version;
 use tests::http::{Request, Response, connect};
+use tests::wait::in_time;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::http::support::{initialize, serve, serve_with};
@@ -229,7 +230,7 @@ async fn a_header_that_could_be_read_in_two_ways_is_refused() {
         let mut stream = connect(server.address).await;
         stream.write_all(head.as_bytes()).await.unwrap();
         let mut answer = String::new();
-        match stream.read_to_string(&mut answer).await {
+        match in_time(stream.read_to_string(&mut answer)).await {
             Ok(_) => assert!(
                 answer.is_empty() || answer.starts_with("HTTP/1.1 400"),
                 "{answer}"

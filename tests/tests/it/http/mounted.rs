@@ -15,6 +15,7 @@ use serde_json::json;
 use tests::Version;
 use tests::client::PATIENCE;
 use tests::http::{Request, connect, response, send, write};
+use tests::wait::in_time;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -269,7 +270,7 @@ async fn background_work_ends_when_the_program_drops_the_service() {
     let request = Incoming::new(axum::body::Body::empty());
     let response = service.clone().oneshot(request).await.unwrap();
     assert!(response.status().is_client_error());
-    assert_eq!(seen.recv().await, Some("begins"));
+    assert_eq!(in_time(seen.recv()).await, Some("begins"));
     drop((response, service));
     let next = tokio::time::timeout(PATIENCE, seen.recv()).await;
     assert_eq!(next.expect("the work is dropped"), None);

@@ -11,6 +11,7 @@ use mcp_runtime::http::{
     EventStore, HttpOptions, HttpSessions, MaybeReady, MemoryEvents, SessionRecord, SessionStore,
     StreamEntry,
 };
+use tests::wait::in_time;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -144,7 +145,7 @@ impl SlowEvents {
 
     /// Waits until an operation hangs.
     pub(crate) async fn until_it_hangs(&self) {
-        self.health.1.notified().await;
+        in_time(self.health.1.notified()).await;
     }
 }
 

@@ -12,6 +12,7 @@ use mcp_runtime::prelude::*;
 use mcp_runtime::testing::TestClient;
 use serde_json::json;
 use tests::Version;
+use tests::wait::in_time;
 
 use crate::support::connect;
 
@@ -140,7 +141,7 @@ async fn an_audit_log_has_every_call_however_it_ends() {
             ("unreliable", AuditOutcome::Failed),
             ("waits", AuditOutcome::Dropped),
         ] {
-            let (name, outcome) = endings.recv().await.unwrap();
+            let (name, outcome) = in_time(endings.recv()).await.unwrap();
             assert_eq!((&*name, outcome), expected);
         }
     }
@@ -246,8 +247,11 @@ async fn middleware_sees_which_argument_is_completed() {
         let params = json!({"ref": reference, "argument": {"name": "to", "value": ""}});
         client.ok("completion/complete", params).await;
         client.text("count", json!({})).await;
-        assert_eq!(completed.recv().await.unwrap().as_deref(), Some("to"));
-        assert_eq!(completed.recv().await.unwrap(), None);
+        assert_eq!(
+            in_time(completed.recv()).await.unwrap().as_deref(),
+            Some("to")
+        );
+        assert_eq!(in_time(completed.recv()).await.unwrap(), None);
     }
 }
 

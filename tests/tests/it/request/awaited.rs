@@ -8,6 +8,7 @@ use mcp_runtime::testing::TestClient;
 use mcp_runtime::{Principal, States};
 use serde_json::json;
 use tests::Version;
+use tests::wait::in_time;
 use tokio::sync::Semaphore;
 
 /// Stands in for a database that takes a while to connect to.
@@ -219,8 +220,8 @@ async fn cancelling_a_call_drops_what_it_waits_for() {
         let mut client = crate::support::connect(server, version).await;
         let params = json!({"name": "never", "arguments": {}});
         let id = client.start("tools/call", params).await;
-        waits.begun.acquire().await.unwrap().forget();
+        in_time(waits.begun.acquire()).await.unwrap().forget();
         client.cancel(&id).await;
-        waits.dropped.acquire().await.unwrap().forget();
+        in_time(waits.dropped.acquire()).await.unwrap().forget();
     }
 }

@@ -28,7 +28,7 @@ async fn a_signal_ends_a_process_that_serves_over_http() {
         let listen = Request::modern(1, "subscriptions/listen", filter);
         let mut listening = send(subject.address, &listen).await;
         listening.next().await.unwrap();
-        subject.signal(signal).await;
+        subject.signal(signal);
         assert_eq!(listening.next().await.unwrap()["id"], 1);
         assert!(subject.ended().await.success());
     }
@@ -40,7 +40,7 @@ async fn handlers_that_block_some_or_all_workers_do_not_keep_the_process() {
     for workers in [1, 2] {
         let mut subject = Subject::start().await;
         let _calls = block(&mut subject, workers).await;
-        subject.signal("TERM").await;
+        subject.signal("TERM");
         assert!(subject.ended().await.success());
     }
 }
@@ -51,10 +51,10 @@ async fn a_second_signal_ends_the_process_at_once_though_workers_are_blocked() {
     for (second, code) in [("TERM", 143), ("INT", 130)] {
         let mut subject = Subject::start().await;
         let _calls = block(&mut subject, 2).await;
-        subject.signal("TERM").await;
+        subject.signal("TERM");
         // A signal sent too soon counts as the same one; long before the time to finish is over, it counts as another.
         while subject.is_running() {
-            subject.signal(second).await;
+            subject.signal(second);
         }
         assert_eq!(subject.ended().await.code(), Some(code));
     }

@@ -30,11 +30,9 @@ async fn host_and_port_are_those_of_the_environment() {
 #[test]
 fn an_environment_that_names_no_address_is_an_error() {
     let run = |variables: &[(&str, &str)]| {
-        let output = std::process::Command::new(env!("CARGO_BIN_EXE_subject"))
-            .arg("--http")
-            .envs(variables.iter().copied())
-            .output()
-            .unwrap();
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_subject"));
+        command.arg("--http").envs(variables.iter().copied());
+        let output = tests::run::output(&mut command);
         assert_eq!(output.status.code(), Some(1));
         String::from_utf8(output.stderr).unwrap()
     };

@@ -23,7 +23,7 @@ async fn after_a_signal_requests_are_served_until_the_load_balancer_has_noticed(
     for (second, code) in [("TERM", 143), ("INT", 130)] {
         let mut subject = Subject::start_with(&["--http", "127.0.0.1:0"], &an_hour).await;
         assert_eq!(send(subject.address, &ready()).await.status, 200);
-        subject.signal("TERM").await;
+        subject.signal("TERM");
         tests::wait::until(async || send(subject.address, &ready()).await.status == 503).await;
         for request in [
             Request::tool("fill", json!({"bytes": 1})),
@@ -32,7 +32,7 @@ async fn after_a_signal_requests_are_served_until_the_load_balancer_has_noticed(
         ] {
             assert_eq!(send(subject.address, &request).await.status, 200);
         }
-        subject.signal(second).await;
+        subject.signal(second);
         assert_eq!(subject.ended().await.code(), Some(code));
     }
 }
@@ -42,7 +42,7 @@ async fn after_a_signal_requests_are_served_until_the_load_balancer_has_noticed(
 async fn the_delay_ends() {
     let short = [("SHUTDOWN_DELAY", "300")];
     let mut subject = Subject::start_with(&["--http", "127.0.0.1:0"], &short).await;
-    subject.signal("TERM").await;
+    subject.signal("TERM");
     assert!(subject.ended().await.success());
 }
 
@@ -75,7 +75,7 @@ async fn systemd_is_told_when_the_server_is_ready_and_when_it_stops() {
         assert_eq!(send(subject.address, &ready()).await.status, 200);
         let early = socket.try_recv(&mut [0; 64]);
         assert!(early.is_err(), "the server does not stop yet");
-        subject.signal("TERM").await;
+        subject.signal("TERM");
         assert_eq!(told(&socket).await, "STOPPING=1");
         assert!(subject.ended().await.success());
     }
@@ -83,6 +83,6 @@ async fn systemd_is_told_when_the_server_is_ready_and_when_it_stops() {
     let gone = [("NOTIFY_SOCKET", "/nowhere/notify")];
     let mut subject = Subject::start_with(&["--http", "127.0.0.1:0"], &gone).await;
     assert_eq!(send(subject.address, &ready()).await.status, 200);
-    subject.signal("TERM").await;
+    subject.signal("TERM");
     assert!(subject.ended().await.success());
 }

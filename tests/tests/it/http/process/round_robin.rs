@@ -1,36 +1,30 @@
 //! Several processes of one server behind a round-robin balancer, over HTTP: each request goes to the next process.
 
 use std::net::SocketAddr;
-use std::process::Stdio;
+use std::process::Command;
 
 use serde_json::{Value, json};
 use tests::http::{Request, send};
 use tests::process::binary;
-use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::process::{Child, Command};
+use tests::run::Logged;
 
 /// An instance of the example `deploy` and its address. The process is killed when this is dropped.
 struct Instance(
     SocketAddr,
-    #[expect(dead_code, reason = "owns the process")] Child,
+    #[expect(
+        dead_code,
+        reason = "owns the process, and the pipe of its later output"
+    )]
+    Logged,
 );
 
 impl Instance {
     async fn start(key: &str) -> Self {
-        let mut child = Command::new(binary("deploy"))
-            .args(["--http", "127.0.0.1:0"])
-            .env("DEPLOY_STATE_KEYS", key)
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .expect("the example starts");
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let url = lines.next_line().await.unwrap().unwrap();
-        let host = url.strip_prefix("http://").unwrap();
-        let address = host.strip_suffix("/mcp").unwrap().parse().unwrap();
-        // The pipe must stay open for its later output.
-        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-        Self(address, child)
+        let mut command = Command::new(binary("deploy"));
+        command.args(["--http", "127.0.0.1:0"]);
+        command.env("DEPLOY_STATE_KEYS", key);
+        let mut process = Logged::start(command);
+        Self(process.address().await, process)
     }
 
     async fn call(&self, id: i64, params: &Value) -> Value {

@@ -8,6 +8,7 @@ use mcp_runtime::prelude::*;
 use serde_json::{Value, json};
 use tests::Version;
 use tests::http::Request;
+use tests::wait::for_a_paused_day;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 use tokio::time::{Instant, sleep};
 
@@ -83,7 +84,8 @@ impl Way {
 async fn line(body: &mut BufReader<impl AsyncRead + Unpin>) -> String {
     loop {
         let mut line = String::new();
-        assert_ne!(body.read_line(&mut line).await.unwrap(), 0);
+        let read = for_a_paused_day(body.read_line(&mut line)).await;
+        assert_ne!(read.unwrap(), 0);
         if line.contains(':') {
             return line;
         }

@@ -14,6 +14,7 @@ use mcp_runtime::{Limits, Server, ServerHandle};
 use serde_json::json;
 use tests::Version;
 use tests::http::{Request, Response, response, write};
+use tests::wait::for_a_paused_day;
 use tokio::io::{AsyncReadExt as _, DuplexStream, duplex};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -130,7 +131,7 @@ impl Served {
 async fn closed(stream: &mut DuplexStream) -> Duration {
     let began = Instant::now();
     let mut rest = Vec::new();
-    let _ = stream.read_to_end(&mut rest).await;
+    let _ = for_a_paused_day(stream.read_to_end(&mut rest)).await;
     began.elapsed()
 }
 

@@ -10,6 +10,7 @@ use mcp_runtime::http::{
 use serde_json::json;
 use tests::Version;
 use tests::http::{Request, response, response_on, write};
+use tests::wait::for_a_paused_day;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _};
 use tokio::time::{Instant, sleep};
 
@@ -232,7 +233,7 @@ async fn a_silent_stream_says_something_now_and_then() {
     let mut comments = 0;
     while comments < 2 {
         let mut line = String::new();
-        let read = open.read_line(&mut line).await;
+        let read = for_a_paused_day(open.read_line(&mut line)).await;
         assert_ne!(read.unwrap(), 0);
         comments += u32::from(line.starts_with(':'));
     }
