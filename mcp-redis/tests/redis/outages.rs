@@ -214,9 +214,10 @@ async fn operations_on_tasks_whose_request_or_reply_is_lost_are_carried_out_once
                 "{changed:?}"
             );
         }
-        store.begin_step(&task.id, 3, "pay").await.unwrap();
+        let run = ClaimId::random();
+        store.begin_step(&task.id, 3, "pay", run).await.unwrap();
         lose();
-        store.abandon_step(&task.id, 3, "pay").await.unwrap();
+        store.abandon_step(&task.id, 3, "pay", run).await.unwrap();
         assert!(proxy.has_lost_all(), "{lost:?}");
     }
 }
@@ -235,7 +236,7 @@ async fn an_operation_that_loses_its_connection_fails_alone() {
         assert!(store.take(&[token]).await.is_err());
         assert!(store.load(&task.id).await.unwrap().is_some());
         store
-            .begin_step(&task.id, 1, &format!("{lost:?}"))
+            .begin_step(&task.id, 1, &format!("{lost:?}"), ClaimId::random())
             .await
             .unwrap();
     }
