@@ -227,9 +227,10 @@ impl Dispatcher {
             None => None,
             Some(_) => parse_member::<CompletionContext>(request, Member::Context)?.arguments,
         };
-        let list = match reference.is_prompt() {
-            true => Capability::Prompts,
-            false => Capability::Templates,
+        let list = if reference.is_prompt() {
+            Capability::Prompts
+        } else {
+            Capability::Templates
         };
         let target = CompletionTarget {
             completer,

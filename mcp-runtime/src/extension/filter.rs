@@ -20,9 +20,11 @@ pub struct FilterMember {
     pub(super) on_listen: Option<OnListen>,
 }
 
+type Listening = dyn Fn(&ServerHandle, &Caller, &str) + Send + Sync;
+
 /// A function that learns that a caller has begun to listen to a key.
 #[derive(Clone)]
-pub(super) struct OnListen(pub(super) Arc<dyn Fn(&ServerHandle, &Caller, &str) + Send + Sync>);
+pub(super) struct OnListen(pub(super) Arc<Listening>);
 
 impl fmt::Debug for OnListen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -298,7 +298,9 @@ impl Extensions {
                 &filter.keys,
                 known.and_then(|known| known.member.on_listen.as_ref()),
             ) {
-                keys.iter().for_each(|key| on_listen.0(server, caller, key));
+                for key in keys {
+                    on_listen.0(server, caller, key);
+                }
             }
         }
     }

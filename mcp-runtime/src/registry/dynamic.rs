@@ -287,9 +287,10 @@ impl CallableDraft {
             cache: cache_hint(handler.ttl, handler.cache, &handler.access),
             access: handler.access,
             pace: Arc::default(),
-            awaited: match handler.needs_state {
-                true => AwaitedValues::all_states(),
-                false => AwaitedValues::none(),
+            awaited: if handler.needs_state {
+                AwaitedValues::all_states()
+            } else {
+                AwaitedValues::none()
             },
         })
     }

@@ -253,9 +253,9 @@ async fn steps(store: &dyn TaskStore) {
         taken,
         "a step whose attempt was lost has an unknown outcome"
     );
-    let begun = begin(1, 2).await;
+    let late = begin(1, 2).await;
     assert!(
-        begun.is_err_and(|error| error.is::<StoreRefusal>()),
+        late.is_err_and(|error| error.is::<StoreRefusal>()),
         "an older attempt cannot begin a step, however often it tries"
     );
     let completed = store.complete_step(&task.id, 1, "pay", "1").await;

@@ -20,6 +20,7 @@ fn matched(template: &str, uri: &str) -> Option<Vec<(String, String)>> {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one table of cases")]
 fn uris_give_their_values() {
     type Case = (
         &'static str,

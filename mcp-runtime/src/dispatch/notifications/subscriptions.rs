@@ -399,11 +399,7 @@ mod tests {
             "a://b",
         ]);
         let spellings = |uri| {
-            let mut found: Vec<_> = set
-                .spellings(uri)
-                .iter()
-                .map(|uri| uri.to_string())
-                .collect();
+            let mut found: Vec<_> = set.spellings(uri).iter().map(ToString::to_string).collect();
             found.sort();
             found
         };

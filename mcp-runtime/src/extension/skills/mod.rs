@@ -168,9 +168,13 @@ impl Skills {
         };
         let live = LiveSkills::new(self.functions, self.visible_if);
         let needs_no_state = live.needs_no_state();
-        let method = |method: ExtensionMethod| match needs_no_state {
-            true => method.built_in().without_state(),
-            false => method.built_in(),
+        let method = |method: ExtensionMethod| {
+            let method = method.built_in();
+            if needs_no_state {
+                method.without_state()
+            } else {
+                method
+            }
         };
         let (list, get, read) = (Arc::clone(&live), Arc::clone(&live), Arc::clone(&live));
         let (in_memory, compiled, directories) = (self.in_memory, self.compiled, self.directories);

@@ -324,7 +324,7 @@ impl TaskService {
         server.spawn(async move {
             tokio::select! {
                 biased;
-                () = sender.closed() => return,
+                () = sender.closed() => {}
                 ended = service.keep_lease(&id, attempt) => drop(sender.send(ended)),
             }
         });
@@ -362,7 +362,7 @@ impl TaskService {
                 Ok(Ok(false)) => return AttemptEnd::Lost,
                 Ok(Err(error)) => tracing::warn!(%error, "a task's lease cannot be renewed"),
                 Err(_) => {
-                    tracing::warn!("the task store is slow; a task's lease cannot be renewed")
+                    tracing::warn!("the task store is slow; a task's lease cannot be renewed");
                 }
             }
             let since = *failing_since.get_or_insert(asked);

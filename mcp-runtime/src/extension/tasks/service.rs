@@ -234,6 +234,10 @@ pub(super) fn refused(text: impl Into<String>) -> HandlerError {
 }
 
 /// Returns the error for a request about a task if the store fails. Clients cannot take it for the task's outcome.
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "this is the argument of `map_err`"
+)]
 pub(super) fn ask_again(cause: StoreError) -> HandlerError {
     tracing::warn!(%cause, "the task store failed");
     let text = "the task store does not work, so nothing is known about the task at the moment";

@@ -31,9 +31,10 @@ fn message(number: &str, schema: Option<&Value>) -> String {
         Some(start) if number.len() > SHOWN => format!("{start}… ({} characters)", number.len()),
         _ => number.to_owned(),
     };
-    let (extent, limit) = match number.starts_with('-') {
-        true => ("small", f64::MIN),
-        false => ("large", f64::MAX),
+    let (extent, limit) = if number.starts_with('-') {
+        ("small", f64::MIN)
+    } else {
+        ("large", f64::MAX)
     };
     let _ = write!(message, " is too {extent} for a number; ");
     match schema.map(kind).as_deref() {

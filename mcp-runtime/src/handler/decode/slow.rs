@@ -102,7 +102,7 @@ impl Decoder {
         wire: &WireParameter,
         raw: &'t str,
         slot: &mut dyn Any,
-    ) -> Result<GivenValue<'t>, Option<UnreadValue>> {
+    ) -> Result<GivenValue<'t>, Option<Box<UnreadValue>>> {
         let parameter = self.parameters.get(wire.index).ok_or(None)?;
         let failure = match (parameter.ty.read)(&mut *slot, raw) {
             Ok(_) if self.fits(wire, raw) => return Ok(GivenValue::Text(Cow::Borrowed(raw))),
@@ -113,7 +113,7 @@ impl Decoder {
         let schema = self.property(wire.name).unwrap_or(&anything);
         let value = match parse_value(&pointer_to(wire.name), raw, schema) {
             Ok(value) => value,
-            Err(found) => return Err(Some(UnreadValue::NotRead(found))),
+            Err(found) => return Err(Some(Box::new(UnreadValue::NotRead(found)))),
         };
         let mut shown = value.clone();
         if (failure.is_some() || !self.is_typed(wire, raw)) && self.is_lenient() {
@@ -135,11 +135,11 @@ impl Decoder {
                 }
             }
         }
-        Err(Some(UnreadValue::Unfit {
+        Err(Some(Box::new(UnreadValue::Unfit {
             failure,
             value,
             shown,
-        }))
+        })))
     }
 
     fn decode_value(
@@ -156,12 +156,14 @@ impl Decoder {
         };
         let (failure, value, shown) = match self.read_value(wire, raw, &mut **slot) {
             Ok(_) | Err(None) => return,
-            Err(Some(UnreadValue::NotRead(found))) => return faults.extend(found),
-            Err(Some(UnreadValue::Unfit {
-                failure,
-                value,
-                shown,
-            })) => (failure, value, shown),
+            Err(Some(unread)) => match *unread {
+                UnreadValue::NotRead(found) => return faults.extend(found),
+                UnreadValue::Unfit {
+                    failure,
+                    value,
+                    shown,
+                } => (failure, value, shown),
+            },
         };
         let anything = Value::Bool(true);
         let mut explained = match self
@@ -254,9 +256,8 @@ impl Decoder {
         else {
             return;
         };
-        let (text, error) = match self.read_flattened(index, entries, &mut **slot) {
-            Ok(_) => return,
-            Err(unread) => unread,
+        let Err((text, error)) = self.read_flattened(index, entries, &mut **slot) else {
+            return;
         };
         let value = match parse_value("", &text, self.schema()) {
             Ok(value) => value,

@@ -20,7 +20,14 @@ static IS_REPLACED: AtomicBool = AtomicBool::new(false);
 
 /// Starts a thread that replaces both streams as soon as nobody reads them.
 pub(crate) fn replace_unread_output() {
-    let watch = || while !IS_REPLACED.load(Ordering::Relaxed) && replace_if_unread(None).is_ok() {};
+    let watch = || {
+        while !IS_REPLACED.load(Ordering::Relaxed) {
+            // This sleeps until nobody reads one of the streams.
+            if replace_if_unread(None).is_err() {
+                return;
+            }
+        }
+    };
     // Without the thread, streams are replaced only when the client's next message arrives.
     let _ = thread::Builder::new()
         .name("mcp-unread".into())

@@ -109,9 +109,10 @@ impl<'a> HostEntry<'a> {
     ) -> Result<Vec<FoundFile>, String> {
         let read = |path: PathBuf| {
             let file = ConfigFile::read(&path).map_err(unchanged)?;
-            let document = match file.exists() {
-                true => self.host.format.parse(file.text()),
-                false => Ok(Value::Null),
+            let document = if file.exists() {
+                self.host.format.parse(file.text())
+            } else {
+                Ok(Value::Null)
             };
             let document = document
                 .map_err(|problem| unchanged(format!("{} {problem}", shown_path(&path))))?;
