@@ -32,8 +32,8 @@ fn run_server() {
             String::new()
         };
         let print = |_: Arguments, _: Context| async {
-            println!("printed");
-            eprintln!("printed");
+            writeln!(std::io::stdout(), "printed").unwrap();
+            writeln!(std::io::stderr(), "printed").unwrap();
             "answered".to_owned()
         };
         let tools = server.handle().tools();
@@ -186,9 +186,9 @@ fn a_tool_that_prints_after_standard_error_was_closed_still_answers() {
         let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
         writeln!(child.stdin.as_mut().unwrap(), "{call}").unwrap();
         let answer = answer();
-        let text = &answer["result"]["content"][0]["text"];
+        let answered = &answer["result"]["content"][0]["text"];
         assert_eq!(
-            (&answer["id"], text),
+            (&answer["id"], answered),
             (&json!(id), &json!("answered")),
             "{answer}"
         );

@@ -66,7 +66,7 @@ fn try_finish(command: &mut Command, input: &str) -> io::Result<Output> {
         // The program may end without having read everything.
         thread::spawn(move || pipe.write_all(input.as_bytes()));
     }
-    let status = ended(&mut program, LONGEST_RUN);
+    let status = ended(&mut program);
     let written = |pipe: Receiver<Vec<u8>>| {
         let all = pipe.recv_timeout(PATIENCE);
         all.unwrap_or_else(|_| panic!("another program has the output of {command:?} open"))
@@ -78,19 +78,14 @@ fn try_finish(command: &mut Command, input: &str) -> io::Result<Output> {
     })
 }
 
-/// Waits for a program to end.
-///
-/// # Panics
-///
-/// Panics if the program does not end within this time.
-pub fn ended(program: &mut Program, limit: Duration) -> ExitStatus {
+fn ended(program: &mut Program) -> ExitStatus {
     let started = Instant::now();
     loop {
         let status = program.0.try_wait().expect("the process can be awaited");
         if let Some(status) = status {
             return status;
         }
-        assert!(started.elapsed() < limit, "the program does not end");
+        assert!(started.elapsed() < LONGEST_RUN, "the program does not end");
         thread::sleep(Duration::from_millis(5));
     }
 }

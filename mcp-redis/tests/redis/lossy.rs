@@ -78,7 +78,7 @@ async fn carry(
     mut server: UnixStream,
     (requests, replies): (Arc<AtomicUsize>, Arc<AtomicUsize>),
 ) {
-    let (mut request, mut reply) = ([0; 65_536], [0; 65_536]);
+    let (mut request, mut reply) = (vec![0; 65_536], vec![0; 65_536]);
     let mut is_script = false;
     loop {
         tokio::select! {

@@ -61,7 +61,7 @@ async fn the_steps_of_a_call_are_kept_only_if_its_client_can_continue_it() {
             tokio::task::yield_now().await;
         }
     };
-    let forgotten = tokio::time::timeout(Duration::from_secs(60), forgotten).await;
+    let forgotten = tokio::time::timeout(Duration::from_mins(1), forgotten).await;
     forgotten.expect("the steps of a call without questions are forgotten at its end");
     client.answer(Sure { sure: true });
     let paid = client.call("ask_and_pay", json!({})).await.unwrap();

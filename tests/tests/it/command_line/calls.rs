@@ -288,14 +288,14 @@ fn a_server_that_does_not_start_says_why() {
 fn a_command_acts_as_a_principal_with_claims_and_headers() {
     let scratch = Scratch::new("principal");
     let whoami = |more: &[&str]| {
-        let output = std::process::Command::new(tests::binary("many_features"))
+        let mut command = Command::new(tests::binary("many_features"));
+        command
             .args([&["call", "whoami"], more].concat())
             .current_dir(scratch.path())
             .env("MANY_FEATURES_TENANT", "acme")
             .env("MANY_FEATURES_URL", "https://shop.example.com")
-            .env("MANY_FEATURES_KEY", "k")
-            .output()
-            .unwrap();
+            .env("MANY_FEATURES_KEY", "k");
+        let output = tests::run::output(&mut command);
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (
             output.status.code(),

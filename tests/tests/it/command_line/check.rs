@@ -140,12 +140,12 @@ fn check_compares_with_what_was_saved() {
 fn a_server_with_every_feature_is_checked_without_its_settings() {
     let scratch = Scratch::new("many-features");
     let check = |more: &[&str]| {
-        let output = std::process::Command::new(tests::binary("many_features"))
+        let mut command = std::process::Command::new(tests::binary("many_features"));
+        command
             .args([&["check", "--strict", "--surface", "surface.json"], more].concat())
             .current_dir(scratch.path())
-            .env_clear()
-            .output()
-            .unwrap();
+            .env_clear();
+        let output = tests::run::output(&mut command);
         let text = |bytes| String::from_utf8(bytes).unwrap();
         let shown = text(output.stdout) + &text(output.stderr);
         assert_eq!(output.status.code(), Some(0), "{shown}");

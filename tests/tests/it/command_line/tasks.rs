@@ -234,11 +234,10 @@ fn an_interrupt_cancels_the_task_of_a_call_as_soon_as_its_id_is_known() {
             let pid = rustix::process::Pid::from_child(&call.0);
             rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
             assert!(!call.ended().success());
-            let show = Command::new(tests::binary("kept_tasks"))
-                .args(["tasks", "show", id, "--json"])
-                .env("KEPT_TASKS", &store)
-                .output()
-                .unwrap();
+            let mut show = Command::new(tests::binary("kept_tasks"));
+            show.args(["tasks", "show", id, "--json"])
+                .env("KEPT_TASKS", &store);
+            let show = tests::run::output(&mut show);
             let task: Value = serde_json::from_slice(&show.stdout).unwrap();
             assert_eq!(task["status"], "cancelled", "{before}{date}: {task}");
         }

@@ -45,9 +45,10 @@ impl Screen {
                 .env("NO_COLOR", "1")
                 .stdin(Stdio::from(end()))
                 .stderr(Stdio::from(end()))
-                .stdout(match shows_results {
-                    true => Stdio::from(end()),
-                    false => Stdio::piped(),
+                .stdout(if shows_results {
+                    Stdio::from(end())
+                } else {
+                    Stdio::piped()
                 }),
         );
         let keyboard = File::from(terminal);

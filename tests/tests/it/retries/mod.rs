@@ -229,7 +229,7 @@ async fn a_repeat_may_write_the_same_values_in_another_way() {
         let mut client = client(&shop, version).await;
         let first = client.tool("place", json!({"order_id": 7})).await;
         let spellings = [
-            r#"7.0"#, r#""7""#, r#""7.0""#, r#"" 7""#, r#""7e0""#, r#"70e-1"#,
+            r"7.0", r#""7""#, r#""7.0""#, r#"" 7""#, r#""7e0""#, r"70e-1",
         ];
         for spelling in spellings {
             for arguments in [

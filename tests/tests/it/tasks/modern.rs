@@ -132,7 +132,7 @@ async fn a_change_that_the_process_itself_makes_is_reported_once() {
     listen(&mut one.client, json!([task["taskId"]])).await;
     one.bench.go_on.add_permits(1);
     settled(&mut one.client, &task).await;
-    tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+    tokio::time::sleep(std::time::Duration::from_mins(1)).await;
     let mut told = Vec::new();
     while told.last().is_none_or(|status| status != "input_required") {
         let task = one.client.notification("notifications/tasks").await;

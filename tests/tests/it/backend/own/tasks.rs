@@ -146,17 +146,14 @@ impl TaskStore for Rows {
             let owner = row.task.owner.clone();
             (owner <= *last, owner, row.due)
         });
-        let claim = match next.map(|row| row.task.clone()) {
-            Some(next) => {
-                tables.last_owner = Arc::clone(&next.owner);
-                let claimed = tables.claim(next.id.as_str(), lease);
-                claimed.map_or(TaskClaim::Wait(Some(Duration::ZERO)), TaskClaim::Claimed)
-            }
-            None => {
-                let due = tables.tasks.values().filter_map(|row| row.due);
-                let next = due.filter(|due| *due > now).min();
-                TaskClaim::Wait(next.map(|due| due - now))
-            }
+        let claim = if let Some(next) = next.map(|row| row.task.clone()) {
+            tables.last_owner = Arc::clone(&next.owner);
+            let claimed = tables.claim(next.id.as_str(), lease);
+            claimed.map_or(TaskClaim::Wait(Some(Duration::ZERO)), TaskClaim::Claimed)
+        } else {
+            let due = tables.tasks.values().filter_map(|row| row.due);
+            let next = due.filter(|due| *due > now).min();
+            TaskClaim::Wait(next.map(|due| due - now))
         };
         self.changes.send_replace(());
         Box::pin(async { Ok(claim) })
@@ -199,13 +196,14 @@ impl TaskStore for Rows {
     ) -> StoreFuture<'a, OnceClaim> {
         let mut tables = self.tables();
         let row = tables.latest(id, attempt).ok_or_else(stale);
-        let begun = row.map(|row| match row.steps.get(name) {
-            Some(step) => match &step.result {
-                Some(result) => OnceClaim::Done(result.clone()),
-                None if step.claim == claim => OnceClaim::Granted,
-                None => OnceClaim::Taken(String::new()),
-            },
-            None => {
+        let begun = row.map(|row| {
+            if let Some(step) = row.steps.get(name) {
+                match &step.result {
+                    Some(result) => OnceClaim::Done(result.clone()),
+                    None if step.claim == claim => OnceClaim::Granted,
+                    None => OnceClaim::Taken(String::new()),
+                }
+            } else {
                 let result = None;
                 row.steps.insert(name.to_owned(), StepRow { claim, result });
                 OnceClaim::Granted
