@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Weak};
 
-#[cfg(any(feature = "cli", feature = "testing"))]
 #[cfg(feature = "http")]
 use crate::budget::ClientNetwork;
 use crate::budget::{ByteBudget, Charge, Holder};
+#[cfg(any(feature = "cli", feature = "testing"))]
 use crate::context::Capability;
 use crate::context::{
     Caller, EnvironmentHeaders, OnceStore, RequestSource, ServerControl, ServerHandle, States,

@@ -15,6 +15,7 @@ use std::sync::{Arc, LazyLock};
 use mcp_schema::template::normal_uri;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+#[cfg(feature = "http")]
 use crate::limits::StreamLimits;
 
 /// Approximate size of a node without the URI's characters, in bytes.
