@@ -120,12 +120,12 @@ fn a_form_is_filled_in_at_the_terminal_until_it_fits() {
 
 #[test]
 fn a_task_shows_its_progress_and_asks_at_the_terminal() {
-    let mut screen = Screen::of("ledger", &["call", "import", "rows=100", "--task"]);
+    let mut screen = Screen::of("ledger", &["call", "import", "rows=200", "--task"]);
     screen.expect("task ");
     screen.expect("loading rows");
     screen.expect("Commit them?");
     screen.type_in("true\n");
-    assert_eq!(screen.end(), ("100 rows committed\n".to_owned(), true));
+    assert_eq!(screen.end(), ("200 rows committed\n".to_owned(), true));
 }
 
 #[test]
