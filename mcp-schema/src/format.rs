@@ -17,6 +17,13 @@ pub struct StringFormat {
     pub phrase: &'static str,
 }
 
+impl StringFormat {
+    /// Returns the example in the phrase.
+    pub(crate) fn example(&self) -> Option<&'static str> {
+        self.phrase.split('`').nth(1)
+    }
+}
+
 const fn listed(name: &'static str, phrase: &'static str) -> StringFormat {
     StringFormat {
         name,

@@ -22,6 +22,8 @@ pub mod model_rules;
 #[cfg(feature = "schemas")]
 pub mod query;
 pub mod rules;
+#[cfg(feature = "schemas")]
+pub mod sample;
 pub mod suggest;
 #[cfg(feature = "schemas")]
 pub mod template;

@@ -6,7 +6,7 @@
 //! schema. Source: TOOL-13 and TOOL-15 in `docs/requirements.md`.
 
 use serde_json::value::{RawValue, to_raw_value};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::ProtocolVersion;
 use crate::shape::schema::each_subschema;
@@ -58,30 +58,87 @@ pub(super) fn object_schema(schema: Box<RawValue>) -> Box<RawValue> {
     to_raw_value(&value).unwrap_or(schema)
 }
 
+/// The name of the definition that becomes the schema of the wrapped value if references lead into that schema.
+const WRAPPED: &str = "Result";
+
+/// The keywords that contain the targets of references, and stay at the root.
+const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
+
+/// Wraps a schema. Its references lead to `$defs` at the root as before, because many clients know no other references.
 fn wrap_schema(mut schema: Value) -> Value {
-    let dialect = schema
-        .as_object_mut()
-        .and_then(|members| members.shift_remove("$schema"));
+    let mut object = Map::new();
+    object.insert("type".to_owned(), json!("object"));
+    object.insert("properties".to_owned(), json!({}));
+    object.insert("required".to_owned(), json!([MEMBER]));
     // If the schema has an `$id`, its references are relative to the `$id` and remain correct.
-    if schema.get("$id").is_none() {
-        each_subschema(&mut schema, &mut |members| {
-            if let Some(Value::String(reference)) = members.get_mut("$ref")
-                && let Some(pointer) = reference.strip_prefix('#')
-                && (pointer.is_empty() || pointer.starts_with('/'))
-            {
-                *reference = format!("#/properties/{MEMBER}{pointer}");
+    let has_id = schema.get("$id").is_some();
+    if let Some(members) = schema.as_object_mut() {
+        let definitions = DEFINITIONS.iter().filter(|_| !has_id);
+        for keyword in std::iter::once(&"$schema").chain(definitions) {
+            if let Some(value) = members.shift_remove(*keyword) {
+                object.insert((*keyword).to_owned(), value);
             }
-        });
+        }
     }
-    let mut object = json!({
-        "type": "object",
-        "properties": {MEMBER: schema},
-        "required": [MEMBER],
+    if !has_id {
+        let name = unused_definition(&object);
+        let mut leads_inside = point_to_definition(&mut schema, &name);
+        for keyword in DEFINITIONS {
+            let named = object.get_mut(keyword).and_then(Value::as_object_mut);
+            for definition in named.into_iter().flat_map(Map::values_mut) {
+                leads_inside |= point_to_definition(definition, &name);
+            }
+        }
+        if leads_inside {
+            let reference = json!({"$ref": format!("#/$defs/{name}")});
+            let inside = std::mem::replace(&mut schema, reference);
+            if let Value::Object(definitions) = object.entry("$defs").or_insert_with(|| json!({})) {
+                definitions.insert(name, inside);
+            }
+        }
+    }
+    object.insert("properties".to_owned(), json!({ MEMBER: schema }));
+    Value::Object(object)
+}
+
+/// Changes references that lead into the former root itself, so that they lead into the definition with this name. Returns
+/// `true` if there are any.
+fn point_to_definition(schema: &mut Value, name: &str) -> bool {
+    let mut found = false;
+    each_subschema(schema, &mut |members| {
+        if let Some(Value::String(reference)) = members.get_mut("$ref")
+            && let Some(pointer) = reference.strip_prefix('#')
+            && (pointer.is_empty() || pointer.starts_with('/'))
+            && !DEFINITIONS
+                .iter()
+                .any(|keyword| is_inside(pointer, keyword))
+        {
+            *reference = format!("#/$defs/{name}{pointer}");
+            found = true;
+        }
     });
-    if let Some(dialect) = dialect {
-        object["$schema"] = dialect;
-    }
-    object
+    found
+}
+
+/// Returns `true` if a pointer leads into the value of a keyword at the root.
+fn is_inside(pointer: &str, keyword: &str) -> bool {
+    let rest = pointer
+        .strip_prefix('/')
+        .and_then(|rest| rest.strip_prefix(keyword));
+    rest.is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// Returns a name that no definition has.
+fn unused_definition(object: &Map<String, Value>) -> String {
+    let is_used = |name: &String| {
+        let definitions = object.get("$defs");
+        definitions.is_some_and(|all| all.get(name).is_some())
+    };
+    let mut names = (1..).map(|number: u32| match number {
+        1 => WRAPPED.to_owned(),
+        number => format!("{WRAPPED}{number}"),
+    });
+    names.find(|name| !is_used(name)).unwrap_or_default()
 }
 
 /// Maximum number of subschemas examined to classify a schema, so that circular references cannot cause an endless

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use mcp_schema::check::Validator;
 use mcp_schema::explain::Fault;
-use mcp_schema::generate::Properties;
+use mcp_schema::generate::{MakeSchema, Properties};
 use mcp_schema::suggest::closest;
 use mcp_schema::text::read_text;
 use schemars::JsonSchema;
@@ -79,8 +79,9 @@ pub(crate) fn counts_as_unset(value: &OsStr) -> bool {
 }
 
 fn generate_schema<T: JsonSchema>() -> Value {
-    let mut properties = Properties::default();
-    let mut schema = properties.flattened(|generator| Some(T::json_schema(generator)), "");
+    let make: MakeSchema = |generator| Some(T::json_schema(generator));
+    let mut properties = Properties::new(&[make]);
+    let mut schema = properties.flattened(make, "");
     properties.finish(&mut schema);
     schema
 }

@@ -150,7 +150,7 @@ fn all_mistakes_are_found_at_once() {
             the environment variable `T_DATABASE_URL` is not set: Connection string of the database (string, required, secret)
             the environment variable `T_MAX_ROWS`: 0 is less than 1
             the environment variable `T_READ_ONLY`: expected boolean, received "perhaps"
-            the environment variable `T_LEVEL`: unknown value "lound"; did you mean "loud"?
+            the environment variable `T_LEVEL`: unknown value "lound"; did you mean "loud"? (allowed: "loud", "quiet")
             the environment variable `T_PORTS`: /1: expected integer, received "http"
             the environment variable `T_RATIO`: expected number, received "half"
         "#]],

@@ -156,6 +156,8 @@ pub struct ParameterType {
     pub injected: bool,
     /// Returns the schema, or `None` for an injected value.
     pub schema: fn(&mut SchemaGenerator) -> Option<Schema>,
+    /// Returns the name of the type, for messages to the author.
+    pub name: fn() -> &'static str,
     /// Checks at start-up that an injected value will be available.
     pub check: fn(&States) -> Result<(), String>,
     /// Returns `true` if the type is known to accept exactly the values that its schema allows.
@@ -311,6 +313,7 @@ impl ParameterType {
         Self {
             injected: T::INJECTED,
             schema: |generator| T::parameter_schema(generator),
+            name: std::any::type_name::<T>,
             check: |states| T::check_parameter(states),
             is_exact: || is_exact(TypeId::of::<T>()),
             accepts: |text| T::read_argument(text).is_ok(),

@@ -23,7 +23,7 @@ use crate::registry::complete::{ArgumentCompleters, Completer};
 use crate::registry::guards::{HandlerLimits, cache_hint};
 use crate::registry::handler::Handler;
 use crate::registry::meta;
-use crate::registry::outputs::OutputChecker;
+use crate::registry::outputs::{FINDINGS, OutputChecker};
 use crate::registry::server_rules::ServerRules;
 use crate::types::{
     Annotations, Icon, Meta, Prompt, PromptArgument, Resource, ResourceTemplate, TaskSupport, Tool,
@@ -167,6 +167,7 @@ fn raw_schema(definition: &Definition, problems: &mut Vec<String>) -> Option<sch
 fn warn_of_rejected_schemas(definition: &Definition, decoder: &Decoder) {
     for breach in breaches(None, decoder.schema(), &[Severity::Refused]) {
         tracing::warn!(
+            target: FINDINGS,
             tool = definition.name,
             at = %definition.location,
             "{} ({})",

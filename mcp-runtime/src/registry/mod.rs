@@ -44,7 +44,7 @@ pub(crate) use edit::EditOutcome;
 pub(crate) use guards::{CallPermit, CallPermits, HandlerLimits};
 pub(crate) use handler::HandlerProgress;
 pub(crate) use meta::meta_key_problem;
-pub(crate) use outputs::OutputChecker;
+pub(crate) use outputs::{FINDINGS, OutputChecker};
 pub(crate) use pace::FirstPollPace;
 pub(crate) use page::{ListPage, PartialPage};
 pub(crate) use server_rules::ServerRules;

@@ -17,6 +17,9 @@ use serde_json::value::RawValue;
 use crate::protocol::shape::structured::OutputRoot;
 use crate::types::{CallToolResult, Tool};
 
+/// The log target for findings about definitions. Only their author causes them, so the default log leaves out none.
+pub(crate) const FINDINGS: &str = "mcp_runtime::definitions";
+
 /// Data about a tool's structured output, except for the text of the output schema.
 #[derive(Debug)]
 pub(crate) struct OutputChecker {
@@ -86,6 +89,7 @@ impl OutputChecker {
             let made = made.and_then(Validator::new).inspect_err(|problem| {
                 let tool = &tool.name;
                 tracing::warn!(
+                    target: FINDINGS,
                     tool,
                     problem,
                     "results are not validated against the output schema"

@@ -12,11 +12,13 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
 use crate::lock::lock;
+use crate::registry::FINDINGS;
 
-/// Maximum number of times per second that the same event is written.
+/// Maximum number of times per second that the same event is written, because clients can cause most events.
 const MOST: u32 = 10;
 
-/// Writes warnings and errors, and limits how often each event is repeated. Ignores spans.
+/// Writes warnings and errors, and limits how often each event is repeated, except for findings about definitions. Ignores
+/// spans.
 pub(super) struct LogWriter<W> {
     leave: W,
     seen: Mutex<HashMap<Identifier, (Instant, u32)>>,
@@ -40,6 +42,9 @@ impl<W: Fn(&str) + Send + Sync + 'static> Subscriber for LogWriter<W> {
     }
 
     fn event_enabled(&self, event: &Event<'_>) -> bool {
+        if event.metadata().target() == FINDINGS {
+            return true;
+        }
         let now = Instant::now();
         // The size of this map is bounded by the number of callsites in the program.
         let mut seen = lock(&self.seen);
@@ -149,6 +154,16 @@ mod tests {
         });
         let count = |what: &str| all.iter().filter(|line| line.contains(what)).count();
         assert_eq!((count("again"), count("once"), all.len()), (10, 1, 11));
+    }
+
+    #[test]
+    fn every_finding_about_a_definition_is_written() {
+        let all = lines(|| {
+            for tool in 0..100 {
+                tracing::warn!(target: FINDINGS, tool, "has a schema that is refused");
+            }
+        });
+        assert_eq!(all.len(), 100);
     }
 
     #[test]

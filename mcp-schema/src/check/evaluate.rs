@@ -7,11 +7,11 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
+use super::choice::{FailedBranch, explain_choice};
 use super::equality::{are_equal, is_of_type};
 use super::examined::ExaminedSchema;
 use super::found::{
-    FaultCause, UnwordedFault, ValuePath, explain_choice, push_fault, push_message,
-    push_property_fault,
+    FaultCause, UnwordedFault, ValuePath, push_fault, push_message, push_property_fault,
 };
 use super::values::check_number;
 use crate::explain::{FaultSubject, quote, unknown_name_message};
@@ -42,6 +42,8 @@ pub(super) struct SchemaCheck<'s> {
     pub(super) exhausted: bool,
     /// `true` if `null` counts as absent for optional properties.
     pub(super) null_is_absent: bool,
+    /// The pointers of the values that counted as absent, without those in branches that do not match.
+    pub(super) absent: Vec<String>,
 }
 
 impl<'s> SchemaCheck<'s> {
@@ -92,7 +94,9 @@ impl<'s> SchemaCheck<'s> {
         path: &ValuePath<'_>,
     ) -> Option<Evaluated<'v>> {
         let mut found = Vec::new();
+        let absent = self.absent.len();
         let seen = self.check_schema(schema, value, path, &mut found);
+        self.absent.truncate(absent);
         found.is_empty().then_some(seen)
     }
 
@@ -106,12 +110,7 @@ impl<'s> SchemaCheck<'s> {
         let before = found.len();
         let mut seen = Evaluated::default();
         if let Some(reference) = keywords.get("$ref").and_then(Value::as_str) {
-            let examined = self.examined;
-            let target = examined
-                .references
-                .get(reference)
-                .and_then(|pointer| examined.schema.pointer(pointer));
-            match target {
+            match self.examined.target(reference) {
                 Some(target) => seen.add(self.check_schema(target, value, path, found)),
                 None => push_message(found, path, "cannot be checked".to_owned()),
             }
@@ -235,6 +234,7 @@ impl<'s> SchemaCheck<'s> {
                 return;
             }
             let mut wrong = Vec::new();
+            let absent = self.absent.len();
             let evaluated = self.check_schema(branch, value, path, &mut wrong);
             if wrong.is_empty() {
                 matching += 1;
@@ -243,11 +243,18 @@ impl<'s> SchemaCheck<'s> {
                     return;
                 }
             } else {
-                failed.push(wrong);
+                failed.push(FailedBranch {
+                    schema: branch,
+                    wrong,
+                    absent: self.absent.split_off(absent),
+                });
             }
         }
         match matching {
-            0 => explain_choice(failed, path, value, found),
+            0 => {
+                let mut absent = explain_choice(self, failed, path, value, found);
+                self.absent.append(&mut absent);
+            }
             1 => {}
             _ if exactly_one => push_message(
                 found,
@@ -275,8 +282,11 @@ impl<'s> SchemaCheck<'s> {
             for (name, member) in members {
                 if !seen.all_properties && !seen.properties.contains(name.as_str()) {
                     if schema == &Value::Bool(false) {
-                        let message = unknown_name_message(path.noun(), name, &[], |_| false);
-                        push_property_fault(found, path, message, FaultSubject::Unknown);
+                        let (message, meant) =
+                            unknown_name_message(path.noun(), name, &[], |_| false);
+                        let name = name.clone();
+                        let about = FaultSubject::Unknown { name, meant };
+                        push_property_fault(found, path, message, about);
                     } else {
                         self.check_schema(schema, member, &ValuePath::Key(path, name), found);
                     }

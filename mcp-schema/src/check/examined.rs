@@ -15,3 +15,11 @@ pub(super) struct ExaminedSchema {
     /// `true` if any keyword depends on which properties and items have been evaluated.
     pub(super) tracks: bool,
 }
+
+impl ExaminedSchema {
+    /// Returns the schema to which a reference leads.
+    pub(super) fn target(&self, reference: &str) -> Option<&Value> {
+        let pointer = self.references.get(reference)?;
+        self.schema.pointer(pointer)
+    }
+}

@@ -1,5 +1,4 @@
-//! Collects the problems found by a check and selects the problems to report if a value does not match any branch of a
-//! choice.
+//! Collects the problems found by a check.
 
 use std::fmt::Write as _;
 
@@ -50,8 +49,8 @@ impl ValuePath<'_> {
 
 /// A problem without its message, so that the branches of a choice can be compared and merged.
 pub(super) struct UnwordedFault {
-    pointer: String,
-    cause: FaultCause,
+    pub(super) pointer: String,
+    pub(super) cause: FaultCause,
     received: String,
 }
 
@@ -69,113 +68,25 @@ pub(super) enum FaultCause {
 
 impl UnwordedFault {
     pub(super) fn into_fault(self) -> Fault {
-        let mut about = FaultSubject::Value;
-        let message = match self.cause {
-            FaultCause::Other(message, what) => {
-                about = what;
-                message
-            }
+        let (message, about) = match self.cause {
+            FaultCause::Other(message, about) => (message, about),
             FaultCause::Type(expected) => {
-                format!(
+                let message = format!(
                     "expected {}, received {}",
                     join_with_or(&expected),
                     self.received
-                )
+                );
+                (message, FaultSubject::Type(expected))
             }
             FaultCause::Value { allowed, text } => {
-                unknown_value_message(&allowed, text.as_deref(), &self.received)
+                let message = unknown_value_message(&allowed, text.as_deref(), &self.received);
+                (message, FaultSubject::Unlisted)
             }
         };
         Fault {
             pointer: self.pointer,
             message,
             about,
-        }
-    }
-}
-
-/// Explains why a value does not match any branch. Lists the types or values that the branches allow, or the problems
-/// found in the closest branch.
-pub(super) fn explain_choice(
-    mut failed: Vec<Vec<UnwordedFault>>,
-    path: &ValuePath<'_>,
-    value: &Value,
-    found: &mut Vec<UnwordedFault>,
-) {
-    let pointer = path.pointer();
-    // A `null` branch means only that the value is optional.
-    if failed.len() > 1 {
-        failed.retain(|wrong| !matches!(wrong.as_slice(), [UnwordedFault { cause: FaultCause::Type(names), .. }] if names.iter().all(|name| name == "null")));
-    }
-    let wrong_type = |wrong: &[UnwordedFault]| matches!(wrong, [UnwordedFault { cause: FaultCause::Type(_), pointer: at, .. }] if *at == pointer);
-    if failed.iter().all(|wrong| wrong_type(wrong)) {
-        let mut names: Vec<String> = Vec::new();
-        for cause in failed.into_iter().flatten().map(|found| found.cause) {
-            if let FaultCause::Type(more) = cause {
-                for name in more {
-                    if !names.contains(&name) {
-                        names.push(name);
-                    }
-                }
-            }
-        }
-        push_fault(found, path, FaultCause::Type(names), value);
-        return;
-    }
-    failed.retain(|wrong| !wrong_type(wrong));
-    // If every branch rejects a value at the same pointer, that value is the tag of a tagged union, so all allowed tags
-    // are listed.
-    let tag = |wrong: &[UnwordedFault]| {
-        wrong.iter().find_map(|found| {
-            matches!(found.cause, FaultCause::Value { .. }).then(|| found.pointer.clone())
-        })
-    };
-    let first_tag = failed.first().and_then(|wrong| tag(wrong));
-    if failed.len() > 1 && first_tag.is_some() && failed.iter().all(|wrong| tag(wrong) == first_tag)
-    {
-        let mut merged: Option<UnwordedFault> = None;
-        for item in failed.into_iter().flatten() {
-            if Some(&item.pointer) != first_tag.as_ref() {
-                continue;
-            }
-            match (&mut merged, item) {
-                (
-                    Some(UnwordedFault {
-                        cause: FaultCause::Value { allowed, .. },
-                        ..
-                    }),
-                    UnwordedFault {
-                        cause: FaultCause::Value { allowed: more, .. },
-                        ..
-                    },
-                ) => allowed.extend(more),
-                (
-                    none @ None,
-                    item @ UnwordedFault {
-                        cause: FaultCause::Value { .. },
-                        ..
-                    },
-                ) => *none = Some(item),
-                _ => {}
-            }
-        }
-        found.extend(merged);
-        return;
-    }
-    // Otherwise, prefer branches whose tag matches, and of these, the branch with the fewest problems.
-    let forms = failed.len();
-    let best = failed
-        .into_iter()
-        .min_by_key(|wrong| (tag(wrong).is_some(), wrong.len()));
-    for mut item in best.into_iter().flatten() {
-        if forms > 1
-            && item.pointer == pointer
-            && let FaultCause::Other(message, _) = &mut item.cause
-        {
-            let _ = write!(message, " (in the closest of {forms} allowed forms)");
-        }
-        if found.len() < FAULTS {
-            found.push(item);
         }
     }
 }

@@ -12,6 +12,7 @@
 //! Specification: <https://json-schema.org/draft/2020-12>.
 
 mod bounds;
+mod choice;
 mod equality;
 mod evaluate;
 mod examined;
@@ -23,7 +24,7 @@ mod values;
 
 use serde_json::Value;
 
-use crate::explain::Fault;
+use crate::explain::{Fault, merge_misspelled};
 use bounds::{DEPTH, STEPS};
 use evaluate::SchemaCheck;
 use examined::ExaminedSchema;
@@ -77,17 +78,6 @@ impl Validator {
         self.run(&self.0.schema, arguments, &ValuePath::Arguments)
     }
 
-    /// Returns all problems found in the value of a single argument. The validator must have been created from that
-    /// argument's schema.
-    #[must_use]
-    pub fn check_argument(&self, name: &str, value: &Value) -> Vec<Fault> {
-        self.run(
-            &self.0.schema,
-            value,
-            &ValuePath::Key(&ValuePath::Arguments, name),
-        )
-    }
-
     /// Returns all problems found in the value of a top-level property.
     #[must_use]
     pub fn check_property(&self, name: &str, value: &Value) -> Vec<Fault> {
@@ -102,12 +92,12 @@ impl Validator {
         }
     }
 
-    /// Returns all problems found in the value of a top-level property, or in the arguments as a whole if `name` is
-    /// `None`. `null` counts as absent for optional properties.
+    /// Examines the value of a top-level property, or the arguments as a whole if `name` is `None`, as a client sent it.
+    /// `null` counts as absent for optional properties.
     #[must_use]
-    pub fn explain_sent(&self, name: Option<&str>, value: &Value) -> Vec<Fault> {
+    pub fn examine_sent(&self, name: Option<&str>, value: &Value) -> SentValue {
         let Some(name) = name else {
-            return self.run_with(STEPS, true, &self.0.schema, value, &ValuePath::Arguments);
+            return self.examine(STEPS, true, &self.0.schema, value, &ValuePath::Arguments);
         };
         match self
             .0
@@ -115,14 +105,14 @@ impl Validator {
             .get("properties")
             .and_then(|all| all.get(name))
         {
-            Some(schema) => self.run_with(
+            Some(schema) => self.examine(
                 STEPS,
                 true,
                 schema,
                 value,
                 &ValuePath::Key(&ValuePath::Root, name),
             ),
-            None => Vec::new(),
+            None => SentValue::default(),
         }
     }
 
@@ -144,18 +134,47 @@ impl Validator {
         value: &Value,
         path: &ValuePath<'_>,
     ) -> Vec<Fault> {
+        let examined = self.examine(steps, null_is_absent, schema, value, path);
+        examined.faults
+    }
+
+    fn examine(
+        &self,
+        steps: u32,
+        null_is_absent: bool,
+        schema: &Value,
+        value: &Value,
+        path: &ValuePath<'_>,
+    ) -> SentValue {
         let mut check = SchemaCheck {
             examined: &self.0,
             steps,
             depth: DEPTH,
             exhausted: false,
             null_is_absent,
+            absent: Vec::new(),
         };
         let mut found = Vec::new();
         check.check_schema(schema, value, path, &mut found);
         if check.exhausted {
-            return vec![Fault::new(path.pointer(), "too complex to be checked")];
+            let fault = Fault::new(path.pointer(), "too complex to be checked");
+            return SentValue {
+                faults: vec![fault],
+                absent: Vec::new(),
+            };
         }
-        found.into_iter().map(UnwordedFault::into_fault).collect()
+        let mut faults = found.into_iter().map(UnwordedFault::into_fault).collect();
+        merge_misspelled(&mut faults);
+        let absent = check.absent;
+        SentValue { faults, absent }
     }
+}
+
+/// What [`Validator::examine_sent`] finds in a value.
+#[derive(Debug, Default)]
+pub struct SentValue {
+    /// All problems.
+    pub faults: Vec<Fault>,
+    /// The JSON pointers of the members that count as absent, because they are `null` and optional.
+    pub absent: Vec<String>,
 }

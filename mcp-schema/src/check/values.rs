@@ -154,6 +154,7 @@ impl<'s> SchemaCheck<'s> {
             }
             if self.null_is_absent && member.is_null() && is_optional_property(keywords, name) {
                 seen.properties.insert(name);
+                self.absent.push(ValuePath::Key(path, name).pointer());
                 continue;
             }
             let inner = ValuePath::Key(path, name);
@@ -194,8 +195,11 @@ impl<'s> SchemaCheck<'s> {
                         .map(String::as_str);
                     let names: Vec<&str> = names.collect();
                     let is_given = |name: &str| members.contains_key(name);
-                    let message = unknown_name_message(path.noun(), name, &names, is_given);
-                    push_property_fault(found, path, message, FaultSubject::Unknown);
+                    let (message, meant) =
+                        unknown_name_message(path.noun(), name, &names, is_given);
+                    let name = name.clone();
+                    let about = FaultSubject::Unknown { name, meant };
+                    push_property_fault(found, path, message, about);
                 }
                 Some(schema) if !known => {
                     known = true;

@@ -17,7 +17,7 @@ fn schema(constraints: &Constraints) -> Value {
         default: None,
     };
     let mut problems = Vec::new();
-    let schema = Properties::default().property(property, &mut problems);
+    let schema = Properties::new(&[]).property(property, &mut problems);
     assert!(problems.is_empty(), "{problems:?}");
     schema
 }

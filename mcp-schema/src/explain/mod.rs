@@ -18,8 +18,8 @@ const LINES: usize = 20;
 /// Maximum length of a quoted value, in characters.
 const QUOTED: usize = 60;
 
-/// Maximum number of allowed values in a message.
-pub(crate) const LISTED: usize = 12;
+/// Maximum number of allowed values or names in a message.
+pub(crate) const LISTED: usize = 40;
 
 /// An error in a call's arguments, worded so that a model can act on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,9 +38,23 @@ pub struct Fault {
 pub enum FaultSubject {
     /// The property with this name is missing.
     Missing(String),
-    /// The property is unknown.
-    Unknown,
-    /// The value itself is wrong.
+    /// The property with this name is unknown.
+    Unknown {
+        /// The name that was sent.
+        name: String,
+        /// The name that is probably meant.
+        meant: Option<String>,
+    },
+    /// It is unknown which variant of an enum is meant.
+    Variant {
+        /// The pointer to the variant, in which nothing else can be judged.
+        of: String,
+    },
+    /// The value is not of one of these types.
+    Type(Vec<String>),
+    /// The value is not one of those that are listed.
+    Unlisted,
+    /// The value itself is wrong in another way.
     #[default]
     Value,
 }
@@ -87,11 +101,8 @@ pub fn missing_name_message(what: &str, name: &str, schema: Option<&Value>) -> S
     let mut text = format!("missing {what} `{name}`");
     let Some(schema) = schema else { return text };
     if let Some(Value::Array(allowed)) = schema.get("enum") {
-        let listed: Vec<String> = allowed.iter().take(LISTED).map(quote).collect();
-        let _ = write!(text, "; allowed: {}", listed.join(", "));
-        if allowed.len() > LISTED {
-            let _ = write!(text, ", {} more", allowed.len() - LISTED);
-        }
+        let all = join_listed(allowed.iter().map(quote), allowed.len());
+        let _ = write!(text, "; allowed: {all}");
     } else if let Some(name) = schema.get("type").and_then(Value::as_str) {
         let expected = match name {
             // The summary includes the types of the items or members.
@@ -104,25 +115,63 @@ pub fn missing_name_message(what: &str, name: &str, schema: Option<&Value>) -> S
     text
 }
 
-/// Returns the message for an unknown name. Suggests a similar name that was not given, or lists all known names.
+/// Returns the message for an unknown name, with all known names, and the similar name that is probably meant, if any,
+/// which is not one of those that were given.
 #[must_use]
 pub fn unknown_name_message(
     what: &str,
     name: &str,
     names: &[&str],
     is_given: impl Fn(&str) -> bool,
-) -> String {
-    let shown = quote_name(name);
+) -> (String, Option<String>) {
+    let mut text = format!("unknown {what} `{}`", quote_name(name));
     let absent = names.iter().copied().filter(|name| !is_given(name));
-    if let Some(suggestion) = closest(name, absent) {
-        return format!("unknown {what} `{shown}`; did you mean `{suggestion}`?");
+    let meant = closest(name, absent);
+    match meant {
+        Some(meant) => {
+            let _ = write!(text, "; did you mean `{meant}`?");
+            if names.len() > 1 {
+                let _ = write!(text, " (known: {})", quote_names(names));
+            }
+        }
+        None if names.is_empty() => {}
+        None => {
+            let _ = write!(text, "; known: {}", quote_names(names));
+        }
     }
-    let mut text = format!("unknown {what} `{shown}`");
-    if !names.is_empty() && names.len() <= LISTED {
-        let listed: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        let _ = write!(text, "; known: {}", listed.join(", "));
+    (text, meant.map(str::to_owned))
+}
+
+/// Removes the problem that a name is missing if another problem is that this name is misspelled, because that is one
+/// mistake.
+pub fn merge_misspelled(faults: &mut Vec<Fault>) {
+    let misspelled: Vec<(String, String)> = faults
+        .iter()
+        .filter_map(|fault| match &fault.about {
+            FaultSubject::Unknown { meant, .. } => Some((fault.pointer.clone(), meant.clone()?)),
+            _ => None,
+        })
+        .collect();
+    faults.retain(|fault| match &fault.about {
+        FaultSubject::Missing(name) => !misspelled
+            .iter()
+            .any(|(pointer, meant)| *pointer == fault.pointer && meant == name),
+        _ => true,
+    });
+}
+
+/// Returns names for a message, at most [`LISTED`] of them.
+pub(crate) fn quote_names(names: &[&str]) -> String {
+    join_listed(names.iter().map(|name| format!("`{name}`")), names.len())
+}
+
+/// Returns the first values of a list for a message, and the number of the others.
+fn join_listed(all: impl Iterator<Item = String>, count: usize) -> String {
+    let mut listed: Vec<String> = all.take(LISTED).collect();
+    if let Some(more) = count.checked_sub(LISTED).filter(|more| *more > 0) {
+        listed.push(format!("{more} more"));
     }
-    text
+    listed.join(", ")
 }
 
 pub(crate) fn unknown_value_message(
@@ -130,18 +179,25 @@ pub(crate) fn unknown_value_message(
     text: Option<&str>,
     received: &str,
 ) -> String {
-    let names = allowed.iter().filter_map(Value::as_str);
-    if let Some(name) = text.and_then(|text| closest(text, names)) {
-        return format!("unknown value {received}; did you mean \"{name}\"?");
-    }
     if let [only] = allowed {
-        return format!("expected {}, received {received}", quote(only));
+        return format!("expected {}, received {received}", form(only));
     }
-    let mut listed: Vec<String> = allowed.iter().take(LISTED).map(quote).collect();
-    if let Some(more) = allowed.len().checked_sub(LISTED).filter(|more| *more > 0) {
-        listed.push(format!("{more} more"));
+    let all = join_listed(allowed.iter().map(form), allowed.len());
+    let names = allowed.iter().filter_map(Value::as_str);
+    match text.and_then(|text| closest(text, names)) {
+        Some(name) => {
+            format!("unknown value {received}; did you mean \"{name}\"? (allowed: {all})")
+        }
+        None => format!("unknown value {received}; allowed: {all}"),
     }
-    format!("unknown value {received}; allowed: {}", listed.join(", "))
+}
+
+/// Returns an allowed value as JSON. Unlike a received value, it is written out even if it is an object.
+fn form(allowed: &Value) -> String {
+    match allowed {
+        Value::Object(_) => allowed.to_string(),
+        other => quote(other),
+    }
 }
 
 pub(crate) fn join_with_or(names: &[String]) -> String {
@@ -198,14 +254,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_name_comes_with_a_suggestion_or_with_all_names() {
+    fn an_unknown_name_comes_with_all_names_and_a_suggestion() {
         let names = ["query", "limit"];
         let message = |name: &str, given: &[&str]| {
             unknown_name_message("argument", name, &names, |name| given.contains(&name))
         };
-        let suggestion = "unknown argument `qurey`; did you mean `query`?";
-        assert_eq!(message("qurey", &["limit"]), suggestion);
+        let suggestion =
+            "unknown argument `qurey`; did you mean `query`? (known: `query`, `limit`)";
+        let meant = Some("query".to_owned());
+        assert_eq!(message("qurey", &["limit"]), (suggestion.to_owned(), meant));
         let all = "unknown argument `qurey`; known: `query`, `limit`";
-        assert_eq!(message("qurey", &["query"]), all);
+        assert_eq!(message("qurey", &["query"]), (all.to_owned(), None));
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn const_to_enum(object: &mut Map<String, Value>) {
 }
 
 /// Renames a keyword without changing its position.
-fn rename_keyword(object: &mut Map<String, Value>, old: &str, new: &str) {
+pub(super) fn rename_keyword(object: &mut Map<String, Value>, old: &str, new: &str) {
     *object = std::mem::take(object)
         .into_iter()
         .map(|(keyword, value)| {

@@ -1,10 +1,12 @@
 //! Converts Rust types into schemas that model APIs accept.
 //!
 //! The schemas that `schemars` derives are correct, but several model APIs reject parts of them. Input schemas are
-//! therefore simplified without changing the values that they allow: subschemas are inlined where possible, `null` is
+//! therefore simplified without changing the values that they allow: subschemas are inlined unless this would make the
+//! schema much longer, `null` is
 //! removed from optional values, number formats become bounds, documented variants become an `enum` with their
 //! documentation in the description, enums with data become an `anyOf`, and formats that the APIs do not list are
-//! described in words. Output schemas keep `null` because results contain it. Clients receive
+//! described in words. Output schemas keep `null` because results contain it, and allow additional members in every object,
+//! so that a later version of the server may add some. Clients receive
 //! [published](schema_to_publish) input schemas, which omit the one keyword that must be enforced but not published.
 //!
 //! The rules that the schemas follow are in [`model_rules`](crate::model_rules).
@@ -13,7 +15,9 @@
 
 mod choices;
 mod constrain;
+mod inlining;
 mod normalise;
+mod open;
 mod published;
 mod subschemas;
 #[cfg(test)]
@@ -25,19 +29,27 @@ use serde_json::{Map, Value};
 
 use crate::constraint::Constraints;
 use constrain::apply_constraints;
-use normalise::{NullMeaning, boolean_schema, normalise_schema};
+use inlining::{generator_for, keep_referenced, put_in_place};
+use normalise::{NullMeaning, boolean_schema, disallow_null, normalise_schema};
+use open::open_objects;
 pub use published::schema_to_publish;
 
+/// Makes the schema of a type, or returns `None` if any value is allowed.
+pub type MakeSchema = fn(&mut SchemaGenerator) -> Option<Schema>;
+
 /// Returns the schema for a result, simplified for clients: references are inlined where possible, but `null` is kept.
-pub fn output_schema(make: fn(&mut SchemaGenerator) -> Option<Schema>) -> Option<Value> {
-    let mut generator = settings().for_serialize().into_generator();
+/// Its objects allow additional members, whatever the type says about them, because that is about reading.
+pub fn output_schema(make: MakeSchema) -> Option<Value> {
+    let mut generator = generator_for(&[make], &settings().for_serialize());
     let mut schema = make(&mut generator)?.to_value();
+    put_in_place(&mut schema, &generator);
     drop_type_title(&mut schema);
     normalise_schema(&mut schema, NullMeaning::Kept);
     if let Value::Bool(allowed) = schema {
         schema = boolean_schema(allowed);
     }
     add_definitions(&mut schema, &mut generator, NullMeaning::Kept);
+    open_objects(&mut schema);
     Some(schema)
 }
 
@@ -49,7 +61,7 @@ pub struct Property<'p> {
     /// The description, or an empty string if there is none.
     pub description: &'p str,
     /// Returns the schema for the type, or `None` if any value is allowed.
-    pub schema: fn(&mut SchemaGenerator) -> Option<Schema>,
+    pub schema: MakeSchema,
     /// The constraints on the value.
     pub constraints: &'p Constraints,
     /// The default value, or the reason why it cannot be written as JSON.
@@ -57,21 +69,22 @@ pub struct Property<'p> {
 }
 
 /// Creates the schemas for the properties of a single object. The schemas share one set of definitions for recursive
-/// types.
+/// types, and for all types if writing references out would make them much longer.
 #[derive(Debug)]
 pub struct Properties {
     generator: SchemaGenerator,
 }
 
-impl Default for Properties {
-    fn default() -> Self {
+impl Properties {
+    /// Starts an object with these properties, of which each is then passed to [`property`](Self::property) or
+    /// [`flattened`](Self::flattened).
+    #[must_use]
+    pub fn new(schemas: &[MakeSchema]) -> Self {
         Self {
-            generator: settings().into_generator(),
+            generator: generator_for(schemas, &settings()),
         }
     }
-}
 
-impl Properties {
     /// Returns the schema for a property, with all its options applied. Reports mistakes in `problems`.
     pub fn property(&mut self, property: Property<'_>, problems: &mut Vec<String>) -> Value {
         let mut schema = self.flattened(property.schema, property.description);
@@ -93,16 +106,16 @@ impl Properties {
     }
 
     /// Returns the schema for a flattened type, whose properties become properties of the containing object.
-    pub fn flattened(
-        &mut self,
-        schema: fn(&mut SchemaGenerator) -> Option<Schema>,
-        description: &str,
-    ) -> Value {
+    pub fn flattened(&mut self, schema: MakeSchema, description: &str) -> Value {
         let mut schema =
             schema(&mut self.generator).map_or(Value::Object(Map::new()), Schema::to_value);
         if let Value::Bool(allowed) = schema {
             schema = boolean_schema(allowed);
         }
+        if let Some(object) = schema.as_object_mut() {
+            disallow_null(object);
+        }
+        put_in_place(&mut schema, &self.generator);
         if let Some(object) = schema.as_object_mut() {
             object.remove("$schema");
             if !description.is_empty() {
@@ -120,14 +133,12 @@ impl Properties {
 }
 
 fn settings() -> SchemaSettings {
-    SchemaSettings::draft2020_12().with(|settings| {
-        settings.inline_subschemas = true;
-        settings.meta_schema = None;
-    })
+    SchemaSettings::draft2020_12().with(|settings| settings.meta_schema = None)
 }
 
 fn add_definitions(root: &mut Value, generator: &mut SchemaGenerator, null: NullMeaning) {
     let mut definitions = generator.take_definitions(true);
+    keep_referenced(root, &mut definitions);
     if definitions.is_empty() {
         return;
     }

@@ -96,7 +96,7 @@ fn string_items(list: Option<&Value>) -> Vec<String> {
 }
 
 /// Turns `["string", "null"]` into `"string"`, and an `anyOf` or `oneOf` with one schema and `null` into that schema.
-fn disallow_null(object: &mut Map<String, Value>) {
+pub(super) fn disallow_null(object: &mut Map<String, Value>) {
     // Each pass may replace a choice with its only remaining branch, so each level of `Option` needs one pass.
     for _ in 0..8 {
         if let Some(Value::Array(types)) = object.get_mut("type") {

@@ -32,7 +32,7 @@ fn of<T: JsonSchema>(description: &'static str) -> Property<'static> {
 /// Returns the schema of a property, or the problems with it.
 fn schema_of(property: Property<'_>) -> String {
     let mut problems = Vec::new();
-    let mut properties = Properties::default();
+    let mut properties = Properties::new(&[property.schema]);
     let mut schema = properties.property(property, &mut problems);
     properties.finish(&mut schema);
     if problems.is_empty() {
@@ -305,6 +305,109 @@ fn outputs_keep_their_nulls() {
     let schema = output_schema(|generator| Some(generator.subschema_for::<Filter>())).unwrap();
     expect![[r#"{"type":"object","properties":{"before":{"type":["string","null"],"description":"Not before this day"},"plain":{"type":["string","null"],"enum":["rust","go",null]},"limit":{"type":["integer","null"],"minimum":0,"maximum":255,"default":null},"many":{"type":"array","items":{"type":["integer","null"],"minimum":-2147483648,"maximum":2147483647}},"documented":{"description":"A language.\n\n- `rust`: Fast.\n- `go`: Simple.","type":"string","enum":["c","rust","go"]}},"required":["before","plain","limit","many","documented"]}"#]]
         .assert_eq(&schema.to_string());
+}
+
+#[test]
+fn outputs_allow_additional_members() {
+    // The type refuses them only when it reads.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Both {
+        id: u64,
+        inner: Option<Closed>,
+        choice: Overlapping,
+    }
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields, untagged)]
+    enum Overlapping {
+        A { a: Option<u64> },
+        B { b: Option<u64> },
+    }
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    enum Outside {
+        A(u64),
+        B(u64),
+    }
+    let schema = output_schema(|generator| Some(generator.subschema_for::<Both>())).unwrap();
+    expect![[r#"{"type":"object","properties":{"id":{"type":"integer","minimum":0},"inner":{"type":["object","null"],"properties":{"any":{}},"required":["any"]},"choice":{"anyOf":[{"type":"object","properties":{"a":{"type":["integer","null"],"minimum":0}},"required":["a"]},{"type":"object","properties":{"b":{"type":["integer","null"],"minimum":0}},"required":["b"]}]}},"required":["id","inner","choice"]}"#]].assert_eq(&schema.to_string());
+    let schema = output_schema(|generator| Some(generator.subschema_for::<Outside>())).unwrap();
+    expect![[r#"{"anyOf":[{"type":"object","properties":{"A":{"type":"integer","minimum":0}},"required":["A"]},{"type":"object","properties":{"B":{"type":"integer","minimum":0}},"required":["B"]}]}"#]].assert_eq(&schema.to_string());
+    let schema = output_schema(|generator| {
+        let both = generator.subschema_for::<Closed>();
+        Some(schemars::json_schema!({
+            "not": {"type": "object", "additionalProperties": false},
+            "oneOf": [both, {"type": "object", "properties": {}, "unevaluatedProperties": false}],
+        }))
+    });
+    expect![[r#"{"not":{"type":"object","additionalProperties":false},"anyOf":[{"type":"object","properties":{"any":{}},"required":["any"]},{"type":"object","properties":{},"unevaluatedProperties":false}]}"#]].assert_eq(&schema.unwrap().to_string());
+}
+
+/// A type that contains the one inside it twice.
+macro_rules! levels {
+    ($($name:ident of $inner:ident),*) => { $(
+        /// A level.
+        #[derive(Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        struct $name {
+            left: Option<$inner>,
+            /// The other one
+            right: Option<$inner>,
+            #[serde(default)]
+            all: Vec<$inner>,
+        }
+    )* };
+}
+
+levels!(
+    L1 of Documented, L2 of L1, L3 of L2, L4 of L3, L5 of L4, L6 of L5, L7 of L6, L8 of L7, L9 of L8, L10 of L9,
+    L11 of L10, L12 of L11, L13 of L12, L14 of L13, L15 of L14, L16 of L15, L17 of L16, L18 of L17, L19 of L18, L20 of L19
+);
+
+#[test]
+fn references_are_written_out_unless_the_schema_becomes_long() {
+    let short = schema_of(of::<L3>(""));
+    assert!(!short.contains("$ref"), "{short}");
+    for (property, levels) in [
+        (of::<L5>(""), 4),
+        (of::<Option<L10>>("The top"), 9),
+        (of::<L20>(""), 19),
+    ] {
+        let text = schema_of(property);
+        assert!(text.len() < levels * 250 + 500, "{}: {text}", text.len());
+        let schema: Value = serde_json::from_str(&text).unwrap();
+        // The root stands in place, and only what is referred to is a definition.
+        assert_eq!(schema["type"], "object");
+        assert_eq!(schema["$defs"].as_object().unwrap().len(), levels + 1);
+        let inner = &schema["$defs"][format!("L{levels}")];
+        assert_eq!(schema["properties"]["left"], inner_reference(levels));
+        assert_eq!(inner["additionalProperties"], false);
+    }
+    let schema: Value = serde_json::from_str(&schema_of(of::<Option<L10>>("The top"))).unwrap();
+    assert_eq!(schema["description"], "The top");
+    let schema = output_schema(|generator| Some(generator.subschema_for::<L20>())).unwrap();
+    assert_eq!(schema["type"], "object");
+    assert!(schema.to_string().len() < 10_000, "{schema}");
+}
+
+fn inner_reference(level: usize) -> Value {
+    serde_json::json!({"$ref": format!("#/$defs/L{level}")})
+}
+
+/// A ring of types, each of which contains all others.
+macro_rules! ring {
+    ($names:tt: $($name:ident)*) => { $( ring!(@one $name $names); )* };
+    (@one $name:ident ($($field:ident $other:ident)*)) => {
+        #[derive(Serialize, Deserialize, JsonSchema)]
+        struct $name { $($field: Vec<$other>),* }
+    };
+}
+
+ring!((a R1 b R2 c R3 d R4 e R5 f R6 g R7 h R8 i R9 j R10): R1 R2 R3 R4 R5 R6 R7 R8 R9 R10);
+
+#[test]
+fn types_that_contain_each_other_keep_their_references() {
+    let text = schema_of(of::<R1>(""));
+    assert!(text.len() < 12_000, "{}", text.len());
 }
 
 #[test]

@@ -42,7 +42,8 @@ pub fn breaches(
     severities: &[Severity],
 ) -> Vec<ModelRuleBreach> {
     let mut subschemas = Vec::new();
-    collect_subschemas(schema, "", 0, DEEPEST, &mut subschemas);
+    let mut booleans = Vec::new();
+    collect_subschemas(schema, "", 0, DEEPEST, (&mut subschemas, &mut booleans));
     let mut found: Vec<ModelRuleBreach> = Vec::new();
     let rules = MODEL_RULES
         .iter()
@@ -62,6 +63,17 @@ pub fn breaches(
                 }
             }
             ModelRequirement::Root(refused) => check_root(schema, refused, &mut push),
+            ModelRequirement::DeclaredProperties => {
+                if schema.get("properties").is_none() {
+                    push("the schema of the arguments has no `properties`".to_owned());
+                }
+            }
+            ModelRequirement::NoBoolean => {
+                for pointer in &booleans {
+                    push(format!("{pointer} is a boolean instead of a schema"));
+                }
+            }
+            ModelRequirement::Values(most) => check_values(&subschemas, most, &mut push),
             ModelRequirement::Size(levels, properties) => {
                 check_size(&subschemas, levels, properties, &mut push);
             }
@@ -84,13 +96,17 @@ struct Subschema<'s> {
     depth: usize,
 }
 
+/// Collects a schema and those inside it, and apart from them the pointers of boolean schemas.
 fn collect_subschemas<'s>(
     schema: &'s Value,
     pointer: &str,
     depth: usize,
     left: usize,
-    subschemas: &mut Vec<Subschema<'s>>,
+    (subschemas, booleans): (&mut Vec<Subschema<'s>>, &mut Vec<String>),
 ) {
+    if schema.is_boolean() && !pointer.ends_with("/additionalProperties") {
+        booleans.push(pointer.to_owned());
+    }
     let (Value::Object(members), Some(left)) = (schema, left.checked_sub(1)) else {
         return;
     };
@@ -105,7 +121,7 @@ fn collect_subschemas<'s>(
         for (name, schema) in all.into_iter().flatten() {
             let mut pointer = pointer.to_owned();
             push_token(&mut pointer, name);
-            collect_subschemas(schema, &pointer, inner, left, subschemas);
+            collect_subschemas(schema, &pointer, inner, left, (subschemas, booleans));
         }
     }
     for keyword in [
@@ -117,13 +133,13 @@ fn collect_subschemas<'s>(
     ] {
         if let Some(schema) = members.get(keyword) {
             let pointer = format!("{pointer}/{keyword}");
-            collect_subschemas(schema, &pointer, inner, left, subschemas);
+            collect_subschemas(schema, &pointer, inner, left, (subschemas, booleans));
         }
     }
     for keyword in ["anyOf", "oneOf", "allOf", "prefixItems"] {
         let all = members.get(keyword).and_then(Value::as_array);
         for schema in all.into_iter().flatten() {
-            collect_subschemas(schema, pointer, inner, left, subschemas);
+            collect_subschemas(schema, pointer, inner, left, (subschemas, booleans));
         }
     }
 }
@@ -140,6 +156,13 @@ impl Subschema<'_> {
         let kind = members.get("type");
         let has = |keyword: &str| members.contains_key(keyword);
         match demand {
+            ModelRequirement::RequiredDeclared => {
+                for name in self.undeclared_names() {
+                    push(format!(
+                        "{subject} requires `{name}`, which it does not declare"
+                    ));
+                }
+            }
             ModelRequirement::NoReference if has("$ref") => {
                 push(format!("{subject} refers to another schema with `$ref`"));
             }
@@ -157,11 +180,13 @@ impl Subschema<'_> {
             ModelRequirement::Items if is_of_type(members, "array") && !has("items") => {
                 push(format!("{subject} is an array without `items`"));
             }
-            ModelRequirement::TextEnum => {
-                let values = members.get("enum").and_then(Value::as_array);
-                if values.is_some_and(|values| !values.iter().all(Value::is_string)) {
-                    push(format!("{subject} has non-string `enum` values"));
-                }
+            ModelRequirement::TextEnum if !self.values().iter().all(Value::is_string) => {
+                push(format!("{subject} has non-string `enum` values"));
+            }
+            ModelRequirement::NoEmptyValue if self.values().iter().any(|value| value == "") => {
+                push(format!(
+                    "{subject} has an empty string among its `enum` values"
+                ));
             }
             ModelRequirement::PropertyName(longest, others) => {
                 self.check_property_names(push, &|name| is_name(name, longest, others));
@@ -176,20 +201,7 @@ impl Subschema<'_> {
                     _ => push(format!("{subject} accepts unknown properties")),
                 }
             }
-            ModelRequirement::Keywords(known) => {
-                let unknown = members.keys().map(String::as_str).filter(|keyword| {
-                    !known.contains(keyword)
-                        && !KEYWORDS_WITHOUT_RULE.contains(keyword)
-                        && !keyword.starts_with("x-")
-                });
-                for keyword in unknown {
-                    push(match keyword {
-                        "oneOf" => format!("{subject} has alternatives (`oneOf`)"),
-                        "prefixItems" => format!("{subject} is a tuple (`prefixItems`)"),
-                        _ => format!("{subject} has `{keyword}`"),
-                    });
-                }
-            }
+            ModelRequirement::Keywords(known) => self.check_keywords(subject, known, push),
             ModelRequirement::NumberKeywords(known) => {
                 let limits = RangeKeyword::ALL.map(RangeKeyword::name);
                 for keyword in limits.into_iter().chain(["multipleOf"]) {
@@ -226,6 +238,36 @@ impl Subschema<'_> {
             }
             _ => {}
         }
+    }
+
+    /// Reports keywords that are not `known`.
+    fn check_keywords(&self, subject: &str, known: &[&str], push: &mut impl FnMut(String)) {
+        let unknown = self.members.keys().map(String::as_str).filter(|keyword| {
+            !known.contains(keyword)
+                && !KEYWORDS_WITHOUT_RULE.contains(keyword)
+                && !keyword.starts_with("x-")
+        });
+        for keyword in unknown {
+            push(match keyword {
+                "oneOf" => format!("{subject} has alternatives (`oneOf`)"),
+                "prefixItems" => format!("{subject} is a tuple (`prefixItems`)"),
+                _ => format!("{subject} has `{keyword}`"),
+            });
+        }
+    }
+
+    /// Returns the required names that are not those of properties.
+    fn undeclared_names(&self) -> impl Iterator<Item = &str> {
+        let properties = self.members.get("properties");
+        let names = self.members.get("required").and_then(Value::as_array);
+        let names = names.into_iter().flatten().filter_map(Value::as_str);
+        names.filter(move |name| properties.is_none_or(|all| all.get(*name).is_none()))
+    }
+
+    /// Returns the values of `enum`.
+    fn values(&self) -> &[Value] {
+        let values = self.members.get("enum").and_then(Value::as_array);
+        values.map_or(&[], Vec::as_slice)
     }
 
     /// Reports properties whose names are not `allowed`.
@@ -274,6 +316,17 @@ fn check_size(
         .sum();
     if count > properties {
         push(format!("the schema has {count} properties"));
+    }
+}
+
+fn check_values(subschemas: &[Subschema<'_>], most: usize, push: &mut impl FnMut(String)) {
+    let count: usize = subschemas
+        .iter()
+        .filter_map(|subschema| subschema.members.get("enum")?.as_array())
+        .map(Vec::len)
+        .sum();
+    if count > most {
+        push(format!("the schema has {count} `enum` values"));
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Hosts pass schemas on to a model; a schema that the model's API rejects can make the entire server unusable in that
 //! host. The `check` command and the examples' tests apply the whole table. At startup, a server logs only generated
-//! schemas that would be refused. [`generate`](crate::generate) writes schemas that follow the rules as far as a type
+//! schemas that would be refused, each of them. [`generate`](crate::generate) writes schemas that follow the rules as far as a type
 //! permits.
 //!
 //! One published rule is missing because no schema can follow it everywhere: with `strict: true`, `OpenAI` wants every
@@ -62,8 +62,14 @@ pub enum ModelRequirement {
     NameStart,
     /// The root is an object schema and does not contain any of these keywords.
     Root(&'static [&'static str]),
+    /// The root declares its `properties`, even if there are none.
+    DeclaredProperties,
+    /// Every required property is declared in `properties`.
+    RequiredDeclared,
     /// Schemas do not refer to each other.
     NoReference,
+    /// Schemas are objects: neither `true` nor `false`, except for `additionalProperties`.
+    NoBoolean,
     /// Every schema either has a type or is a choice.
     Typed,
     /// `type` is a single name.
@@ -72,6 +78,10 @@ pub enum ModelRequirement {
     Items,
     /// The values in `enum` are strings.
     TextEnum,
+    /// None of the values in `enum` is an empty string.
+    NoEmptyValue,
+    /// All `enum` lists of a schema together have at most this many values.
+    Values(usize),
     /// Objects reject unknown members.
     Closed,
     /// Apart from annotations, schemas contain only these keywords.
@@ -112,12 +122,33 @@ pub const MODEL_RULES: &[ModelRule] = &[
         severity: Severity::Refused,
         demand: ModelRequirement::Root(&["oneOf", "anyOf", "allOf", "not", "enum", "if"]),
     },
+    // OpenAI API: "In context=(), object schema missing properties". Adapters of hosts also expect the keyword.
+    ModelRule {
+        text: "OpenAI: the root of a schema has `properties`; if there are none, write `\"properties\": {}`",
+        page: OPENAI_TOOLS,
+        severity: Severity::Refused,
+        demand: ModelRequirement::DeclaredProperties,
+    },
+    // Gemini API: "parameters.required[0]: property is not defined".
+    ModelRule {
+        text: "Gemini: the names in `required` are declared in `properties`",
+        page: GOOGLE,
+        severity: Severity::Refused,
+        demand: ModelRequirement::RequiredDeclared,
+    },
     // Claude Platform, "Self-hosted sandboxes": custom tools. Gemini CLI treats references as missing types.
     ModelRule {
         text: "Anthropic's managed agents; Gemini",
         page: ANTHROPIC,
         severity: Severity::Refused,
         demand: ModelRequirement::NoReference,
+    },
+    // Gemini API: a schema is a message, so `true` is an "Invalid value".
+    ModelRule {
+        text: "Gemini: a schema is an object; write `{}` instead of `true`",
+        page: GOOGLE,
+        severity: Severity::Refused,
+        demand: ModelRequirement::NoBoolean,
     },
     // Gemini API: "Proto field is not repeating, cannot start list".
     ModelRule {
@@ -144,6 +175,13 @@ pub const MODEL_RULES: &[ModelRule] = &[
         page: GOOGLE,
         severity: Severity::Refused,
         demand: ModelRequirement::TextEnum,
+    },
+    // Gemini API: "enum[0]: cannot be empty".
+    ModelRule {
+        text: "Gemini: `enum` values are not empty; give the value a name, or leave the argument out",
+        page: GOOGLE,
+        severity: Severity::Refused,
+        demand: ModelRequirement::NoEmptyValue,
     },
     // Claude Platform, and the Messages API: `tools.*.input_schema.properties`.
     ModelRule {
@@ -212,6 +250,12 @@ pub const MODEL_RULES: &[ModelRule] = &[
         page: OPENAI,
         severity: Severity::Advice,
         demand: ModelRequirement::Size(10, 5_000),
+    },
+    ModelRule {
+        text: "OpenAI: at most 1000 `enum` values in a schema; take a string, and offer a search",
+        page: OPENAI,
+        severity: Severity::Advice,
+        demand: ModelRequirement::Values(1_000),
     },
     ModelRule {
         text: "models can write `90s` or a date: use `mcp_runtime::values::HumanDuration`, or a type from chrono or jiff",

@@ -19,6 +19,12 @@ fn of(argument: &Value) -> Value {
     closed(&json!({ "a": argument }))
 }
 
+/// Returns a schema with this many values.
+fn values(count: usize) -> Value {
+    let values: Vec<String> = (0..count).map(|number| format!("v{number}")).collect();
+    json!({"type": "string", "enum": values})
+}
+
 /// Returns tools, each with its only finding.
 #[expect(clippy::too_many_lines, reason = "one table of cases")]
 fn broken() -> Vec<(&'static str, Value, &'static str)> {
@@ -40,13 +46,40 @@ fn broken() -> Vec<(&'static str, Value, &'static str)> {
         ),
         (
             "a",
-            json!({"type": "string"}),
+            json!({"type": "string", "properties": {}}),
             "refused: the schema of the arguments is not of type `object`",
         ),
         (
             "a",
-            json!({"type": "object", "additionalProperties": false, "anyOf": []}),
+            json!({"type": "object", "properties": {}, "additionalProperties": false, "anyOf": []}),
             "refused: the schema of the arguments has `anyOf` at its root",
+        ),
+        (
+            "a",
+            json!({"type": "object", "additionalProperties": false}),
+            "refused: the schema of the arguments has no `properties`",
+        ),
+        (
+            "a",
+            of(
+                &json!({"type": "object", "properties": {}, "required": ["b"], "additionalProperties": false}),
+            ),
+            "refused: /a requires `b`, which it does not declare",
+        ),
+        (
+            "a",
+            of(&json!({"type": "array", "items": true})),
+            "refused: /a/items is a boolean instead of a schema",
+        ),
+        (
+            "a",
+            of(&json!({"type": "string", "enum": ["b", ""]})),
+            "refused: /a has an empty string among its `enum` values",
+        ),
+        (
+            "a",
+            of(&json!({"anyOf": [values(500), values(501)]})),
+            "advice: the schema has 1001 `enum` values",
         ),
         (
             "a",
@@ -90,12 +123,12 @@ fn broken() -> Vec<(&'static str, Value, &'static str)> {
         ),
         (
             "a",
-            json!({"type": "object", "additionalProperties": {"type": "string"}}),
+            json!({"type": "object", "properties": {}, "additionalProperties": {"type": "string"}}),
             "advice: the schema is a map",
         ),
         (
             "a",
-            json!({"type": "object"}),
+            json!({"type": "object", "properties": {}}),
             "advice: the schema accepts unknown properties",
         ),
         (
@@ -151,6 +184,8 @@ fn every_rule_can_be_broken() {
 #[test]
 fn plain_schemas_break_no_rule() {
     for argument in [
+        values(1_000),
+        json!({"type": "object", "properties": {"b": {"type": "string"}}, "required": ["b"], "additionalProperties": false}),
         json!({"type": "integer", "minimum": 1, "default": 3}),
         json!({"type": "string", "format": "date", "description": "Day", "examples": ["2026-07-28"]}),
         json!({"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 23}}),

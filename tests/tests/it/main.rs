@@ -29,6 +29,7 @@ mod examples;
 mod extension;
 mod extensions;
 mod fixture;
+mod generated_schemas;
 mod guards;
 mod handshakes;
 mod http;

@@ -58,6 +58,8 @@ async fn the_tools_of_the_examples_are_taken_everywhere() {
             assert!(!tools.is_empty(), "{example}");
             judged += tools.len();
             for tool in &tools {
+                let properties = &tool["inputSchema"]["properties"];
+                assert!(properties.is_object(), "{example}: {tool}");
                 let name = tool["name"].as_str();
                 // `call_tool` takes the arguments of any tool, so they are not described.
                 let any_tool = name == Some("call_tool");

@@ -13,7 +13,7 @@ async fn a_misspelt_field_inside_of_an_argument_is_named() {
         (json!({"day": 1, "hour": 2}), "1 Some(2)"),
         (
             json!({"day": 1, "huor": 2}),
-            "/due: unknown property `huor`; did you mean `hour`?",
+            "/due: unknown property `huor`; did you mean `hour`? (known: `day`, `hour`)",
         ),
     ] {
         let result = client.tool("due", json!({"due": due})).await;

@@ -21,6 +21,7 @@ fn as_sent(root: OutputRoot, given: &Value, version: ProtocolVersion) -> Value {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table of cases")]
 fn every_schema_gets_an_object_at_its_root_that_its_values_fit() {
     let object = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
     let list = json!({"type": "array", "items": object});
@@ -35,15 +36,17 @@ fn every_schema_gets_an_object_at_its_root_that_its_values_fit() {
         schema
     };
     let wrapped = |schema: &Value| json!({"type": "object", "properties": {"result": schema}, "required": ["result"]});
-    let nodes_inside = {
-        let text = nodes.to_string();
-        wrapped(
-            &text
-                .replace("\"#/", "\"#/properties/result/")
-                .parse()
-                .unwrap(),
-        )
+    let with_definitions = |properties: &Value, definitions: &Value| {
+        let mut wrapped = wrapped(properties);
+        wrapped["$defs"] = definitions.clone();
+        wrapped
     };
+    // The root refers to itself, and one of its definitions refers to it.
+    let list_of_lists = json!({
+        "type": "array",
+        "items": {"anyOf": [{"$ref": "#"}, {"$ref": "#/$defs/Pair"}]},
+        "$defs": {"Pair": {"type": "object", "properties": {"of": {"$ref": "#/items"}}}, "Result": {}},
+    });
     for (schema, expected, values) in [
         (&object, object.clone(), vec![json!({"a": 1})]),
         (&tagged, with_type(&tagged), vec![json!({"a": 1})]),
@@ -65,8 +68,34 @@ fn every_schema_gets_an_object_at_its_root_that_its_values_fit() {
         ),
         (
             &nodes,
-            nodes_inside,
+            with_definitions(
+                &json!({"type": "array", "items": {"$ref": "#/$defs/Node"}}),
+                &json!({ "Node": node }),
+            ),
             vec![json!([]), json!([{"next": {"next": null}}])],
+        ),
+        (
+            &json!({"anyOf": [{"$ref": "#/$defs/Node"}, {"type": "null"}], "$defs": {"Node": node}}),
+            with_definitions(
+                &json!({"anyOf": [{"$ref": "#/$defs/Node"}, {"type": "null"}]}),
+                &json!({ "Node": node }),
+            ),
+            vec![json!(null), json!({"next": {"next": null}})],
+        ),
+        (
+            &list_of_lists,
+            with_definitions(
+                &json!({"$ref": "#/$defs/Result2"}),
+                &json!({
+                    "Pair": {"type": "object", "properties": {"of": {"$ref": "#/$defs/Result2/items"}}},
+                    "Result": {},
+                    "Result2": {
+                        "type": "array",
+                        "items": {"anyOf": [{"$ref": "#/$defs/Result2"}, {"$ref": "#/$defs/Pair"}]},
+                    },
+                }),
+            ),
+            vec![json!([]), json!([[[]], {"of": []}, {"of": {"of": []}}])],
         ),
         (
             &json!({"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "string"}),
@@ -81,7 +110,10 @@ fn every_schema_gets_an_object_at_its_root_that_its_values_fit() {
         // A circular reference does not constrain the values.
         (
             &json!({"$ref": "#"}),
-            wrapped(&json!({"$ref": "#/properties/result"})),
+            with_definitions(
+                &json!({"$ref": "#/$defs/Result"}),
+                &json!({"Result": {"$ref": "#/$defs/Result"}}),
+            ),
             vec![],
         ),
         (

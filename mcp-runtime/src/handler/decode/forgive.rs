@@ -1,42 +1,163 @@
-//! Corrections for values that models frequently get wrong.
+//! The value that a client probably meant.
 //!
-//! Models often put JSON into strings and write integers with a zero fraction, such as `1.0`. Both are accepted unless
-//! a tool is strict. Corrections are applied to a value's text, so numbers of any size remain exact. A string counts as
-//! a single value in a message, so any JSON inside it must itself be within the limits for a message; otherwise, it
-//! remains a string.
+//! Models often put JSON into strings, write integers with a zero fraction, such as `1.0`, and send `null` for what they
+//! leave out. All of this is accepted unless a tool is strict. The schema decides where: a string is unquoted where the
+//! schema has something else, and `null` is removed where it has an optional property. Corrections are applied to a value's
+//! text, so numbers of any size remain exact. A string counts as a single value in a message, so any JSON inside it must
+//! itself be within the limits for a message; otherwise, it remains a string.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use mcp_schema::query::allows;
+use mcp_schema::check::SentValue;
+use mcp_schema::explain::{Fault, FaultSubject, push_token};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::header::HEADER;
+use super::header::HeaderArgument;
+use super::pointer_to;
 use crate::jsonrpc::{Decimal, ParseLimits, Scan, numbers, unquote as unquote_text};
 
-/// Maximum nesting depth to examine.
-const DEPTH: u32 = 32;
+/// Maximum number of times that a value is corrected: JSON inside a string may contain strings with JSON.
+const ROUNDS: usize = 8;
 
-/// Returns the values that the model may have meant according to the schema, with the most likely value last.
-pub(super) fn forgive(json: &str, schema: &Value, limits: &ParseLimits) -> Vec<String> {
-    let mut meant = Vec::new();
-    if let Some(inner) = unquoted_as(json, schema, limits) {
-        let whole = without_fractions(&inner);
-        meant.push(inner);
-        meant.extend(whole);
-    } else {
-        meant.extend(without_fractions(json));
-    }
-    meant.extend(unquoted_inside(json, schema, limits));
-    meant
+/// A value as its client probably meant it.
+pub(super) struct MeantValue {
+    text: String,
+    /// The text with integers in place of numbers such as `1.0`, if there are any.
+    without_fractions: Option<String>,
+    /// The value of the last text.
+    pub(super) value: Value,
+    /// What the schema does not allow.
+    pub(super) faults: Vec<Fault>,
 }
 
-/// Returns the JSON inside a string, if it is an object, array, number or boolean that this schema may expect.
-pub(super) fn unquoted_as(json: &str, schema: &Value, limits: &ParseLimits) -> Option<String> {
-    // Intermediaries would not look inside a string to find an argument that is mirrored in a header.
-    if holds_header(schema, DEPTH) {
-        return None;
+impl MeantValue {
+    /// Returns a value as it was sent.
+    pub(super) fn unchanged(
+        json: &str,
+        value: Value,
+        examine: &dyn Fn(&Value) -> SentValue,
+    ) -> Self {
+        Self {
+            text: json.to_owned(),
+            without_fractions: None,
+            faults: examine(&value).faults,
+            value,
+        }
     }
+
+    /// Returns the first text that can be read, with the most likely one last.
+    pub(super) fn take_text(&mut self, is_read: &mut dyn FnMut(&str) -> bool) -> Option<String> {
+        if is_read(&self.text) {
+            return Some(std::mem::take(&mut self.text));
+        }
+        let whole = self.without_fractions.as_deref()?;
+        is_read(whole).then(|| self.without_fractions.take())?
+    }
+
+    /// Returns the text to explain.
+    pub(super) fn last(&self) -> &str {
+        self.without_fractions.as_deref().unwrap_or(&self.text)
+    }
+}
+
+/// The rules for corrections.
+pub(super) struct Corrections<'d> {
+    /// The pointer to the value that is corrected.
+    pub(super) pointer: &'d str,
+    pub(super) limits: &'d ParseLimits,
+    /// Intermediaries do not look inside a string to find an argument that is mirrored in a header.
+    pub(super) headers: &'d [HeaderArgument],
+}
+
+impl Corrections<'_> {
+    /// Corrects a value as far as a schema, with which `examine` compares it, tells how.
+    pub(super) fn apply(
+        &self,
+        json: &str,
+        mut value: Value,
+        examine: &dyn Fn(&Value) -> SentValue,
+    ) -> MeantValue {
+        let mut meant = json.to_owned();
+        let mut sent = examine(&value);
+        for _ in 0..ROUNDS {
+            let quoted = sent.faults.iter();
+            let quoted: HashMap<String, Edit> = quoted
+                .filter_map(|fault| self.unquoted(fault, &value))
+                .collect();
+            if quoted.is_empty() {
+                break;
+            }
+            // Each string is within the limits, but together they may not be.
+            let next = edited(&meant, &quoted);
+            if !is_within(&next, self.limits) {
+                break;
+            }
+            let Ok(parsed) = serde_json::from_str(&next) else {
+                break;
+            };
+            (meant, value) = (next, parsed);
+            sent = examine(&value);
+        }
+        if !sent.absent.is_empty() {
+            let absent = sent.absent.iter();
+            let absent = absent.filter_map(|pointer| pointer.strip_prefix(self.pointer));
+            let absent = absent.map(|pointer| (pointer.to_owned(), Edit::Remove));
+            meant = edited(&meant, &absent.collect());
+        }
+        let without_fractions = without_fractions(&meant);
+        // The corrections of valid JSON are valid.
+        if let Ok(corrected) = serde_json::from_str(without_fractions.as_ref().unwrap_or(&meant)) {
+            value = corrected;
+        }
+        MeantValue {
+            text: meant,
+            without_fractions,
+            value,
+            faults: sent.faults,
+        }
+    }
+
+    /// Returns the JSON inside a string that a fault is about, with its pointer, if it is of a type that the schema has in
+    /// place of the string.
+    fn unquoted(&self, fault: &Fault, value: &Value) -> Option<(String, Edit)> {
+        let pointer = fault.pointer.strip_prefix(self.pointer)?;
+        let text = value.pointer(pointer)?.as_str()?;
+        let inner = text.trim_ascii();
+        let kind = match inner.as_bytes().first()? {
+            b'{' => "object",
+            b'[' => "array",
+            b't' | b'f' => "boolean",
+            b'-' | b'0'..=b'9' => "number",
+            _ => return None,
+        };
+        let is_meant = match &fault.about {
+            FaultSubject::Type(expected) => expected
+                .iter()
+                .any(|name| name == kind || (name == "integer" && kind == "number")),
+            // Variants without data are strings, and all others are objects.
+            FaultSubject::Unlisted => kind == "object",
+            _ => false,
+        };
+        let is_valid =
+            || is_within(inner, self.limits) && serde_json::from_str::<&RawValue>(inner).is_ok();
+        (is_meant && !self.contains_header(&fault.pointer) && is_valid())
+            .then(|| (pointer.to_owned(), Edit::Replace(inner.to_owned())))
+    }
+
+    /// Returns `true` if a value contains another one that is mirrored in a header.
+    fn contains_header(&self, pointer: &str) -> bool {
+        self.headers.iter().any(|header| {
+            let path: String = header.path.iter().map(|name| pointer_to(name)).collect();
+            path.strip_prefix(pointer)
+                .is_some_and(|rest| rest.starts_with('/'))
+        })
+    }
+}
+
+/// Returns the JSON inside a string, if it is an object, array, number or boolean.
+pub(super) fn unquoted(json: &str, limits: &ParseLimits) -> Option<String> {
     let text = unquote_text(json).ok()?;
     let inner = text.trim_ascii();
     let is_meant = !inner.starts_with('"') && inner != "null" && is_within(inner, limits);
@@ -48,101 +169,60 @@ fn is_within(json: &str, limits: &ParseLimits) -> bool {
     Scan::within(json, limits).next_value().is_some()
 }
 
-/// Unquotes JSON inside the value's strings wherever the schema does not allow strings. Returns `None` if the value
-/// does not contain such strings or if the result would exceed the limits.
-pub(super) fn unquoted_inside(json: &str, schema: &Value, limits: &ParseLimits) -> Option<String> {
-    let mut meant = String::with_capacity(json.len());
-    let changed = unquote(json, (schema, limits), DEPTH, &mut meant);
-    // Each string is within the limits, but together they may not be.
-    (changed && is_within(&meant, limits)).then(|| without_fractions(&meant).unwrap_or(meant))
+/// A change to a value.
+enum Edit {
+    Replace(String),
+    /// Removes a member of an object.
+    Remove,
 }
 
-/// Writes a value and unquotes all quoted JSON inside it. Returns `true` if any JSON was unquoted.
-fn unquote(
-    json: &str,
-    (schema, limits): (&Value, &ParseLimits),
-    depth: u32,
-    out: &mut String,
-) -> bool {
-    let kind = json.as_bytes().first();
-    let Some(depth) = depth.checked_sub(1) else {
-        out.push_str(json);
-        return false;
-    };
-    match kind {
-        Some(b'"') if !allows(schema, "string") => {
-            if let Some(inner) = unquoted_as(json, schema, limits) {
-                unquote(&inner, (schema, limits), depth, out);
-                return true;
-            }
+/// Returns a value, known to be valid, with changes at some pointers.
+fn edited(json: &str, edits: &HashMap<String, Edit>) -> String {
+    let mut out = String::with_capacity(json.len());
+    write_edited(json, &mut String::new(), edits, &mut out);
+    out
+}
+
+fn write_edited(json: &str, pointer: &mut String, edits: &HashMap<String, Edit>, out: &mut String) {
+    if let Some(Edit::Replace(text)) = edits.get(pointer) {
+        out.push_str(text);
+        return;
+    }
+    let length = pointer.len();
+    match json.as_bytes().first() {
+        Some(b'{') => {
+            let mut separator = '{';
+            Scan::new(json).members(|scan, name| {
+                let member = scan.next_value()?;
+                push_token(pointer, &name);
+                if !matches!(edits.get(pointer), Some(Edit::Remove)) {
+                    let _ = write!(out, "{separator}{}:", Value::from(&*name));
+                    separator = ',';
+                    write_edited(member, pointer, edits, out);
+                }
+                pointer.truncate(length);
+                Some(())
+            });
+            out.push_str(if separator == '{' { "{}" } else { "}" });
         }
         Some(b'[') => {
-            if let Some(schema) = schema.get("items")
-                && let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(json)
-            {
-                return unquote_items(&items, (schema, limits), depth, out);
-            }
+            let mut index = 0_usize;
+            out.push('[');
+            Scan::new(json).items(|scan| {
+                let item = scan.next_value()?;
+                if index > 0 {
+                    out.push(',');
+                }
+                let _ = write!(pointer, "/{index}");
+                write_edited(item, pointer, edits, out);
+                pointer.truncate(length);
+                index = index.saturating_add(1);
+                Some(())
+            });
+            out.push(']');
         }
-        Some(b'{') => return unquote_members(json, (schema, limits), depth, out),
-        _ => {}
+        _ => out.push_str(json),
     }
-    out.push_str(json);
-    false
-}
-
-fn unquote_items(
-    items: &[&RawValue],
-    expected: (&Value, &ParseLimits),
-    depth: u32,
-    out: &mut String,
-) -> bool {
-    let mut changed = false;
-    out.push('[');
-    for (index, item) in items.iter().enumerate() {
-        if index > 0 {
-            out.push(',');
-        }
-        changed |= unquote(item.get(), expected, depth, out);
-    }
-    out.push(']');
-    changed
-}
-
-fn unquote_members(
-    json: &str,
-    (schema, limits): (&Value, &ParseLimits),
-    depth: u32,
-    out: &mut String,
-) -> bool {
-    let properties = schema.get("properties");
-    let others = schema.get("additionalProperties");
-    let mut changed = false;
-    let mut separator = '{';
-    // The text is known to be valid JSON.
-    Scan::new(json).members(|scan, name| {
-        let member = scan.next_value()?;
-        let _ = write!(out, "{separator}{}:", Value::from(&*name));
-        separator = ',';
-        match properties.and_then(|all| all.get(&*name)).or(others) {
-            Some(schema) => changed |= unquote(member, (schema, limits), depth, out),
-            None => out.push_str(member),
-        }
-        Some(())
-    });
-    out.push_str(if separator == '{' { "{}" } else { "}" });
-    changed
-}
-
-/// Returns `true` if the value described by the schema contains a value that is mirrored in a header.
-fn holds_header(schema: &Value, depth: u32) -> bool {
-    let Some(depth) = depth.checked_sub(1) else {
-        return true;
-    };
-    let properties = schema.get("properties").and_then(Value::as_object);
-    properties
-        .into_iter()
-        .flat_map(serde_json::Map::values)
-        .any(|property| property.get(HEADER).is_some() || holds_header(property, depth))
 }
 
 /// Rewrites numbers such as `1.0` and `1e3` as `1` and `1000` throughout the value. Returns `None` if there are no such

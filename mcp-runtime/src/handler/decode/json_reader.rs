@@ -36,8 +36,7 @@ use crate::handler::parameter_kind::Argument;
 /// let error = reader.read(r#"{"species": "wren", "cuont": 3}"#).err().unwrap();
 /// let mistakes: Vec<_> = error.to_string().lines().map(str::to_owned).collect();
 /// assert_eq!(mistakes, [
-///     "missing property `count`; expected integer",
-///     "unknown property `cuont`; did you mean `count`?",
+///     "unknown property `cuont`; did you mean `count`? (known: `species`, `count`)",
 /// ]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -11,6 +11,8 @@ mod forgive;
 mod header;
 mod identity;
 mod json_reader;
+#[cfg(test)]
+mod judgement;
 mod map;
 mod out_of_range;
 mod pointer;

@@ -61,9 +61,8 @@ impl ArgumentSchema {
         if let Some(description) = rest.shift_remove("description") {
             object.insert("description".to_owned(), description);
         }
-        if !self.properties.is_empty() {
-            object.insert("properties".to_owned(), Value::Object(self.properties));
-        }
+        // Some model APIs refuse a schema without `properties`, and adapters of hosts expect it, even if it is empty.
+        object.insert("properties".to_owned(), Value::Object(self.properties));
         if !self.required.is_empty() {
             object.insert("required".to_owned(), Value::Array(self.required));
         }

@@ -6,16 +6,19 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use mcp_schema::check::Validator;
-use mcp_schema::explain::{Fault, FaultSubject, missing_name_message, quote, unknown_name_message};
-use mcp_schema::query::allows;
-use serde_json::{Map, Value};
+use mcp_schema::check::{SentValue, Validator};
+use mcp_schema::explain::{
+    Fault, FaultSubject, merge_misspelled, missing_name_message, quote, unknown_name_message,
+};
+use serde_json::{Map, Value, json};
 
 use super::entries::entries;
-use super::forgive::{forgive, unquoted_as, unquoted_inside, without_fractions};
+use super::forgive::{Corrections, MeantValue, unquoted, without_fractions};
+use super::header::HeaderArgument;
 use super::out_of_range::out_of_range;
-use super::refused::RefusedValue;
-use super::{Decoder, FAULTS, WireParameter, pointer_to, serde_message};
+use super::refused::{RefusedValue, TypeDecides};
+use super::types::SchemaBeyondType;
+use super::{ArgumentInfo, Decoder, FAULTS, WireParameter, pointer_to, serde_message};
 
 /// What a handler is given for an argument.
 pub(super) enum GivenValue<'t> {
@@ -29,13 +32,8 @@ pub(super) enum GivenValue<'t> {
 pub(super) enum UnreadValue {
     /// It is not JSON, or has numbers that nothing can hold.
     NotRead(Vec<Fault>),
-    Unfit {
-        /// The type's error, or `None` if the value violates the schema.
-        failure: Option<serde_json::Error>,
-        value: Value,
-        /// The value that was probably meant.
-        shown: Value,
-    },
+    /// The type or the schema refuses it, also as it was probably meant.
+    Unfit(MeantValue),
 }
 
 type Entries<'t> = Vec<(Cow<'t, str>, Cow<'t, str>)>;
@@ -60,13 +58,16 @@ impl Decoder {
         let mut rest: Vec<(&str, &str)> = Vec::new();
         for (name, value) in &entries {
             let Some(position) = self.position(name, 0) else {
-                if self.closed && !self.is_flattened(name) && faults.len() < FAULTS {
-                    faults.push(Fault::new(
-                        "",
-                        unknown_name_message("argument", name, &names, |name| given.contains(name)),
-                    ));
+                if !self.closed || self.is_flattened(name) {
+                    rest.push((name, value));
+                } else if faults.len() < FAULTS {
+                    let (message, meant) =
+                        unknown_name_message("argument", name, &names, |name| given.contains(name));
+                    let name = name.clone().into_owned();
+                    let mut fault = Fault::new("", message);
+                    fault.about = FaultSubject::Unknown { name, meant };
+                    faults.push(fault);
                 }
-                rest.push((name, value));
                 continue;
             };
             if let Some(wire) = self.wire.get(position) {
@@ -80,15 +81,15 @@ impl Decoder {
                     .iter()
                     .find(|argument| argument.name == wire.name)
                     .map(|argument| &argument.schema);
-                faults.push(Fault::new(
-                    "",
-                    missing_name_message("argument", wire.name, schema),
-                ));
+                let mut fault = Fault::new("", missing_name_message("argument", wire.name, schema));
+                fault.about = FaultSubject::Missing(wire.name.to_owned());
+                faults.push(fault);
             }
         }
         if let Some(index) = self.flatten {
             self.decode_flattened(index, &rest, slots, &mut faults);
         }
+        merge_misspelled(&mut faults);
         if faults.is_empty() {
             Ok(())
         } else {
@@ -104,42 +105,38 @@ impl Decoder {
         slot: &mut dyn Any,
     ) -> Result<GivenValue<'t>, Option<Box<UnreadValue>>> {
         let parameter = self.parameters.get(wire.index).ok_or(None)?;
-        let failure = match (parameter.ty.read)(&mut *slot, raw) {
-            Ok(_) if self.fits(wire, raw) => return Ok(GivenValue::Text(Cow::Borrowed(raw))),
-            Ok(_) => None,
-            Err(error) => Some(error),
-        };
+        let mut is_read =
+            |text: &str| (parameter.ty.read)(&mut *slot, text).is_ok() && self.fits(wire, text);
+        if is_read(raw) {
+            return Ok(GivenValue::Text(Cow::Borrowed(raw)));
+        }
+        let pointer = pointer_to(wire.name);
+        let argument = self.argument(wire);
         let anything = Value::Bool(true);
-        let schema = self.property(wire.name).unwrap_or(&anything);
-        let value = match parse_value(&pointer_to(wire.name), raw, schema) {
-            Ok(value) => value,
-            Err(found) => return Err(Some(Box::new(UnreadValue::NotRead(found)))),
-        };
-        let mut shown = value.clone();
-        if (failure.is_some() || !self.is_typed(wire, raw)) && self.is_lenient() {
-            if value.is_null() && parameter.default.is_some() && self.fill_slot(wire, &mut *slot) {
+        let schema = argument.map_or(&anything, |argument| &argument.schema);
+        let value = parse_value(&pointer, raw, schema)
+            .map_err(|found| Some(Box::new(UnreadValue::NotRead(found))))?;
+        // A schema that the author wrote says nothing about the type.
+        let of_type = argument.filter(|_| self.raw).and_then(|argument| {
+            Validator::new(object_with(wire.name, &argument.schema, self.schema())).ok()
+        });
+        let validator = of_type.as_ref().unwrap_or(&self.validator);
+        let examine = |value: &Value| validator.examine_sent(Some(wire.name), value);
+        let mut meant = self.meant(raw, value, &pointer, &examine);
+        if self.is_lenient() {
+            if let Some(read) = meant.take_text(&mut is_read) {
+                return Ok(GivenValue::Text(Cow::Owned(read)));
+            }
+            if meant.value.is_null() && parameter.default.is_some() && self.fill_slot(wire, slot) {
                 return Ok(GivenValue::Default);
             }
-            for text in forgive(raw, schema, &self.limits) {
-                let read = (parameter.ty.read)(&mut *slot, &text).is_ok();
-                if read && self.fits(wire, &text) {
-                    return Ok(GivenValue::Text(Cow::Owned(text)));
-                }
-                let Ok(forgiven) = serde_json::from_str::<Value>(&text) else {
-                    continue;
-                };
-                // This is the intended value, but it violates a constraint, so the error describes the violation.
-                let is_unquoted = !forgiven.is_string() && value.is_string();
-                if (read || is_unquoted) && same_kind(&forgiven, schema) {
-                    shown = forgiven;
-                }
-            }
         }
-        Err(Some(Box::new(UnreadValue::Unfit {
-            failure,
-            value,
-            shown,
-        })))
+        Err(Some(Box::new(UnreadValue::Unfit(meant))))
+    }
+
+    fn argument(&self, wire: &WireParameter) -> Option<&ArgumentInfo> {
+        let mut arguments = self.arguments.iter();
+        arguments.find(|argument| argument.name == wire.name)
     }
 
     fn decode_value(
@@ -154,52 +151,61 @@ impl Decoder {
         else {
             return;
         };
-        let (failure, value, shown) = match self.read_value(wire, raw, &mut **slot) {
+        let mut meant = match self.read_value(wire, raw, &mut **slot) {
             Ok(_) | Err(None) => return,
             Err(Some(unread)) => match *unread {
                 UnreadValue::NotRead(found) => return faults.extend(found),
-                UnreadValue::Unfit {
-                    failure,
-                    value,
-                    shown,
-                } => (failure, value, shown),
+                UnreadValue::Unfit(meant) => meant,
             },
         };
+        let known = std::mem::take(&mut meant.faults);
+        let pointer = pointer_to(wire.name);
         let anything = Value::Bool(true);
-        let mut explained = match self
-            .arguments
-            .iter()
-            .find(|argument| argument.name == wire.name)
-        {
-            Some(argument) if self.raw => {
-                Validator::new(with_definitions(&argument.schema, self.schema()))
-                    .map(|validator| validator.check_argument(wire.name, &shown))
-                    .unwrap_or_default()
-            }
-            // The type accepts `null` for optional values.
-            _ if failure.is_none() => self.validator.explain_sent(Some(wire.name), &shown),
-            _ => self.validator.check_property(wire.name, &shown),
+        let argument = self.argument(wire);
+        let refused = RefusedValue {
+            read: parameter.ty.read,
+            pointer: &pointer,
+            noun: "property",
+            text: meant.last(),
+            value: &meant.value,
+            schema: argument.map_or(&anything, |argument| &argument.schema),
+            root: self.validator.schema(),
+            type_decides: self.type_decides(wire.types.as_ref()),
         };
-        if let Some(error) = &failure
-            && let Some(slot) = slots.get_mut(wire.index)
-        {
-            let refused = RefusedValue {
-                read: parameter.ty.read,
-                pointer: pointer_to(wire.name),
-                raw,
-                value: &value,
-                schema: self.property(wire.name).unwrap_or(&anything),
-                error,
-            };
-            let refused = refused.faults(&mut **slot, &explained);
-            explained.extend(refused);
-        } else if explained.is_empty() {
-            explained.push(Fault::new(
-                pointer_to(wire.name),
-                format!("is not allowed; received {}", quote(&value)),
-            ));
+        let mut found = refused.faults(&mut **slot, known);
+        if found.is_empty() {
+            let message = format!("is not allowed; received {}", quote(&meant.value));
+            found.push(Fault::new(pointer, message));
         }
-        faults.extend(explained);
+        faults.append(&mut found);
+    }
+
+    fn type_decides(&self, types: Option<&SchemaBeyondType>) -> TypeDecides {
+        match types {
+            _ if self.raw => TypeDecides::All,
+            None | Some(SchemaBeyondType::Shape(_)) => TypeDecides::Names,
+            Some(SchemaBeyondType::Property | SchemaBeyondType::Object(_)) => TypeDecides::Nothing,
+        }
+    }
+
+    /// Returns a value as its client probably meant it.
+    fn meant(
+        &self,
+        raw: &str,
+        value: Value,
+        pointer: &str,
+        examine: &dyn Fn(&Value) -> SentValue,
+    ) -> MeantValue {
+        if self.is_lenient() {
+            let corrections = Corrections {
+                pointer,
+                limits: &self.limits,
+                headers: &self.headers,
+            };
+            corrections.apply(raw, value, examine)
+        } else {
+            MeantValue::unchanged(raw, value, examine)
+        }
     }
 
     pub(super) fn property(&self, name: &str) -> Option<&Value> {
@@ -209,13 +215,14 @@ impl Decoder {
     }
 
     /// Reads the entries into the slot of the flattened parameter, with corrections if the decoder is lenient. Returns
-    /// the text that the slot is given, or the text as received and the type's error, if it has one.
+    /// the text that the slot is given.
     pub(super) fn read_flattened(
         &self,
         index: usize,
         entries: &[(&str, &str)],
         slot: &mut dyn Any,
-    ) -> Result<String, (String, Option<serde_json::Error>)> {
+    ) -> Result<String, Option<Box<UnreadValue>>> {
+        let parameter = self.parameters.get(index).ok_or(None)?;
         let mut text = String::from("{");
         for (name, value) in entries {
             if text.len() > 1 {
@@ -224,25 +231,31 @@ impl Decoder {
             let _ = write!(text, "{}:{value}", Value::from(*name));
         }
         text.push('}');
-        let Some(parameter) = self.parameters.get(index) else {
-            return Err((text, None));
-        };
-        let error = match (parameter.ty.read)(&mut *slot, &text) {
-            Ok(_) if self.flattened_fits(&text) => return Ok(text),
-            Ok(_) => None,
-            Err(error) => Some(error),
-        };
-        if self.is_lenient() {
-            let whole = without_fractions(&text).into_iter();
-            for forgiven in whole.chain(unquoted_inside(&text, self.schema(), &self.limits)) {
-                if (parameter.ty.read)(&mut *slot, &forgiven).is_ok()
-                    && self.flattened_fits(&forgiven)
-                {
-                    return Ok(forgiven);
-                }
-            }
+        let mut is_read =
+            |text: &str| (parameter.ty.read)(&mut *slot, text).is_ok() && self.flattened_fits(text);
+        if is_read(&text) {
+            return Ok(text);
         }
-        Err((text, error))
+        let value = parse_value("", &text, self.schema())
+            .map_err(|found| Some(Box::new(UnreadValue::NotRead(found))))?;
+        let examine = |value: &Value| {
+            let mut sent = self.validator.examine_sent(None, value);
+            // The other parameters are not part of this object.
+            sent.faults.retain(|fault| match &fault.about {
+                FaultSubject::Missing(name) if fault.pointer.is_empty() => {
+                    !self.wire.iter().any(|wire| wire.name == name)
+                }
+                _ => true,
+            });
+            sent
+        };
+        let mut meant = self.meant(&text, value, "", &examine);
+        if self.is_lenient()
+            && let Some(read) = meant.take_text(&mut is_read)
+        {
+            return Ok(read);
+        }
+        Err(Some(Box::new(UnreadValue::Unfit(meant))))
     }
 
     fn decode_flattened(
@@ -256,42 +269,31 @@ impl Decoder {
         else {
             return;
         };
-        let Err((text, error)) = self.read_flattened(index, entries, &mut **slot) else {
-            return;
+        let mut meant = match self.read_flattened(index, entries, &mut **slot) {
+            Ok(_) | Err(None) => return,
+            Err(Some(unread)) => match *unread {
+                UnreadValue::NotRead(found) => return faults.extend(found),
+                UnreadValue::Unfit(meant) => meant,
+            },
         };
-        let value = match parse_value("", &text, self.schema()) {
-            Ok(value) => value,
-            Err(found) => return faults.extend(found),
+        let known = std::mem::take(&mut meant.faults);
+        let refused = RefusedValue {
+            read: parameter.ty.read,
+            pointer: "",
+            noun: "argument",
+            text: meant.last(),
+            value: &meant.value,
+            schema: self.schema(),
+            root: self.validator.schema(),
+            type_decides: self.type_decides(self.flattened_types.as_ref()),
         };
-        let mut explained = match &error {
-            // The type accepts `null` for optional values.
-            None => self.validator.explain_sent(None, &value),
-            Some(_) => self.validator.check_arguments(&value),
-        };
-        // The other parameters are not part of this object, and unknown names have already been reported.
-        explained.retain(|fault| match &fault.about {
-            _ if !fault.pointer.is_empty() => true,
-            FaultSubject::Missing(name) => !self.wire.iter().any(|wire| wire.name == name),
-            FaultSubject::Unknown => false,
-            FaultSubject::Value => true,
-        });
-        faults.extend(explained);
-        match &error {
-            Some(error) => {
-                let refused = RefusedValue {
-                    read: parameter.ty.read,
-                    pointer: String::new(),
-                    raw: &text,
-                    value: &value,
-                    schema: self.schema(),
-                    error,
-                };
-                let refused = refused.faults(&mut **slot, faults);
-                faults.extend(refused);
-            }
-            None if faults.is_empty() => faults.push(Fault::new("", "is not allowed")),
-            None => {}
+        let mut found = refused.faults(&mut **slot, known);
+        if found.is_empty() && faults.is_empty() {
+            let received = quote(&meant.value);
+            let message = format!("the arguments are not allowed; received {received}");
+            found.push(Fault::new("", message));
         }
+        faults.append(&mut found);
     }
 
     /// Returns the entries, which are checked and corrected if the author wrote the schema.
@@ -330,12 +332,17 @@ impl Decoder {
         }
         let mut forgiven = entries.to_vec();
         let mut changed = false;
-        let anything = Value::Bool(true);
         for (name, text) in &mut forgiven {
             let pointer = pointer_to(name);
-            let schema = self.property(name).unwrap_or(&anything);
+            // Intermediaries do not look inside a string to find an argument that is mirrored in a header.
+            let is_mirrored = |header: &HeaderArgument| {
+                header.path.len() > 1 && header.path.first().is_some_and(|first| *first == **name)
+            };
+            if self.headers.iter().any(is_mirrored) {
+                continue;
+            }
             if faults.iter().any(|fault| fault.pointer == pointer)
-                && let Some(inner) = unquoted_as(text, schema, &self.limits)
+                && let Some(inner) = unquoted(text, &self.limits)
             {
                 *text = Cow::Owned(without_fractions(&inner).unwrap_or(inner));
                 changed = true;
@@ -381,22 +388,11 @@ fn parse_value(pointer: &str, json: &str, schema: &Value) -> Result<Value, Vec<F
     })
 }
 
-fn with_definitions(schema: &Value, root: &Value) -> Value {
-    let mut schema = schema.clone();
-    if let (Some(object), Some(definitions)) = (schema.as_object_mut(), root.get("$defs")) {
-        object.insert("$defs".to_owned(), definitions.clone());
+/// Returns the schema of an object with one property.
+fn object_with(name: &str, schema: &Value, root: &Value) -> Value {
+    let mut object = json!({"type": "object", "properties": {name: schema}});
+    if let (Some(members), Some(definitions)) = (object.as_object_mut(), root.get("$defs")) {
+        members.insert("$defs".to_owned(), definitions.clone());
     }
-    schema
-}
-
-fn same_kind(value: &Value, schema: &Value) -> bool {
-    let kind = match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    };
-    allows(schema, kind) || (kind == "number" && allows(schema, "integer"))
+    object
 }

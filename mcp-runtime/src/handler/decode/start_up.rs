@@ -2,7 +2,7 @@
 
 use mcp_schema::check::Validator;
 use mcp_schema::constraint::TextConstraints;
-use mcp_schema::generate::{Properties, Property, schema_to_publish};
+use mcp_schema::generate::{MakeSchema, Properties, Property, schema_to_publish};
 use mcp_schema::query::{allows, candidates};
 use schemars::Schema;
 use serde_json::{Map, Value};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::header::{HEADER, find_headers};
 use super::root::ArgumentSchema;
 use super::types::SchemaBeyondType;
-use super::{ArgumentInfo, ArgumentStyle, Decoder, MOST, WireParameter, serde_message};
+use super::{ArgumentInfo, ArgumentStyle, Decoder, MOST, WireParameter, pointer_to, serde_message};
 use crate::handler::parameter::{DefaultValue, ParameterMeta};
 use crate::jsonrpc::ParseLimits;
 use crate::limits::MessageLimits;
@@ -28,7 +28,7 @@ impl Decoder {
         raw_schema: Option<Schema>,
     ) -> Result<Self, Vec<String>> {
         let mut problems = Vec::new();
-        let mut properties = Properties::default();
+        let mut properties = Properties::new(&sent_schemas(parameters));
         let mut root = ArgumentSchema::default();
         let mut wire: Vec<WireParameter> = Vec::new();
         let mut arguments = Vec::new();
@@ -91,7 +91,8 @@ impl Decoder {
         let validator = match Validator::new(schema) {
             Ok(validator) => validator,
             Err(problem) => {
-                problems.push(format!("the input schema is not valid: {problem}"));
+                let culprit = culprit(parameters, &problem);
+                problems.push(format!("the input schema{culprit} is not valid: {problem}"));
                 return Err(problems);
             }
         };
@@ -133,6 +134,31 @@ impl Decoder {
     /// Sets the limits for JSON that is accepted inside strings. Without this, the default limits of a message apply.
     pub(crate) fn with_limits(self, limits: ParseLimits) -> Self {
         Self { limits, ..self }
+    }
+}
+
+/// Returns what makes the schemas of the parameters that clients send.
+fn sent_schemas(parameters: &[ParameterMeta]) -> Vec<MakeSchema> {
+    let sent = parameters.iter().filter(|parameter| !parameter.ty.injected);
+    sent.map(|parameter| parameter.ty.schema).collect()
+}
+
+/// Returns the words for the argument, and its type, in whose schema there is a problem. The problem begins with a pointer.
+fn culprit(parameters: &[ParameterMeta], problem: &str) -> String {
+    let is_in = |parameter: &&ParameterMeta| {
+        let pointer = format!("/properties{}", pointer_to(parameter.name));
+        let rest = problem.strip_prefix(&pointer);
+        rest.is_some_and(|rest| rest.starts_with(['/', ':']))
+    };
+    let mut sent = parameters.iter().filter(|parameter| !parameter.ty.injected);
+    let found = sent.clone().find(is_in);
+    match found.or_else(|| sent.find(|parameter| parameter.flatten)) {
+        Some(parameter) => format!(
+            " of the argument `{}` of type `{}`",
+            parameter.name,
+            (parameter.ty.name)()
+        ),
+        None => String::new(),
     }
 }
 
@@ -293,6 +319,40 @@ fn accepts_text<'s>(schema: &'s Value, root: &'s Value, followed: &mut Vec<&'s s
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_schema_that_cannot_be_enforced_is_traced_to_its_type() {
+        #[derive(serde::Deserialize)]
+        struct Wide;
+        impl schemars::JsonSchema for Wide {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                "Wide".into()
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> Schema {
+                let member = |number: u32| (format!("m{number}"), json!({}));
+                let members: Map<String, Value> = (0..30_000).map(member).collect();
+                schemars::json_schema!({"type": "object", "properties": members})
+            }
+        }
+        static WIDE: [ParameterMeta; 2] = [
+            ParameterMeta::of::<u8, _>("wid", ""),
+            ParameterMeta::of::<Wide, _>("wide", ""),
+        ];
+        static FLAT: [ParameterMeta; 1] = [ParameterMeta::of::<Wide, _>("all", "").flatten()];
+        for (parameters, name) in [(&WIDE[..], "wide"), (&FLAT[..], "all")] {
+            let style = ArgumentStyle::Tool { strict: false };
+            let problem = Decoder::new(parameters, style, None)
+                .unwrap_err()
+                .join("\n");
+            let argument = format!("the input schema of the argument `{name}` of type `");
+            assert!(problem.starts_with(&argument), "{problem}");
+            assert!(problem.contains("::Wide` is not valid: /"), "{problem}");
+            assert!(
+                problem.contains("too deeply nested or too large"),
+                "{problem}"
+            );
+        }
+    }
 
     #[test]
     fn a_type_that_contains_itself_is_searched_once() {

@@ -215,11 +215,11 @@ fn every_fault_is_named_at_once() {
         ),
         (
             r#"{"qurey":"x"}"#,
-            "unknown argument `qurey`; did you mean `query`?\nmissing argument `query`; expected string",
+            "unknown argument `qurey`; did you mean `query`? (known: `query`, `limit`, `language`, `filter`, `tags`, `weight`)",
         ),
         (
             r#"{"query":"x","limt":1,"language":"rsut"}"#,
-            "unknown argument `limt`; did you mean `limit`?\n/language: unknown value \"rsut\"; did you mean \"rust\"?",
+            "unknown argument `limt`; did you mean `limit`? (known: `query`, `limit`, `language`, `filter`, `tags`, `weight`)\n/language: unknown value \"rsut\"; did you mean \"rust\"? (allowed: \"rust\", \"go\")",
         ),
         // An argument that is already there is not suggested, but it is listed.
         (
@@ -292,7 +292,7 @@ fn the_schema_follows_the_parameters() {
             .unwrap()
             .schema()
             .to_string(),
-        r#"{"type":"object","additionalProperties":false}"#
+        r#"{"type":"object","properties":{},"additionalProperties":false}"#
     );
     let language = decoder
         .arguments()
@@ -369,7 +369,7 @@ fn a_flattened_parameter_is_the_argument_object() {
     assert_eq!(one::<Filter>(&flat, "").unwrap(), Filter::default());
     assert_eq!(
         one::<Filter>(&flat, r#"{"limt":3}"#).unwrap_err(),
-        "unknown argument `limt`; did you mean `limit`?"
+        "unknown argument `limt`; did you mean `limit`? (known: `language`, `limit`, `tags`)"
     );
     assert_eq!(
         one::<Filter>(&flat, r#"{"limit":300}"#).unwrap_err(),

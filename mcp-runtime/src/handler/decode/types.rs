@@ -16,7 +16,8 @@ use crate::jsonrpc::{Decimal, Scan};
 /// The part of a parameter's schema that its type does not enforce.
 #[derive(Debug)]
 pub(super) enum SchemaBeyondType {
-    /// A shape against which a value's text is checked.
+    /// A shape against which a value's text is checked. It leaves names to the type, which may accept others than the schema
+    /// mentions, such as aliases.
     Shape(Box<PlainSchema>),
     /// The property's entire schema, against which the value is checked.
     Property,
@@ -47,11 +48,10 @@ impl SchemaBeyondType {
         let value = || serde_json::from_str::<Value>(json);
         match self {
             Self::Shape(shape) => shape.matches(json),
-            Self::Property => {
-                value().is_ok_and(|value| validator.explain_sent(Some(name), &value).is_empty())
-            }
+            Self::Property => value()
+                .is_ok_and(|value| validator.examine_sent(Some(name), &value).faults.is_empty()),
             Self::Object(own) => {
-                value().is_ok_and(|value| own.explain_sent(None, &value).is_empty())
+                value().is_ok_and(|value| own.examine_sent(None, &value).faults.is_empty())
             }
         }
     }
@@ -371,7 +371,7 @@ mod tests {
         for schema in &schemas {
             let validator = Validator::new(schema.clone()).unwrap();
             for value in &values {
-                let mut faults = validator.explain_sent(None, value);
+                let mut faults = validator.examine_sent(None, value).faults;
                 // Required members are left to the type.
                 faults.retain(|fault| !fault.message.starts_with("missing"));
                 for text in [

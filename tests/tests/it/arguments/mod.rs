@@ -2,6 +2,7 @@
 
 mod exclusive;
 mod mirrored;
+mod mistakes;
 mod numbers;
 mod refused;
 mod repeated;

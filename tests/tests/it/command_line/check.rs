@@ -33,6 +33,22 @@ fn check_finds_every_fault() {
             "refused: tool `book`",
             "some clients reject the name of /who is it",
         ),
+        (
+            "refused: tool `sort`",
+            "/order has an empty string among its `enum` values",
+        ),
+        (
+            "refused: tool `bare`",
+            "the schema of the arguments has no `properties`",
+        ),
+        (
+            "refused: tool `bare`",
+            "the schema requires `a`, which it does not declare",
+        ),
+        (
+            "refused: tool `bare`",
+            "/Any is a boolean instead of a schema",
+        ),
         ("advice: prompt `greet`", "has no description"),
         (
             "advice: prompt `greet`",
@@ -96,6 +112,16 @@ fn check_finds_every_fault() {
     let json = run("weather", &["check", "--json"]);
     let report: Value = serde_json::from_str(&json.out).unwrap();
     assert_eq!(report["secretVariables"], json!(["WEATHER_API_KEY"]));
+}
+
+#[test]
+fn each_schema_that_a_model_api_refuses_is_logged_when_the_server_starts() {
+    let ran = run("faulty", &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let lines: Vec<&str> = ran.err.lines().collect();
+    let of = |words: &str| lines.iter().filter(|line| line.contains(words)).count();
+    assert_eq!(of("/values/items has several types"), 12, "{}", ran.err);
+    assert_eq!(of("/order has an empty string"), 1, "{}", ran.err);
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn values_that_match_are_read() {
 fn all_mistakes_are_explained_with_their_place() {
     assert_eq!(
         refused::<Sighting>(r#"{"species":"wern","count":900,"place":{"name":"x"}}"#),
-        "/species: unknown value \"wern\"; did you mean \"wren\"?\n\
+        "/species: unknown value \"wern\"; did you mean \"wren\"? (allowed: \"wren\", \"heron\")\n\
          /count: 900 is more than 500\n\
          /place/name: has 1 character, but must have at least 2"
     );

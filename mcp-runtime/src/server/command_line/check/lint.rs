@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn every_fault_of_a_tool_is_found() {
-        let object = json!({"type": "object", "additionalProperties": false});
+        let object = json!({"type": "object", "properties": {}, "additionalProperties": false});
         let long = "x".repeat(1_025);
         for (tool, faults) in [
             (
@@ -292,6 +292,7 @@ mod tests {
                 vec![
                     "refused: tool `t`: the schema of the arguments is not",
                     "refused: tool `t`: the schema of the arguments has `anyOf`",
+                    "refused: tool `t`: the schema of the arguments has no `properties`",
                 ],
             ),
         ] {
@@ -305,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_catalogue_can_be_too_large() {
-        let tool = |index: usize, text: &str| json!({"name": format!("t{index}"), "description": format!("{text}{index}"), "inputSchema": {"type": "object", "additionalProperties": false}});
+        let tool = |index: usize, text: &str| json!({"name": format!("t{index}"), "description": format!("{text}{index}"), "inputSchema": {"type": "object", "properties": {}, "additionalProperties": false}});
         let many: Value = (0..129).map(|index| tool(index, "A tool.")).collect();
         assert_eq!(
             found(&many),
