@@ -117,15 +117,12 @@ impl PercentDecoded {
         while let Some(byte) = text.as_bytes().get(at) {
             starts.push(at);
             let pair = (*byte == b'%').then(|| digit(at + 1).zip(digit(at + 2)));
-            match pair.flatten() {
-                Some((high, low)) => {
-                    bytes.push(u8::try_from(high * 16 + low).unwrap_or_default());
-                    at += 3;
-                }
-                None => {
-                    bytes.push(*byte);
-                    at += 1;
-                }
+            if let Some((high, low)) = pair.flatten() {
+                bytes.push(u8::try_from(high * 16 + low).unwrap_or_default());
+                at += 3;
+            } else {
+                bytes.push(*byte);
+                at += 1;
             }
         }
         starts.push(at);

@@ -97,12 +97,12 @@ fn collect_references(schema: &Value, found: &mut Vec<String>) {
 }
 
 /// A schema with references: its length, and the definitions to which it refers.
-struct Part {
+struct ReferringSchema {
     length: usize,
     targets: Vec<String>,
 }
 
-impl Part {
+impl ReferringSchema {
     fn new(schema: &Value) -> Self {
         let mut targets = Vec::new();
         collect_references(schema, &mut targets);
@@ -114,8 +114,8 @@ impl Part {
 /// Schemas and definitions, whose references are written out in thought: only lengths are added up, and only until they are
 /// too long.
 struct Expansion {
-    roots: Vec<Part>,
-    definitions: HashMap<String, Part>,
+    roots: Vec<ReferringSchema>,
+    definitions: HashMap<String, ReferringSchema>,
 }
 
 impl Expansion {
@@ -124,10 +124,10 @@ impl Expansion {
         Self {
             roots: roots
                 .iter()
-                .map(|root| Part::new(root.as_value()))
+                .map(|root| ReferringSchema::new(root.as_value()))
                 .collect(),
             definitions: definitions
-                .map(|(name, definition)| (name.clone(), Part::new(definition)))
+                .map(|(name, definition)| (name.clone(), ReferringSchema::new(definition)))
                 .collect(),
         }
     }
@@ -162,7 +162,7 @@ impl Expansion {
     /// Subtracts the length of a part with its references written out; returns `false` if that is more than what is `left`.
     fn spend<'e>(
         &'e self,
-        part: &'e Part,
+        part: &'e ReferringSchema,
         open: &mut Vec<&'e str>,
         recursive: &mut Vec<&'e str>,
         left: &mut usize,

@@ -83,7 +83,7 @@ impl Corrections<'_> {
         let mut sent = examine(&value);
         for _ in 0..ROUNDS {
             let quoted = sent.faults.iter();
-            let quoted: HashMap<String, Edit> = quoted
+            let quoted: HashMap<String, JsonEdit> = quoted
                 .filter_map(|fault| self.unquoted(fault, &value))
                 .collect();
             if quoted.is_empty() {
@@ -103,7 +103,7 @@ impl Corrections<'_> {
         if !sent.absent.is_empty() {
             let absent = sent.absent.iter();
             let absent = absent.filter_map(|pointer| pointer.strip_prefix(self.pointer));
-            let absent = absent.map(|pointer| (pointer.to_owned(), Edit::Remove));
+            let absent = absent.map(|pointer| (pointer.to_owned(), JsonEdit::Remove));
             meant = edited(&meant, &absent.collect());
         }
         let without_fractions = without_fractions(&meant);
@@ -121,7 +121,7 @@ impl Corrections<'_> {
 
     /// Returns the JSON inside a string that a fault is about, with its pointer, if it is of a type that the schema has in
     /// place of the string.
-    fn unquoted(&self, fault: &Fault, value: &Value) -> Option<(String, Edit)> {
+    fn unquoted(&self, fault: &Fault, value: &Value) -> Option<(String, JsonEdit)> {
         let pointer = fault.pointer.strip_prefix(self.pointer)?;
         let text = value.pointer(pointer)?.as_str()?;
         let inner = text.trim_ascii();
@@ -143,7 +143,7 @@ impl Corrections<'_> {
         let is_valid =
             || is_within(inner, self.limits) && serde_json::from_str::<&RawValue>(inner).is_ok();
         (is_meant && !self.contains_header(&fault.pointer) && is_valid())
-            .then(|| (pointer.to_owned(), Edit::Replace(inner.to_owned())))
+            .then(|| (pointer.to_owned(), JsonEdit::Replace(inner.to_owned())))
     }
 
     /// Returns `true` if a value contains another one that is mirrored in a header.
@@ -170,21 +170,26 @@ fn is_within(json: &str, limits: &ParseLimits) -> bool {
 }
 
 /// A change to a value.
-enum Edit {
+enum JsonEdit {
     Replace(String),
     /// Removes a member of an object.
     Remove,
 }
 
 /// Returns a value, known to be valid, with changes at some pointers.
-fn edited(json: &str, edits: &HashMap<String, Edit>) -> String {
+fn edited(json: &str, edits: &HashMap<String, JsonEdit>) -> String {
     let mut out = String::with_capacity(json.len());
     write_edited(json, &mut String::new(), edits, &mut out);
     out
 }
 
-fn write_edited(json: &str, pointer: &mut String, edits: &HashMap<String, Edit>, out: &mut String) {
-    if let Some(Edit::Replace(text)) = edits.get(pointer) {
+fn write_edited(
+    json: &str,
+    pointer: &mut String,
+    edits: &HashMap<String, JsonEdit>,
+    out: &mut String,
+) {
+    if let Some(JsonEdit::Replace(text)) = edits.get(pointer) {
         out.push_str(text);
         return;
     }
@@ -195,7 +200,7 @@ fn write_edited(json: &str, pointer: &mut String, edits: &HashMap<String, Edit>,
             Scan::new(json).members(|scan, name| {
                 let member = scan.next_value()?;
                 push_token(pointer, &name);
-                if !matches!(edits.get(pointer), Some(Edit::Remove)) {
+                if !matches!(edits.get(pointer), Some(JsonEdit::Remove)) {
                     let _ = write!(out, "{separator}{}:", Value::from(&*name));
                     separator = ',';
                     write_edited(member, pointer, edits, out);

@@ -130,10 +130,10 @@ enum Either {
 
 #[derive(Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only decoded")]
-struct Tree {
+struct Category {
     name: String,
     #[serde(default)]
-    children: Vec<Tree>,
+    children: Vec<Category>,
     level: Option<Level>,
 }
 
@@ -411,7 +411,7 @@ judged! {
     adjacent_variants: Adjacent<Open<u8>> = json!({"kind": "full", "data": {"value": {"value": 1}, "may": 1}});
     outside_variants: Record<Outside<u8>, u8> = record(json!({"full": {"value": 1, "count": 2}}), json!(1));
     either: Record<Either, Vec<Either>> = record(json!(1), json!([1, "a"]).as_array().cloned().unwrap_or_default().into());
-    trees: Tree = json!({"name": "a", "children": [{"name": "b", "children": []}], "level": "low"});
+    trees: Category = json!({"name": "a", "children": [{"name": "b", "children": []}], "level": "low"});
     members_of_any_name: BTreeMap<String, Record<u8, u8>> = json!({"a": record(json!(1), json!(2))});
 }
 

@@ -5,8 +5,11 @@ use std::sync::{Arc, Mutex};
 use mcp_runtime::middleware::{Call, Next};
 use serde_json::{Value, json};
 use tests::Version;
+use tests::wait::until;
 
-use super::{Bench, LEGACY, MODERN, TASKS, client_of, connect, create, get, server, settled, text};
+use super::{
+    Bench, LEGACY, MODERN, TASKS, client_of, connect, count, create, get, server, settled, text,
+};
 use crate::support;
 
 // Covers: XTASK-01, TASK-01
@@ -207,7 +210,8 @@ async fn middleware_sees_the_call_of_a_task_and_not_its_polling() {
     for version in [LEGACY, MODERN] {
         let names = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&names);
-        let server = server(&Bench::default()).middleware(move |call: Call, next: Next| {
+        let bench = Bench::default();
+        let server = server(&bench).middleware(move |call: Call, next: Next| {
             seen.lock().unwrap().push(call.name().to_owned());
             async move { next.run(call).await }
         });
@@ -216,6 +220,7 @@ async fn middleware_sees_the_call_of_a_task_and_not_its_polling() {
         for _ in 0..3 {
             get(&mut client, &task).await;
         }
+        until(async || count(&bench.started) == 1).await;
         let params = json!({"taskId": task["taskId"]});
         client.ok("tasks/cancel", params).await;
         assert_eq!(*names.lock().unwrap(), ["job_with_helper"]);
