@@ -12,6 +12,7 @@ pub mod asking;
 pub mod bridge;
 pub mod client;
 pub mod events;
+pub mod generated;
 pub mod http;
 mod judge;
 pub mod link;

@@ -22,7 +22,6 @@ mod cancellation;
 mod chaos;
 mod command_line;
 mod completion;
-mod coverage;
 mod debug_output;
 mod down_conversion;
 mod examples;

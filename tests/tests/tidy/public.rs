@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use crate::sources::{Source, is_hidden, product, root};
+use tests::generated::check_generated;
+
+use crate::sources::{Source, is_hidden, product};
 
 const SNAPSHOT: &str = "tests/tidy/public.txt";
 
@@ -234,7 +236,7 @@ fn snapshot() -> String {
     let members = members(&modules);
     let mut text = String::from(
         "# The public interface of mcp-runtime: modules, their names, and what each type has.\n\
-         # Written by `UPDATE_PUBLIC=1 cargo test -p tests --test tidy`; read the diff before accepting it.\n",
+         # Written by `.ci/renew`; read the diff before accepting it.\n",
     );
     let mut told = BTreeSet::new();
     for (module, exports) in &interface {
@@ -260,24 +262,7 @@ fn snapshot() -> String {
 
 #[test]
 fn the_public_interface_changes_on_purpose() {
-    let path = root().join(SNAPSHOT);
-    let now = snapshot();
-    if std::env::var_os("UPDATE_PUBLIC").is_some() {
-        std::fs::write(&path, &now).unwrap();
-    }
-    let before = std::fs::read_to_string(&path).unwrap_or_default();
-    let added: Vec<_> = now
-        .lines()
-        .filter(|line| !before.lines().any(|old| old == *line))
-        .collect();
-    let gone: Vec<_> = before
-        .lines()
-        .filter(|line| !now.lines().any(|new| new == *line))
-        .collect();
-    assert!(
-        now == before,
-        "the public interface is another one than {SNAPSHOT} says; if that is meant, run UPDATE_PUBLIC=1 cargo test -p tests --test tidy\nadded: {added:#?}\ngone: {gone:#?}"
-    );
+    check_generated(SNAPSHOT, &snapshot());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The terminal sessions in docs/command-line.md, docs/first-server.md and docs/http.md, the test module in
 //! docs/testing.md, the code in docs/observability.md and the files in docs/operating-a-cluster.md are accurate.
 //!
-//! `UPDATE_DOCS=1 cargo test -p tests --test it command_line::docs` regenerates code and output.
+//! `.ci/renew` writes code and output anew.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,6 +9,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 #[cfg(unix)]
+use tests::generated::check_generated;
 use tests::process::Program;
 
 use crate::command_line::{Scratch, run_at};
@@ -169,16 +170,8 @@ impl HttpServer {
 
 pub(crate) fn check(page: &str, renewed: impl Fn(&str) -> String) {
     let path = format!("{}/../docs/{page}", env!("CARGO_MANIFEST_DIR"));
-    let text = fs::read_to_string(&path).unwrap();
-    let renewed = renewed(&text);
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(path, renewed).unwrap();
-    } else {
-        assert_eq!(
-            text, renewed,
-            "{page}: run with UPDATE_DOCS=1 and read what changed"
-        );
-    }
+    let text = fs::read_to_string(path).unwrap();
+    check_generated(&format!("docs/{page}"), &renewed(&text));
 }
 
 #[test]

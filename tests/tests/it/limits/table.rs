@@ -1,13 +1,14 @@
 //! `docs/limits.md`: the table matches the docs of `Limits`, the defaults are correct, and every limit has tests.
 //!
 //! A test has the comment `// Limits: message.max_depth` if it tries that limit below, at and above its value.
-//! `UPDATE_DOCS=1 cargo test -p tests --test it limits::table` rewrites the table.
+//! `.ci/renew` writes the table anew.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use mcp_runtime::Limits;
+use tests::generated::check_generated;
 
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../mcp-runtime/src/limits");
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/limits.md");
@@ -167,11 +168,7 @@ fn the_page_says_what_the_reference_says() {
     let (before, old) = page.split_once(START).expect("the page has a table");
     let (_, after) = old.split_once("\n\n").unwrap_or((old, ""));
     let renewed = format!("{before}{}\n{after}", table(&fields));
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(PAGE, renewed).unwrap();
-    } else {
-        assert_eq!(page, renewed, "UPDATE_DOCS=1 writes the table anew");
-    }
+    check_generated("docs/limits.md", &renewed);
 }
 
 #[test]

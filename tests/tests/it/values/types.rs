@@ -1,6 +1,6 @@
 //! Each type that can be an argument, with its schema and a value. docs/types.md presents the same as a table.
 //!
-//! `UPDATE_DOCS=1 cargo test -p tests --test it values::types` rewrites the table.
+//! `.ci/renew` writes the table anew.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write as _;
