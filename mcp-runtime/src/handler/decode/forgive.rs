@@ -15,11 +15,14 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::header::HeaderArgument;
-use super::pointer_to;
+use super::{FAULTS, pointer_to};
 use crate::jsonrpc::{Decimal, ParseLimits, Scan, numbers, unquote as unquote_text};
 
 /// Maximum number of times that a value is corrected: JSON inside a string may contain strings with JSON.
 const ROUNDS: usize = 8;
+
+/// Number of bytes after which a value is not corrected again, if it has more mistakes than are found at once.
+const WRITTEN: usize = 2 << 20;
 
 /// A value as its client probably meant it.
 pub(super) struct MeantValue {
@@ -81,7 +84,10 @@ impl Corrections<'_> {
     ) -> MeantValue {
         let mut meant = json.to_owned();
         let mut sent = examine(&value);
-        for _ in 0..ROUNDS {
+        let (mut rounds, mut written) = (0, 0_usize);
+        while rounds < ROUNDS && written <= WRITTEN {
+            // In a long list, the check finds only the first mistakes.
+            rounds += usize::from(sent.faults.len() < FAULTS);
             let quoted = sent.faults.iter();
             let quoted: HashMap<String, JsonEdit> = quoted
                 .filter_map(|fault| self.unquoted(fault, &value))
@@ -97,6 +103,7 @@ impl Corrections<'_> {
             let Ok(parsed) = serde_json::from_str(&next) else {
                 break;
             };
+            written = written.saturating_add(next.len());
             (meant, value) = (next, parsed);
             sent = examine(&value);
         }

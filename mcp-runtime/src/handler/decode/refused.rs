@@ -5,6 +5,7 @@
 //! not reported as a mistake, whatever else is wrong.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::fmt::Write as _;
 
 use mcp_schema::explain::{Fault, FaultSubject, missing_name_message, quote};
@@ -20,6 +21,9 @@ const REFUSED: usize = 40;
 
 /// Maximum number of values to replace in order to find one that is refused.
 const TRIES: usize = 200;
+
+/// Number of bytes after which nothing is decoded again, so that an explanation costs about as much as a call.
+const DECODED: usize = 2 << 20;
 
 /// A member name that sorts after all others and that no type has.
 const LAST: &str = "\u{10ffff}";
@@ -39,6 +43,8 @@ pub(super) struct RefusedValue<'a> {
     /// The schema to whose definitions references lead.
     pub(super) root: &'a Value,
     pub(super) type_decides: TypeDecides,
+    /// Number of bytes that were decoded.
+    pub(super) decoded: Cell<usize>,
 }
 
 /// What a type decides even if its schema says something else.
@@ -68,7 +74,10 @@ impl RefusedValue<'_> {
         let mut tries = TRIES;
         let mut is_complete = false;
         for _ in 0..REFUSED {
-            let Err(error) = (self.read)(slot, &rest.to_string()) else {
+            if self.is_costly() {
+                break;
+            }
+            let Err(error) = self.decode(slot, &rest.to_string()) else {
                 is_complete = true;
                 break;
             };
@@ -139,7 +148,7 @@ impl RefusedValue<'_> {
         known.append(&mut found);
         known.truncate(FAULTS);
         if known.is_empty()
-            && let Err(error) = (self.read)(slot, self.text)
+            && let Err(error) = self.decode(slot, self.text)
         {
             let inner = pointer_at(self.text, error.line(), error.column());
             known.push(match self.value.pointer(&inner) {
@@ -148,6 +157,18 @@ impl RefusedValue<'_> {
             });
         }
         known
+    }
+
+    fn decode(&self, slot: &mut dyn Any, text: &str) -> serde_json::Result<usize> {
+        self.decoded
+            .set(self.decoded.get().saturating_add(text.len()));
+        (self.read)(slot, text)
+    }
+
+    /// Returns `true` if so much was decoded that the rest of the mistakes are not worth the time. What is known by then
+    /// is reported.
+    fn is_costly(&self) -> bool {
+        self.decoded.get() > DECODED
     }
 
     /// Returns `true` if the type decides whether this is a mistake.
@@ -192,7 +213,8 @@ impl RefusedValue<'_> {
     fn causes(&self, slot: &mut dyn Any, rest: &Value, fault: &Fault, error: &Error) -> bool {
         let mut other = rest.clone();
         self.repair(&mut other, fault)
-            && (self.read)(slot, &other.to_string())
+            && self
+                .decode(slot, &other.to_string())
                 .err()
                 .is_none_or(|other| serde_message(&other) != serde_message(error))
     }
@@ -242,12 +264,13 @@ impl RefusedValue<'_> {
             for name in names {
                 let child = format!("{inner}{}", pointer_to(&name));
                 let mut other = rest.clone();
-                let Some(left) = tries.checked_sub(1) else {
+                let Some(left) = tries.checked_sub(1).filter(|_| !self.is_costly()) else {
                     return;
                 };
                 *tries = left;
                 if self.replace(&mut other, &child)
-                    && (self.read)(slot, &other.to_string())
+                    && self
+                        .decode(slot, &other.to_string())
                         .err()
                         .is_none_or(|other| serde_message(&other) != serde_message(error))
                 {
@@ -293,7 +316,7 @@ impl RefusedValue<'_> {
         if let Some(Value::Object(members)) = longer.pointer_mut(&inner) {
             members.insert(LAST.to_owned(), Value::Null);
             let text = longer.to_string();
-            if let Err(other) = (self.read)(slot, &text)
+            if let Err(other) = self.decode(slot, &text)
                 && serde_message(&other) == serde_message(error)
             {
                 let exact = pointer_at(&text, other.line(), other.column());

@@ -3,6 +3,7 @@
 
 use std::any::Any;
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
@@ -171,6 +172,7 @@ impl Decoder {
             schema: argument.map_or(&anything, |argument| &argument.schema),
             root: self.validator.schema(),
             type_decides: self.type_decides(wire.types.as_ref()),
+            decoded: Cell::default(),
         };
         let mut found = refused.faults(&mut **slot, known);
         if found.is_empty() {
@@ -286,6 +288,7 @@ impl Decoder {
             schema: self.schema(),
             root: self.validator.schema(),
             type_decides: self.type_decides(self.flattened_types.as_ref()),
+            decoded: Cell::default(),
         };
         let mut found = refused.faults(&mut **slot, known);
         if found.is_empty() && faults.is_empty() {

@@ -4,6 +4,8 @@
     reason = "each case is next to the type it tests"
 )]
 
+use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use mcp_schema::constraint::{Bound, Constraints};
@@ -11,6 +13,7 @@ use mcp_schema::explain::describe_faults;
 use proptest::prelude::*;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::*;
@@ -165,6 +168,16 @@ fn what_models_get_wrong_is_forgiven_unless_strict() {
 }
 
 #[test]
+fn a_long_list_in_quotes_is_forgiven_to_its_end() {
+    static NUMBERS: [ParameterMeta; 1] = [ParameterMeta::of::<Vec<u32>, _>("numbers", "")];
+    let numbers: Vec<u32> = (0..2_000).collect();
+    let quoted: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    let arguments = json!({"numbers": quoted}).to_string();
+    let decoder = decoder(&NUMBERS, LENIENT);
+    assert!(one::<Vec<u32>>(&decoder, &arguments) == Ok(numbers));
+}
+
+#[test]
 fn json_inside_a_string_keeps_the_limits_of_messages() {
     let limits = |max_depth, max_values| ParseLimits {
         max_depth,
@@ -274,6 +287,44 @@ fn what_only_a_nested_type_sees_has_its_pointer() {
         .unwrap(),
         "/copy/from/1: the path is absolute; make it relative to the directory; received \"/b\""
     );
+}
+
+#[test]
+fn the_mistakes_in_a_large_value_cost_little_more_than_the_value() {
+    thread_local! {
+        static DECODED: Cell<usize> = const { Cell::new(0) };
+    }
+    #[derive(Clone, Deserialize, JsonSchema)]
+    #[serde(try_from = "String")]
+    #[schemars(with = "String")]
+    struct Counted;
+    impl TryFrom<String> for Counted {
+        type Error = String;
+        fn try_from(_: String) -> Result<Self, String> {
+            DECODED.set(DECODED.get() + 1);
+            Ok(Self)
+        }
+    }
+    #[derive(Clone, Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only decoded")]
+    struct Upload {
+        content: Counted,
+        paths: BTreeMap<String, SafePath>,
+    }
+    static UPLOAD: [ParameterMeta; 1] = [ParameterMeta::of::<Upload, _>("upload", "")];
+    let decoder = decoder(&UPLOAD, LENIENT);
+    let mistakes_of = |length: usize| {
+        let paths: BTreeMap<String, &str> = (0..15).map(|n| (format!("p{n:02}"), "/etc")).collect();
+        let upload = json!({"content": "x".repeat(length), "paths": paths});
+        let arguments = json!({"upload": upload}).to_string();
+        DECODED.set(0);
+        let said = one::<Upload>(&decoder, &arguments).err().unwrap();
+        (said.lines().count(), DECODED.get())
+    };
+    let (mistakes, _) = mistakes_of(10);
+    assert_eq!(mistakes, 15);
+    let (mistakes, decoded) = mistakes_of(1 << 20);
+    assert!(mistakes >= 1 && decoded <= 8, "{mistakes} {decoded}");
 }
 
 #[test]
