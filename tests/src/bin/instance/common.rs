@@ -98,16 +98,26 @@ async fn report(ctx: &Context, folder: State<Folder>) -> &'static str {
     "reported"
 }
 
+#[derive(Elicit)]
+struct Named {
+    /// Your name
+    name: String,
+}
+
 /// Asks for a name.
 #[tool]
 async fn ask(ctx: &Context) -> Result<String> {
-    #[derive(Elicit)]
-    struct Named {
-        /// Your name
-        name: String,
-    }
     let named: Named = ctx.elicit("What is your name?").await?;
     Ok(format!("Hello, {}!", named.name))
+}
+
+/// Asks for a name, for as long as it takes, and leaves a mark.
+#[tool(task)]
+async fn sign(ctx: &Context, folder: State<Folder>, id: String) -> Result<String> {
+    let named: Named = ctx.elicit("Who signs?").await?;
+    let sign = ctx.once("signed", async || Ok(folder.note(&format!("{id} signed"))?));
+    sign.await?;
+    Ok(named.name)
 }
 
 /// Waits until it is cancelled, and leaves a mark then.
