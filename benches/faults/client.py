@@ -9,8 +9,12 @@ MODERN, LEGACY = "2026-07-28", "2025-11-25"
 # Maximum time for which a request is sent again, and for which a response may be silent. The proxy gives up an instance
 # after 20 s, and a request may get to that instance twice.
 PATIENCE, SILENCE = 50, 30
+# What a busy machine adds to a time that the server keeps.
+SLACK = 1.5
 # Time after a fault of Redis in which requests may still be refused.
-RECOVERY = 2
+RECOVERY = 2 + SLACK
+# The codes of errors of requests that failed inside the server, and of requests about a task of which nothing is known.
+INTERNAL, TRY_AGAIN = -32603, 429
 # Time before a request is sent again.
 PAUSE, PAUSE_OF_REFUSED = 0.02, 0.1
 
@@ -42,8 +46,9 @@ class Stream:
         if self.status in (502, 503, 504):
             raise Cut(str(self.status))
 
-    def messages(self):
-        """Yields the messages until the response ends. `Cut` if it does not end as it should."""
+    def messages(self, within=PATIENCE):
+        """Yields the messages until the response ends. `Cut` if it does not end as it should, or not in time."""
+        end = time.monotonic() + within
         try:
             if "event-stream" not in (self.response.getheader("content-type") or ""):
                 text = self.response.read()
@@ -52,6 +57,9 @@ class Stream:
                 return
             data = ""
             while line := self.response.readline():
+                # A stream without messages has comments.
+                if time.monotonic() > end:
+                    raise Cut(f"no end within {within} s")
                 name, _, value = line.decode().rstrip("\n").partition(": ")
                 if name == "id":
                     self.last = value
@@ -150,8 +158,8 @@ class Client:
         return None, {}
 
     def is_about_redis(self, message, since):
-        """Returns `True` if a request failed inside the server while Redis did not work."""
-        return message.get("error", {}).get("code") == -32603 and self.explains(since, is_instance=False)
+        """Returns `True` if a request failed while Redis did not work, so that it has to be sent again."""
+        return message.get("error", {}).get("code") in (INTERNAL, TRY_AGAIN) and self.explains(since, is_instance=False)
 
     def session(self):
         params = {"protocolVersion": LEGACY, "capabilities": {"elicitation": {}},

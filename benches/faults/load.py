@@ -7,6 +7,7 @@ import time
 
 from faults.client import Client, Cut, Refused
 
+FOREVER = float("inf")
 TASKS = "io.modelcontextprotocol/tasks"
 URI = "note://1"
 ECHO = {"name": "echo", "arguments": {"text": "hello"}}
@@ -27,13 +28,13 @@ class Load:
         self.is_over = threading.Event()
         # Listeners go on until the last change must have been heard.
         self.is_heard = threading.Event()
-        # The times at which something has changed, and at which each listener has heard of it.
+        # When each change was requested and when it was made, and the times at which each listener has heard of one.
         self.touched, self.heard = [], {}
         self.threads = [self.thread(function) for function in functions]
         self.listeners = [self.thread(function) for function in listeners]
 
     def thread(self, function):
-        return threading.Thread(target=function, args=[Client(self.cluster, self.results)], daemon=True)
+        return threading.Thread(target=function, name=function.__name__, args=[Client(self.cluster, self.results)], daemon=True)
 
     def start(self):
         for thread in self.listeners + self.threads:
@@ -42,39 +43,56 @@ class Load:
     def end(self):
         """Waits until all work has come to its end, and the changes have been heard."""
         self.is_over.set()
-        for thread in self.threads:
-            thread.join(END_WITHIN * 2)
+        self.join(END_WITHIN * 2)
         self.wait_for_notifications()
         self.is_heard.set()
+
+    def join(self, within):
+        """Waits until all clients have ended. One that has not is lost."""
+        end = time.monotonic() + within
+        for thread in self.threads:
+            thread.join(max(end - time.monotonic(), 0))
+            if thread.is_alive():
+                self.results.add(f"client: {thread.name}", "lost")
 
     def touch(self, client):
         params = {"name": "touch", "arguments": {"uri": URI}}
         while not self.is_over.is_set():
+            requested = time.monotonic()
             _, answer = client.answer("calls", lambda: client.modern("tools/call", params), needs_redis=False)
             if "result" in answer:
-                self.touched.append(time.monotonic())
+                self.touched.append((requested, time.monotonic()))
             time.sleep(0.5)
 
     def due(self, touched):
-        """Returns the time at which a change is due to be heard at the latest: a fault may delay it until its end."""
+        """Returns the time until which a change must have been heard. A fault may delay it until the fault's end."""
         faults = [fault for fault in self.cluster.faults if fault.overlaps(touched, touched + HEARD_WITHIN)]
         return max([touched, *(fault.ended for fault in faults)]) + HEARD_WITHIN
 
-    def time_heard(self, who, touched):
-        return next((heard for heard in self.heard[who] if heard > touched - 0.1), float("inf"))
+    def time_heard(self, who, requested):
+        # A change may be heard before the request for it is answered.
+        return next((heard for heard in self.heard[who] if heard > requested), FOREVER)
 
     def wait_for_notifications(self):
-        last = max(self.touched, default=0)
-        while time.monotonic() < self.due(last) and any(self.time_heard(who, last) == float("inf") for who in self.heard):
+        """Waits until the last change has been heard, or must have been."""
+        last = self.last_change()
+        while time.monotonic() < self.due(last) and not self.has_heard_last():
             time.sleep(0.1)
+
+    def last_change(self):
+        return max((touched for _, touched in self.touched), default=0)
+
+    def has_heard_last(self):
+        requested, _ = max(self.touched, default=(0, 0))
+        return all(self.time_heard(who, requested) < FOREVER for who in self.heard)
 
     def count_notifications(self):
         for who in self.heard:
             self.count_heard("notifications", who, self.touched)
 
     def count_heard(self, kind, who, touched):
-        for at in touched:
-            heard = self.time_heard(who, at)
+        for requested, at in touched:
+            heard = self.time_heard(who, requested)
             self.results.add(kind, "requests")
             self.results.add(kind, "answered" if heard <= self.due(at) else "lost")
             self.results.note_longest(kind, min(max(heard - at, 0), END_WITHIN))
@@ -150,6 +168,8 @@ class MixedLoad(Load):
                 "tasks/get", {"taskId": task}, named=task, capabilities=capabilities))
             if "error" in answer:
                 # Unknown.
+                if not client.has_lost_data():
+                    print(f"a task is lost: {answer['error']}")
                 self.results.add("tasks", "told" if client.has_lost_data() else "lost")
                 return
             state = answer.get("result", {})
@@ -292,9 +312,10 @@ class MixedLoad(Load):
         while not self.is_over.is_set():
             uri = MOVING_URIS[number % len(MOVING_URIS)]
             params = {"name": "touch", "arguments": {"uri": uri}}
+            requested = time.monotonic()
             _, answer = client.answer("calls", lambda: client.modern("tools/call", params), needs_redis=False)
             if "result" in answer:
-                self.touched_many.append((time.monotonic(), uri))
+                self.touched_many.append((requested, time.monotonic(), uri))
             number += 1
             time.sleep(0.3)
 
@@ -317,7 +338,7 @@ class MixedLoad(Load):
                 if last is None:
                     self.heard_many.append((time.monotonic(), None))
                 # The id in the first event is that of the last event before.
-                for heard, message in enumerate(stream.messages(), 1):
+                for heard, message in enumerate(stream.messages(within=FOREVER), 1):
                     uri = message.get("params", {}).get("uri")
                     if uri:
                         self.heard_many.append((time.monotonic(), uri))
@@ -329,15 +350,27 @@ class MixedLoad(Load):
                 pass
             time.sleep(0.02)
 
+    def last_change(self):
+        return max(super().last_change(), max((touched for _, touched, _ in self.touched_many), default=0))
+
+    def has_heard_last(self):
+        return super().has_heard_last() and all(heard < FOREVER for _, _, heard in self.moving())
+
+    def moving(self):
+        """Yields each change since the moving session began to listen: the resource, and when it was made and heard."""
+        listening = min((at for at, _ in self.heard_many), default=FOREVER)
+        for requested, made, uri in self.touched_many:
+            if requested > listening:
+                heard = (heard for heard, which in self.heard_many if which in (uri, None) and heard > requested)
+                yield uri, made, next(heard, FOREVER)
+
     def count_notifications(self):
         super().count_notifications()
-        listening = min((at for at, _ in self.heard_many), default=0)
-        for at, uri in self.touched_many:
-            if at < listening:
-                continue
-            heard = [time for time, which in self.heard_many if which in (uri, None) and time > at - 0.1]
+        for uri, made, heard in self.moving():
             self.results.add("moving streams", "requests")
-            self.results.add("moving streams", "answered" if heard and heard[0] <= self.due(at) else "lost")
+            if heard > self.due(made):
+                print(f"{uri} has changed {time.monotonic() - made:.1f} s ago, which was heard {heard - made:.1f} s later")
+            self.results.add("moving streams", "answered" if heard <= self.due(made) else "lost")
 
     def listen(self, era, open_stream):
         """Notes the time of each notification, and of each time at which the client has to read the resource anew."""
@@ -345,7 +378,7 @@ class MixedLoad(Load):
         try:
             stream = open_stream()
             self.heard[era].append(time.monotonic())
-            for _ in stream.messages():
+            for _ in stream.messages(within=FOREVER):
                 self.heard[era].append(time.monotonic())
         except (Cut, Refused):
             pass

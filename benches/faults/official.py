@@ -34,8 +34,7 @@ class OfficialClients(Load):
         # The clients stop by themselves, a few seconds after their last call.
         for reader in self.listeners:
             reader.join(120)
-        for thread in self.threads:
-            thread.join(120)
+        self.join(120)
         for report in self.reports:
             self.count(report)
 
@@ -59,7 +58,7 @@ class OfficialClients(Load):
         for who in sorted(self.heard):
             # Before a client has connected, it hears nothing.
             connected = min(self.heard[who])
-            self.count_heard(f"{who} notifications", who, [at for at in self.touched if at > connected])
+            self.count_heard(f"{who} notifications", who, [each for each in self.touched if each[0] > connected])
 
     def count_steps(self):
         """There are no tasks."""

@@ -11,7 +11,7 @@ import time
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 # Maximum time for a process to start or end.
-START_WITHIN = 15
+START_WITHIN = 60
 
 
 def free_ports(count):
