@@ -1,8 +1,9 @@
 //! The changes that a session may have missed while it moved from one instance to another.
 //!
 //! A session's record names the last change of which its client has certainly been notified, as a position in the log of
-//! the instances' relay. The instance that takes over the session reads the log from there. It also compares a digest of
-//! the definitions, because another build or another instance can have others.
+//! the instances' relay. The instance that takes over the session reads the log from there, and adds its own changes
+//! that have not come back from the log yet. It also compares a digest of the definitions, because another build or
+//! another instance can have others.
 //!
 //! Without a relay, nobody knows what has changed elsewhere. The session is then notified of everything.
 
@@ -57,6 +58,7 @@ impl SeenChanges {
         if digest != digest_of(dispatcher) {
             mailbox.post_all_lists();
         }
+        relaying.notify_of_own_changes(mailbox);
         let is_current = relaying.position().is_some_and(|now| *now == *position);
         (!is_current).then(|| MissedChanges {
             relaying: Arc::clone(relaying),

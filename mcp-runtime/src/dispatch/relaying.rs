@@ -3,6 +3,8 @@
 //! This instance's changes are merged while they are waiting, so memory use is bounded and no other work waits for the
 //! relay.
 
+#[cfg(feature = "http")]
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
@@ -45,6 +47,20 @@ struct RelayedChange {
     keys: Option<Vec<String>>,
 }
 
+impl RelayedChange {
+    /// Returns the notification, unless everything may have changed, and the callers to notify.
+    fn into_parts(self) -> (Option<ChangeNotification>, NotifiedCallers) {
+        let audience = self.keys.map_or(NotifiedCallers::All, |keys| {
+            let mut audience = NotifiedCallers::None;
+            for key in keys {
+                audience.add(&NotifiedCallers::with_key(key.into()));
+            }
+            audience
+        });
+        (self.what.notification(), audience)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum ChangedThing {
@@ -83,6 +99,10 @@ pub(super) struct Relaying {
     /// The name by which this instance recognizes its own changes.
     instance: String,
     waiting: Mutex<BTreeSet<RelayedChange>>,
+    /// This instance's changes that have been passed to the relay but have not come back from the log, and how often.
+    /// Locked after `waiting`.
+    #[cfg(feature = "http")]
+    unread: Mutex<BTreeMap<RelayedChange, usize>>,
     news: Notify,
     /// The position in the log up to which this instance has notified its clients.
     #[cfg(feature = "http")]
@@ -95,6 +115,8 @@ impl Relaying {
             relay,
             instance: random_id::<12>(),
             waiting: Mutex::default(),
+            #[cfg(feature = "http")]
+            unread: Mutex::default(),
             news: Notify::new(),
             #[cfg(feature = "http")]
             position: Mutex::default(),
@@ -124,18 +146,32 @@ impl Relaying {
             };
             let Some(changes) = changes else { break };
             for text in changes {
-                if let Some((_, Some(change), audience)) = read_change(&text) {
-                    mailbox.post(&change, &audience);
-                } else {
-                    mailbox.post_all_lists();
-                    mailbox.post_all_resources();
-                }
+                let change = read_change(&text).map(RelayedChange::into_parts);
+                notify(mailbox, change.unwrap_or((None, NotifiedCallers::All)));
             }
             return;
         }
         count_notification_gap();
         mailbox.post_all_lists();
         mailbox.post_all_resources();
+    }
+
+    /// Notifies a client that listens here again of this instance's changes that may not be in the log yet, or of which
+    /// this instance does not know whether they are before its position. Its other clients were notified at once.
+    #[cfg(feature = "http")]
+    pub(super) fn notify_of_own_changes(&self, mailbox: &Mailbox) {
+        let changes = {
+            let waiting = lock(&self.waiting);
+            let unread = lock(&self.unread);
+            waiting
+                .iter()
+                .chain(unread.keys())
+                .cloned()
+                .collect::<Vec<_>>()
+        };
+        for change in changes {
+            notify(mailbox, change.into_parts());
+        }
     }
 
     /// Queues a change on this instance for the other instances.
@@ -162,17 +198,26 @@ impl Relaying {
         waiting.extend(changes);
         if waiting.len() > MAX_WAITING {
             waiting.clear();
-            waiting.insert(RelayedChange {
-                from: self.instance.clone(),
-                what: ChangedThing::Everything,
-                keys: None,
-            });
+            waiting.insert(self.change_of_everything());
+        }
+    }
+
+    fn change_of_everything(&self) -> RelayedChange {
+        RelayedChange {
+            from: self.instance.clone(),
+            what: ChangedThing::Everything,
+            keys: None,
         }
     }
 
     /// Publishes the waiting changes. If the relay fails, they are queued again.
     async fn publish(&self) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-        let changes = std::mem::take(&mut *lock(&self.waiting));
+        let changes = {
+            let mut waiting = lock(&self.waiting);
+            #[cfg(feature = "http")]
+            self.mark_unread(&waiting);
+            std::mem::take(&mut *waiting)
+        };
         if changes.is_empty() {
             return Ok(());
         }
@@ -183,9 +228,39 @@ impl Relaying {
         let texts: Vec<_> = texts.collect();
         let published = self.relay.publish(&texts).await;
         if published.is_err() {
-            self.add(changes);
+            self.add(changes.iter().cloned());
+            #[cfg(feature = "http")]
+            for change in &changes {
+                self.mark_read(change);
+            }
         }
         published
+    }
+
+    /// Records that changes are passed to the relay.
+    #[cfg(feature = "http")]
+    fn mark_unread(&self, changes: &BTreeSet<RelayedChange>) {
+        let mut unread = lock(&self.unread);
+        for change in changes {
+            let times = unread.entry(change.clone()).or_default();
+            *times = times.saturating_add(1);
+        }
+        if unread.len() > MAX_WAITING {
+            unread.clear();
+            unread.insert(self.change_of_everything(), 1);
+        }
+    }
+
+    /// Records that a change has come back, or that it has not reached the relay.
+    #[cfg(feature = "http")]
+    fn mark_read(&self, change: &RelayedChange) {
+        let mut unread = lock(&self.unread);
+        if let Some(times) = unread.get_mut(change) {
+            *times = times.saturating_sub(1);
+            if *times == 0 {
+                unread.remove(change);
+            }
+        }
     }
 
     /// Publishes this instance's changes until the server stops.
@@ -249,11 +324,23 @@ impl Relaying {
             let reached = Arc::from(&*received.position);
             let is_first = position.replace(received.position).is_none();
             match received.texts {
-                Some(texts) if !is_first => texts.iter().for_each(|text| self.post(text, &shared)),
+                Some(texts) if !is_first => {
+                    for text in &texts {
+                        self.post(text, &shared);
+                    }
+                    // The log has nothing else, so what stands for too many changes has been read.
+                    #[cfg(feature = "http")]
+                    if texts.is_empty() {
+                        lock(&self.unread).remove(&self.change_of_everything());
+                    }
+                }
                 _ => {
                     if !is_first {
                         count_notification_gap();
                     }
+                    // What has not come back by now may have been lost with the log.
+                    #[cfg(feature = "http")]
+                    lock(&self.unread).clear();
                     shared.notifications.post_everything();
                 }
             }
@@ -264,27 +351,36 @@ impl Relaying {
 
     /// Notifies this instance's clients of a change, unless this instance announced it.
     fn post(&self, text: &str, shared: &ServerShared) {
-        match read_change(text) {
-            Some((from, ..)) if from == self.instance => {}
-            Some((_, Some(change), audience)) => shared.notifications.post(&change, &audience),
+        let change = read_change(text);
+        if let Some(known) = &change
+            && known.from == self.instance
+        {
+            #[cfg(feature = "http")]
+            self.mark_read(known);
+            return;
+        }
+        match change.map(RelayedChange::into_parts) {
+            Some((Some(change), audience)) => shared.notifications.post(&change, &audience),
             // A newer build may announce changes that this build does not recognize.
             _ => shared.notifications.post_everything(),
         }
     }
 }
 
-/// Reads a change from the log: the instance that announced it, the notification unless everything has changed, and the
-/// callers to notify. Returns `None` if another build has announced it.
-fn read_change(text: &str) -> Option<(String, Option<ChangeNotification>, NotifiedCallers)> {
-    let RelayedChange { from, what, keys } = serde_json::from_str(text).ok()?;
-    let audience = keys.map_or(NotifiedCallers::All, |keys| {
-        let mut audience = NotifiedCallers::None;
-        for key in keys {
-            audience.add(&NotifiedCallers::with_key(key.into()));
-        }
-        audience
-    });
-    Some((from, what.notification(), audience))
+/// Reads a change from the log. Returns `None` if another build has announced it.
+fn read_change(text: &str) -> Option<RelayedChange> {
+    serde_json::from_str(text).ok()
+}
+
+/// Notifies a listener of a change, or of everything.
+#[cfg(feature = "http")]
+fn notify(mailbox: &Mailbox, (change, audience): (Option<ChangeNotification>, NotifiedCallers)) {
+    if let Some(change) = change {
+        mailbox.post(&change, &audience);
+    } else {
+        mailbox.post_all_lists();
+        mailbox.post_all_resources();
+    }
 }
 
 #[cfg(test)]
@@ -340,5 +436,33 @@ mod tests {
             relaying.send(&resource(format!("a://{number}")), &NotifiedCallers::All);
         }
         assert_eq!(waiting(&relaying), [(ChangedThing::Everything, None)]);
+    }
+
+    #[cfg(feature = "http")]
+    #[tokio::test]
+    async fn changes_are_known_until_they_come_back_and_too_many_are_one() {
+        let relaying = Relaying::new(Arc::new(Nowhere));
+        let unread = || {
+            let unread = lock(&relaying.unread).clone().into_iter();
+            unread
+                .map(|(change, times)| (change.what, times))
+                .collect::<Vec<_>>()
+        };
+        let thing = ChangedThing::Resource("a://a".into());
+        for times in 1..=2 {
+            relaying.send(&resource("a://a"), &NotifiedCallers::All);
+            relaying.publish().await.unwrap();
+            assert_eq!(unread(), [(thing.clone(), times)]);
+        }
+        let change = lock(&relaying.unread).keys().next().unwrap().clone();
+        relaying.mark_read(&change);
+        assert_eq!(unread(), [(thing, 1)]);
+        relaying.mark_read(&change);
+        assert_eq!(unread(), []);
+        for number in 0..=MAX_WAITING {
+            relaying.send(&resource(format!("a://{number}")), &NotifiedCallers::All);
+            relaying.publish().await.unwrap();
+        }
+        assert_eq!(unread(), [(ChangedThing::Everything, 1)]);
     }
 }

@@ -118,10 +118,12 @@ impl ServerControl for ServerShared {
     }
 
     fn notify(&self, change: ChangeNotification, audience: &NotifiedCallers) {
-        self.notifications.post(&change, audience);
+        // A session that is resumed here is notified of what is not in the log yet. If it does not know of this change by
+        // then, it is one of the listeners below.
         if let Some(relaying) = self.relaying.get() {
             relaying.send(&change, audience);
         }
+        self.notifications.post(&change, audience);
     }
 
     fn notify_extension(&self, notification: ExtensionNotification) {

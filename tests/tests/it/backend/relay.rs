@@ -3,8 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use mcp_runtime::Limits;
 use mcp_runtime::backend::{Backend, NotificationRelay, RelayedTexts};
-use mcp_runtime::http::HttpOptions;
+use mcp_runtime::http::{HttpOptions, MemorySessions};
 use mcp_runtime::once::StoreFuture;
 use serde_json::{Value, json};
 use tests::Version;
@@ -24,6 +25,8 @@ struct Log {
     texts: Mutex<(usize, Vec<String>)>,
     changed: watch::Sender<()>,
     fails: AtomicBool,
+    /// `true` if receivers are not woken.
+    is_silent: AtomicBool,
 }
 
 impl Log {
@@ -32,6 +35,7 @@ impl Log {
             texts: Mutex::default(),
             changed: watch::Sender::new(()),
             fails: AtomicBool::new(false),
+            is_silent: AtomicBool::new(false),
         })
     }
 
@@ -66,7 +70,9 @@ impl NotificationRelay for Log {
                 return Err("it does not work".into());
             }
             self.texts.lock().unwrap().1.extend_from_slice(texts);
-            self.changed.send_replace(());
+            if !self.is_silent.load(Ordering::Relaxed) {
+                self.changed.send_replace(());
+            }
             Ok(())
         })
     }
@@ -91,8 +97,12 @@ impl NotificationRelay for Log {
 
 /// Starts an instance and waits until it knows its position in the log.
 async fn serve(log: &Arc<Log>) -> Served {
+    serve_with(log, Backend::new()).await
+}
+
+async fn serve_with(log: &Arc<Log>, backend: Backend) -> Served {
     let before = log.changed.receiver_count();
-    let backend = Backend::new().notifications(Arc::<Log>::clone(log));
+    let backend = backend.notifications(Arc::<Log>::clone(log));
     let instance = fixture::server().backend(backend).http(HttpOptions::new());
     let served = serve_server(instance).await;
     until(async || log.changed.receiver_count() > before).await;
@@ -101,6 +111,12 @@ async fn serve(log: &Arc<Log>) -> Served {
 
 /// Opens a stream for an older client that subscribes to the resource.
 async fn legacy_stream(served: &Served) -> Response {
+    let session = subscribed_session(served).await;
+    served.send(&on_session("GET", &session)).await
+}
+
+/// Returns the session of an older client that subscribes to the resource.
+async fn subscribed_session(served: &Served) -> String {
     let version = Version::V2025_11_25;
     let session = served.session(version).await;
     let follow =
@@ -109,7 +125,7 @@ async fn legacy_stream(served: &Served) -> Response {
         .message(&Request::legacy(&session, &follow, version))
         .await;
     assert_eq!(status, 200);
-    served.send(&on_session("GET", &session)).await
+    session
 }
 
 /// Opens a stream for a modern client that subscribes to the resource and to the list of tools.
@@ -181,5 +197,34 @@ async fn a_change_waits_for_a_relay_that_does_not_work_and_a_lost_log_is_a_chang
             methods.contains(&"notifications/tools/list_changed".to_owned()),
             "{methods:?}"
         );
+    }
+}
+
+// Covers: LHTTP-08
+#[tokio::test]
+async fn a_session_that_moves_to_an_instance_is_told_of_changes_that_are_not_in_the_log_or_not_read_from_it()
+ {
+    for fails in [true, false] {
+        let sessions = Arc::new(MemorySessions::new(&Limits::default()));
+        let backend = || Backend::new().sessions(Arc::<MemorySessions>::clone(&sessions));
+        let log = Log::new();
+        let one = serve_with(&log, backend()).await;
+        let other = serve_with(&log, backend()).await;
+        let session = subscribed_session(&one).await;
+        log.fails.store(fails, Ordering::Relaxed);
+        log.is_silent.store(!fails, Ordering::Relaxed);
+        // The other instance does not know the session yet.
+        other.handle.notify().resource_updated(URI);
+        if !fails {
+            until(async || !log.texts.lock().unwrap().1.is_empty()).await;
+        }
+        let mut stream = other.send(&on_session("GET", &session)).await;
+        let told = next_in_time(&mut stream).await;
+        assert!(is_about_resource(&told), "{told}");
+        log.fails.store(false, Ordering::Relaxed);
+        log.is_silent.store(false, Ordering::Relaxed);
+        one.handle.notify().tools_changed();
+        let told = next_in_time(&mut stream).await;
+        assert_eq!(told["method"], "notifications/tools/list_changed");
     }
 }
