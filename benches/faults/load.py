@@ -6,6 +6,7 @@ import threading
 import time
 
 from faults.client import Client, Cut, Refused
+from faults.processes import until
 
 FOREVER = float("inf")
 TASKS = "io.modelcontextprotocol/tasks"
@@ -111,6 +112,11 @@ class MixedLoad(Load):
         # The times at which the resources of the moving session have changed, and at which it has heard of them.
         self.touched_many, self.heard_many = [], []
         self.heard = {"legacy": [], "modern": []}
+
+    def start(self):
+        super().start()
+        # On a busy machine, the first subscriptions take longer than the time until the first fault.
+        until(lambda: self.heard_many and all(self.heard.values()), "listening")
 
     def modern_calls(self, client):
         while not self.is_over.is_set():
@@ -324,9 +330,8 @@ class MixedLoad(Load):
         session, last = None, None
         while not self.is_heard.is_set():
             if session is None:
-                session, last = client.session(), None
-                for uri in MOVING_URIS:
-                    client.answer("sessions", lambda: client.legacy(session, "resources/subscribe", {"uri": uri}))
+                session, last = self.moving_session(client), None
+                continue
             try:
                 stream = client.resume(session, last)
                 if stream.status == 404:
@@ -349,6 +354,17 @@ class MixedLoad(Load):
             except (Cut, Refused):
                 pass
             time.sleep(0.02)
+
+    @staticmethod
+    def moving_session(client):
+        """Returns a session with all subscriptions, or `None` if it is lost meanwhile."""
+        session = client.session()
+        for uri in MOVING_URIS:
+            params = {"uri": uri}
+            stream, _ = client.answer("sessions", lambda: client.legacy(session, "resources/subscribe", params))
+            if stream is None or stream.status == 404:
+                return None
+        return session
 
     def last_change(self):
         return max(super().last_change(), max((touched for _, touched, _ in self.touched_many), default=0))

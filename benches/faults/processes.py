@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -12,11 +13,22 @@ import time
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 # Maximum time for a process to start or end.
 START_WITHIN = 60
+PORTS = (10_000, 32_768)
 
 
 def free_ports(count):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    return [one.getsockname()[1] for one in sockets]
+    """Returns ports on which nothing listens. A connection never gets one of them as its own port, which the system takes from
+    the range above, so that a server that was killed can be started again on its port."""
+    sockets = {}
+    while len(sockets) < count:
+        port = random.randrange(*PORTS)
+        try:
+            sockets[port] = socket.create_server(("127.0.0.1", port))
+        except OSError:
+            continue
+    for one in sockets.values():
+        one.close()
+    return list(sockets)
 
 
 def until(condition, what, within=START_WITHIN):
