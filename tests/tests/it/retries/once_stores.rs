@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use mcp_runtime::backend::Backend;
 use mcp_runtime::once::{MemoryOnceStore, OnceClaim, OnceStore, OnceWork, StoreFuture};
+use mcp_runtime::prelude::*;
 use mcp_runtime::transport::memory;
 use mcp_runtime::{Limits, Principal};
 use serde_json::json;
@@ -238,4 +239,61 @@ async fn one_callers_keys_leave_those_of_another_alone_and_take_one_entry_each()
         assert!(refused.contains("of all callers together"), "{refused}");
         assert_eq!(shop.orders(), 3);
     }
+}
+
+/// Places an order in a step, in which it waits for the test.
+#[tool(tags("retries"))]
+async fn place_in_a_step(ctx: &Context, shop: State<Shop>) -> Result<usize> {
+    let place = ctx.once("place", async || {
+        let number = shop.order();
+        shop.go_on().await;
+        Ok(number)
+    });
+    place.await
+}
+
+/// In earlier versions, a call runs only once, so its steps are not kept.
+#[tokio::test]
+async fn one_callers_steps_leave_those_of_another_alone() {
+    let shop = Shop::new();
+    let limits = Limits::default().with(|limits| {
+        limits.once.max_steps_per_caller = 2;
+        limits.once.max_steps = 3;
+    });
+    let store = Arc::new(MemoryOnceStore::with_limits(&limits));
+    let mut clients = Vec::new();
+    for name in ["mallory", "alice", "bob"] {
+        let server = server(&shop).backend(Backend::new().once(store.clone()));
+        let (transport, stream) = memory();
+        tokio::spawn(server.serve(transport.with_principal(Principal::new(name))));
+        let (reader, writer) = tokio::io::split(stream);
+        clients.push(
+            Client::new(reader, writer, Version::V2026_07_28)
+                .connect()
+                .await,
+        );
+    }
+    let [mallory, alice, bob] = &mut clients[..] else {
+        panic!("there are three clients");
+    };
+    let call = || json!({"name": "place_in_a_step", "arguments": {}});
+    let placing = [
+        mallory.start("tools/call", call()).await,
+        mallory.start("tools/call", call()).await,
+    ];
+    until(async || shop.orders() == 2).await;
+    let refused = mallory.refused("place_in_a_step", json!({})).await;
+    let text = "was not started, because the server remembers too many steps of this caller";
+    assert!(refused.contains(text), "{refused}");
+    let other = alice.start("tools/call", call()).await;
+    until(async || shop.orders() == 3).await;
+    let refused = bob.refused("place_in_a_step", json!({})).await;
+    assert!(refused.contains("of all callers together"), "{refused}");
+    for _ in 0..3 {
+        shop.let_one_go_on();
+    }
+    for id in placing {
+        mallory.response(&id).await.unwrap();
+    }
+    alice.response(&other).await.unwrap();
 }
