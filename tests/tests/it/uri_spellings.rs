@@ -1,6 +1,6 @@
 //! Equivalent URIs are one resource, however they are written, and those in lists are ASCII.
 
-use mcp_runtime::dynamic::{DynamicResource, DynamicTemplate};
+use mcp_runtime::dynamic::{DynamicResource, DynamicTemplate, DynamicTool};
 use mcp_runtime::listing::Page;
 use mcp_runtime::middleware::{Call, Next};
 use mcp_runtime::prelude::*;
@@ -55,6 +55,14 @@ fn file(path: String) -> String {
 fn touch_uri(ctx: &Context, uri: &str) {
     ctx.server().notify().resource_updated(uri);
 }
+
+/// A page of the menu.
+#[app("tests/it/apps/probe.html", uri = "ui://café/menü")]
+struct Menu;
+
+/// Shows the menu.
+#[tool(tags("uri_spellings_of_pages"), app = Menu)]
+fn show_menu() {}
 
 fn server() -> Server {
     Server::new("uri_spellings", "1").tags(["uri_spellings"])
@@ -130,6 +138,34 @@ async fn listed_uris_are_ascii_and_listed_once() {
         let (templates, _) = client.list(method, "resourceTemplates").await;
         let expected = ["docs:///caf%C3%A9/{name}", "files:///%C3%BCbung/{+path}"];
         assert_eq!(of(templates, "uriTemplate"), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_tool_names_its_page_as_the_page_is_listed() {
+    for version in Version::ERAS {
+        let server = Server::new("uri_spellings", "1").tags(["uri_spellings_of_pages"]);
+        let mut client = connect(server, version).await;
+        let uri = "ui://caf%C3%A9/men%C3%BC";
+        let (tools, _) = client.list("tools/list", "tools").await;
+        assert_eq!(tools[0]["_meta"]["ui"]["resourceUri"], uri);
+        let (pages, _) = client.list("resources/list", "resources").await;
+        assert_eq!(pages[0]["uri"], uri);
+    }
+}
+
+#[tokio::test]
+async fn a_page_is_selected_with_a_tool_that_writes_its_uri_in_another_way() {
+    for version in Version::ERAS {
+        let server = Server::new("uri_spellings", "1").tags(["uri_spellings_of_pages"]);
+        let open = async |_: mcp_runtime::dynamic::Arguments, _: Context| "open";
+        let tool = DynamicTool::new("open_menu", json!({"type": "object"}), open)
+            .meta("ui", json!({"resourceUri": "ui://caf%c3%a9/menü"}))
+            .tags(["open_menu"]);
+        server.handle().tools().insert(tool).unwrap();
+        let mut client = connect(server.select_tags("open_menu"), version).await;
+        let (pages, _) = client.list("resources/list", "resources").await;
+        assert_eq!(pages[0]["uri"], "ui://caf%C3%A9/men%C3%BC");
     }
 }
 

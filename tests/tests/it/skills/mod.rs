@@ -157,6 +157,7 @@ async fn directories_have_their_direct_children() {
             vec!["skill://pdf-tools/references/a%20b/c.txt"],
         ),
         ("skill://group", vec!["skill://group/second"]),
+        ("SKILL://%67roup", vec!["skill://group/second"]),
     ] {
         let page = client
             .ok("resources/directory/read", json!({"uri": uri}))

@@ -193,3 +193,16 @@ async fn parts_that_do_not_exist_are_explained() {
         assert!(part.to_string().len() < 4_000);
     }
 }
+
+#[tokio::test]
+async fn a_kept_result_is_read_under_an_equivalent_uri() {
+    for version in Version::ERAS {
+        let mut client = connect(server(), version).await;
+        let large = client.tool("report", json!({"count": 500})).await;
+        let id = id_of(&large);
+        let plain = whole(&mut client, &id).await;
+        let uri = json!({"uri": format!("MCP-RESULT:///{id}")});
+        let again = client.ok("resources/read", uri).await;
+        assert_eq!(again["contents"][0]["text"], plain["text"]);
+    }
+}
