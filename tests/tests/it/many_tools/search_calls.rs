@@ -2,6 +2,7 @@
 
 use mcp_runtime::Limits;
 use mcp_runtime::prelude::*;
+use mcp_runtime::testing::TestClient;
 use mcp_runtime::tool_search::ToolSearch;
 use serde_json::{Value, json};
 use tests::link::Hub;
@@ -252,4 +253,17 @@ async fn arguments_in_a_string_keep_the_limits_of_messages_and_strictness() {
         let result = client.ok("tools/call", through("measure", length)).await;
         assert_eq!(text(&result), "3");
     }
+}
+
+/// What only other tools need.
+struct Settings;
+
+/// As in a command, where the settings may be missing.
+#[tokio::test]
+async fn the_search_works_although_other_tools_lack_their_state() {
+    let no_settings = || async { Err::<Settings, _>(std::io::Error::other("no settings")) };
+    let client = TestClient::both(searching().state_with(no_settings)).await;
+    let search = client.call("search_tools", json!({"query": "parcel"}));
+    let found = search.await.unwrap();
+    assert!(found.text().contains("send_parcel"), "{}", found.text());
 }

@@ -158,3 +158,17 @@ async fn a_task_is_polled_no_faster_than_its_server_asks() {
     // One more is that of the server, which records the end.
     assert_eq!(store.loads.load(Ordering::SeqCst) - before, 12);
 }
+
+/// What only other tools need.
+struct Settings;
+
+/// As in a command, where the settings may be missing.
+#[tokio::test(start_paused = true)]
+async fn a_task_is_followed_although_other_tools_lack_their_state() {
+    let no_settings = || async { Err::<Settings, _>(std::io::Error::other("no settings")) };
+    let client = TestClient::both(server().0.state_with(no_settings)).await;
+    client.answer(Sure { sure: true });
+    let task = client.start_task("import", json!({"name": "a.csv"})).await;
+    let done = task.unwrap().result().await.unwrap();
+    assert_eq!(done.text(), "imported a.csv");
+}
