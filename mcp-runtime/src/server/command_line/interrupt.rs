@@ -31,3 +31,45 @@ fn listen() -> Option<tokio::signal::unix::Signal> {
 fn listen() -> Option<tokio::signal::windows::CtrlC> {
     tokio::signal::windows::ctrl_c().ok()
 }
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::process::{Command, id};
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Set in the process that is interrupted.
+    const IS_INTERRUPTED: &str = "MCP_TEST_IS_INTERRUPTED";
+
+    /// Otherwise a script that interrupts a program as soon as it has read something could end it.
+    #[test]
+    fn ctrl_c_counts_before_anybody_waits_for_it() {
+        if std::env::var_os(IS_INTERRUPTED).is_some() {
+            interrupt_this_process();
+            return;
+        }
+        let (_, module) = module_path!().split_once("::").unwrap();
+        let test = format!("{module}::ctrl_c_counts_before_anybody_waits_for_it");
+        let ran = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", &test])
+            .env(IS_INTERRUPTED, "1")
+            .output()
+            .unwrap();
+        let shown = String::from_utf8_lossy(&ran.stdout);
+        assert!(ran.status.success(), "{}: {shown}", ran.status);
+        assert!(shown.contains("1 passed"), "{shown}");
+    }
+
+    #[tokio::main(flavor = "multi_thread", worker_threads = 1)]
+    async fn interrupt_this_process() {
+        let interrupted = interrupted();
+        let interrupt = Command::new("kill")
+            .args(["-INT", &id().to_string()])
+            .status();
+        assert!(interrupt.unwrap().success());
+        let noticed = tokio::time::timeout(Duration::from_mins(1), interrupted).await;
+        noticed.expect("it is noticed");
+    }
+}
