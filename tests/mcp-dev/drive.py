@@ -171,13 +171,14 @@ def question(page):
 
 def progress_and_cancel(page):
     pick(page, "clean")
-    page.type(page.field("rooms"), "5")
+    # Long enough to be seen on a busy machine.
+    page.type(page.field("rooms"), "30")
     call(page)
-    page.find(".output .progress", "of 5")
+    page.find(".output .progress", "of 30")
     outcome(page, "result")
-    page.find(".output pre", "5 rooms are clean")
+    page.find(".output pre", "30 rooms are clean")
     page.click("#tab-log")
-    page.find(".log-row", "room 5 is clean")
+    page.find(".log-row", "room 30 is clean")
     page.click("#tab-wire")
     page.type(page.field("rooms"), "1000")
     call(page)
@@ -246,17 +247,17 @@ def compare(page):
 def task(page):
     """A call that becomes a task: its question, its progress, its result, and cancelling it."""
     pick(page, "paint")
-    page.type(page.field("rooms"), "2")
+    page.type(page.field("rooms"), "20")
     call(page)
     page.find('#tasks button', "paint")
     page.find(".question", "Which colour?")
     page.type(page.field("colour"), "blue")
     page.click(".question button", "Accept")
     page.find(".output .progress", "painting")
-    page.find(".output .progress progress[value][max='2']")
+    page.find(".output .progress progress[value][max='20']")
     assert page.run("return document.querySelector('.output .progress .hint')?.innerText ?? ''").count(" of ") <= 1
     outcome(page, "result")
-    page.find(".output pre", "2 rooms are blue")
+    page.find(".output pre", "20 rooms are blue")
     page.find("#tasks button", "completed")
     page.type(page.field("rooms"), "1000")
     call(page)
