@@ -8,6 +8,7 @@ use hyper::body::Body;
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
 
+use crate::budget::Holder;
 use crate::context::HttpParts;
 use crate::http::legacy::{delete, get, legacy_sse};
 use crate::http::options::HttpOptions;
@@ -103,7 +104,9 @@ pub(super) async fn route_request<B: Body>(
             None => route_post(state, head, body, waiting).await,
         },
     };
-    let charge = || state.unsent.charge(head.holder());
+    // Not with `head`, which the future would hold until then: it is large enough already for the allocator.
+    let network = || request.client_address().map(Into::into);
+    let charge = || state.unsent.charge(Holder::new(caller.as_ref(), network()));
     response.body_mut().count_unsent(charge);
     response
 }
