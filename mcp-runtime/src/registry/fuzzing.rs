@@ -31,9 +31,18 @@ pub fn cursor(list: Capability, rank: Option<u32>, name: &str, inner: Option<&st
     text
 }
 
-/// Parses a cursor for `list` and encodes it again. Returns `None` if the cursor is invalid.
+/// Parses a cursor for `list` and encodes it again, with a seal if it had one. Returns `None` if the cursor is invalid.
 #[must_use]
 pub fn read_cursor(list: Capability, text: &str) -> Option<String> {
     let cursor = Cursor::decode(list, READER, text).ok()?;
-    Some(cursor.encode(READER))
+    let again = cursor.encode(READER);
+    if again == text {
+        return Some(again);
+    }
+    // Cursors that were sealed while a list depended on the caller remain valid when it no longer does.
+    let sealed = CursorReader {
+        is_shared: false,
+        ..READER
+    };
+    Some(cursor.encode(sealed))
 }

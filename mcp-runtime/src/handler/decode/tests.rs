@@ -323,8 +323,8 @@ fn the_mistakes_in_a_large_value_cost_little_more_than_the_value() {
     };
     let (mistakes, _) = mistakes_of(10);
     assert_eq!(mistakes, 15);
-    let (mistakes, decoded) = mistakes_of(1 << 20);
-    assert!(mistakes >= 1 && decoded <= 8, "{mistakes} {decoded}");
+    let (mistakes, runs) = mistakes_of(1 << 20);
+    assert!(mistakes >= 1 && runs <= 8, "{mistakes} {runs}");
 }
 
 #[test]
