@@ -104,7 +104,8 @@ pub(super) async fn route_request<B: Body>(
             None => route_post(state, head, body, waiting).await,
         },
     };
-    // Not with `head`, which the future would hold until then: it is large enough already for the allocator.
+    // This is `head.holder()`. If `head` were used here, the future would keep it while the request is served, and would be
+    // larger than what the allocator caches.
     let network = || request.client_address().map(Into::into);
     let charge = || state.unsent.charge(Holder::new(caller.as_ref(), network()));
     response.body_mut().count_unsent(charge);
