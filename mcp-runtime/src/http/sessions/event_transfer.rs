@@ -16,12 +16,14 @@ use crate::jsonrpc::ErrorObject;
 use crate::limits::Limits;
 use crate::protocol::encode;
 
-/// Interval for polling a stream that continues on another instance, and delay before retrying a failed store
-/// operation.
+/// Interval for polling a stream that continues on another instance, and delay before the first repetition of a failed
+/// store operation. The delay doubles with each failure.
 const PAUSE: Duration = Duration::from_millis(500);
+/// Maximum delay before a repetition.
+const LONGEST_PAUSE: Duration = Duration::from_secs(4);
 
-/// Maximum number of attempts to store an entry.
-const ATTEMPTS: u32 = 10;
+/// Maximum number of attempts to store an entry, so that a store may be away for about a minute.
+const ATTEMPTS: u32 = 20;
 
 /// Number of times in a row that a stream's instance must be missing before it is considered gone.
 const MISSING: u32 = 8;
@@ -67,7 +69,7 @@ impl StreamStoringTask {
         while let Some(entry) = poll_fn(|cx| self.stream.poll_entry(position, cx)).await {
             let is_last = entry == StreamEntry::Ended;
             if !self.store_entry(position, entry).await {
-                return;
+                break;
             }
             position = position.saturating_add(1);
             self.stream.mark_stored(position);
@@ -75,6 +77,8 @@ impl StreamStoringTask {
                 return;
             }
         }
+        // Nothing more is stored, so readers must not wait for that.
+        self.stream.mark_store_away();
     }
 
     /// Stores an entry, retrying up to the maximum number of attempts. Returns `false` if all of them fail.
@@ -85,6 +89,7 @@ impl StreamStoringTask {
                 OPEN_STREAM.min(self.limits.sessions.streaming_idle_timeout)
             }
         };
+        let mut pause = PAUSE;
         for _ in 0..ATTEMPTS {
             let number = self.stream.number;
             let appended = self
@@ -98,8 +103,9 @@ impl StreamStoringTask {
                 return true;
             }
             // Clients that are connected to this instance do not have to wait for the store.
-            self.stream.mark_stored(u64::MAX);
-            tokio::time::sleep(PAUSE).await;
+            self.stream.mark_store_away();
+            tokio::time::sleep(pause).await;
+            pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
         }
         false
     }

@@ -258,7 +258,7 @@ impl HttpSession {
     pub(super) fn with_seen_changes(&self, record: &SessionRecord) -> Option<SessionRecord> {
         let mut state = self.state();
         state.compared = Instant::now();
-        let is_heard = state.readers > 0 && state.streams.are_read();
+        let is_heard = state.readers > 0 && state.streams.are_delivered();
         let seen = is_heard.then(|| state.channel.seen_changes()).flatten();
         record.with_seen_changes(seen?)
     }

@@ -48,10 +48,10 @@ impl LiveStreams {
         self.streams.is_empty() && self.transfers.is_empty()
     }
 
-    /// Returns `true` if all events of the standalone stream have been read.
-    pub(super) fn are_read(&self) -> bool {
+    /// Returns `true` if the client has received all events of the standalone stream.
+    pub(super) fn are_delivered(&self) -> bool {
         let standalone = self.streams.get(&self.standalone);
-        standalone.is_some_and(|stream| stream.is_read())
+        standalone.is_some_and(|stream| stream.is_delivered())
     }
 
     /// Returns `true` if there is only the standalone stream.
@@ -183,7 +183,7 @@ impl LiveStreams {
         }
         for stream in self.streams.into_values() {
             // The remaining events are no longer stored, so readers must not wait for that.
-            stream.mark_stored(u64::MAX);
+            stream.mark_store_away();
             stream.end();
         }
     }

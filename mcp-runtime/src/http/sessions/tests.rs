@@ -3,17 +3,22 @@
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use hyper::body::Body as _;
 use hyper::{Request, Response};
 use tower_service::Service as _;
 
 use crate::handler::dynamic::{DynamicResource, DynamicTool};
-use crate::http::{HttpBody, HttpOptions, HttpService, HttpSessions, MemorySessions, SessionStore};
+use crate::http::{
+    EventStore, HttpBody, HttpOptions, HttpService, HttpSessions, MaybeReady, MemoryEvents,
+    MemorySessions, SessionStore, StreamEntry,
+};
 use crate::limits::Limits;
 use crate::{Server, ServerHandle};
 
-const SECOND: std::time::Duration = std::time::Duration::from_secs(1);
+const SECOND: Duration = Duration::from_secs(1);
 
 fn service() -> (HttpService, ServerHandle) {
     serve(Server::new("test", "1"))
@@ -182,4 +187,102 @@ async fn a_request_of_a_session_that_was_ended_elsewhere_ends_what_is_left_of_it
     assert_eq!(live(&one), 0);
     while frame(&mut stream).await.is_some() {}
     assert!(began.elapsed().is_zero());
+}
+
+/// Stores events in memory, unless it is away: then it answers at once with an error, or too late.
+struct UnsteadyEvents {
+    kept: MemoryEvents,
+    fails: AtomicBool,
+    is_slow: AtomicBool,
+}
+
+impl EventStore for UnsteadyEvents {
+    fn append<'a>(
+        &'a self,
+        session: &'a str,
+        stream: u64,
+        position: u64,
+        entry: StreamEntry,
+        keep: Duration,
+    ) -> MaybeReady<'a, ()> {
+        if self.fails.load(Ordering::Relaxed) {
+            return MaybeReady::Ready(Err("the connection was cut".into()));
+        }
+        if self.is_slow.load(Ordering::Relaxed) {
+            return MaybeReady::later(std::future::pending());
+        }
+        self.kept.append(session, stream, position, entry, keep)
+    }
+
+    fn read<'a>(
+        &'a self,
+        session: &'a str,
+        stream: u64,
+        after: u64,
+    ) -> MaybeReady<'a, Option<Vec<StreamEntry>>> {
+        self.kept.read(session, stream, after)
+    }
+
+    fn forget<'a>(&'a self, session: &'a str) -> MaybeReady<'a, ()> {
+        self.kept.forget(session)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_wait_for_their_store_again_once_it_is_back() {
+    let limits = Limits::default();
+    let records: Arc<dyn SessionStore> = Arc::new(MemorySessions::new(&limits));
+    let events = Arc::new(UnsteadyEvents {
+        kept: MemoryEvents::new(&limits),
+        fails: AtomicBool::new(false),
+        is_slow: AtomicBool::new(false),
+    });
+    let instance = || {
+        let sessions = HttpSessions::Store(Arc::clone(&records));
+        let events: Arc<dyn EventStore> = events.clone();
+        let options = HttpOptions::new().sessions(sessions).event_store(events);
+        serve(Server::new("test", "1").http(options))
+    };
+    let [(one, handle), (two, _two)] = [instance(), instance()];
+    let session = open(&one).await;
+    let mut stream = send(&one, "GET", &session, "").await;
+    let mut told = async |handle: &ServerHandle| {
+        handle.notify().tools_changed();
+        let began = tokio::time::Instant::now();
+        let mut told = next(&mut stream).await;
+        while !told.contains("list_changed") {
+            told = next(&mut stream).await;
+        }
+        (told, began.elapsed())
+    };
+    let (first, _) = told(&handle).await;
+    // Nobody waits for a store that fails.
+    events.fails.store(true, Ordering::Relaxed);
+    let (_, waited) = told(&handle).await;
+    assert!(waited < SECOND, "{waited:?}");
+    events.fails.store(false, Ordering::Relaxed);
+    tokio::time::sleep(5 * SECOND).await;
+    // The store is back, so an event is stored before it is read.
+    events.is_slow.store(true, Ordering::Relaxed);
+    let (_, waited) = told(&handle).await;
+    assert!(waited >= limits.sessions.store_timeout, "{waited:?}");
+    events.is_slow.store(false, Ordering::Relaxed);
+    tokio::time::sleep(5 * SECOND).await;
+    // A client that moves gets the two events that came after the first one. It is told of the change once more, because
+    // its record does not say yet that it has been told.
+    let id = first.lines().find_map(|line| line.strip_prefix("id: "));
+    let request = Request::builder()
+        .method("GET")
+        .header("host", "localhost")
+        .header("mcp-session-id", &session)
+        .header("last-event-id", id.unwrap());
+    let request = request.body(HttpBody::from_bytes(Vec::new())).unwrap();
+    let mut moved = two.clone().call(request).await.unwrap();
+    let mut entries = String::new();
+    let replayed = tokio::time::timeout(10 * SECOND, async {
+        while entries.matches("tools/list_changed").count() < 3 {
+            entries += &next(&mut moved).await;
+        }
+    });
+    assert!(replayed.await.is_ok(), "{entries}");
 }

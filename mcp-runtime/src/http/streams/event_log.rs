@@ -24,9 +24,10 @@ pub(super) struct EventLog {
     /// Positions of the first event that is still kept and of the next event. The priming event has position 0.
     pub(super) first: u64,
     pub(super) next: u64,
-    /// Position up to which events may be read because they have been stored, or the maximum if the stream's events are
-    /// not stored.
+    /// Position up to which events have been stored, or the maximum if the stream's events are not stored.
     pub(super) stored: u64,
+    /// Set while the store fails. Events can then be read before they have been stored.
+    pub(super) is_store_away: bool,
     /// Position up to which events have been read.
     pub(super) read: u64,
     pub(super) kept_bytes: usize,
@@ -70,6 +71,7 @@ impl EventLog {
             first: 1,
             next: 1,
             stored: if is_stored { 0 } else { u64::MAX },
+            is_store_away: false,
             read: 1,
             kept_bytes: 0,
             charge,
@@ -128,6 +130,15 @@ impl EventLog {
         }
     }
 
+    /// Returns the position up to which events may be read.
+    pub(super) fn readable(&self) -> u64 {
+        if self.is_store_away {
+            self.next
+        } else {
+            self.stored
+        }
+    }
+
     /// Returns the event at a position, if it is still kept.
     pub(super) fn event(&self, position: u64) -> Option<&Arc<[u8]>> {
         let index = usize::try_from(position.checked_sub(self.first)?).ok()?;
@@ -135,10 +146,10 @@ impl EventLog {
     }
 
     /// While the limits for reconnecting clients are exceeded, or there is little room for the events of all clients,
-    /// drops the oldest events, but only if they have been read and stored.
+    /// drops the oldest events, but only if they have been read, and stored unless the store is away.
     pub(super) fn drop_oldest_events(&mut self, bounds: EventLogBounds) {
         self.charge.resize(self.kept_bytes);
-        while self.first < self.read.min(self.stored)
+        while self.first < self.read.min(self.readable())
             && (self.events.len() > bounds.events
                 || self.kept_bytes > bounds.bytes
                 || self.charge.is_scarce())

@@ -157,10 +157,11 @@ impl SessionStream {
         self.log().remaining_capacity(self.bounds) == 0
     }
 
-    /// Returns `true` if all events have been read.
-    pub(in crate::http) fn is_read(&self) -> bool {
+    /// Returns `true` if all events have been read and, if they are stored for other instances, stored. A client that
+    /// loses its connection then misses none of them, wherever it reconnects.
+    pub(in crate::http) fn is_delivered(&self) -> bool {
         let log = self.log();
-        log.read >= log.next
+        log.read.min(log.stored) >= log.next
     }
 
     /// Returns the number of unread bytes that may be added, which is zero once the stream has ended.
@@ -217,10 +218,19 @@ impl SessionStream {
         Poll::Pending
     }
 
-    /// Records that the entries before this position have been stored or that readers do not have to wait for them.
+    /// Records that the entries before this position have been stored.
     pub(in crate::http) fn mark_stored(&self, position: u64) {
         let mut log = self.log();
         log.stored = log.stored.max(position);
+        log.is_store_away = false;
+        log.drop_oldest_events(self.bounds);
+        log.wake_reader();
+    }
+
+    /// Lets readers read events that have not been stored, until the next call of [`mark_stored`](Self::mark_stored).
+    pub(in crate::http) fn mark_store_away(&self) {
+        let mut log = self.log();
+        log.is_store_away = true;
         log.drop_oldest_events(self.bounds);
         log.wake_reader();
     }

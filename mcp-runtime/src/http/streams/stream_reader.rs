@@ -69,13 +69,13 @@ impl StreamReader {
             return StreamStatus::Ended;
         }
         if let Some(position) = self.primes
-            && log.stored > 0
+            && log.readable() > 0
         {
             self.primes = None;
             sse::write_priming_event(out, stream.event_id(position));
         }
         let end = log.close_at.unwrap_or(log.next).min(log.next);
-        while self.position < end.min(log.stored) && out.len() < MAX_POLLED_BYTES {
+        while self.position < end.min(log.readable()) && out.len() < MAX_POLLED_BYTES {
             let Some(event) = log.event(self.position) else {
                 // The event was dropped; only events that have already been read can be dropped.
                 return StreamStatus::Ended;
@@ -103,5 +103,44 @@ impl StreamReader {
             log.waker = Some(cx.waker().clone());
         }
         StreamStatus::Open
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::{ByteBudget, Holder};
+    use crate::http::streams::session_stream::StreamProperties;
+    use crate::limits::Limits;
+
+    #[test]
+    fn an_event_is_delivered_once_it_has_been_both_read_and_stored() {
+        let properties = StreamProperties {
+            takes_events: true,
+            resumption: Resumption::ById,
+            is_stored: true,
+        };
+        let charge = ByteBudget::new(1_000).charge(Holder::Anonymous(None));
+        let stream = SessionStream::new(2, properties, 1, (&Limits::default(), charge));
+        let stream = Arc::new(stream);
+        stream.push(b"{}".as_slice().into());
+        let mut reader = stream.new_reader(1, false).unwrap();
+        let mut read = || {
+            let mut out = Vec::new();
+            reader.poll(&mut Context::from_waker(std::task::Waker::noop()), &mut out);
+            !out.is_empty()
+        };
+        assert!(!read(), "it has not been stored");
+        stream.mark_store_away();
+        assert!(read());
+        assert!(!stream.is_delivered());
+        stream.mark_stored(2);
+        assert!(stream.is_delivered());
+        stream.push(b"{}".as_slice().into());
+        assert!(!read(), "the store is back");
+        stream.mark_stored(3);
+        assert!(!stream.is_delivered());
+        assert!(read());
+        assert!(stream.is_delivered());
     }
 }
