@@ -23,6 +23,11 @@ impl<K: Ord + Clone> ExpiryOrder<K> {
         self.0.remove(&(expires, key.clone()));
     }
 
+    /// Returns the earliest time at which an entry expires.
+    pub(crate) fn first(&self) -> Option<Instant> {
+        self.0.first().map(|(expires, _)| *expires)
+    }
+
     /// Removes and returns a key whose entry has expired by `now`, or `None` if there are no more such keys.
     pub(crate) fn pop_expired(&mut self, now: Instant) -> Option<K> {
         self.0.first().filter(|(expires, _)| *expires <= now)?;

@@ -18,6 +18,7 @@ mod handover;
 mod heartbeat;
 mod jobs;
 mod latest_report;
+mod leases;
 mod linked;
 mod local;
 mod methods;

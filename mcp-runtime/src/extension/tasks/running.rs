@@ -1,13 +1,11 @@
 //! Runs tasks and records how they end.
 
-use std::future::{Future, pending, poll_fn};
+use std::future::{Future, poll_fn};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::sync::oneshot;
-use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::ErrorObject;
@@ -167,10 +165,8 @@ impl TaskService {
             recording.begin();
             self.run(task, local, tool).await
         };
-        let lease = self.spawn_lease_keeper(task, &local.server);
-        // A thread of the runtime takes on what it has spawned last before others can, so the handler must not block it
-        // before that has begun to run.
-        yield_now().await;
+        let holding = self.leases.hold(&task.id, task.attempt, &local.server);
+        let mut lease = holding.await;
         let stopped = async {
             local.server.stopping().await;
             sleep(self.drain).await;
@@ -179,7 +175,7 @@ impl TaskService {
             biased;
             () = local.cancel.cancelled() => AttemptEnd::Lost,
             ended = run => ended,
-            ended = lease => ended,
+            ended = lease.lost() => ended,
             () = sleep_until(local.expires) => AttemptEnd::Expired,
             () = stopped => AttemptEnd::Stopped,
         }
@@ -309,67 +305,6 @@ impl TaskService {
                 tracing::warn!(?error, "a task's status message cannot be written");
             }
             sleep(MESSAGE_INTERVAL).await;
-        }
-    }
-
-    /// Keeps renewing an attempt's lease until the returned future is dropped, and even while the handler blocks its
-    /// thread. The future ends once the attempt has lost, or may have lost, the lease.
-    fn spawn_lease_keeper(
-        self: &Arc<Self>,
-        task: &StoredTask,
-        server: &ServerHandle,
-    ) -> impl Future<Output = AttemptEnd> + Send + use<> {
-        let (mut sender, receiver) = oneshot::channel();
-        let (service, id, attempt) = (Arc::clone(self), task.id.clone(), task.attempt);
-        server.spawn(async move {
-            tokio::select! {
-                biased;
-                () = sender.closed() => {}
-                ended = service.keep_lease(&id, attempt) => drop(sender.send(ended)),
-            }
-        });
-        async move {
-            match receiver.await {
-                Ok(ended) => ended,
-                // The server has stopped, and the attempt ends for this reason.
-                Err(_) => pending().await,
-            }
-        }
-    }
-
-    /// Renews an attempt's lease until the store replies that another attempt has begun or that the task has ended, or
-    /// does not reply for too long.
-    ///
-    /// Only the store knows whether another process has claimed the task. If this process was paused, its clock says
-    /// that the lease has lapsed, but the lease can be renewed nevertheless if no process has claimed the task.
-    async fn keep_lease(&self, id: &TaskId, attempt: u64) -> AttemptEnd {
-        let lease = self.limits.lease;
-        let mut lapses = Instant::now() + lease;
-        let mut failing_since = None;
-        loop {
-            let interval = if failing_since.is_some() {
-                lease / 6
-            } else {
-                lease / 3
-            };
-            sleep(interval).await;
-            let asked = Instant::now();
-            match timeout(lease / 6, self.store.renew(id, attempt, lease)).await {
-                Ok(Ok(true)) => {
-                    (lapses, failing_since) = (asked + lease, None);
-                    continue;
-                }
-                Ok(Ok(false)) => return AttemptEnd::Lost,
-                Ok(Err(error)) => tracing::warn!(%error, "a task's lease cannot be renewed"),
-                Err(_) => {
-                    tracing::warn!("the task store is slow; a task's lease cannot be renewed");
-                }
-            }
-            let since = *failing_since.get_or_insert(asked);
-            if Instant::now() >= lapses.max(since + lease / 3) {
-                tracing::error!(task = ?id, "a task's lease has lapsed; its run is dropped");
-                return AttemptEnd::Lapsed;
-            }
         }
     }
 

@@ -11,6 +11,7 @@ use tracing::Instrument as _;
 
 use crate::context::{Context, ServerHandle};
 use crate::error::Error;
+use crate::extension::tasks::leases::Leases;
 use crate::extension::tasks::local::LocalTasks;
 use crate::extension::tasks::names::CHANGED;
 use crate::extension::tasks::run_queue::RunQueue;
@@ -47,6 +48,7 @@ pub(super) struct TaskService {
     /// Permits for running tasks.
     pub(super) queue: RunQueue,
     pub(super) local: LocalTasks,
+    pub(super) leases: Arc<Leases>,
     pub(super) watched: WatchedTasks,
     pub(super) metrics: TaskMetrics,
     /// Notified when a task may have become due in a store that outlives the process.
@@ -71,6 +73,7 @@ impl Drop for ForgetTasks {
 impl TaskService {
     pub(super) fn new(store: Arc<dyn TaskStore>, limits: TaskLimits, drain: Duration) -> Self {
         Self {
+            leases: Arc::new(Leases::new(Arc::clone(&store), limits.lease)),
             store,
             queue: RunQueue::new(limits.max_running),
             limits,
