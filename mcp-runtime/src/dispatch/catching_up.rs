@@ -9,6 +9,8 @@
 
 use std::sync::Arc;
 
+use tokio::task::AbortHandle;
+
 use crate::dispatch::Dispatcher;
 use crate::dispatch::notifications::{ListVersion, Mailbox};
 use crate::dispatch::relaying::Relaying;
@@ -68,9 +70,10 @@ impl SeenChanges {
 }
 
 impl MissedChanges {
-    /// Reads the changes and notifies the session of them.
-    pub(super) fn read(self, mailbox: Arc<Mailbox>) {
-        tokio::spawn(async move { self.relaying.catch_up(&self.position, &mailbox).await });
+    /// Reads the changes and notifies the session of them. Returns the task that does so.
+    pub(super) fn read(self, mailbox: Arc<Mailbox>) -> AbortHandle {
+        let reading = async move { self.relaying.catch_up(&self.position, &mailbox).await };
+        tokio::spawn(reading).abort_handle()
     }
 }
 

@@ -7,6 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
 
 #[cfg(feature = "http")]
+use tokio::task::AbortHandle;
+
+#[cfg(feature = "http")]
 use crate::budget::ClientNetwork;
 use crate::context::Caller;
 #[cfg(feature = "http")]
@@ -54,6 +57,9 @@ pub(super) struct LegacySession {
     /// Changes that have yet to be read.
     #[cfg(feature = "http")]
     pub(super) missed: Option<MissedChanges>,
+    /// The task that reads them.
+    #[cfg(feature = "http")]
+    pub(super) catching_up: Option<AbortHandle>,
     /// Includes the session in telemetry while it exists.
     pub(super) _open: GaugeGuard,
 }
@@ -185,6 +191,8 @@ impl ChannelMemory {
             mailbox,
             #[cfg(feature = "http")]
             missed: None,
+            #[cfg(feature = "http")]
+            catching_up: None,
             _open: GaugeGuard::session(),
         });
     }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use tokio::task::AbortHandle;
+
 use crate::budget::Holder;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::catching_up::SeenChanges;
@@ -71,6 +73,7 @@ impl ChannelMemory {
             ready: false,
             mailbox,
             missed: None,
+            catching_up: None,
             _open: GaugeGuard::session(),
         });
         if let Some(memory) = memory {
@@ -88,7 +91,7 @@ impl ChannelMemory {
         if let Some(legacy) = &mut self.legacy
             && let Some(missed) = legacy.missed.take()
         {
-            missed.read(Arc::clone(&legacy.mailbox));
+            legacy.catching_up = Some(missed.read(Arc::clone(&legacy.mailbox)));
         }
     }
 
@@ -97,7 +100,9 @@ impl ChannelMemory {
         let seen = self.dispatcher.seen_changes();
         // Later changes do not matter: the position was read before.
         let legacy = self.legacy.as_ref()?;
-        (legacy.missed.is_none() && legacy.mailbox.is_empty()).then_some(seen)
+        let mut catching_up = legacy.catching_up.iter();
+        let has_caught_up = legacy.missed.is_none() && catching_up.all(AbortHandle::is_finished);
+        (has_caught_up && legacy.mailbox.is_empty()).then_some(seen)
     }
 
     /// Returns the session's current state, or `None` before a handshake.

@@ -161,11 +161,8 @@ impl Leases {
         let now = Instant::now();
         while let Some(key) = table.due.pop_expired(now) {
             if let Some(held) = table.held.get_mut(&key) {
-                let renewal = Arc::clone(self).renew(
-                    key,
-                    (held.id.clone(), held.attempt),
-                    held.lapses,
-                );
+                let renewal =
+                    Arc::clone(self).renew(key, (held.id.clone(), held.attempt), held.lapses);
                 held.renewal = Some(renewals.spawn(renewal));
             }
         }

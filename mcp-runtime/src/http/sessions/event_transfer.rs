@@ -22,8 +22,12 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// Maximum delay before a repetition.
 const LONGEST_PAUSE: Duration = Duration::from_secs(4);
 
-/// Maximum number of attempts to store an entry, so that a store may be away for about a minute.
+/// Maximum number of attempts to store or to read an entry, so that a store may be away for about a minute.
 const ATTEMPTS: u32 = 20;
+
+/// Number of times that the stream that a client has left is read again, within about twelve seconds. Its last entries may
+/// reach the store only after the client has moved.
+const LATER_READS: u32 = 5;
 
 /// Number of times in a row that a stream's instance must be missing before it is considered gone.
 const MISSING: u32 = 8;
@@ -35,6 +39,11 @@ impl HttpSession {
     /// Spawns a task, owned by the session, that copies events to or from a store.
     fn spawn_transfer(&self, transfer: impl Future<Output = ()> + Send + 'static) {
         self.state().streams.spawn_transfer(transfer);
+    }
+
+    /// Spawns a task, owned by the session, that copies the rest of a stream that the client has left.
+    fn follow(&self, number: u64, transfer: impl Future<Output = ()> + Send + 'static) {
+        self.state().streams.follow(number, transfer);
     }
 }
 
@@ -127,11 +136,16 @@ pub(in crate::http) async fn fetch_stream(
     if is_standalone(number) {
         // A standalone stream continues on whichever instance its client connects to.
         let stream = session.standalone_stream(limits);
-        for entry in entries {
-            if let StreamEntry::Message(message) = entry {
-                stream.push(message);
-            }
-        }
+        let mut left = LeftStream {
+            store: Arc::clone(store),
+            session: Arc::clone(&session.id),
+            number,
+            position: after,
+            continued: Arc::clone(&stream),
+            limits: limits.clone(),
+        };
+        left.copy(entries);
+        session.follow(number, left.read_later());
         return Ok(Some(stream));
     }
     let mut fetching = FetchingTask {
@@ -147,6 +161,54 @@ pub(in crate::http) async fn fetch_stream(
         session.spawn_transfer(fetching.fetch_entries());
     }
     Ok(Some(stream))
+}
+
+/// A standalone stream whose client has moved here.
+struct LeftStream {
+    store: Arc<dyn EventStore>,
+    session: Arc<str>,
+    number: u64,
+    /// Position of the last entry that was copied.
+    position: u64,
+    /// The client's stream on this instance.
+    continued: Arc<SessionStream>,
+    limits: Limits,
+}
+
+impl LeftStream {
+    fn copy(&mut self, entries: Vec<StreamEntry>) {
+        for entry in entries {
+            self.position = self.position.saturating_add(1);
+            if let StreamEntry::Message(message) = entry {
+                self.continued.push(message);
+            }
+        }
+    }
+
+    /// Copies what is stored later, because the stream's instance did not know yet that the client had left, or its store
+    /// was slow.
+    async fn read_later(mut self) {
+        let mut pause = PAUSE;
+        let mut reads = 0;
+        for _ in 0..ATTEMPTS {
+            tokio::time::sleep(pause).await;
+            pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+            if self.continued.is_full() {
+                continue;
+            }
+            let read = self.store.read(&self.session, self.number, self.position);
+            match read.with_timeout(self.limits.sessions.store_timeout).await {
+                Ok(Some(entries)) => self.copy(entries),
+                Ok(None) => return,
+                // The error has been logged and may be temporary.
+                Err(StoreFailed) => continue,
+            }
+            reads += 1;
+            if reads == LATER_READS {
+                return;
+            }
+        }
+    }
 }
 
 struct FetchingTask {

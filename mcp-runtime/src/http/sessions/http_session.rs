@@ -356,7 +356,9 @@ impl HttpSession {
     pub(super) fn queue_notifications(&self, standalone: &SessionStream) {
         let mut lines = Vec::new();
         let room = standalone.remaining_capacity().min(MAX_POLLED_BYTES);
-        self.state().channel.drain(&mut lines, room);
+        // The lock is held meanwhile, so nobody finds both the mailbox and the stream empty.
+        let state = self.state();
+        state.channel.drain(&mut lines, room);
         for message in sse::split_messages(&lines) {
             standalone.push(message.into());
         }

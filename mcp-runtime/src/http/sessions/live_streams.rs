@@ -13,6 +13,9 @@ use crate::http::sessions::instance_tag::InstanceTag;
 use crate::http::streams::session_stream::{SessionStream, StreamProperties};
 use crate::limits::Limits;
 
+/// Maximum number of streams on other instances whose rest is copied at the same time.
+const MAX_LEFT: usize = 16;
+
 /// A session's streams on this instance.
 pub(super) struct LiveStreams {
     streams: FnvMap<u64, Arc<SessionStream>>,
@@ -21,6 +24,8 @@ pub(super) struct LiveStreams {
     next: u64,
     /// Tasks that copy events to and from a store.
     transfers: Vec<AbortHandle>,
+    /// The streams on other instances that the client has left, and the tasks that copy the rest of them.
+    left: Vec<(u64, AbortHandle)>,
     /// Counts nothing itself, but leads to the account that counts the streams' events.
     unsent: Charge,
     is_closed: bool,
@@ -38,6 +43,7 @@ impl LiveStreams {
             standalone,
             next: standalone.saturating_add(1),
             transfers: Vec::new(),
+            left: Vec::new(),
             unsent,
             is_closed: false,
         }
@@ -45,13 +51,14 @@ impl LiveStreams {
 
     /// Returns `true` if there are no streams and no tasks that copy events.
     pub(super) fn is_empty(&self) -> bool {
-        self.streams.is_empty() && self.transfers.is_empty()
+        self.streams.is_empty() && self.transfers.is_empty() && self.left.is_empty()
     }
 
-    /// Returns `true` if the client has received all events of the standalone stream.
+    /// Returns `true` if the client has received all events of the standalone stream and of those that it has left.
     pub(super) fn are_delivered(&self) -> bool {
         let standalone = self.streams.get(&self.standalone);
-        standalone.is_some_and(|stream| stream.is_delivered())
+        self.left.iter().all(|(_, transfer)| transfer.is_finished())
+            && standalone.is_some_and(|stream| stream.is_delivered())
     }
 
     /// Returns `true` if there is only the standalone stream.
@@ -138,9 +145,31 @@ impl LiveStreams {
         }
     }
 
+    /// Spawns a task that copies the rest of a stream that the client has left, instead of an earlier one for this stream.
+    pub(super) fn follow(
+        &mut self,
+        number: u64,
+        transfer: impl Future<Output = ()> + Send + 'static,
+    ) {
+        self.left.retain(|(left, transfer)| {
+            if *left == number {
+                transfer.abort();
+            }
+            *left != number && !transfer.is_finished()
+        });
+        if self.left.len() >= MAX_LEFT {
+            self.left.remove(0).1.abort();
+        }
+        if !self.is_closed {
+            self.left
+                .push((number, tokio::spawn(transfer).abort_handle()));
+        }
+    }
+
     /// Drops streams that have ended. Resumable streams are kept as long as the limits allow.
     pub(super) fn drop_ended_streams(&mut self, limits: &Limits) {
         self.transfers.retain(|transfer| !transfer.is_finished());
+        self.left.retain(|(_, transfer)| !transfer.is_finished());
         let now = Instant::now();
         let mut kept = Vec::new();
         self.streams.retain(|number, stream| {
@@ -171,6 +200,7 @@ impl LiveStreams {
         Self {
             streams: std::mem::take(&mut self.streams),
             transfers: std::mem::take(&mut self.transfers),
+            left: std::mem::take(&mut self.left),
             unsent: self.unsent.another(0),
             ..*self
         }
@@ -178,7 +208,8 @@ impl LiveStreams {
 
     /// Ends all streams.
     pub(super) fn end(self) {
-        for transfer in self.transfers {
+        let left = self.left.into_iter().map(|(_, transfer)| transfer);
+        for transfer in self.transfers.into_iter().chain(left) {
             transfer.abort();
         }
         for stream in self.streams.into_values() {

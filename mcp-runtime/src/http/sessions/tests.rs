@@ -228,8 +228,7 @@ impl EventStore for UnsteadyEvents {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn events_wait_for_their_store_again_once_it_is_back() {
+fn unsteady_instances() -> (Arc<UnsteadyEvents>, [(HttpService, ServerHandle); 2]) {
     let limits = Limits::default();
     let records: Arc<dyn SessionStore> = Arc::new(MemorySessions::new(&limits));
     let events = Arc::new(UnsteadyEvents {
@@ -243,7 +242,40 @@ async fn events_wait_for_their_store_again_once_it_is_back() {
         let options = HttpOptions::new().sessions(sessions).event_store(events);
         serve(Server::new("test", "1").http(options))
     };
-    let [(one, handle), (two, _two)] = [instance(), instance()];
+    let instances = [instance(), instance()];
+    (events, instances)
+}
+
+/// Continues a session's stream after the last event in `received`.
+async fn resume(service: &HttpService, session: &str, received: &str) -> Response<HttpBody> {
+    let ids = received
+        .lines()
+        .filter_map(|line| line.strip_prefix("id: "));
+    let request = Request::builder()
+        .method("GET")
+        .header("host", "localhost")
+        .header("mcp-session-id", session)
+        .header("last-event-id", ids.last().unwrap());
+    let request = request.body(HttpBody::from_bytes(Vec::new())).unwrap();
+    service.clone().call(request).await.unwrap()
+}
+
+/// Reads a stream until it has announced this many changes of the list of tools.
+async fn expect_changes(stream: &mut Response<HttpBody>, count: usize) -> String {
+    let mut received = String::new();
+    let reading = tokio::time::timeout(15 * SECOND, async {
+        while received.matches("tools/list_changed").count() < count {
+            received += &next(stream).await;
+        }
+    });
+    assert!(reading.await.is_ok(), "{received}");
+    received
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_wait_for_their_store_again_once_it_is_back() {
+    let limits = Limits::default();
+    let (events, [(one, handle), (two, _two)]) = unsteady_instances();
     let session = open(&one).await;
     let mut stream = send(&one, "GET", &session, "").await;
     let mut told = async |handle: &ServerHandle| {
@@ -270,19 +302,28 @@ async fn events_wait_for_their_store_again_once_it_is_back() {
     tokio::time::sleep(5 * SECOND).await;
     // A client that moves gets the two events that came after the first one. It is told of the change once more, because
     // its record does not say yet that it has been told.
-    let id = first.lines().find_map(|line| line.strip_prefix("id: "));
-    let request = Request::builder()
-        .method("GET")
-        .header("host", "localhost")
-        .header("mcp-session-id", &session)
-        .header("last-event-id", id.unwrap());
-    let request = request.body(HttpBody::from_bytes(Vec::new())).unwrap();
-    let mut moved = two.clone().call(request).await.unwrap();
-    let mut entries = String::new();
-    let replayed = tokio::time::timeout(10 * SECOND, async {
-        while entries.matches("tools/list_changed").count() < 3 {
-            entries += &next(&mut moved).await;
-        }
-    });
-    assert!(replayed.await.is_ok(), "{entries}");
+    let mut moved = resume(&two, &session, &first).await;
+    expect_changes(&mut moved, 3).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_that_is_stored_after_its_client_has_moved_follows_it() {
+    let (events, [(one, handle), (two, _two)]) = unsteady_instances();
+    let session = open(&one).await;
+    let mut stream = send(&one, "GET", &session, "").await;
+    handle.notify().tools_changed();
+    let received = expect_changes(&mut stream, 1).await;
+    events.is_slow.store(true, Ordering::Relaxed);
+    handle.notify().tools_changed();
+    assert!(
+        tokio::time::timeout(SECOND, next(&mut stream))
+            .await
+            .is_err()
+    );
+    drop(stream);
+    let mut moved = resume(&two, &session, &received).await;
+    // The other instance tells of everything, because it does not know what has changed.
+    expect_changes(&mut moved, 1).await;
+    events.is_slow.store(false, Ordering::Relaxed);
+    expect_changes(&mut moved, 1).await;
 }
