@@ -5,13 +5,12 @@ use std::sync::{Arc, Weak};
 #[cfg(feature = "http")]
 use crate::budget::ClientNetwork;
 use crate::budget::{ByteBudget, Charge, Holder};
-#[cfg(any(feature = "cli", feature = "testing"))]
-use crate::context::Capability;
 use crate::context::{
     Caller, EnvironmentHeaders, OnceStore, RequestSource, ServerControl, ServerHandle, States,
 };
+#[cfg(any(feature = "cli", feature = "testing"))]
+use crate::context::{Capability, RequestInfo};
 use crate::dispatch::admission::Admission;
-use crate::dispatch::job_tools::JobTools;
 use crate::dispatch::kept_results::KeptResults;
 use crate::dispatch::middleware::LinkedMiddleware;
 use crate::dispatch::notifications::NotificationListeners;
@@ -22,8 +21,8 @@ use crate::dispatch::request::Request;
 use crate::dispatch::seal::Seal;
 use crate::dispatch::server_shared::ServerShared;
 use crate::dispatch::shared_rates::SharedRates;
+use crate::dispatch::sources::ServerSources;
 use crate::dispatch::state_failures::LoggedStateFailures;
-use crate::dispatch::tool_search::SearchTools;
 use crate::error::Error;
 use crate::extension::Extensions;
 #[cfg(feature = "auth")]
@@ -39,6 +38,8 @@ use crate::rate::Rate;
 #[cfg(feature = "http")]
 use crate::registry::Callable;
 use crate::registry::{CallPermits, CursorSeal, Registry, ServerRules, Snapshot};
+#[cfg(any(feature = "cli", feature = "testing"))]
+use crate::registry::{CallerView, SourceRequest};
 use crate::telemetry::Hooks;
 use crate::types::{ListChangedCapability, ResourcesCapability, ServerCapabilities};
 
@@ -100,12 +101,10 @@ pub(crate) struct Settings {
     pub(crate) rules: Arc<ServerRules>,
     /// `true` if the instructions contain a line for each tag.
     pub(crate) tags_in_instructions: bool,
-    /// The tools that search for tools, if the server has them.
-    pub(crate) search: Option<SearchTools>,
-    /// The tools that clients without task support use to manage tasks, if any tool can run as a task.
-    pub(crate) job_tools: Option<JobTools>,
+    /// The sources that are asked besides the registry.
+    pub(crate) sources: ServerSources,
     /// The results that are kept, if any tool has the `spill` option.
-    pub(crate) results: Option<KeptResults>,
+    pub(crate) results: Option<Arc<KeptResults>>,
 }
 
 /// Cache hints for results other than resource contents.
@@ -256,9 +255,8 @@ impl Dispatcher {
         let caller = self.settings.admission.admit(caller.clone());
         let snapshot = self.registry.snapshot();
         let view = snapshot.seen_by(&caller);
-        let search = self.settings.search.as_ref();
-        let search = search.and_then(|search| search.listed(view, version));
-        view.tool_items(search.unwrap_or_default(), |_| true, version)
+        let first = self.covering_items(view, version);
+        view.tool_items(&first, |_| true, version)
     }
 
     /// Returns the definitions in a list to which this caller has access, including disabled ones, as comma-separated
@@ -273,10 +271,21 @@ impl Dispatcher {
         let caller = self.settings.admission.admit(caller.clone());
         let snapshot = self.registry.snapshot();
         let view = snapshot.seen_by(&caller);
-        let search = self.settings.search.as_ref();
-        let search = search.filter(|_| list == Capability::Tools);
-        let search = search.and_then(|search| search.listed(view, version));
-        view.declared_items(list, search.unwrap_or_default(), version)
+        let first = match list {
+            Capability::Tools => self.covering_items(view, version),
+            _ => String::new(),
+        };
+        view.declared_items(list, &first, version)
+    }
+
+    /// Returns the list entries that stand for the tools of the registry, if there are any, for a client that declares
+    /// no capabilities.
+    #[cfg(any(feature = "cli", feature = "testing"))]
+    fn covering_items(&self, view: CallerView<'_>, version: ProtocolVersion) -> String {
+        let info = RequestInfo::new(version, RequestSource::Message);
+        let request = SourceRequest::new(view, &info, &Arc::default);
+        let items = self.settings.sources.covering_items(&request);
+        items.unwrap_or_default()
     }
 
     /// Returns all scopes that the current definitions require, sorted.
@@ -304,7 +313,7 @@ impl Dispatcher {
 
     /// Returns `true` if resources are declared. Kept results count as resources.
     pub(super) fn has_resources(&self, snapshot: &Snapshot) -> bool {
-        snapshot.has_resources() || self.settings.results.is_some()
+        snapshot.has_resources() || self.settings.sources.have_resources()
     }
 
     /// Returns the server's capabilities, as determined by its current definitions.

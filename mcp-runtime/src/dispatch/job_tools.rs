@@ -3,61 +3,57 @@
 //! The tools exist for a request if it may use a tool with the `task` option and its client has not declared the tasks
 //! extension.
 
-use std::sync::{Arc, OnceLock};
-
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::extension::tasks;
 use crate::handler::dynamic::DynamicTool;
-use crate::protocol::ProtocolVersion;
-use crate::registry::{Callable, CallerView, tool_callable};
-use crate::types::ClientCapabilities;
+use crate::handler::listing::Page;
+use crate::handler::task_options::{JOB_CANCEL, JOB_STATUS};
+use crate::registry::{SourceAnswer, SourceRequest, SourceTool, ToolSource};
 
 /// The two tools.
-pub(crate) struct JobTools {
-    tools: [Arc<Callable>; 2],
-    /// The list entries for both tools, rendered for each protocol version.
-    rendered: [OnceLock<String>; ProtocolVersion::ALL.len()],
-}
+pub(crate) struct JobTools([SourceTool; 2]);
 
 impl JobTools {
     pub(crate) fn new([status, cancel]: [DynamicTool; 2]) -> Result<Self, Error> {
-        let made = |made: DynamicTool| {
-            let made = tool_callable(made)
-                .map_err(|problem| Error::new(ErrorKind::Configuration, problem));
-            made.map(Arc::new)
-        };
-        Ok(Self {
-            tools: [made(status)?, made(cancel)?],
-            rendered: Default::default(),
-        })
+        let tools = [SourceTool::built_in(status)?, SourceTool::built_in(cancel)?];
+        Ok(Self(tools))
     }
 
-    /// Returns `true` if the tools exist for a request from a client with these capabilities.
-    pub(super) fn are_for(
-        view: CallerView<'_>,
-        version: ProtocolVersion,
-        capabilities: &ClientCapabilities,
-    ) -> bool {
-        let knows_tasks = version.is_modern() && capabilities.extensions.contains_key(tasks::ID);
-        !knows_tasks && view.has_optional_task_tool()
+    /// Returns `true` if the tools exist for a request.
+    fn are_for(request: &SourceRequest<'_>) -> bool {
+        let knows_tasks = request.info().protocol_version().is_modern()
+            && request
+                .client_capabilities()
+                .extensions
+                .contains_key(tasks::ID);
+        !knows_tasks && request.view().has_optional_task_tool()
+    }
+}
+
+impl ToolSource for JobTools {
+    fn name(&self) -> &'static str {
+        "jobs"
     }
 
-    /// Returns the tool with this name.
-    pub(super) fn find(&self, name: &str) -> Option<&Arc<Callable>> {
-        self.tools.iter().find(|tool| *tool.name == *name)
+    fn list(
+        &self,
+        request: &SourceRequest<'_>,
+        _cursor: Option<&str>,
+    ) -> SourceAnswer<Page<SourceTool>> {
+        let tools: &[_] = if Self::are_for(request) { &self.0 } else { &[] };
+        SourceAnswer::ready(Page::new(tools))
     }
 
-    /// Returns the entries of both tools in lists, separated by a comma.
-    pub(super) fn rendered(&self, version: ProtocolVersion) -> &str {
-        let Some(rendered) = self.rendered.get(version as usize) else {
-            return "";
-        };
-        rendered.get_or_init(|| {
-            let mut text = String::new();
-            for tool in &self.tools {
-                tool.append_list_item(&mut text, version);
-            }
-            text
-        })
+    fn resolve(&self, request: &SourceRequest<'_>, name: &str) -> SourceAnswer<Option<SourceTool>> {
+        let tool = self.0.iter().find(|tool| tool.name() == name);
+        SourceAnswer::ready(tool.filter(|_| Self::are_for(request)).cloned())
+    }
+
+    fn reserves(&self, name: &str) -> Option<String> {
+        let reason = "this name is used by a tool that is added to servers with a `task` tool; choose another, or set \
+                      `limits.tasks.patience` to `Duration::MAX`";
+        [JOB_STATUS, JOB_CANCEL]
+            .contains(&name)
+            .then(|| reason.to_owned())
     }
 }

@@ -4,19 +4,22 @@
 //! A server has both if any of its tools has the `spill` option. The tool exists only for requests that can use such a
 //! tool.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::context::Context;
+use crate::dispatch::sources::ResourceSource;
 use crate::error::{Error, ErrorKind};
 use crate::handler::dynamic::{Arguments, DynamicTemplate, DynamicTool};
 use crate::handler::handler_error::{HandlerError, Result};
+use crate::handler::listing::Page;
 use crate::handler::spill::{READ_RESULT, RESULT_URI};
 use crate::limits::ResultLimits;
-use crate::protocol::ProtocolVersion;
-use crate::registry::{Callable, built_in_template, tool_callable};
+use crate::registry::{
+    Callable, SourceAnswer, SourceRequest, SourceTool, ToolSource, built_in_template,
+};
 use crate::spill::{Document, PageRequest, Unit, page_note};
 use crate::stores::{KeptResult, MemoryResultStore, ResultId, ResultStore};
 use crate::types::{CallToolResult, ContentBlock, ResourceContents};
@@ -30,10 +33,8 @@ const MIN_PAGE: usize = 256;
 pub(crate) struct KeptResults {
     pub(super) store: Arc<dyn ResultStore>,
     pub(super) limits: ResultLimits,
-    pub(super) read: Arc<Callable>,
-    pub(super) whole: Arc<Callable>,
-    /// The list entry for the tool, rendered for each protocol version.
-    rendered: [OnceLock<String>; ProtocolVersion::ALL.len()],
+    read: SourceTool,
+    whole: Arc<Callable>,
 }
 
 /// The description of a kept result, in its stored form.
@@ -57,32 +58,51 @@ impl KeptResults {
         identity_size: usize,
     ) -> std::result::Result<Self, Error> {
         let store = store.unwrap_or_else(|| Arc::new(MemoryResultStore::new(limits.clone())));
-        let failed = |problem| Error::new(ErrorKind::Configuration, problem);
-        let read = tool_callable(read_tool(&store, identity_size)).map_err(failed)?;
-        let whole = built_in_template(whole_result(&store)).map_err(failed)?;
+        let read = SourceTool::built_in(read_tool(&store, identity_size))?;
+        let whole = built_in_template(whole_result(&store))
+            .map_err(|problem| Error::new(ErrorKind::Configuration, problem))?;
         Ok(Self {
             store,
             limits,
-            read: Arc::new(read),
+            read,
             whole: Arc::new(whole),
-            rendered: Default::default(),
         })
     }
 
-    /// Returns the tool's entry in lists.
-    pub(super) fn rendered(&self, version: ProtocolVersion) -> &str {
-        let Some(rendered) = self.rendered.get(version as usize) else {
-            return "";
-        };
-        rendered.get_or_init(|| {
-            let mut text = String::new();
-            self.read.append_list_item(&mut text, version);
-            text
-        })
+    /// Returns the tool that reads parts of results.
+    pub(super) fn reader(&self) -> Option<&Arc<Callable>> {
+        self.read.built_in_callable()
+    }
+}
+
+impl ToolSource for KeptResults {
+    fn name(&self) -> &'static str {
+        "kept results"
     }
 
-    /// Returns the resource at a URI, with its arguments, if the URI has the form of a kept result's URI.
-    pub(super) fn resource_at(&self, uri: &str) -> Option<(&Arc<Callable>, String)> {
+    fn list(
+        &self,
+        request: &SourceRequest<'_>,
+        _cursor: Option<&str>,
+    ) -> SourceAnswer<Page<SourceTool>> {
+        let is_useful = request.view().has_spilling_tool();
+        let tool = is_useful.then(|| self.read.clone());
+        SourceAnswer::ready(Page::new(tool.into_iter().collect::<Vec<_>>()))
+    }
+
+    fn resolve(&self, request: &SourceRequest<'_>, name: &str) -> SourceAnswer<Option<SourceTool>> {
+        let is_found = name == READ_RESULT && request.view().has_spilling_tool();
+        SourceAnswer::ready(is_found.then(|| self.read.clone()))
+    }
+
+    fn reserves(&self, name: &str) -> Option<String> {
+        let reason = "this name is used by a tool that is added to servers with a `spill` tool; choose another";
+        (name == READ_RESULT).then(|| reason.to_owned())
+    }
+}
+
+impl ResourceSource for KeptResults {
+    fn resource_at(&self, uri: &str) -> Option<(&Arc<Callable>, String)> {
         let id = uri.strip_prefix(RESULT_URI)?;
         Some((&self.whole, json!({"id": id}).to_string()))
     }

@@ -4,24 +4,20 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use serde::Deserialize;
 
 use crate::context::{Capability, RequestSource};
 use crate::dispatch::Dispatcher;
-use crate::dispatch::job_tools::JobTools;
 use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::prepared::PreparedCall;
 use crate::dispatch::request::Request;
 use crate::dispatch::request_outcome::RequestOutcome;
 use crate::dispatch::target::{CallTarget, CompletionTarget, ListTarget, ReadTarget};
 use crate::handler::definition::ClientFeature;
-use crate::handler::spill::READ_RESULT;
-use crate::handler::tool_search::ToolSearch;
 use crate::jsonrpc::{ErrorObject, Member, read_json};
 use crate::protocol::encode::{self, CacheHint, ResponseContext};
 use crate::protocol::{Method, MethodCapability, errors, negotiation};
-use crate::registry::{Callable, CallerView, ListPage, Snapshot};
+use crate::registry::{CallerView, ListPage, Snapshot};
 use crate::types::{CacheScope, CompletionReference};
 
 impl Dispatcher {
@@ -49,34 +45,27 @@ impl Dispatcher {
         let (target, arguments) = match method {
             Method::ToolsCall | Method::PromptsGet => {
                 let name = request.string(Member::Name, self.limits().message.max_name_bytes)?;
-                let (callable, arguments) = match (method, &self.settings.search) {
-                    (Method::ToolsCall, Some(search)) if ToolSearch::is_name(&name) => {
-                        let limits = self.limits().message.parse_limits();
-                        search.resolve(&name, request.arguments()?, view, &limits)?
-                    }
-                    (Method::ToolsCall, _) => {
-                        let tool = view
-                            .tool(&name)
-                            .or_else(|unknown| self.own_tool(&name, &request, view).ok_or(unknown));
-                        (Arc::clone(tool?), request.arguments()?.into())
-                    }
-                    _ => {
-                        let prompt = view.prompt(&name)?;
-                        (Arc::clone(prompt), request.arguments()?.into())
-                    }
+                let (target, arguments) = if method == Method::PromptsGet {
+                    let prompt = Arc::clone(view.prompt(&name)?);
+                    (CallTarget::Named(prompt), request.arguments()?.into())
+                } else if let Some(tool) = view.visible_tool(&name)? {
+                    let tool = CallTarget::Named(Arc::clone(tool));
+                    (tool, request.arguments()?.into())
+                } else {
+                    self.tool_of_source(&name, &request, view)?
                 };
-                if let Some(refusal) = missing_capabilities(&request, &callable.requires) {
+                if let CallTarget::Named(callable) = &target
+                    && let Some(refusal) = missing_capabilities(&request, &callable.requires)
+                {
                     return refusal.answer(self, &request, out);
                 }
-                (CallTarget::Named(callable), arguments)
+                (target, arguments)
             }
             Method::ResourcesRead => {
                 let uri = request.string(Member::Uri, self.limits().message.max_uri_bytes)?;
                 let key = Capability::Resources.lookup_key(&uri);
-                let results = self.settings.results.as_ref();
-                let kept = results.and_then(|results| results.resource_at(&key));
-                let (callable, arguments) = match kept {
-                    Some((whole, arguments)) => (whole, arguments.into()),
+                let (callable, arguments) = match self.settings.sources.resource_at(&key) {
+                    Some((resource, arguments)) => (resource, arguments.into()),
                     None => view.resource_at(&uri, request.version)?,
                 };
                 let read = ReadTarget {
@@ -154,59 +143,19 @@ impl Dispatcher {
             .params
             .string(Member::Cursor)
             .map_err(|_| errors::invalid_cursor())?;
-        if let (Capability::Tools, Some(search)) = (list, &self.settings.search)
-            && let Some(page) = search.page(view, request.version)
-        {
-            // The list has only one page, so any cursor belongs to another list.
-            return match cursor {
-                None => Ok(ListPage::Ready(self.with_own_tools(page, request, view))),
-                Some(_) => Err(errors::invalid_cursor()),
-            };
-        }
         if cursor
             .as_ref()
             .is_some_and(|cursor| cursor.len() > self.limits().message.max_cursor_bytes)
         {
             return Err(errors::invalid_cursor());
         }
-        let seal = &self.settings.cursors;
-        let page = view.page(list, request.version, cursor.as_deref(), seal);
-        let page = page.map_err(|_| errors::invalid_cursor())?;
-        Ok(match page {
-            ListPage::Ready(page) if list == Capability::Tools && cursor.is_none() => {
-                ListPage::Ready(self.with_own_tools(page, request, view))
-            }
-            page => page,
-        })
-    }
-
-    /// Returns the server's own tool with this name, if it exists for this request.
-    fn own_tool(
-        &self,
-        name: &str,
-        request: &Request<'_>,
-        view: CallerView<'_>,
-    ) -> Option<&Arc<Callable>> {
-        if let (READ_RESULT, Some(results)) = (name, &self.settings.results) {
-            return view.has_spilling_tool().then_some(&results.read);
+        let cursor = cursor.as_deref();
+        if list == Capability::Tools && !self.settings.sources.have_no_tools() {
+            return self.tool_page(request, view, cursor);
         }
-        let tool = self.settings.job_tools.as_ref()?.find(name)?;
-        let capabilities = request.sender.capabilities();
-        JobTools::are_for(view, request.version, &capabilities).then_some(tool)
-    }
-
-    /// Adds the server's own tools to the members of a list's first page, if they exist for this request.
-    fn with_own_tools(&self, page: Bytes, request: &Request<'_>, view: CallerView<'_>) -> Bytes {
-        let (results, jobs) = (&self.settings.results, &self.settings.job_tools);
-        let results = results.as_ref().filter(|_| view.has_spilling_tool());
-        let jobs = jobs.as_ref().filter(|_| {
-            let capabilities = request.sender.capabilities();
-            JobTools::are_for(view, request.version, &capabilities)
-        });
-        let results = results.map(|results| results.rendered(request.version));
-        let jobs = jobs.map(|jobs| jobs.rendered(request.version));
-        let own = results.into_iter().chain(jobs);
-        own.fold(page, |page, tools| with_last_items(&page, tools))
+        let seal = &self.settings.cursors;
+        view.page(list, request.version, cursor, seal)
+            .map_err(|_| errors::invalid_cursor())
     }
 
     fn completion_target<'m>(
@@ -241,20 +190,6 @@ impl Dispatcher {
         let arguments = target.arguments(earlier.as_ref().map(|earlier| earlier.get()));
         Ok((CallTarget::Completion(Arc::new(target)), arguments.into()))
     }
-}
-
-/// Returns the members of a list's page with these items appended to the list.
-fn with_last_items(page: &[u8], items: &str) -> Bytes {
-    // Cursors contain no brackets, so the last bracket closes the list.
-    let end = page.iter().rposition(|byte| *byte == b']');
-    let (list, rest) = page.split_at(end.unwrap_or_default());
-    let mut members = list.to_vec();
-    if !list.ends_with(b"[") {
-        members.push(b',');
-    }
-    members.extend_from_slice(items.as_bytes());
-    members.extend_from_slice(rest);
-    members.into()
 }
 
 /// Returns the capabilities that a tool requires but the client lacks.

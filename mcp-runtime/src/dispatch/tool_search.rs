@@ -4,99 +4,144 @@
 //! a direct call.
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
-use bytes::Bytes;
 use serde_json::{Value, json};
 
 use crate::context::{Capability, Context};
+use crate::dispatch::sources::CoveringSource;
 use crate::error::{Error, ErrorKind};
 use crate::handler::decode::entries;
 use crate::handler::dynamic::{Arguments, DynamicTool};
 use crate::handler::handler_error::HandlerError;
+use crate::handler::listing::Page;
 use crate::handler::output::Json;
 use crate::handler::tool_search::ToolSearch;
 use crate::jsonrpc::{ErrorObject, ParseLimits, Scan, unquote};
-use crate::protocol::ProtocolVersion;
-use crate::registry::{Callable, CallerView, Registry, tool_callable};
+use crate::registry::{
+    Callable, CallerView, Registry, Snapshot, SourceAnswer, SourceRequest, SourceTool, ToolSource,
+};
 
 /// The two tools and the options for them.
 pub(crate) struct SearchTools {
     options: ToolSearch,
-    search: Arc<Callable>,
-    call: Arc<Callable>,
-    /// The list entries for both tools, rendered for each protocol version.
-    rendered: [OnceLock<String>; ProtocolVersion::ALL.len()],
+    search: SourceTool,
+    call: SourceTool,
+    registry: SearchedRegistry,
+}
+
+/// The registry, which is built after the tools, because they reserve names in it.
+#[derive(Clone, Default)]
+struct SearchedRegistry(Arc<OnceLock<Weak<Registry>>>);
+
+impl SearchedRegistry {
+    fn snapshot(&self) -> Result<Arc<Snapshot>, HandlerError> {
+        let registry = self.0.get().and_then(Weak::upgrade);
+        let registry =
+            registry.ok_or_else(|| HandlerError::framework_bug("there is nothing to search"))?;
+        Ok(registry.snapshot())
+    }
 }
 
 impl SearchTools {
-    /// # Errors
-    ///
-    /// Fails if a pinned tool does not exist.
-    pub(crate) fn new(options: ToolSearch, registry: &Arc<Registry>) -> Result<Self, Error> {
-        // A pinned tool that exists but is not selected is omitted.
-        let known = registry.snapshot().names(Capability::Tools);
-        let unknown = options.pinned.iter().find(|name| !known.contains(name));
-        if let Some(name) = unknown {
-            let message = format!("the tool `{name}` cannot be pinned, because it does not exist");
-            return Err(Error::new(ErrorKind::Configuration, message));
-        }
-        let made = |made: DynamicTool| {
-            let made = tool_callable(made)
-                .map_err(|problem| Error::new(ErrorKind::Configuration, problem));
-            made.map(Arc::new)
-        };
+    pub(crate) fn new(options: ToolSearch) -> Result<Self, Error> {
+        let registry = SearchedRegistry::default();
         Ok(Self {
-            search: made(search_tool(&options, registry))?,
-            call: made(call_tool(registry))?,
-            rendered: Default::default(),
+            search: SourceTool::built_in(search_tool(&options, &registry))?,
+            call: SourceTool::built_in(call_tool(&registry))?,
             options,
+            registry,
         })
     }
 
-    /// Returns the list that replaces the list of tools. Returns `None` if the request may use so few tools that all of
-    /// them are listed.
-    pub(super) fn page(&self, view: CallerView<'_>, version: ProtocolVersion) -> Option<Bytes> {
-        let first = self.listed(view, version)?;
-        let pinned = &self.options.pinned;
-        let is_listed = |tool: &Callable| {
-            pinned.iter().any(|name| **name == *tool.name) || is_listed_for_clients(tool)
-        };
-        Some(view.short_tool_page(first, is_listed, version))
-    }
-
-    /// Returns the list entries for the two tools, separated by a comma. Returns `None` if the request may use so few
-    /// tools that all of them are listed instead of these two.
-    pub(super) fn listed(&self, view: CallerView<'_>, version: ProtocolVersion) -> Option<&str> {
-        if !view.has_more_tools_than(self.options.above) {
-            return None;
-        }
-        let rendered = self.rendered.get(version as usize)?;
-        Some(rendered.get_or_init(|| {
-            let mut text = String::new();
-            self.search.append_list_item(&mut text, version);
-            self.call.append_list_item(&mut text, version);
-            text
-        }))
-    }
-
-    /// Returns the tool to call, with its arguments, for the name of one of the two tools. JSON inside strings must not
-    /// exceed the message `limits`.
+    /// Sets the registry to search.
     ///
     /// # Errors
     ///
-    /// Returns an error if the caller lacks scopes required by the tool to be called.
-    pub(super) fn resolve<'m>(
+    /// Fails if a pinned tool does not exist.
+    pub(crate) fn attach(&self, registry: &Arc<Registry>) -> Result<(), Error> {
+        // The value cannot have been set yet: starting consumes the server, so this runs only once.
+        let _ = self.registry.0.set(Arc::downgrade(registry));
+        // A pinned tool that exists but is not selected is omitted.
+        let known = registry.snapshot().names(Capability::Tools);
+        let mut pinned = self.options.pinned.iter();
+        match pinned.find(|name| !known.contains(name)) {
+            None => Ok(()),
+            Some(name) => {
+                let message =
+                    format!("the tool `{name}` cannot be pinned, because it does not exist");
+                Err(Error::new(ErrorKind::Configuration, message))
+            }
+        }
+    }
+
+    /// Returns the tool for this name.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is a bug in the framework.
+    fn own(&self, name: &str) -> Result<Arc<Callable>, ErrorObject> {
+        let tools = [&self.search, &self.call];
+        let mut tools = tools.into_iter().filter(|tool| tool.name() == name);
+        let tool = tools.find_map(SourceTool::built_in_callable);
+        let tool = tool.ok_or_else(|| ErrorObject::internal("a tool of the search is missing"));
+        tool.map(Arc::clone)
+    }
+}
+
+impl ToolSource for SearchTools {
+    fn name(&self) -> &'static str {
+        "tool search"
+    }
+
+    fn list(
+        &self,
+        request: &SourceRequest<'_>,
+        _cursor: Option<&str>,
+    ) -> SourceAnswer<Page<SourceTool>> {
+        SourceAnswer::ready(Page::new(if self.covers(request.view()) {
+            vec![self.search.clone(), self.call.clone()]
+        } else {
+            Vec::new()
+        }))
+    }
+
+    fn resolve(
+        &self,
+        _request: &SourceRequest<'_>,
+        name: &str,
+    ) -> SourceAnswer<Option<SourceTool>> {
+        let tool = [&self.search, &self.call]
+            .into_iter()
+            .find(|tool| tool.name() == name);
+        SourceAnswer::ready(tool.cloned())
+    }
+
+    fn reserves(&self, name: &str) -> Option<String> {
+        let reason = "this name is used by a tool that `Server::tool_search` adds; choose another";
+        ToolSearch::is_name(name).then(|| reason.to_owned())
+    }
+}
+
+impl CoveringSource for SearchTools {
+    fn covers(&self, view: CallerView<'_>) -> bool {
+        view.has_more_tools_than(self.options.above)
+    }
+
+    fn keeps(&self, tool: &Callable) -> bool {
+        let mut pinned = self.options.pinned.iter();
+        pinned.any(|name| **name == *tool.name) || is_listed_for_clients(tool)
+    }
+
+    fn target<'m>(
         &self,
         name: &str,
         arguments: &'m str,
         view: CallerView<'_>,
         limits: &ParseLimits,
     ) -> Result<(Arc<Callable>, Cow<'m, str>), ErrorObject> {
-        if name == ToolSearch::SEARCH {
-            return Ok((Arc::clone(&self.search), arguments.into()));
-        }
-        if let Some(call) = NamedCall::read(arguments, limits)
+        if name == ToolSearch::CALL
+            && let Some(call) = NamedCall::read(arguments, limits)
             && let Some(tool) = view.visible_tool(&call.name)?
             && refusal(tool, &call.name).is_none()
             && !(call.is_in_string && tool.is_strict())
@@ -104,7 +149,7 @@ impl SearchTools {
             return Ok((Arc::clone(tool), call.arguments));
         }
         // If the named tool cannot be called, `call_tool` itself runs and explains the problem to the model.
-        Ok((Arc::clone(&self.call), arguments.into()))
+        Ok((self.own(name)?, arguments.into()))
     }
 }
 
@@ -168,8 +213,8 @@ impl<'m> NamedCall<'m> {
     }
 }
 
-fn search_tool(options: &ToolSearch, registry: &Arc<Registry>) -> DynamicTool {
-    let (registry, max_results) = (Arc::clone(registry), options.max_results);
+fn search_tool(options: &ToolSearch, registry: &SearchedRegistry) -> DynamicTool {
+    let (registry, max_results) = (registry.clone(), options.max_results);
     let input = json!({
         "type": "object",
         "properties": {
@@ -210,13 +255,13 @@ fn search_tool(options: &ToolSearch, registry: &Arc<Registry>) -> DynamicTool {
         "required": ["tools"],
     });
     let search = move |arguments: Arguments, context: Context| {
-        let registry = Arc::clone(&registry);
+        let registry = registry.clone();
         async move {
             let query: String = arguments.get("query")?;
             let limit = arguments.0.get("limit").and_then(Value::as_u64);
             let limit = limit.unwrap_or_else(|| max_results.into());
             let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-            let snapshot = registry.snapshot();
+            let snapshot = registry.snapshot()?;
             let (caller, selection) = context.viewer();
             let view = snapshot.seen_by(caller).narrowed_to(selection);
             let found = view.search_tools(&query);
@@ -250,8 +295,8 @@ fn describe(tool: &Callable) -> Option<Value> {
 }
 
 /// Creates the `call_tool` tool, whose handler explains why a call through it is not possible.
-fn call_tool(registry: &Arc<Registry>) -> DynamicTool {
-    let registry = Arc::clone(registry);
+fn call_tool(registry: &SearchedRegistry) -> DynamicTool {
+    let registry = registry.clone();
     let input = json!({
         "type": "object",
         "properties": {
@@ -269,10 +314,10 @@ fn call_tool(registry: &Arc<Registry>) -> DynamicTool {
         "additionalProperties": false,
     });
     let call = move |arguments: Arguments, context: Context| {
-        let registry = Arc::clone(&registry);
+        let registry = registry.clone();
         async move {
             let name: String = arguments.get("name")?;
-            let snapshot = registry.snapshot();
+            let snapshot = registry.snapshot()?;
             let (caller, selection) = context.viewer();
             let problem = match snapshot.seen_by(caller).narrowed_to(selection).tool(&name) {
                 Err(unknown) => unknown.message,

@@ -115,7 +115,8 @@ impl InnermostStep for WrappedHandler {
 
     fn reads_kept_result(&self) -> bool {
         let results = self.dispatcher.settings.results.as_ref();
-        results.is_some_and(|results| self.target.is(&results.read))
+        let reader = results.and_then(|results| results.reader());
+        reader.is_some_and(|reader| self.target.is(reader))
     }
 
     fn spill(self: Arc<Self>, output: CallOutput, context: Context) -> Running {

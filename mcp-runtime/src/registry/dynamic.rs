@@ -45,7 +45,7 @@ pub(super) fn dynamic_callable(item: DynamicItem, rules: &ServerRules) -> Result
 /// # Errors
 ///
 /// Returns all problems with the definition, on one line.
-pub(crate) fn tool_callable(definition: DynamicTool) -> Result<Callable, String> {
+pub(super) fn tool_callable(definition: DynamicTool) -> Result<Callable, String> {
     // Through such a tool, a page could reach tools that are only for models.
     let definition = definition.meta("ui", json!({"visibility": ["model"]}));
     let name = definition.tool.name.clone();
@@ -70,6 +70,36 @@ pub(crate) fn built_in_template(definition: DynamicTemplate) -> Result<Callable,
     };
     let made = template_callable(&name, definition, &ServerRules::default());
     made.map_err(|problems| format!("template `{name}`: {}", problems.join("; ")))
+}
+
+/// Converts a tool of an author's source.
+///
+/// # Errors
+///
+/// Returns all problems with the definition, on one line.
+pub(super) fn sourced_tool(
+    definition: DynamicTool,
+    rules: &ServerRules,
+) -> Result<Callable, String> {
+    let name = definition.tool.name.clone();
+    let impossible = [
+        (definition.task.is_some(), "`task`"),
+        (definition.spill, "`spill`"),
+        (definition.handler.guards.rate.is_some(), "`rate`"),
+    ];
+    let impossible = impossible.into_iter().filter(|(is_set, _)| *is_set);
+    let mut problems: Vec<String> = impossible
+        .map(|(_, option)| format!("a tool of a source cannot have {option}"))
+        .collect();
+    match convert_tool(&name, definition, rules) {
+        Err(more) => problems.extend(more),
+        Ok(tool) if tool.mirrors_arguments() => {
+            problems.push("a tool of a source cannot mirror arguments in headers".to_owned());
+        }
+        Ok(tool) if problems.is_empty() => return Ok(tool),
+        Ok(_) => {}
+    }
+    Err(problems.join("; "))
 }
 
 fn inserted_tool(

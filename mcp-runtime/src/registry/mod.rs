@@ -27,6 +27,8 @@ mod pace;
 mod page;
 mod server_rules;
 mod snapshot;
+#[allow(unreachable_pub, dead_code, reason = "sources of authors use the rest")]
+mod source;
 mod table;
 mod tool_index;
 mod words;
@@ -39,7 +41,7 @@ pub(crate) use complete::RequestedCompleter;
 pub(crate) use cursor::CursorSeal;
 #[cfg(test)]
 pub(crate) use cursor::MAX_POSITION_BYTES;
-pub(crate) use dynamic::{built_in_template, method_callable, tool_callable};
+pub(crate) use dynamic::{built_in_template, method_callable};
 pub(crate) use edit::EditOutcome;
 pub(crate) use guards::{CallPermit, CallPermits, HandlerLimits};
 pub(crate) use handler::HandlerProgress;
@@ -49,6 +51,9 @@ pub(crate) use pace::FirstPollPace;
 pub(crate) use page::{ListPage, PartialPage};
 pub(crate) use server_rules::ServerRules;
 pub(crate) use snapshot::{CallerView, Snapshot, ToolGroup};
+pub(crate) use source::{NameReservations, NamedSource};
+#[allow(unreachable_pub, reason = "sources of authors use them")]
+pub use source::{SourceAnswer, SourceRequest, SourceTool, ToolSource};
 
 #[cfg(feature = "cli")]
 pub(crate) use words::words;

@@ -4,11 +4,9 @@ use std::borrow::Cow;
 
 use crate::context::Capability;
 use crate::handler::definition::{Definition, Selected};
-use crate::handler::spill::READ_RESULT;
 use crate::handler::tags::TagSelection;
-use crate::handler::task_options::{JOB_CANCEL, JOB_STATUS};
-use crate::handler::tool_search::ToolSearch;
 use crate::limits::MessageLimits;
+use crate::registry::source::NameReservations;
 
 /// The rules that a server sets for all of its definitions.
 #[derive(Clone, Debug, Default)]
@@ -17,12 +15,8 @@ pub(crate) struct ServerRules {
     pub(crate) meta_keys: Vec<String>,
     /// The scopes that a tag requires, which apply to all definitions with that tag.
     pub(crate) tag_scopes: Vec<(String, Vec<String>)>,
-    /// `true` if the server adds the tools that search for and call other tools.
-    pub(crate) searches_tools: bool,
-    /// `true` if the server adds the tools that clients without task support use to manage tasks.
-    pub(crate) has_job_tools: bool,
-    /// `true` if the server adds the tool for reading results that are kept.
-    pub(crate) has_read_result: bool,
+    /// The names that sources of tools reserve.
+    pub(crate) reservations: NameReservations,
     /// The selection of definitions to serve, or `None` to serve all of them.
     pub(crate) selection: Option<TagSelection>,
     /// The limits on messages, which also apply to JSON inside strings.
@@ -54,28 +48,12 @@ impl ServerRules {
         }
     }
 
-    /// Returns an error if the name is taken by one of the server's built-in tools.
+    /// Returns an error if a source of tools reserves the name.
     pub(super) fn check_tool_name(&self, name: &str) -> Result<(), String> {
-        if self.searches_tools && ToolSearch::is_name(name) {
-            return Err(
-                "this name is used by a tool that `Server::tool_search` adds; choose another"
-                    .to_owned(),
-            );
+        match self.reservations.refusal(name, None) {
+            None => Ok(()),
+            Some(reason) => Err(reason),
         }
-        if self.has_job_tools && [JOB_STATUS, JOB_CANCEL].contains(&name) {
-            return Err(
-                "this name is used by a tool that is added to servers with a `task` tool; choose another, or set \
-                 `limits.tasks.patience` to `Duration::MAX`"
-                    .to_owned(),
-            );
-        }
-        if self.has_read_result && name == READ_RESULT {
-            return Err(
-                "this name is used by a tool that is added to servers with a `spill` tool; choose another"
-                    .to_owned(),
-            );
-        }
-        Ok(())
     }
 
     /// Returns the tags that have a description, which are valid even while no definition has them.

@@ -9,7 +9,7 @@ use crate::dispatch::seal::{Seal, SealedCursors};
 use crate::dispatch::seal::{SealingKey, SealingKeys};
 use crate::dispatch::{
     Dispatcher, Idempotency, JobTools, KeptResults, LinkedMiddleware, SearchTools, ServerShared,
-    Settings, SharedRates,
+    ServerSources, Settings, SharedRates,
 };
 use crate::error::{Error, ErrorKind};
 use crate::extension::apps;
@@ -117,12 +117,28 @@ impl Server {
         let handle = ServerHandle(Arc::clone(&self.shared) as Arc<dyn ServerControl>);
         let (extensions, meta_keys) = self.extensions.start(&handle)?;
         let states = Arc::new(self.states);
+        let server_name = self.identity.name.clone();
+        let identity = Identity::new(self.identity).with_meta_keys(meta_keys.clone());
+        let (store, limits) = (self.backend.results, self.limits.results.clone());
+        let results = has_read_result.then(|| KeptResults::new(store, limits, identity.size()));
+        let results = results.transpose()?.map(Arc::new);
+        let search = self.tool_search.map(SearchTools::new);
+        let search = search.transpose()?.map(Arc::new);
+        let mut sources = ServerSources::default();
+        if let Some(search) = search.clone() {
+            sources.set_cover(search);
+        }
+        if let Some(results) = results.clone() {
+            sources.add_built_in(Arc::<KeptResults>::clone(&results));
+            sources.add_resources(results);
+        }
+        if let Some(tools) = self.job_tools {
+            sources.add_built_in(Arc::new(JobTools::new(*tools)?));
+        }
         let rules = Arc::new(ServerRules {
-            meta_keys: meta_keys.clone(),
+            meta_keys,
             tag_scopes: self.tag_scopes,
-            searches_tools: self.tool_search.is_some(),
-            has_job_tools: self.job_tools.is_some(),
-            has_read_result,
+            reservations: sources.reservations(),
             selection: self.tag_settings.selection,
             message_limits: self.limits.message.clone(),
             tag_descriptions: self.tag_settings.descriptions,
@@ -140,6 +156,9 @@ impl Server {
             has_methods: extensions.has_methods(),
         })?);
         self.shared.attach(&registry, &extensions)?;
+        if let Some(search) = search {
+            search.attach(&registry)?;
+        }
         if let Some(relay) = self.backend.notifications {
             self.shared.relay_changes(relay);
         }
@@ -152,7 +171,7 @@ impl Server {
         #[cfg(not(feature = "sealing"))]
         let new_seal = Seal::new;
         let seal = new_seal(self.limits.elicitation.state_timeout);
-        let cursors = SealedCursors::new(new_seal(SealedCursors::LIFETIME), &self.identity.name);
+        let cursors = SealedCursors::new(new_seal(SealedCursors::LIFETIME), &server_name);
         let fallback = self.backend.rate_fallback;
         let rates = self.backend.rates;
         let rates = rates.map(|store| SharedRates::new(store, fallback));
@@ -162,20 +181,13 @@ impl Server {
                 .clone()
                 .unwrap_or_else(|| Arc::new(MemoryOnceStore::with_limits(&self.limits))),
             limits: self.limits.idempotency.clone(),
-            server: self.identity.name.clone(),
+            server: server_name,
             accepts_keys: self.idempotency_keys,
         };
         let middleware = LinkedMiddleware::new(wrapping.around, wrapping.around_tasks, idempotency);
-        let identity = Identity::new(self.identity).with_meta_keys(meta_keys);
-        let (store, limits) = (self.backend.results, self.limits.results.clone());
-        let results = has_read_result.then(|| KeptResults::new(store, limits, identity.size()));
-        let search = self.tool_search;
-        let search = search.map(|search| SearchTools::new(search, &registry));
-        let job_tools = self.job_tools.map(|tools| JobTools::new(*tools));
         let settings = Settings {
-            search: search.transpose()?,
-            job_tools: job_tools.transpose()?,
-            results: results.transpose()?,
+            sources,
+            results,
             identity,
             instructions: self.instructions,
             limits: self.limits,

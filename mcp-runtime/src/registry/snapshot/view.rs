@@ -36,6 +36,11 @@ impl<'a> CallerView<'a> {
         Self { selection, ..self }
     }
 
+    /// Returns the caller.
+    pub(crate) const fn caller(&self) -> &'a Caller {
+        self.caller
+    }
+
     /// Returns `true` if other requests may see a different list.
     pub(crate) fn is_filtered(&self, list: Capability) -> bool {
         self.selection.is_some() || self.snapshot.is_restricted(list)
@@ -60,12 +65,18 @@ impl<'a> CallerView<'a> {
         self.find_usable(&self.snapshot.tools, name, errors::unknown_tool)
     }
 
+    /// Returns the error for a tool that the caller cannot see, with a similar name that it may use.
+    pub(crate) fn unknown_tool(&self, name: &str) -> ErrorObject {
+        errors::unknown_tool(name, self.similar_name(&self.snapshot.tools, name))
+    }
+
     /// Returns the tool with this name, or `None` if the caller cannot see such a tool. Does not search for similar
     /// names.
     ///
     /// # Errors
     ///
     /// Returns an error if the caller lacks required scopes.
+    #[inline]
     pub(crate) fn visible_tool(
         &self,
         name: &str,
