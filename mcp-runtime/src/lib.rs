@@ -221,6 +221,11 @@ pub mod skills {
     pub use crate::extension::skills::{Skill, Skills};
 }
 
+/// Sources of tools that are asked at run time: see [`Server::tool_source`].
+pub mod sources {
+    pub use crate::registry::{SourceAnswer, SourceRequest, SourceTool, ToolSource};
+}
+
 /// Tasks: tool calls that continue after their request has been answered.
 pub mod tasks {
     pub use crate::handler::task_options::TaskOptions;

@@ -134,6 +134,12 @@ impl InProcessClient {
             .map_err(|_| Failure::Broken("the server wrote tools that are not valid JSON"))
     }
 
+    /// Returns `true` if only requests can return the tools of the author's sources.
+    #[cfg(feature = "cli")]
+    pub(crate) fn has_tool_sources(&self) -> bool {
+        self.dispatcher.has_tool_sources()
+    }
+
     /// Returns the server's extensions, keyed by identifier, each with its settings and the names of its methods. No
     /// request returns the names, so the dispatcher is called directly.
     pub(crate) fn extensions(&self) -> Map<String, Value> {

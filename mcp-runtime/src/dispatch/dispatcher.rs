@@ -259,6 +259,12 @@ impl Dispatcher {
         view.tool_items(&first, |_| true, version)
     }
 
+    /// Returns `true` if the author's sources have tools that are not in the registry.
+    #[cfg(feature = "cli")]
+    pub(crate) fn has_tool_sources(&self) -> bool {
+        self.settings.sources.of_authors().is_some()
+    }
+
     /// Returns the definitions in a list to which this caller has access, including disabled ones, as comma-separated
     /// JSON objects. The search tools are included if clients receive them.
     #[cfg(any(feature = "cli", feature = "testing"))]

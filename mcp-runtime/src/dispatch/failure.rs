@@ -21,12 +21,16 @@ impl CallFinisher {
         limit: Duration,
         out: &mut Vec<u8>,
     ) -> Result<(), ErrorObject> {
+        let source = self.target.asked_source();
         tracing::warn!(
             called = self.target.name(),
+            source = source.as_deref(),
             ?limit,
             "a handler took too long and was cancelled"
         );
-        let text = format_args!("took longer than {limit:?} and was stopped");
+        let source = source.map(|source| format!("the tool source `{source}` "));
+        let source = source.unwrap_or_default();
+        let text = format_args!("{source}took longer than {limit:?} and was stopped");
         self.write_failure(HandlerError::exposed(text), out)
     }
 

@@ -13,11 +13,12 @@ use crate::dispatch::prepared::PreparedCall;
 use crate::dispatch::request::Request;
 use crate::dispatch::request_outcome::RequestOutcome;
 use crate::dispatch::target::{CallTarget, CompletionTarget, ListTarget, ReadTarget};
+use crate::dispatch::tools::NextPage;
 use crate::handler::definition::ClientFeature;
 use crate::jsonrpc::{ErrorObject, Member, read_json};
 use crate::protocol::encode::{self, CacheHint, ResponseContext};
 use crate::protocol::{Method, MethodCapability, errors, negotiation};
-use crate::registry::{CallerView, ListPage, Snapshot};
+use crate::registry::{CallerView, Snapshot};
 use crate::types::{CacheScope, CompletionReference};
 
 impl Dispatcher {
@@ -83,13 +84,17 @@ impl Dispatcher {
                 if view.is_filtered(list) {
                     cache.scope = CacheScope::Private;
                 }
+                let has_sources = self.settings.sources.of_authors().is_some();
+                if list == Capability::Tools && has_sources {
+                    cache.scope = CacheScope::Private;
+                }
                 match self.list_page(&request, list, view)? {
-                    ListPage::Ready(members) => {
+                    NextPage::Ready(members) => {
                         let gap =
                             encode::list_with_gap(out, self.response_context(&request), cache);
                         return Ok(RequestOutcome::Answered(Some(Box::new((gap, members)))));
                     }
-                    ListPage::Listing(page) => {
+                    NextPage::Unfinished(page) => {
                         let list = ListTarget { page, cache };
                         (CallTarget::List(Arc::new(list)), "{}".into())
                     }
@@ -138,7 +143,7 @@ impl Dispatcher {
         request: &Request<'_>,
         list: Capability,
         view: CallerView<'_>,
-    ) -> Result<ListPage, ErrorObject> {
+    ) -> Result<NextPage, ErrorObject> {
         let cursor = request
             .params
             .string(Member::Cursor)
@@ -154,7 +159,8 @@ impl Dispatcher {
             return self.tool_page(request, view, cursor);
         }
         let seal = &self.settings.cursors;
-        view.page(list, request.version, cursor, seal)
+        let page = view.page(list, request.version, cursor, seal);
+        page.map(NextPage::from)
             .map_err(|_| errors::invalid_cursor())
     }
 

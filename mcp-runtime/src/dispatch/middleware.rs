@@ -4,7 +4,7 @@ use crate::context::RequestSource;
 use crate::dispatch::idempotency::{Idempotency, IdempotentCalls};
 use crate::dispatch::target::CallTarget;
 use crate::handler::middleware::{self, Next, UnlinkedMiddleware};
-use crate::jsonrpc::{Member, Params};
+use crate::jsonrpc::Member;
 
 /// A server's linked middleware, with a separate chain for each kind of call.
 pub(crate) struct LinkedMiddleware {
@@ -48,9 +48,11 @@ impl LinkedMiddleware {
     /// Returns `true` if calls to the target have no middleware, whatever their requests contain.
     #[inline]
     pub(super) fn is_empty_for(&self, target: &CallTarget) -> bool {
-        let has_option = target
-            .callable()
-            .is_some_and(|callable| callable.guards.spills || callable.idempotent_by.is_some());
+        let has_option = match target.callable() {
+            Some(callable) => callable.guards.spills || callable.idempotent_by.is_some(),
+            // The tool has to be found first.
+            None => matches!(target, CallTarget::Sourced(_)),
+        };
         !has_option
             && self.plain.is_handler()
             && self.tasks.is_none()
@@ -63,21 +65,22 @@ impl LinkedMiddleware {
         if spills { &self.spilling } else { &self.plain }
     }
 
-    /// Returns the middleware for a call, and the member of its request that asks for a task.
+    /// Returns the middleware for a call, and the member of its request that asks for a task. `member` returns the raw
+    /// JSON of a member of its request.
     pub(super) fn for_call<'m>(
         &'m self,
-        (params, source): (&Params<'m>, &RequestSource),
+        (member, source): (impl Fn(Member) -> Option<&'m str>, &RequestSource),
         target: &CallTarget,
     ) -> (&'m Next, Option<&'m str>) {
         // Middleware for tasks wraps only calls to tools that support tasks and calls that request a task.
         let (tasks, task) = match &self.tasks {
             None => (None, None),
-            Some(tasks) => match params.get(Member::Task) {
+            Some(tasks) => match member(Member::Task) {
                 task if target.can_be_task(task.is_some()) => (Some(tasks), task),
                 _ => (None, None),
             },
         };
-        let meta = || params.get(Member::Meta);
+        let meta = || member(Member::Meta);
         let idempotent = self
             .idempotent
             .around(target, meta, source, tasks.is_some());

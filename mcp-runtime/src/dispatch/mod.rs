@@ -56,6 +56,7 @@ pub(crate) mod seal;
 mod selection;
 mod server_shared;
 mod shared_rates;
+mod sourced;
 mod sources;
 mod spilling;
 mod state_failures;
@@ -63,6 +64,7 @@ mod stored_call;
 mod stream;
 mod target;
 mod tool_search;
+mod tools;
 mod wrapped;
 mod written;
 

@@ -20,10 +20,11 @@ use crate::dispatch::request::Request;
 use crate::dispatch::rounds::CallMemory;
 use crate::dispatch::seal::{self, SealError};
 use crate::dispatch::shared_rates::SharedTokens;
+use crate::dispatch::sourced::SourcedTarget;
 use crate::dispatch::stream::{LogBudget, Sink};
 use crate::dispatch::target::CallTarget;
 use crate::dispatch::wrapped::WrappedHandler;
-use crate::handler::call::Running;
+use crate::handler::call::{Output, Running};
 use crate::handler::decode::entries;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::middleware::InnermostStep as _;
@@ -180,22 +181,41 @@ fn wrap(
     context: &dyn Fn() -> Context,
     (rounds, shared): (u16, Option<SharedTokens>),
 ) -> Option<(Running, CallPermitWaits)> {
-    let middleware = &finish.dispatcher.settings.middleware;
-    let (around, task) = middleware.for_call((request.params, source), &finish.target);
-    if around.is_handler() && shared.is_none() && !finish.must_wait() {
-        return None;
-    }
-    let handler = WrappedHandler::new(&finish.dispatcher, &finish.target, None);
-    let waits = handler.waits.clone();
-    let handler = Arc::new(handler);
-    let context = context();
-    let call = handler.call(arguments, context.clone(), rounds.saturating_add(1), task);
-    let running: Running = match call {
-        Some(call) => {
-            let around = around.clone();
-            Box::pin(async move { around.start(call).await })
+    let member = |member| request.params.get(member);
+    let round = rounds.saturating_add(1);
+    let (running, waits): (Running, _) = if let CallTarget::Sourced(target) = &finish.target {
+        let waits = CallPermitWaits::default();
+        let call = SourcedCall {
+            dispatcher: Arc::clone(&finish.dispatcher),
+            target: Arc::clone(target),
+            arguments: arguments.into(),
+            context: context(),
+            round,
+            task: member(Member::Task).map(Into::into),
+            meta: member(Member::Meta).map(Into::into),
+            source: source.clone(),
+            waits: waits.clone(),
+        };
+        (Box::pin(call.run()), waits)
+    } else {
+        let middleware = &finish.dispatcher.settings.middleware;
+        let (around, task) = middleware.for_call((member, source), &finish.target);
+        if around.is_handler() && shared.is_none() && !finish.must_wait() {
+            return None;
         }
-        None => handler.run(arguments.into(), context),
+        let handler = WrappedHandler::new(&finish.dispatcher, &finish.target, None);
+        let waits = handler.waits.clone();
+        let handler = Arc::new(handler);
+        let context = context();
+        let call = handler.call(arguments, context.clone(), round, task);
+        let running: Running = match call {
+            Some(call) => {
+                let around = around.clone();
+                Box::pin(async move { around.start(call).await })
+            }
+            None => handler.run(arguments.into(), context),
+        };
+        (running, waits)
     };
     let Some(shared) = shared else {
         return Some((running, waits));
@@ -206,6 +226,44 @@ fn wrap(
         running.await
     };
     Some((Box::pin(admitted), waits))
+}
+
+/// A call to a tool that is yet to be found, with the parts of its request that middleware needs.
+struct SourcedCall {
+    dispatcher: Arc<Dispatcher>,
+    target: Arc<SourcedTarget>,
+    arguments: Arc<str>,
+    context: Context,
+    round: u16,
+    /// The raw JSON of `params.task` and `params._meta`.
+    task: Option<Box<str>>,
+    meta: Option<Box<str>>,
+    source: RequestSource,
+    waits: CallPermitWaits,
+}
+
+impl SourcedCall {
+    /// Finds the tool and calls it like any other.
+    async fn run(self) -> Output {
+        let target = CallTarget::Named(self.target.find(&self.context).await?);
+        let dispatcher = &self.dispatcher;
+        let member = |member| match member {
+            Member::Task => self.task.as_deref(),
+            Member::Meta => self.meta.as_deref(),
+            _ => None,
+        };
+        let middleware = &dispatcher.settings.middleware;
+        let (around, task) = middleware.for_call((member, &self.source), &target);
+        let handler = WrappedHandler::new(dispatcher, &target, None).with_waits(self.waits.clone());
+        let handler = Arc::new(handler);
+        let context = self.context.clone();
+        match handler.call(&self.arguments, context, self.round, task) {
+            Some(call) => around.start(call).await,
+            None => Err(HandlerError::framework_bug(
+                "a tool bypassed its middleware",
+            )),
+        }
+    }
 }
 
 impl CallFinisher {

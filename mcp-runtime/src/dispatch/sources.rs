@@ -4,16 +4,14 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use bytes::Bytes;
-
-use crate::context::{Capability, RequestInfo, RequestSource};
-use crate::dispatch::Dispatcher;
-use crate::dispatch::request::Request;
-use crate::dispatch::target::CallTarget;
+use crate::context::ServerHandle;
+use crate::dispatch::sourced::AuthorSources;
+use crate::error::{Error, ErrorKind};
 use crate::jsonrpc::{ErrorObject, ParseLimits};
-use crate::protocol::errors;
+use crate::panics;
 use crate::registry::{
-    Callable, CallerView, ListPage, NameReservations, NamedSource, SourceRequest, ToolSource,
+    Callable, CallerView, CursorSeal, NameReservation, NamedSource, Registry, ServerRules,
+    SourceRequest, ToolSource,
 };
 
 /// A server's sources.
@@ -22,6 +20,10 @@ pub(crate) struct ServerSources {
     cover: Option<Arc<dyn CoveringSource>>,
     /// The framework's other sources of tools, whose tools end the first page of a list.
     built_in: Vec<Arc<dyn ToolSource>>,
+    /// The sources of the author, which are asked last.
+    of_authors: Vec<NamedSource>,
+    /// The same sources, once they can be asked. `None` if there are none.
+    authors: Option<Arc<AuthorSources>>,
     resources: Vec<Arc<dyn ResourceSource>>,
 }
 
@@ -69,13 +71,103 @@ impl ServerSources {
         self.resources.push(source);
     }
 
+    /// Adds the sources of the author, in order.
+    ///
+    /// # Errors
+    ///
+    /// Returns each problem with their names.
+    pub(crate) fn add_of_authors(&mut self, added: Vec<Arc<dyn ToolSource>>) -> Vec<String> {
+        let mut problems = Vec::new();
+        for source in added {
+            let name: Arc<str> = match panics::catch(|| Arc::from(source.name())) {
+                Ok(name) => name,
+                Err(panic) => {
+                    problems.push(format!("a tool source panicked in `name`: {panic}"));
+                    continue;
+                }
+            };
+            let is_taken = self.all().any(|other| other.name == name);
+            if name.is_empty() {
+                problems.push("the name of a tool source is empty".to_owned());
+            } else if is_taken {
+                problems.push(format!(
+                    "two tool sources have the name `{name}`; give each its own"
+                ));
+            }
+            self.of_authors.push(NamedSource { name, source });
+        }
+        problems
+    }
+
+    /// Starts the sources of the author.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a source panics.
+    pub(crate) fn start(
+        &mut self,
+        server: &ServerHandle,
+        (registry, rules): (&Arc<Registry>, &Arc<ServerRules>),
+        cursors: &Arc<dyn CursorSeal>,
+    ) -> Result<(), Error> {
+        self.authors = (!self.of_authors.is_empty()).then(|| {
+            Arc::new(AuthorSources {
+                sources: self.of_authors.clone(),
+                registry: Arc::clone(registry),
+                rules: Arc::clone(rules),
+                cursors: Arc::clone(cursors),
+            })
+        });
+        for named in &self.of_authors {
+            panics::catch(|| named.source.start(server)).map_err(|panic| {
+                let problem = format!("the tool source `{}` panicked: {panic}", named.name);
+                Error::new(ErrorKind::Configuration, problem)
+            })?;
+        }
+        Ok(())
+    }
+
     /// Returns the names that the sources reserve.
-    pub(crate) fn reservations(&self) -> NameReservations {
+    pub(crate) fn reservations(&self) -> Vec<NameReservation> {
+        self.all().map(|named| named.reservation()).collect()
+    }
+
+    /// Returns all sources of tools.
+    fn all(&self) -> impl Iterator<Item = NamedSource> {
         let built_in = self.built_in().map(|source| NamedSource {
             name: source.name().into(),
             source,
         });
-        NameReservations::new(built_in)
+        built_in.chain(self.of_authors.iter().cloned())
+    }
+
+    /// Returns the sources of the author, if there are any. They are user code.
+    pub(super) fn of_authors(&self) -> Option<&Arc<AuthorSources>> {
+        self.authors.as_ref()
+    }
+
+    pub(super) fn cover(&self) -> Option<&dyn CoveringSource> {
+        self.cover.as_deref()
+    }
+
+    /// Returns the framework's tool with this name, if it exists for the request.
+    pub(super) fn built_in_tool(
+        &self,
+        request: &SourceRequest<'_>,
+        name: &str,
+    ) -> Option<Arc<Callable>> {
+        let mut sources = self.built_in.iter();
+        let tool = sources.find_map(|source| {
+            let answer = source.resolve(request, name).at_hand()?;
+            answer.ok().flatten()
+        })?;
+        tool.built_in_callable().cloned()
+    }
+
+    /// Returns `true` if one of the framework's tools has this name, whether or not it exists for a request.
+    pub(super) fn have_built_in(&self, name: &str) -> bool {
+        self.built_in()
+            .any(|source| source.reserves(name).is_some())
     }
 
     fn built_in(&self) -> impl Iterator<Item = Arc<dyn ToolSource>> {
@@ -87,7 +179,7 @@ impl ServerSources {
     /// Returns `true` if all tools are in the registry.
     #[inline]
     pub(super) fn have_no_tools(&self) -> bool {
-        self.cover.is_none() && self.built_in.is_empty()
+        self.cover.is_none() && self.built_in.is_empty() && self.of_authors.is_empty()
     }
 
     /// Returns `true` if there are resources besides those of the registry.
@@ -108,13 +200,25 @@ impl ServerSources {
         Some(listed_items(cover, request))
     }
 
-    fn covering(&self, view: CallerView<'_>) -> Option<&dyn CoveringSource> {
+    /// Returns the list entries of the framework's tools that end the first page, separated by commas.
+    pub(super) fn last_items(&self, request: &SourceRequest<'_>) -> String {
+        let mut items = String::new();
+        for source in &self.built_in {
+            push_items(&mut items, &listed_items(&**source, request));
+        }
+        items
+    }
+
+    pub(super) fn covering(&self, view: CallerView<'_>) -> Option<&dyn CoveringSource> {
         self.cover.as_deref().filter(|cover| cover.covers(view))
     }
 }
 
 /// Returns the list entries of a source of the framework, separated by commas.
-fn listed_items(source: &(impl ToolSource + ?Sized), request: &SourceRequest<'_>) -> String {
+pub(super) fn listed_items(
+    source: &(impl ToolSource + ?Sized),
+    request: &SourceRequest<'_>,
+) -> String {
     let mut items = String::new();
     if let Some(Ok(page)) = source.list(request, None).at_hand() {
         for tool in &page.items {
@@ -124,102 +228,10 @@ fn listed_items(source: &(impl ToolSource + ?Sized), request: &SourceRequest<'_>
     items
 }
 
-impl Dispatcher {
-    /// Returns the target of a call to a tool that the registry does not show to the request.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if there is no such tool, or if the caller lacks scopes.
-    #[inline(never)]
-    pub(super) fn tool_of_source<'m>(
-        self: &Arc<Self>,
-        name: &str,
-        request: &Request<'m>,
-        view: CallerView<'_>,
-    ) -> Result<(CallTarget, Cow<'m, str>), ErrorObject> {
-        let sources = &self.settings.sources;
-        let cover = sources.cover.as_ref();
-        if let Some(cover) = cover.filter(|cover| cover.reserves(name).is_some()) {
-            let limits = self.limits().message.parse_limits();
-            let (tool, arguments) = cover.target(name, request.arguments()?, view, &limits)?;
-            return Ok((CallTarget::Named(tool), arguments));
-        }
-        let capabilities = || request.sender.capabilities();
-        let info = RequestInfo::new(request.version, RequestSource::Message);
-        let asked = SourceRequest::new(view, &info, &capabilities);
-        let mut sources = sources.built_in.iter();
-        let found = sources.find_map(|source| {
-            let answer = source.resolve(&asked, name).at_hand()?;
-            answer.ok().flatten()
-        });
-        match found.as_ref().and_then(|tool| tool.built_in_callable()) {
-            Some(tool) => {
-                let arguments = request.arguments()?.into();
-                Ok((CallTarget::Named(Arc::clone(tool)), arguments))
-            }
-            None => Err(view.unknown_tool(name)),
-        }
+/// Appends items, separated by commas.
+pub(super) fn push_items(items: &mut String, more: &str) {
+    if !items.is_empty() && !more.is_empty() {
+        items.push(',');
     }
-
-    /// Returns a page of the list of tools.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the cursor does not belong to this list.
-    pub(super) fn tool_page(
-        &self,
-        request: &Request<'_>,
-        view: CallerView<'_>,
-        cursor: Option<&str>,
-    ) -> Result<ListPage, ErrorObject> {
-        let sources = &self.settings.sources;
-        let capabilities = || request.sender.capabilities();
-        let info = RequestInfo::new(request.version, RequestSource::Message);
-        let asked = SourceRequest::new(view, &info, &capabilities);
-        let page = match (sources.covering(view), cursor) {
-            // The list has only one page, so any cursor belongs to another list.
-            (Some(_), Some(_)) => return Err(errors::invalid_cursor()),
-            (Some(cover), None) => {
-                let first = listed_items(cover, &asked);
-                view.short_tool_page(&first, |tool| cover.keeps(tool), request.version)
-            }
-            (None, cursor) => {
-                match view.page(
-                    Capability::Tools,
-                    request.version,
-                    cursor,
-                    &self.settings.cursors,
-                ) {
-                    Ok(ListPage::Ready(page)) => page,
-                    Ok(page) => return Ok(page),
-                    Err(_) => return Err(errors::invalid_cursor()),
-                }
-            }
-        };
-        if cursor.is_some() {
-            return Ok(ListPage::Ready(page));
-        }
-        let built_in = sources.built_in.iter();
-        let items = built_in.map(|source| listed_items(&**source, &asked));
-        Ok(ListPage::Ready(
-            items.fold(page, |page, items| with_last_items(page, &items)),
-        ))
-    }
-}
-
-/// Returns the members of a list's page with these items appended to the list.
-fn with_last_items(page: Bytes, items: &str) -> Bytes {
-    if items.is_empty() {
-        return page;
-    }
-    // Cursors contain no brackets, so the last bracket closes the list.
-    let end = page.iter().rposition(|byte| *byte == b']');
-    let (list, rest) = page.split_at(end.unwrap_or_default());
-    let mut members = list.to_vec();
-    if !list.ends_with(b"[") {
-        members.push(b',');
-    }
-    members.extend_from_slice(items.as_bytes());
-    members.extend_from_slice(rest);
-    members.into()
+    items.push_str(more);
 }

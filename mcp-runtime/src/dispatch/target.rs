@@ -5,9 +5,11 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::context::{AwaitedValues, Context, States};
+use crate::dispatch::sourced::{SourcePage, SourcedTarget};
 use crate::handler::call::CallOutput;
 use crate::handler::definition::Kind;
 use crate::handler::extension_result::ExtensionResult;
+use crate::handler::handler_error::HandlerError;
 use crate::handler::refusal::CallRefusal;
 use crate::handler::task_options::TaskOptions;
 use crate::protocol::ProtocolVersion;
@@ -28,8 +30,10 @@ pub(super) enum CallTarget {
     Read(Arc<ReadTarget>),
     /// An argument to complete.
     Completion(Arc<CompletionTarget>),
-    /// A page of resources listed by user code.
+    /// A page of resources or tools listed by user code.
     List(Arc<ListTarget>),
+    /// A tool of an author's source.
+    Sourced(Arc<SourcedTarget>),
     /// A method of an extension.
     Method(Arc<MethodTarget>),
 }
@@ -77,10 +81,16 @@ pub(super) struct CompletionTarget {
     pub(super) partial: String,
 }
 
-/// A page of resources listed by user code.
+/// A page listed by user code.
 pub(super) struct ListTarget {
-    pub(super) page: Arc<PartialPage>,
+    pub(super) page: UnfinishedPage,
     pub(super) cache: CacheHint,
+}
+
+/// A page for which user code must run.
+pub(super) enum UnfinishedPage {
+    Resources(Arc<PartialPage>),
+    Tools(Arc<SourcePage>),
 }
 
 impl CallTarget {
@@ -93,6 +103,19 @@ impl CallTarget {
             Self::Completion(completion) => completion.completer.callable(),
             Self::Method(method) => Some(&method.callable),
             Self::List(_) => None,
+            Self::Sourced(sourced) => sourced.found().map(|found| &**found),
+        }
+    }
+
+    /// Returns the name of the author's source that is being asked.
+    pub(super) fn asked_source(&self) -> Option<Arc<str>> {
+        match self {
+            Self::Sourced(sourced) => sourced.asked.name(),
+            Self::List(list) => match &list.page {
+                UnfinishedPage::Tools(page) => page.asked.name(),
+                UnfinishedPage::Resources(_) => None,
+            },
+            _ => None,
         }
     }
 
@@ -137,11 +160,13 @@ impl CallTarget {
     /// If the target is a tool, returns its definition and the details of its structured output.
     #[inline]
     pub(super) fn tool(&self) -> Option<(&Tool, &OutputChecker)> {
-        match self {
-            Self::Named(callable) => match &callable.details {
-                ItemDetails::Tool { tool, outputs } => Some((tool, outputs)),
-                _ => None,
-            },
+        let callable = match self {
+            Self::Named(callable) => callable,
+            Self::Sourced(sourced) => sourced.found()?,
+            _ => return None,
+        };
+        match &callable.details {
+            ItemDetails::Tool { tool, outputs } => Some((tool, outputs)),
             _ => None,
         }
     }
@@ -153,6 +178,7 @@ impl CallTarget {
             Self::Read(read) => Some((read.callable.kind(), &read.uri)),
             Self::Completion(completion) => Some((Kind::Completer, &completion.of)),
             Self::Method(method) => Some((Kind::ExtensionMethod, &method.callable.name)),
+            Self::Sourced(sourced) => Some((Kind::Tool, &sourced.name)),
             Self::List(_) => None,
         }
     }
@@ -170,7 +196,7 @@ impl CallTarget {
     pub(super) fn completed_argument(&self) -> Option<&str> {
         match self {
             Self::Completion(completion) => Some(&completion.argument),
-            Self::Named(_) | Self::Read(_) | Self::Method(_) | Self::List(_) => None,
+            _ => None,
         }
     }
 
@@ -186,13 +212,19 @@ impl CallTarget {
             Self::Read(read) => &read.uri,
             Self::Completion(_) => "a completer",
             Self::Method(method) => &method.callable.name,
-            Self::List(_) => "resources/list",
+            Self::List(list) => match list.page {
+                UnfinishedPage::Resources(_) => "resources/list",
+                UnfinishedPage::Tools(_) => "tools/list",
+            },
+            Self::Sourced(sourced) => &sourced.name,
         }
     }
 
     /// Returns the target in the form recorded by telemetry.
     pub(super) fn telemetry_target(&self) -> CalledItem<'_> {
         match self.kind_and_name() {
+            // The client may have made the name up.
+            Some(_) if matches!(self, Self::Sourced(_)) => CalledItem::Other,
             Some((Kind::Tool, name)) => CalledItem::Tool(name),
             Some((Kind::Prompt, name)) => CalledItem::Prompt(name),
             Some((Kind::Resource | Kind::ResourceTemplate, uri)) => CalledItem::Resource(uri),
@@ -210,7 +242,7 @@ impl CallTarget {
                 let mut types = method.result_types.iter();
                 name == ExtensionResult::COMPLETE || types.any(|known| known == name)
             }
-            Self::Named(_) | Self::Read(_) => result.is_admitted(version),
+            Self::Named(_) | Self::Read(_) | Self::Sourced(_) => result.is_admitted(version),
             Self::Completion(_) | Self::List(_) => false,
         }
     }
@@ -219,7 +251,7 @@ impl CallTarget {
     /// ask the client questions.
     pub(super) fn bound_arguments<'a>(&self, arguments: &'a str) -> Option<&'a str> {
         match self {
-            Self::Named(_) => Some(arguments),
+            Self::Named(_) | Self::Sourced(_) => Some(arguments),
             // The URI already contains the arguments.
             Self::Read(_) => Some("{}"),
             Self::Method(method) => method.may_ask.then_some("{}"),
@@ -243,10 +275,22 @@ impl CallTarget {
             Self::Completion(completion) => completion.start(arguments, context),
             Self::Method(method) => method.callable.start(arguments, context),
             Self::List(list) => {
-                let (page, context) = (Arc::clone(&list.page), context());
-                let output =
-                    async move { page.start_composing(context).await.map(CallOutput::List) };
-                Ok(HandlerProgress::Running(Box::pin(output)))
+                let context = context();
+                Ok(HandlerProgress::Running(match &list.page {
+                    UnfinishedPage::Resources(page) => {
+                        let page = Arc::clone(page).start_composing(context);
+                        Box::pin(async move { page.await.map(CallOutput::List) })
+                    }
+                    UnfinishedPage::Tools(page) => {
+                        let page = Arc::clone(page).compose(context);
+                        Box::pin(async move { page.await.map(CallOutput::List) })
+                    }
+                }))
+            }
+            // `prepared` finds the tool first.
+            Self::Sourced(_) => {
+                let bug = HandlerError::framework_bug("a tool was called before it was found");
+                Err(CallRefusal::Error(bug))
             }
         }
     }

@@ -46,6 +46,12 @@ impl WrappedHandler {
         }
     }
 
+    /// Makes the handler wait for its permits in `waits`, during which the clock of its call is stopped.
+    pub(super) fn with_waits(mut self, waits: CallPermitWaits) -> Self {
+        self.waits = waits;
+        self
+    }
+
     /// Sets how long the call's task is kept.
     pub(super) fn with_task_ttl(mut self, ttl: TaskTtl) -> Self {
         self.task_ttl = Some(ttl);

@@ -5,7 +5,7 @@
 //! Validation is strict: a cursor must belong to this list and be complete and unmodified.
 //!
 //! A cursor is sealed for its caller if its list depends on the caller, or if it contains the cursor of an author's
-//! lister: nobody else can use it, and nobody at all can read it or make one. The other cursors are positions in a list
+//! lister or source: nobody else can use it, and nobody at all can read it or make one. The other cursors are positions in a list
 //! that is the same for everybody. They have a checksum but no seal, so that the pages that contain them can be kept; a
 //! client that forges one can only choose the position at which such a list continues.
 //!
@@ -33,7 +33,8 @@ pub(crate) struct Cursor {
 pub(crate) enum CursorPosition {
     /// After this item.
     After(ItemMark),
-    /// Within the resources listed by this template, either at the given lister cursor or at the start.
+    /// Within the resources listed by this template or the tools of this source, either at the cursor of the lister or
+    /// source, or at the start.
     Within(ItemMark, Option<String>),
 }
 
@@ -77,6 +78,11 @@ const INSERTED: u32 = u32::MAX;
 const SALT: &[u8] = b"mcp-runtime cursor 3";
 
 impl ItemMark {
+    /// Returns `true` if this is the mark of an item or source with this name.
+    pub(crate) fn is_of(&self, name: &str) -> bool {
+        self.fingerprint == fingerprint(name)
+    }
+
     pub(crate) fn new(key: &OrderKey, name: &str) -> Self {
         let key = match key {
             OrderKey::Declared(rank) => OrderKey::Declared(*rank),
@@ -175,14 +181,35 @@ fn decode_position(list: Capability, bytes: &[u8]) -> Option<CursorPosition> {
     };
     match head & 3 {
         0 if inner.is_empty() => Some(CursorPosition::After(mark)),
-        1 if inner.is_empty() && list == Capability::Resources => {
-            Some(CursorPosition::Within(mark, None))
-        }
-        2 if list == Capability::Resources => {
-            Some(CursorPosition::Within(mark, Some(inner.to_owned())))
-        }
+        1 if inner.is_empty() && has_inner(list) => Some(CursorPosition::Within(mark, None)),
+        2 if has_inner(list) => Some(CursorPosition::Within(mark, Some(inner.to_owned()))),
         _ => None,
     }
+}
+
+/// Returns `true` for the lists whose last pages are made by user code.
+fn has_inner(list: Capability) -> bool {
+    matches!(list, Capability::Tools | Capability::Resources)
+}
+
+/// Returns the cursor for the tools of the source with this index and name, at the source's cursor or at the start.
+pub(crate) fn source_cursor(
+    (index, name, inner): (usize, &str, Option<String>),
+    caller: &str,
+    seal: &dyn CursorSeal,
+) -> String {
+    let rank = u32::try_from(index).unwrap_or(u32::MAX);
+    let mark = ItemMark::new(&OrderKey::Declared(rank), name);
+    let cursor = Cursor {
+        list: Capability::Tools,
+        position: CursorPosition::Within(mark, inner),
+    };
+    let reader = CursorReader {
+        seal,
+        caller,
+        is_shared: false,
+    };
+    cursor.encode(reader)
 }
 
 fn list_tag(list: Capability) -> u8 {

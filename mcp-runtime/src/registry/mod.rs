@@ -27,7 +27,6 @@ mod pace;
 mod page;
 mod server_rules;
 mod snapshot;
-#[allow(unreachable_pub, dead_code, reason = "sources of authors use the rest")]
 mod source;
 mod table;
 mod tool_index;
@@ -38,9 +37,9 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 pub(crate) use build::{MethodReceiver, Sources, find_in_options, serves_apps};
 pub(crate) use callable::{Callable, ItemDetails};
 pub(crate) use complete::RequestedCompleter;
-pub(crate) use cursor::CursorSeal;
 #[cfg(test)]
 pub(crate) use cursor::MAX_POSITION_BYTES;
+pub(crate) use cursor::{CursorSeal, INNER as MAX_LISTER_CURSOR_BYTES, source_cursor};
 pub(crate) use dynamic::{built_in_template, method_callable};
 pub(crate) use edit::EditOutcome;
 pub(crate) use guards::{CallPermit, CallPermits, HandlerLimits};
@@ -48,11 +47,10 @@ pub(crate) use handler::HandlerProgress;
 pub(crate) use meta::meta_key_problem;
 pub(crate) use outputs::{FINDINGS, OutputChecker};
 pub(crate) use pace::FirstPollPace;
-pub(crate) use page::{ListPage, PartialPage};
-pub(crate) use server_rules::ServerRules;
-pub(crate) use snapshot::{CallerView, Snapshot, ToolGroup};
-pub(crate) use source::{NameReservations, NamedSource};
-#[allow(unreachable_pub, reason = "sources of authors use them")]
+pub(crate) use page::{ListPage, PageWalk, PartialPage, with_origin};
+pub(crate) use server_rules::{NameReservation, ServerRules};
+pub(crate) use snapshot::{CallerView, Snapshot, ToolGroup, ToolPart};
+pub(crate) use source::NamedSource;
 pub use source::{SourceAnswer, SourceRequest, SourceTool, ToolSource};
 
 #[cfg(feature = "cli")]

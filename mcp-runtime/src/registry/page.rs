@@ -52,49 +52,81 @@ pub(super) struct TemplateWithLister {
 }
 
 impl TemplateWithLister {
-    /// Adds the template's name to an error from its lister. Hidden causes remain hidden.
+    /// Adds the template's name to an error from its lister.
     fn record_failure(&self, failure: HandlerError) -> HandlerError {
         let listing = format!("listing the resources of `{}`", self.uri_template);
-        HandlerError(match failure.0 {
-            HandlerErrorRepr::Exposed(text) | HandlerErrorRepr::ResourceNotFound(Some(text)) => {
-                HandlerErrorRepr::Exposed(format!("{listing}: {text}"))
-            }
-            HandlerErrorRepr::ResourceNotFound(None) => {
-                HandlerErrorRepr::Exposed(format!("{listing}: there is no such resource"))
-            }
-            HandlerErrorRepr::Opaque(source) => {
-                HandlerErrorRepr::Opaque(Box::new(ListerFailure { listing, source }))
-            }
-            other @ (HandlerErrorRepr::Protocol(_)
-            | HandlerErrorRepr::Busy(_)
-            | HandlerErrorRepr::Reauthorize(_)
-            | HandlerErrorRepr::Arguments(_)
-            | HandlerErrorRepr::Unwritable(_)) => other,
-        })
+        with_origin(failure, listing)
     }
 }
 
-/// An error from a lister, for the log.
+/// Adds what was being done to an error from a lister or source. Hidden causes remain hidden.
+pub(crate) fn with_origin(failure: HandlerError, doing: String) -> HandlerError {
+    HandlerError(match failure.0 {
+        HandlerErrorRepr::Exposed(text) | HandlerErrorRepr::ResourceNotFound(Some(text)) => {
+            HandlerErrorRepr::Exposed(format!("{doing}: {text}"))
+        }
+        HandlerErrorRepr::ResourceNotFound(None) => {
+            HandlerErrorRepr::Exposed(format!("{doing}: there is no such resource"))
+        }
+        HandlerErrorRepr::Opaque(source) => {
+            HandlerErrorRepr::Opaque(Box::new(OriginFailure { doing, source }))
+        }
+        other @ (HandlerErrorRepr::Protocol(_)
+        | HandlerErrorRepr::Busy(_)
+        | HandlerErrorRepr::Reauthorize(_)
+        | HandlerErrorRepr::Arguments(_)
+        | HandlerErrorRepr::Unwritable(_)) => other,
+    })
+}
+
+/// An error from a lister or source, for the log.
 #[derive(Debug)]
-struct ListerFailure {
-    listing: String,
+struct OriginFailure {
+    doing: String,
     source: Box<dyn StdError + Send + Sync>,
 }
 
-impl fmt::Display for ListerFailure {
+impl fmt::Display for OriginFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.listing)
+        f.write_str(&self.doing)
     }
 }
 
-impl StdError for ListerFailure {
+impl StdError for OriginFailure {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         Some(&*self.source)
     }
 }
 
-/// Maximum number of empty pages with a cursor that a lister may return before it is considered faulty.
+/// Maximum number of empty pages with a cursor that a lister or source may return before it is considered faulty.
 const EMPTY: usize = 64;
+
+/// The pages of listers or sources from which one page is put together, and which must end.
+#[derive(Default)]
+pub(crate) struct PageWalk {
+    empty: usize,
+}
+
+impl PageWalk {
+    /// Notes that the page at `at` has a `next` page.
+    ///
+    /// # Errors
+    ///
+    /// Returns the problem if the cursor is longer than `max` bytes or the pages seem to have no end.
+    pub(crate) fn step(&mut self, at: Option<&str>, next: &str, max: usize) -> Result<(), String> {
+        if next.len() > max {
+            let size = next.len();
+            return Err(format!(
+                "a cursor is {size} bytes long, but the maximum is {max}"
+            ));
+        }
+        self.empty = self.empty.saturating_add(1);
+        if self.empty > EMPTY || at == Some(next) {
+            return Err("the list never ends: its pages continue but contain no items".into());
+        }
+        Ok(())
+    }
+}
 
 impl PartialPage {
     /// Runs the listers one after another until the page is full. Returns the JSON text of the page's members.
@@ -112,7 +144,7 @@ impl PartialPage {
     async fn compose_page(&self, context: Context) -> Result<String, HandlerError> {
         let (mut text, mut count) = (self.text.clone(), self.count);
         let mut cursor = self.cursor.clone();
-        let mut empty = 0_usize;
+        let mut walk = PageWalk::default();
         let mut listers = self.listers.iter().peekable();
         while let Some((mark, template)) = listers.peek() {
             if count >= self.size {
@@ -146,18 +178,8 @@ impl PartialPage {
                     listers.next();
                 }
                 Some(next) => {
-                    if next.len() > INNER {
-                        return Err(template.record_failure(HandlerError::opaque(format!(
-                            "a cursor is {} bytes long, but the maximum is {INNER}",
-                            next.len()
-                        ))));
-                    }
-                    empty = empty.saturating_add(1);
-                    if empty > EMPTY || asked.as_ref() == Some(&next) {
-                        return Err(template.record_failure(HandlerError::opaque(
-                            "the list never ends: its pages continue but contain no resources",
-                        )));
-                    }
+                    let step = walk.step(asked.as_deref(), &next, INNER);
+                    step.map_err(|problem| template.record_failure(HandlerError::opaque(problem)))?;
                     if count > 0 {
                         let position = CursorPosition::Within(mark.clone(), Some(next));
                         return Ok(self.finish(&text, Some(position)));

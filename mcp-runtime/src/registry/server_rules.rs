@@ -1,12 +1,33 @@
 //! Rules that a server sets for all of its definitions, including those that are inserted while it runs.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
 
 use crate::context::Capability;
 use crate::handler::definition::{Definition, Selected};
 use crate::handler::tags::TagSelection;
 use crate::limits::MessageLimits;
-use crate::registry::source::NameReservations;
+use crate::panics;
+
+type ReservesFn = dyn Fn(&str) -> Option<String> + Send + Sync;
+
+/// The names that a source of tools reserves.
+#[derive(Clone)]
+pub(crate) struct NameReservation {
+    /// The name of the source.
+    pub(crate) source: Arc<str>,
+    /// Returns the reason why nothing else can have a name.
+    pub(crate) reserves: Arc<ReservesFn>,
+}
+
+impl fmt::Debug for NameReservation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("NameReservation")
+            .field(&self.source)
+            .finish()
+    }
+}
 
 /// The rules that a server sets for all of its definitions.
 #[derive(Clone, Debug, Default)]
@@ -16,7 +37,7 @@ pub(crate) struct ServerRules {
     /// The scopes that a tag requires, which apply to all definitions with that tag.
     pub(crate) tag_scopes: Vec<(String, Vec<String>)>,
     /// The names that sources of tools reserve.
-    pub(crate) reservations: NameReservations,
+    pub(crate) reservations: Vec<NameReservation>,
     /// The selection of definitions to serve, or `None` to serve all of them.
     pub(crate) selection: Option<TagSelection>,
     /// The limits on messages, which also apply to JSON inside strings.
@@ -50,10 +71,23 @@ impl ServerRules {
 
     /// Returns an error if a source of tools reserves the name.
     pub(super) fn check_tool_name(&self, name: &str) -> Result<(), String> {
-        match self.reservations.refusal(name, None) {
-            None => Ok(()),
-            Some(reason) => Err(reason),
-        }
+        self.check_name_for(None, name)
+    }
+
+    /// Returns an error if a source of tools other than `own` reserves the name.
+    pub(crate) fn check_name_for(&self, own: Option<&str>, name: &str) -> Result<(), String> {
+        let others = self.reservations.iter();
+        let mut others = others.filter(|other| own != Some(&*other.source));
+        others.try_for_each(|other| match panics::catch(|| (other.reserves)(name)) {
+            Ok(None) => Ok(()),
+            Ok(Some(reason)) => Err(reason),
+            Err(panic) => {
+                let source = &other.source;
+                Err(format!(
+                    "the tool source `{source}` panicked when it was asked whether it reserves the name: {panic}"
+                ))
+            }
+        })
     }
 
     /// Returns the tags that have a description, which are valid even while no definition has them.

@@ -20,7 +20,7 @@ use crate::protocol::ProtocolVersion;
 use crate::registry::callable::Callable;
 use crate::registry::dynamic::{sourced_tool, tool_callable};
 use crate::registry::items::push_item;
-use crate::registry::server_rules::ServerRules;
+use crate::registry::server_rules::{NameReservation, ServerRules};
 use crate::registry::snapshot::CallerView;
 use crate::types::ClientCapabilities;
 
@@ -365,38 +365,14 @@ pub(crate) struct NamedSource {
     pub(crate) source: Arc<dyn ToolSource>,
 }
 
-/// The sources that may reserve names. They are held weakly, because sources may hold the server's handle, and with it
-/// the registry.
-#[derive(Clone, Default)]
-pub(crate) struct NameReservations(Vec<(Arc<str>, Weak<dyn ToolSource>)>);
-
-impl NameReservations {
-    pub(crate) fn new(sources: impl IntoIterator<Item = NamedSource>) -> Self {
-        let sources = sources.into_iter();
-        let weak = sources.map(|named| (named.name, Arc::downgrade(&named.source)));
-        Self(weak.collect())
-    }
-
-    /// Returns the reason why a tool of the server's own, or of the source with the name `own`, cannot have a name.
-    pub(crate) fn refusal(&self, name: &str, own: Option<&str>) -> Option<String> {
-        let others = self.0.iter();
-        let mut others = others.filter(|(source, _)| own != Some(&**source));
-        others.find_map(|(source, reserving)| {
-            let reserving = reserving.upgrade()?;
-            match panics::catch(|| reserving.reserves(name)) {
-                Ok(reason) => reason,
-                Err(panic) => Some(format!(
-                    "the tool source `{source}` panicked when it was asked whether it reserves the name: {panic}"
-                )),
-            }
-        })
-    }
-}
-
-impl fmt::Debug for NameReservations {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list()
-            .entries(self.0.iter().map(|(name, _)| name))
-            .finish()
+impl NamedSource {
+    /// Returns what the source reserves. It is held weakly, because it may hold the server's handle, and with it the
+    /// registry.
+    pub(crate) fn reservation(&self) -> NameReservation {
+        let source = Arc::downgrade(&self.source);
+        NameReservation {
+            source: Arc::clone(&self.name),
+            reserves: Arc::new(move |name| source.upgrade()?.reserves(name)),
+        }
     }
 }

@@ -145,6 +145,11 @@ impl CallableTable {
         slot.selected.then_some(&slot.callable)
     }
 
+    /// Returns `true` if there is a callable with this name, whether or not it is served.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.names.contains_key(name)
+    }
+
     /// Returns all slots in order, whether or not they are served.
     pub(crate) fn slots(&self) -> &[TableSlot] {
         &self.slots

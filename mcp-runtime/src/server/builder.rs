@@ -19,7 +19,7 @@ use crate::handler::task_options::LinkedTasks;
 use crate::handler::tool_search::ToolSearch;
 use crate::limits::Limits;
 use crate::protocol::encode::CacheHint;
-use crate::registry::MethodReceiver;
+use crate::registry::{MethodReceiver, ToolSource};
 use crate::server::backend::Backend;
 use crate::server::extension::ExtensionSettings;
 use crate::server::middleware::WrappingSettings;
@@ -67,6 +67,7 @@ pub struct Server {
     pub(super) tag_scopes: Vec<(String, Vec<String>)>,
     pub(super) tag_settings: TagSettings,
     pub(super) tool_search: Option<ToolSearch>,
+    pub(super) tool_sources: Vec<Arc<dyn ToolSource>>,
     pub(super) offered: Vec<Capability>,
     pub(super) extensions: ExtensionSettings,
     pub(super) page_size: usize,
@@ -150,6 +151,7 @@ impl Server {
             tag_scopes: Vec::new(),
             tag_settings: TagSettings::default(),
             tool_search: None,
+            tool_sources: Vec::new(),
             offered: Vec::new(),
             extensions: ExtensionSettings::default(),
             page_size: 1_000,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::context::{Capability, ServerControl, ServerHandle};
+use crate::context::{Capability, OnceStore, ServerControl, ServerHandle};
 use crate::dispatch::seal::{Seal, SealedCursors};
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::{SealingKey, SealingKeys};
@@ -16,8 +16,11 @@ use crate::extension::apps;
 use crate::handler::definition::Options;
 use crate::handler::dynamic::DynamicTool;
 use crate::handler::task_options::LinkedTasks;
+use crate::limits::Limits;
 use crate::protocol::encode::Identity;
-use crate::registry::{Registry, ServerRules, Sources, find_in_options, serves_apps};
+use crate::registry::{
+    CursorSeal, Registry, ServerRules, Sources, ToolSource, find_in_options, serves_apps,
+};
 use crate::server::Server;
 use crate::stores::MemoryOnceStore;
 
@@ -122,19 +125,10 @@ impl Server {
         let (store, limits) = (self.backend.results, self.limits.results.clone());
         let results = has_read_result.then(|| KeptResults::new(store, limits, identity.size()));
         let results = results.transpose()?.map(Arc::new);
-        let search = self.tool_search.map(SearchTools::new);
-        let search = search.transpose()?.map(Arc::new);
-        let mut sources = ServerSources::default();
-        if let Some(search) = search.clone() {
-            sources.set_cover(search);
-        }
-        if let Some(results) = results.clone() {
-            sources.add_built_in(Arc::<KeptResults>::clone(&results));
-            sources.add_resources(results);
-        }
-        if let Some(tools) = self.job_tools {
-            sources.add_built_in(Arc::new(JobTools::new(*tools)?));
-        }
+        let search = self.tool_search.map(SearchTools::new).transpose()?;
+        let search = search.map(Arc::new);
+        let own = (search.as_ref(), results.as_ref());
+        let mut sources = gather_sources(own, self.job_tools, self.tool_sources)?;
         let rules = Arc::new(ServerRules {
             meta_keys,
             tag_scopes: self.tag_scopes,
@@ -156,9 +150,7 @@ impl Server {
             has_methods: extensions.has_methods(),
         })?);
         self.shared.attach(&registry, &extensions)?;
-        if let Some(search) = search {
-            search.attach(&registry)?;
-        }
+        search.map_or(Ok(()), |search| search.attach(&registry))?;
         if let Some(relay) = self.backend.notifications {
             self.shared.relay_changes(relay);
         }
@@ -173,18 +165,16 @@ impl Server {
         let seal = new_seal(self.limits.elicitation.state_timeout);
         let cursors = SealedCursors::new(new_seal(SealedCursors::LIFETIME), &server_name);
         let fallback = self.backend.rate_fallback;
-        let rates = self.backend.rates;
-        let rates = rates.map(|store| SharedRates::new(store, fallback));
+        let rates = self
+            .backend
+            .rates
+            .map(|store| SharedRates::new(store, fallback));
         let once_store = self.once_store.or(self.backend.once);
-        let idempotency = Idempotency {
-            store: once_store
-                .clone()
-                .unwrap_or_else(|| Arc::new(MemoryOnceStore::with_limits(&self.limits))),
-            limits: self.limits.idempotency.clone(),
-            server: server_name,
-            accepts_keys: self.idempotency_keys,
-        };
+        let keys_of = (server_name, self.idempotency_keys);
+        let idempotency = idempotency(once_store.as_ref(), &self.limits, keys_of);
         let middleware = LinkedMiddleware::new(wrapping.around, wrapping.around_tasks, idempotency);
+        let cursors: Arc<dyn CursorSeal> = Arc::new(cursors);
+        sources.start(&handle, (&registry, &rules), &cursors)?;
         let settings = Settings {
             sources,
             results,
@@ -195,7 +185,7 @@ impl Server {
             environment_headers: (!self.environment_headers.is_empty())
                 .then(|| Arc::new(self.environment_headers)),
             seal,
-            cursors: Arc::new(cursors),
+            cursors,
             once_store,
             logging: self.logging,
             argument_errors: self.argument_errors,
@@ -216,6 +206,50 @@ impl Server {
         crate::telemetry::describe_metrics();
         let dispatcher = Dispatcher::new(settings, rates, registry, Arc::clone(&self.shared));
         Ok((dispatcher, self.shared))
+    }
+}
+
+/// Returns the settings of calls with a key, for a server with this name, which may accept the keys of clients.
+fn idempotency(
+    store: Option<&Arc<dyn OnceStore>>,
+    limits: &Limits,
+    (server, accepts_keys): (String, bool),
+) -> Idempotency {
+    let store = store.cloned();
+    Idempotency {
+        store: store.unwrap_or_else(|| Arc::new(MemoryOnceStore::with_limits(limits))),
+        limits: limits.idempotency.clone(),
+        server,
+        accepts_keys,
+    }
+}
+
+/// Returns the sources that are asked besides the registry.
+///
+/// # Errors
+///
+/// Fails if the author's sources do not have names of their own.
+fn gather_sources(
+    (search, results): (Option<&Arc<SearchTools>>, Option<&Arc<KeptResults>>),
+    job_tools: Option<Box<[DynamicTool; 2]>>,
+    of_author: Vec<Arc<dyn ToolSource>>,
+) -> Result<ServerSources, Error> {
+    let mut sources = ServerSources::default();
+    if let Some(search) = search {
+        sources.set_cover(Arc::<SearchTools>::clone(search));
+    }
+    if let Some(results) = results {
+        sources.add_built_in(Arc::<KeptResults>::clone(results));
+        sources.add_resources(Arc::<KeptResults>::clone(results));
+    }
+    if let Some(tools) = job_tools {
+        sources.add_built_in(Arc::new(JobTools::new(*tools)?));
+    }
+    let problems = sources.add_of_authors(of_author);
+    if problems.is_empty() {
+        Ok(sources)
+    } else {
+        Err(Error::new(ErrorKind::Configuration, problems.join("\n")))
     }
 }
 

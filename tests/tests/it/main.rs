@@ -62,6 +62,7 @@ mod template_values;
 mod test_client;
 mod test_output;
 mod tool_schemas;
+mod tool_sources;
 mod tools;
 mod uri_spellings;
 mod values;

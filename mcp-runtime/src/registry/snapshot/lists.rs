@@ -16,6 +16,19 @@ use crate::registry::cursor::{
 use crate::registry::page::{ListPage, PartialPage, TemplateWithLister};
 use crate::registry::table::{CallableTable, SelectedCallables, TableSlot};
 
+/// The registry's part of a page of tools whose list goes on with the tools of sources.
+pub(crate) enum ToolPart {
+    /// The whole page, which is followed by others of the registry.
+    Page(ListPage),
+    /// The registry's last tools, as comma-separated JSON, and their number.
+    Last { items: String, count: usize },
+    /// The page begins within a source, at its cursor.
+    Source {
+        source: ItemMark,
+        cursor: Option<String>,
+    },
+}
+
 impl CallerView<'_> {
     /// Returns the list page that starts at `cursor`, or the first page if there is no cursor. `seal` seals and opens the
     /// cursors that are for this caller only.
@@ -39,6 +52,52 @@ impl CallerView<'_> {
         } else {
             self.plain_page(list, version, position.as_ref(), &**seal)
         }
+    }
+
+    /// Returns the registry's part of a page of tools whose list goes on with the tools of sources.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `cursor` was not created for this list and this caller.
+    pub(crate) fn tool_part(
+        &self,
+        version: ProtocolVersion,
+        cursor: Option<&str>,
+        seal: &dyn CursorSeal,
+    ) -> Result<ToolPart, InvalidCursor> {
+        let list = Capability::Tools;
+        let table = &self.snapshot.tools;
+        let position = cursor
+            .map(|cursor| Cursor::decode(list, self.cursor_reader(list, seal), cursor))
+            .transpose()?
+            .map(|cursor| cursor.position);
+        let start = match &position {
+            None => 0,
+            Some(CursorPosition::After(mark)) => table.count_through(mark),
+            Some(CursorPosition::Within(mark, _)) => {
+                let source = mark.clone();
+                let cursor = match position {
+                    Some(CursorPosition::Within(_, cursor)) => cursor,
+                    _ => None,
+                };
+                return Ok(ToolPart::Source { source, cursor });
+            }
+        };
+        let permits = |tool: &Callable| self.permits(tool);
+        let part = table.select_visible(start, self.snapshot.page_size, Some(&permits));
+        if part.more {
+            let page = self.plain_page(list, version, position.as_ref(), seal)?;
+            return Ok(ToolPart::Page(page));
+        }
+        Ok(ToolPart::Last {
+            items: table.rendered_items(&part, version),
+            count: part.len(),
+        })
+    }
+
+    /// Returns the maximum number of items on a page.
+    pub(crate) const fn page_size(&self) -> usize {
+        self.snapshot.page_size
     }
 
     fn plain_page(

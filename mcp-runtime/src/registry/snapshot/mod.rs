@@ -17,6 +17,7 @@ use crate::context::{Caller, Capability};
 use crate::fnv::fnv;
 use crate::registry::table::CallableTable;
 pub(crate) use groups::ToolGroup;
+pub(crate) use lists::ToolPart;
 pub(crate) use view::CallerView;
 
 /// All definitions at a particular point in time. Unchanged tables are shared with earlier and later snapshots.

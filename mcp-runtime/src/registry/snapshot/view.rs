@@ -47,12 +47,12 @@ impl<'a> CallerView<'a> {
     }
 
     /// Returns `true` if the definition exists for this request, although the caller may lack the required scopes.
-    fn shows(&self, callable: &Callable) -> bool {
+    pub(crate) fn shows(&self, callable: &Callable) -> bool {
         self.is_selected(callable) && callable.access.is_visible_to(self.caller)
     }
 
     /// Returns `true` if the request may use the definition.
-    pub(super) fn permits(&self, callable: &Callable) -> bool {
+    pub(crate) fn permits(&self, callable: &Callable) -> bool {
         self.is_selected(callable) && callable.access.is_usable_by(self.caller)
     }
 
@@ -63,6 +63,11 @@ impl<'a> CallerView<'a> {
     /// Returns an error if the caller cannot see a tool with this name or lacks required scopes.
     pub(crate) fn tool(&self, name: &str) -> Result<&'a Arc<Callable>, ErrorObject> {
         self.find_usable(&self.snapshot.tools, name, errors::unknown_tool)
+    }
+
+    /// Returns `true` if the registry has a tool with this name, even if nobody may use it.
+    pub(crate) fn has_tool_named(&self, name: &str) -> bool {
+        self.snapshot.tools.has(name)
     }
 
     /// Returns the error for a tool that the caller cannot see, with a similar name that it may use.

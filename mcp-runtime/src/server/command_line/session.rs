@@ -317,10 +317,16 @@ impl CommandSession {
 
     /// Returns all items in a list, including tools for which clients must search.
     pub(super) async fn list(&self, list: Capability) -> Result<Vec<Value>, Failure> {
-        match list {
-            Capability::Tools => self.client.all_tools(),
-            list => self.client.fetch_list(list).await,
+        if list != Capability::Tools {
+            return self.client.fetch_list(list).await;
         }
+        let mut tools = self.client.all_tools()?;
+        if self.client.has_tool_sources() {
+            let mut listed = self.client.fetch_list(list).await?;
+            listed.retain(|tool| tools.iter().all(|known| known["name"] != tool["name"]));
+            tools.extend(listed);
+        }
+        Ok(tools)
     }
 
     /// Returns the list item with this key.

@@ -13,6 +13,7 @@ mod observed;
 mod orders;
 #[cfg(unix)]
 mod protected;
+mod searches;
 mod skills;
 mod tls;
 mod weather;
