@@ -282,10 +282,10 @@ mod tests {
                 cursors.push(Cursor { list, position });
             }
             for inner in [None, Some(String::new()), Some("x".repeat(INNER))] {
-                cursors.push(Cursor {
-                    list: Capability::Resources,
-                    position: CursorPosition::Within(mark.clone(), inner),
-                });
+                for list in [Capability::Tools, Capability::Resources] {
+                    let position = CursorPosition::Within(mark.clone(), inner.clone());
+                    cursors.push(Cursor { list, position });
+                }
             }
         }
         cursors
@@ -385,9 +385,9 @@ mod tests {
         named.push(b'a');
         assert_eq!(decode_position(Capability::Tools, &named), None);
         for list in LISTS {
-            let is_resources = list == Capability::Resources;
-            let valid = [true, is_resources, is_resources, false];
-            let valid_with_inner = [false, false, is_resources, false];
+            let has_inner = matches!(list, Capability::Tools | Capability::Resources);
+            let valid = [true, has_inner, has_inner, false];
+            let valid_with_inner = [false, false, has_inner, false];
             for kind in 0..4 {
                 let at = usize::from(kind);
                 assert_eq!(decode(list, kind, b""), valid[at], "{list:?} {kind}");
