@@ -255,7 +255,7 @@ async fn resume(service: &HttpService, session: &str, received: &str) -> Respons
         .method("GET")
         .header("host", "localhost")
         .header("mcp-session-id", session)
-        .header("last-event-id", ids.last().unwrap());
+        .header("last-event-id", ids.next_back().unwrap());
     let request = request.body(HttpBody::from_bytes(Vec::new())).unwrap();
     service.clone().call(request).await.unwrap()
 }
