@@ -248,14 +248,13 @@ fn unsteady_instances() -> (Arc<UnsteadyEvents>, [(HttpService, ServerHandle); 2
 
 /// Continues a session's stream after the last event in `received`.
 async fn resume(service: &HttpService, session: &str, received: &str) -> Response<HttpBody> {
-    let ids = received
-        .lines()
-        .filter_map(|line| line.strip_prefix("id: "));
+    let mut lines = received.lines().rev();
+    let id = lines.find_map(|line| line.strip_prefix("id: "));
     let request = Request::builder()
         .method("GET")
         .header("host", "localhost")
         .header("mcp-session-id", session)
-        .header("last-event-id", ids.next_back().unwrap());
+        .header("last-event-id", id.unwrap());
     let request = request.body(HttpBody::from_bytes(Vec::new())).unwrap();
     service.clone().call(request).await.unwrap()
 }
