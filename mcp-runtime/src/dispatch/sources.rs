@@ -195,6 +195,7 @@ impl ServerSources {
 
     /// Returns the list entries that stand for the tools of the registry, separated by commas, or `None` if those are
     /// listed themselves.
+    #[cfg(any(feature = "cli", feature = "testing"))]
     pub(super) fn covering_items(&self, request: &SourceRequest<'_>) -> Option<String> {
         let cover = self.covering(request.view())?;
         Some(listed_items(cover, request))
