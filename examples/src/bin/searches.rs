@@ -22,7 +22,8 @@ fn tools_for(caller: &Caller) -> impl Iterator<Item = SourceTool> {
     rows.map(|&(_, name, query)| {
         let search =
             move |_: Arguments, _: Context| async move { format!("nothing for `{query}`") };
-        let tool = DynamicTool::new(name, json!({"type": "object"}), search);
+        let schema = json!({"type": "object", "properties": {}, "additionalProperties": false});
+        let tool = DynamicTool::new(name, schema, search);
         tool.description(format!("Searches for `{query}`")).into()
     })
 }
