@@ -31,6 +31,7 @@ use crate::types::ClientCapabilities;
 /// for all callers are simpler to insert with [`ServerHandle::tools`](crate::ServerHandle::tools).
 ///
 /// ```
+/// use mcp_runtime::Caller;
 /// use mcp_runtime::dynamic::{Arguments, DynamicTool};
 /// use mcp_runtime::listing::Page;
 /// use mcp_runtime::prelude::*;
