@@ -12,7 +12,6 @@ use tokio::task::{AbortHandle, JoinSet, yield_now};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::context::ServerHandle;
-use crate::extension::tasks::running::AttemptEnd;
 use crate::fnv::FnvMap;
 use crate::lock::lock;
 use crate::stores::{ExpiryOrder, TaskId, TaskStore};
@@ -43,7 +42,7 @@ struct HeldLease {
     /// The time at which the lease ends unless it is renewed.
     lapses: Instant,
     renewal: Option<AbortHandle>,
-    lost: oneshot::Sender<AttemptEnd>,
+    lost: oneshot::Sender<LeaseEnd>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -59,11 +58,20 @@ enum Keeper {
     Ending,
 }
 
+/// The reason why a lease is no longer renewed.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum LeaseEnd {
+    /// The task was cancelled or has ended, or another attempt holds its lease.
+    Taken,
+    /// The lease could not be renewed in time.
+    Lapsed,
+}
+
 /// The lease of an attempt, which is renewed until this value is dropped.
 pub(super) struct Lease {
     leases: Arc<Leases>,
     key: u64,
-    lost: oneshot::Receiver<AttemptEnd>,
+    lost: oneshot::Receiver<LeaseEnd>,
 }
 
 impl Leases {
@@ -180,7 +188,7 @@ impl Leases {
             let renewed = self.store.renew(&id, attempt, self.duration);
             match timeout(self.duration / 6, renewed).await {
                 Ok(Ok(true)) => return self.mark_renewed(key, asked),
-                Ok(Ok(false)) => break AttemptEnd::Lost,
+                Ok(Ok(false)) => break LeaseEnd::Taken,
                 Ok(Err(error)) => tracing::warn!(%error, "a task's lease cannot be renewed"),
                 Err(_) => {
                     tracing::warn!("the task store is slow; a task's lease cannot be renewed");
@@ -189,13 +197,13 @@ impl Leases {
             let since = *failing_since.get_or_insert(asked);
             if Instant::now() >= lapses.max(since + self.duration / 3) {
                 tracing::error!(task = ?id, "a task's lease has lapsed; its run is dropped");
-                break AttemptEnd::Lapsed;
+                break LeaseEnd::Lapsed;
             }
             sleep(self.duration / 6).await;
         };
         let held = lock(&self.table).held.remove(&key);
         if let Some(held) = held {
-            drop(held.lost.send(ended));
+            let _ = held.lost.send(ended);
         }
         // The keeper may be waiting for the last lease to end.
         self.attention.notify_one();
@@ -216,7 +224,7 @@ impl Leases {
 
 impl Lease {
     /// Waits until the attempt has lost, or may have lost, the lease.
-    pub(super) async fn lost(&mut self) -> AttemptEnd {
+    pub(super) async fn lost(&mut self) -> LeaseEnd {
         match (&mut self.lost).await {
             Ok(ended) => ended,
             // The server has stopped, and the attempt ends for this reason.

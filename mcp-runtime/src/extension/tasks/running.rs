@@ -12,6 +12,7 @@ use crate::ErrorObject;
 use crate::context::ServerHandle;
 use crate::extension::tasks::handover::BegunRun;
 use crate::extension::tasks::latest_report::LatestReport;
+use crate::extension::tasks::leases::LeaseEnd;
 use crate::extension::tasks::local::LocalTask;
 use crate::extension::tasks::run_end::RunEnd;
 use crate::extension::tasks::run_queue::TaskPermit;
@@ -63,6 +64,15 @@ impl AttemptEnd {
         Self::Ended(BackgroundOutcome::Failed(ErrorObject::internal(
             "internal error",
         )))
+    }
+}
+
+impl From<LeaseEnd> for AttemptEnd {
+    fn from(end: LeaseEnd) -> Self {
+        match end {
+            LeaseEnd::Taken => Self::Lost,
+            LeaseEnd::Lapsed => Self::Lapsed,
+        }
     }
 }
 
@@ -175,7 +185,7 @@ impl TaskService {
             biased;
             () = local.cancel.cancelled() => AttemptEnd::Lost,
             ended = run => ended,
-            ended = lease.lost() => ended,
+            ended = lease.lost() => ended.into(),
             () = sleep_until(local.expires) => AttemptEnd::Expired,
             () = stopped => AttemptEnd::Stopped,
         }
