@@ -47,7 +47,7 @@ use crate::types::ClientCapabilities;
 ///
 /// fn lamp(name: &str) -> SourceTool {
 ///     let switch = async |_: Arguments, _: Context| "switched";
-///     DynamicTool::new(name, json!({"type": "object"}), switch).into()
+///     DynamicTool::new(name, json!({"type": "object", "properties": {}}), switch).into()
 /// }
 ///
 /// impl ToolSource for Lamps {

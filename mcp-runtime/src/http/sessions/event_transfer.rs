@@ -163,7 +163,8 @@ pub(in crate::http) async fn fetch_stream(
     Ok(Some(stream))
 }
 
-/// A standalone stream whose client has moved here.
+/// A standalone stream whose client has moved here. It carries only notifications of changes, so a copy of one that the
+/// client already has does no harm.
 struct LeftStream {
     store: Arc<dyn EventStore>,
     session: Arc<str>,
