@@ -67,11 +67,15 @@ struct Account {
 
 /// Bytes that are counted for a client until this is dropped.
 pub(crate) struct Charge {
+    account: Arc<Account>,
+    bytes: usize,
+}
+
+/// A [`Charge`] for which the client's account is opened once there is something to count.
+pub(crate) struct LazyCharge {
     budget: Arc<ByteBudget>,
     holder: Holder,
-    /// The client's account, once there is something to count.
-    account: Option<Arc<Account>>,
-    bytes: usize,
+    charge: Option<Charge>,
 }
 
 impl ByteBudget {
@@ -86,12 +90,19 @@ impl ByteBudget {
     }
 
     /// Returns a charge for this client, of zero bytes.
-    pub(crate) fn charge(self: &Arc<Self>, holder: Holder) -> Charge {
+    pub(crate) fn charge(self: &Arc<Self>, holder: &Holder) -> Charge {
         Charge {
+            account: self.account(holder),
+            bytes: 0,
+        }
+    }
+
+    /// Returns a charge for this client, of zero bytes, which costs hardly anything until it is used.
+    pub(crate) fn lazy_charge(self: &Arc<Self>, holder: Holder) -> LazyCharge {
+        LazyCharge {
             budget: Arc::clone(self),
             holder,
-            account: None,
-            bytes: 0,
+            charge: None,
         }
     }
 
@@ -118,7 +129,12 @@ impl ByteBudget {
     /// Returns `true` if less than half of the budget is free. Otherwise, every client is within its share.
     #[cfg(feature = "http")]
     pub(crate) fn is_scarce(&self) -> bool {
-        self.held.load(Relaxed) > self.limit / 2
+        self.is_scarce_at(self.held.load(Relaxed))
+    }
+
+    #[cfg(feature = "http")]
+    fn is_scarce_at(&self, held: usize) -> bool {
+        held > self.limit / 2
     }
 
     /// Waits until the client is within its share.
@@ -179,9 +195,14 @@ impl Account {
 
     fn subtract(&self, bytes: usize) {
         self.held.fetch_sub(bytes, Relaxed);
-        self.budget.held.fetch_sub(bytes, Relaxed);
+        let before = self.budget.held.fetch_sub(bytes, Relaxed);
+        // Otherwise, every client was within its share, so nobody is waiting.
         #[cfg(feature = "http")]
-        self.budget.released.notify_waiters();
+        if self.budget.is_scarce_at(before) {
+            self.budget.released.notify_waiters();
+        }
+        #[cfg(not(feature = "http"))]
+        let _ = before;
     }
 }
 
@@ -199,47 +220,31 @@ impl Drop for Account {
 impl Charge {
     /// Returns `true` if the client holds at most as much as remains free.
     #[cfg(feature = "http")]
-    pub(crate) fn is_within_share(&mut self) -> bool {
-        !self.is_scarce() || self.account().is_within_share()
+    pub(crate) fn is_within_share(&self) -> bool {
+        !self.is_scarce() || self.account.is_within_share()
     }
 
     /// Returns `true` if less than half of the budget is free.
     #[cfg(feature = "http")]
     pub(crate) fn is_scarce(&self) -> bool {
-        self.budget.is_scarce()
+        self.account.budget.is_scarce()
     }
 
-    /// Returns another charge for the same client, of this many bytes.
+    /// Returns another charge for the same client, of zero bytes.
     #[cfg(feature = "http")]
-    pub(crate) fn another(&mut self, bytes: usize) -> Self {
-        let mut other = Self {
-            budget: Arc::clone(&self.budget),
-            holder: self.holder.clone(),
-            account: Some(Arc::clone(self.account())),
+    pub(crate) fn another(&self) -> Self {
+        Self {
+            account: Arc::clone(&self.account),
             bytes: 0,
-        };
-        other.resize(bytes);
-        other
-    }
-
-    fn account(&mut self) -> &Arc<Account> {
-        let account = || self.budget.account(&self.holder);
-        self.account.get_or_insert_with(account)
+        }
     }
 
     /// Changes the number of bytes, whether or not the client has room for them.
     pub(crate) fn resize(&mut self, bytes: usize) {
-        if bytes == self.bytes {
-            return;
-        }
-        let (more, less) = (
-            bytes.saturating_sub(self.bytes),
-            self.bytes.saturating_sub(bytes),
-        );
-        if more > 0 {
-            self.account().add(more);
-        } else {
-            self.account().subtract(less);
+        if bytes > self.bytes {
+            self.account.add(bytes.saturating_sub(self.bytes));
+        } else if bytes < self.bytes {
+            self.account.subtract(self.bytes.saturating_sub(bytes));
         }
         self.bytes = bytes;
     }
@@ -249,7 +254,7 @@ impl Charge {
     pub(crate) fn try_resize(&mut self, bytes: usize) -> bool {
         let before = self.bytes;
         self.resize(bytes);
-        if bytes > before && !self.account().is_within_share() {
+        if bytes > before && !self.account.is_within_share() {
             self.resize(before);
             return false;
         }
@@ -260,6 +265,25 @@ impl Charge {
 impl Drop for Charge {
     fn drop(&mut self) {
         self.resize(0);
+    }
+}
+
+impl LazyCharge {
+    /// Like [`Charge::resize`].
+    pub(crate) fn resize(&mut self, bytes: usize) {
+        if self.charge.is_some() || bytes > 0 {
+            self.charge().resize(bytes);
+        }
+    }
+
+    /// Like [`Charge::try_resize`].
+    pub(crate) fn try_resize(&mut self, bytes: usize) -> bool {
+        (self.charge.is_none() && bytes == 0) || self.charge().try_resize(bytes)
+    }
+
+    fn charge(&mut self) -> &mut Charge {
+        let charge = || self.budget.charge(&self.holder);
+        self.charge.get_or_insert_with(charge)
     }
 }
 
@@ -276,10 +300,10 @@ mod tests {
     fn a_client_may_hold_as_much_as_remains_free() {
         let budget = ByteBudget::new(1_000);
         let [one, other] = ["10.0.0.1", "10.0.0.2"].map(holder);
-        let (mut first, mut more) = (budget.charge(one.clone()), budget.charge(one));
+        let (mut first, mut more) = (budget.charge(&one), budget.lazy_charge(one));
         assert!(!first.try_resize(501) && first.try_resize(500));
         assert!(!more.try_resize(1));
-        let mut second = budget.charge(other);
+        let mut second = budget.charge(&other);
         assert!(!second.try_resize(251) && second.try_resize(250));
         assert!(second.try_resize(200));
         drop(first);
@@ -298,7 +322,7 @@ mod tests {
             let account = budget.account(&holder(&format!("10.0.0.{number}")));
             let again = budget.account(&holder(&format!("10.0.0.{number}")));
             assert!(Arc::ptr_eq(&account, &again));
-            let mut charge = budget.charge(holder(&format!("10.0.0.{number}")));
+            let mut charge = budget.lazy_charge(holder(&format!("10.0.0.{number}")));
             charge.resize(10);
             assert_eq!(account.held.load(Relaxed), 10);
         }

@@ -19,7 +19,7 @@ pub use error::ErrorObject;
 pub use id::RequestId;
 pub use limits::ParseLimits;
 pub use message::{Id, Incoming, Message, each_member, parse, parse_next};
-pub use number::{Decimal, is_huge, numbers, read_json};
+pub use number::{Decimal, constant, is_huge, numbers, read_json};
 pub use owned::OwnedRequest;
 pub use params::{KnownMeta, Member, MetaMember, NotAString, Params};
 pub use scan::{Scan, ScanFailure};

@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 
 #[cfg(feature = "http")]
 use crate::budget::ClientNetwork;
-use crate::budget::{ByteBudget, Charge, Holder};
+use crate::budget::{ByteBudget, Holder, LazyCharge};
 use crate::context::{
     Caller, EnvironmentHeaders, OnceStore, RequestSource, ServerControl, ServerHandle, States,
 };
@@ -240,8 +240,8 @@ impl Dispatcher {
     }
 
     /// Returns a charge for this client's subscriptions, of which there are none yet.
-    pub(super) fn charge_subscriptions(&self, holder: Holder) -> Charge {
-        self.subscribed.charge(holder)
+    pub(super) fn charge_subscriptions(&self, holder: Holder) -> LazyCharge {
+        self.subscribed.lazy_charge(holder)
     }
 
     pub(super) fn handle(&self) -> ServerHandle {

@@ -16,6 +16,7 @@ use crate::handler::dynamic::{Arguments, DynamicTemplate, DynamicTool};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::listing::Page;
 use crate::handler::spill::{READ_RESULT, RESULT_URI};
+use crate::jsonrpc::constant;
 use crate::limits::ResultLimits;
 use crate::registry::{
     Callable, SourceAnswer, SourceRequest, SourceTool, ToolSource, built_in_template,
@@ -161,42 +162,45 @@ pub(super) const fn mime_type(is_json: bool) -> &'static str {
     }
 }
 
+/// The input schema of the tool that reads parts of results.
+const READ_INPUT: &str = r#"{
+    "type": "object",
+    "properties": {
+        "result_id": {
+            "type": "string",
+            "description": "The id of the result, as given by the tool that made it",
+            "maxLength": 128
+        },
+        "offset": {
+            "type": "integer",
+            "description": "The number of rows, lines or bytes to skip",
+            "minimum": 0,
+            "default": 0
+        },
+        "limit": {
+            "type": "integer",
+            "description": "The maximum number of rows, lines or bytes; by default, as many as fit",
+            "minimum": 1
+        },
+        "unit": {
+            "type": "string",
+            "description": "The unit of `offset` and `limit`; by default, rows of JSON and lines of text",
+            "enum": ["rows", "lines", "bytes"]
+        },
+        "fields": {
+            "type": "array",
+            "description": "The fields of rows to return; by default, all of them",
+            "items": {"type": "string", "maxLength": 256},
+            "maxItems": 100
+        }
+    },
+    "required": ["result_id"],
+    "additionalProperties": false
+}"#;
+
 /// Creates the tool that reads parts of results.
 fn read_tool(store: &Arc<dyn ResultStore>, identity_size: usize) -> DynamicTool {
-    let input = json!({
-        "type": "object",
-        "properties": {
-            "result_id": {
-                "type": "string",
-                "description": "The id of the result, as given by the tool that made it",
-                "maxLength": 128,
-            },
-            "offset": {
-                "type": "integer",
-                "description": "The number of rows, lines or bytes to skip",
-                "minimum": 0,
-                "default": 0,
-            },
-            "limit": {
-                "type": "integer",
-                "description": "The maximum number of rows, lines or bytes; by default, as many as fit",
-                "minimum": 1,
-            },
-            "unit": {
-                "type": "string",
-                "description": "The unit of `offset` and `limit`; by default, rows of JSON and lines of text",
-                "enum": ["rows", "lines", "bytes"],
-            },
-            "fields": {
-                "type": "array",
-                "description": "The fields of rows to return; by default, all of them",
-                "items": {"type": "string", "maxLength": 256},
-                "maxItems": 100,
-            },
-        },
-        "required": ["result_id"],
-        "additionalProperties": false,
-    });
+    let input = constant(READ_INPUT);
     let store = Arc::clone(store);
     let read = move |arguments: Arguments, context: Context| {
         let store = Arc::clone(&store);

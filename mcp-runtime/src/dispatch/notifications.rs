@@ -20,7 +20,7 @@ pub(crate) use versions::ListVersion;
 #[cfg(feature = "http")]
 use versions::ListVersions;
 
-use crate::budget::Charge;
+use crate::budget::LazyCharge;
 use crate::context::{Caller, ChangeNotification, ExtensionNotification};
 use crate::handler::notified_callers::NotifiedCallers;
 use crate::jsonrpc::{ErrorObject, RequestId};
@@ -53,7 +53,7 @@ impl NotificationListeners {
         &self,
         mut filter: ListenFilter,
         wake: Wake,
-        (caller, charge): (Caller, Charge),
+        (caller, charge): (Caller, LazyCharge),
     ) -> Arc<Mailbox> {
         let keys = filter.extensions.iter().flat_map(|filter| &filter.keys);
         let key_bytes = keys.flatten().map(|key| subscription_bytes(key)).sum();
@@ -89,7 +89,7 @@ impl NotificationListeners {
         &self,
         filter: ListenFilter,
         wake: Wake,
-        listener: (Caller, Charge),
+        listener: (Caller, LazyCharge),
         seen: ListVersion,
     ) -> Arc<Mailbox> {
         let mailbox = self.listen(filter, wake, listener);
@@ -195,7 +195,7 @@ struct MailboxState {
     /// The bytes that count for the keys in the filter.
     key_bytes: usize,
     /// The bytes that count for the URIs and keys.
-    charge: Charge,
+    charge: LazyCharge,
     /// The current caller. Its scopes can change while a session is open.
     caller: Caller,
     pending: PendingNotifications,

@@ -17,7 +17,7 @@ use crate::handler::handler_error::HandlerError;
 use crate::handler::listing::Page;
 use crate::handler::output::Json;
 use crate::handler::tool_search::ToolSearch;
-use crate::jsonrpc::{ErrorObject, ParseLimits, Scan, unquote};
+use crate::jsonrpc::{ErrorObject, ParseLimits, Scan, constant, unquote};
 use crate::registry::{
     Callable, CallerView, Registry, Snapshot, SourceAnswer, SourceRequest, SourceTool, ToolSource,
 };
@@ -213,47 +213,72 @@ impl<'m> NamedCall<'m> {
     }
 }
 
+/// The input schema of `search_tools`, without the maximum and the default of `limit`.
+const SEARCH_INPUT: &str = r#"{
+    "type": "object",
+    "properties": {
+        "query": {
+            "type": "string",
+            "description": "A short description of what the tool should do, or its name",
+            "maxLength": 500
+        },
+        "limit": {
+            "type": "integer",
+            "description": "The maximum number of tools to return",
+            "minimum": 1
+        }
+    },
+    "required": ["query"],
+    "additionalProperties": false
+}"#;
+
+/// The output schema of `search_tools`.
+const FOUND: &str = r#"{
+    "type": "object",
+    "properties": {
+        "tools": {
+            "type": "array",
+            "description": "The tools, best first",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string"},
+                    "title": {"type": "string"},
+                    "description": {"type": "string"},
+                    "inputSchema": {"type": "object"}
+                },
+                "required": ["name", "inputSchema"]
+            }
+        }
+    },
+    "required": ["tools"]
+}"#;
+
+/// The input schema of `call_tool`.
+const CALL_INPUT: &str = r#"{
+    "type": "object",
+    "properties": {
+        "name": {
+            "type": "string",
+            "description": "The name of the tool, as `search_tools` returns it",
+            "maxLength": 128
+        },
+        "arguments": {
+            "type": "object",
+            "description": "The arguments, as the tool's `inputSchema` describes them"
+        }
+    },
+    "required": ["name"],
+    "additionalProperties": false
+}"#;
+
 fn search_tool(options: &ToolSearch, registry: &SearchedRegistry) -> DynamicTool {
     let (registry, max_results) = (registry.clone(), options.max_results);
-    let input = json!({
-        "type": "object",
-        "properties": {
-            "query": {
-                "type": "string",
-                "description": "A short description of what the tool should do, or its name",
-                "maxLength": 500,
-            },
-            "limit": {
-                "type": "integer",
-                "description": "The maximum number of tools to return",
-                "minimum": 1,
-                "maximum": max_results,
-                "default": max_results,
-            },
-        },
-        "required": ["query"],
-        "additionalProperties": false,
-    });
-    let found = json!({
-        "type": "object",
-        "properties": {
-            "tools": {
-                "type": "array",
-                "description": "The tools, best first",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "name": {"type": "string"},
-                        "title": {"type": "string"},
-                        "description": {"type": "string"},
-                        "inputSchema": {"type": "object"},
-                    },
-                    "required": ["name", "inputSchema"],
-                },
-            },
-        },
-        "required": ["tools"],
-    });
+    let mut input = constant(SEARCH_INPUT);
+    let limit = &mut input["properties"]["limit"];
+    limit["maximum"] = max_results.into();
+    limit["default"] = max_results.into();
+    let found = constant(FOUND);
     let search = move |arguments: Arguments, context: Context| {
         let registry = registry.clone();
         async move {
@@ -297,22 +322,7 @@ fn describe(tool: &Callable) -> Option<Value> {
 /// Creates the `call_tool` tool, whose handler explains why a call through it is not possible.
 fn call_tool(registry: &SearchedRegistry) -> DynamicTool {
     let registry = registry.clone();
-    let input = json!({
-        "type": "object",
-        "properties": {
-            "name": {
-                "type": "string",
-                "description": "The name of the tool, as `search_tools` returns it",
-                "maxLength": 128,
-            },
-            "arguments": {
-                "type": "object",
-                "description": "The arguments, as the tool's `inputSchema` describes them",
-            },
-        },
-        "required": ["name"],
-        "additionalProperties": false,
-    });
+    let input = constant(CALL_INPUT);
     let call = move |arguments: Arguments, context: Context| {
         let registry = registry.clone();
         async move {

@@ -8,8 +8,8 @@ use crate::context::Principal;
 use crate::handler::access::Access;
 
 /// Returns a charge to a large budget.
-fn charge() -> Charge {
-    ByteBudget::new(usize::MAX).charge(Holder::Anonymous(None))
+fn charge() -> LazyCharge {
+    ByteBudget::new(usize::MAX).lazy_charge(Holder::Anonymous(None))
 }
 
 fn listening(

@@ -17,6 +17,7 @@ use crate::extension::tasks::service::{TaskService, is_unknown};
 use crate::handler::dynamic::{Arguments, DynamicTool};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::task_options::{JOB_CANCEL, JOB_STATUS};
+use crate::jsonrpc::constant;
 use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
 use crate::types::CallToolResult;
 
@@ -49,20 +50,23 @@ fn with_state(mut result: CallToolResult, task: &StoredTask) -> CallToolResult {
     result
 }
 
+/// The input schema of both tools.
+const JOB_INPUT: &str = r#"{
+    "type": "object",
+    "properties": {
+        "job_id": {
+            "type": "string",
+            "description": "The job's id, from the result of the call that continues in the background",
+            "maxLength": 128
+        }
+    },
+    "required": ["job_id"],
+    "additionalProperties": false
+}"#;
+
 /// Creates the two tools.
 pub(super) fn tools(service: &Arc<TaskService>) -> [DynamicTool; 2] {
-    let input = json!({
-        "type": "object",
-        "properties": {
-            "job_id": {
-                "type": "string",
-                "description": "The job's id, from the result of the call that continues in the background",
-                "maxLength": 128,
-            },
-        },
-        "required": ["job_id"],
-        "additionalProperties": false,
-    });
+    let input = constant(JOB_INPUT);
     let of_status = Arc::clone(service);
     let status = move |arguments: Arguments, context: Context| {
         let service = Arc::clone(&of_status);

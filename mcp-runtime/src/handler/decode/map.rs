@@ -7,7 +7,7 @@ use super::entries::entries;
 use super::forgive::without_fractions;
 use super::out_of_range::out_of_range;
 use super::{pointer_to, serde_message};
-use crate::jsonrpc::{Decimal, numbers};
+use crate::jsonrpc::{Decimal, is_huge, numbers};
 
 /// Reads arguments into a map; whole numbers remain exact.
 ///
@@ -21,12 +21,12 @@ pub(crate) fn to_map(arguments: &str) -> Result<Map<String, Value>, Vec<Fault>> 
     for (name, text) in entries(arguments)? {
         let whole = without_fractions(text);
         let text = whole.as_deref().unwrap_or(text);
-        let huge = out_of_range(&pointer_to(&name), text, &Value::Bool(true));
-        if !huge.is_empty() {
-            faults.extend(huge);
-            continue;
-        }
         if let Some(number) = inexact(text) {
+            let huge = out_of_range(&pointer_to(&name), text, &Value::Bool(true));
+            if !huge.is_empty() {
+                faults.extend(huge);
+                continue;
+            }
             let message =
                 format!("contains {number}, which is too large to be represented exactly");
             faults.push(Fault::new(pointer_to(&name), message));
@@ -48,18 +48,18 @@ pub(crate) fn to_map(arguments: &str) -> Result<Map<String, Value>, Vec<Fault>> 
     }
 }
 
-/// Returns the first whole number in the text that a [`Value`] cannot represent exactly.
+/// Returns the first number in the text that is out of range, or a whole number that a [`Value`] cannot represent exactly.
 fn inexact(json: &str) -> Option<&str> {
     let mut all = numbers(json).map(|(_, number)| number);
     all.find(|number| !is_exact(number))
 }
 
 fn is_exact(number: &str) -> bool {
-    if number.contains(['.', 'e', 'E'])
-        || number.parse::<u64>().is_ok()
-        || number.parse::<i64>().is_ok()
-    {
+    if number.parse::<u64>().is_ok() || number.parse::<i64>().is_ok() {
         return true;
+    }
+    if number.contains(['.', 'e', 'E']) {
+        return !is_huge(number);
     }
     let float: f64 = number.parse().unwrap_or(f64::INFINITY);
     float.is_finite() && Decimal::read(&format!("{float:.0}")) == Decimal::read(number)

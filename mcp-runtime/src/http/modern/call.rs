@@ -36,7 +36,7 @@ pub(super) fn start_call<'s>(
     let queue = OnceCell::new();
     let open = || {
         let max = state.limits().streams.max_outgoing_bytes;
-        let charge = state.unsent.charge(head.holder());
+        let charge = state.unsent.lazy_charge(head.holder());
         Arc::new(EventQueue::new(accepts.events, max, charge))
     };
     let sink = || Arc::clone(queue.get_or_init(open)) as Arc<dyn Sink>;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
 use std::task::Waker;
 
-use crate::budget::Charge;
+use crate::budget::LazyCharge;
 use crate::dispatch::Sink;
 use crate::http::response::sse;
 use crate::lock::lock;
@@ -18,14 +18,14 @@ pub(super) struct EventQueue {
 }
 
 struct QueuedMessages {
-    charge: Charge,
+    charge: LazyCharge,
     messages: VecDeque<Box<[u8]>>,
     bytes: usize,
     waker: Option<Waker>,
 }
 
 impl EventQueue {
-    pub(super) fn new(takes_events: bool, max_bytes: usize, charge: Charge) -> Self {
+    pub(super) fn new(takes_events: bool, max_bytes: usize, charge: LazyCharge) -> Self {
         Self {
             takes_events,
             max_bytes,

@@ -105,7 +105,7 @@ impl HttpBody {
     pub(in crate::http) fn count_unsent(&mut self, charge: impl FnOnce() -> Charge) {
         match &mut self.content {
             BodyContent::Whole(Some(bytes)) if bytes.len() >= COUNTED_MESSAGE => {
-                *bytes = UnsentBytes::counted(std::mem::take(bytes), &mut charge());
+                *bytes = UnsentBytes::counted(std::mem::take(bytes), charge());
             }
             BodyContent::Events(stream) => stream.unsent = Some(charge()),
             BodyContent::Whole(_) | BodyContent::Parts(_) => {}
@@ -130,8 +130,8 @@ struct UnsentBytes {
 }
 
 impl UnsentBytes {
-    fn counted(bytes: Bytes, charge: &mut Charge) -> Bytes {
-        let charge = charge.another(bytes.len());
+    fn counted(bytes: Bytes, mut charge: Charge) -> Bytes {
+        charge.resize(bytes.len());
         Bytes::from_owner(Self {
             bytes,
             _charge: charge,
@@ -188,7 +188,7 @@ impl Body for HttpBody {
         let frame = if !out.is_empty() {
             match &mut stream.unsent {
                 Some(unsent) if out.len() >= COUNTED_EVENTS => {
-                    UnsentBytes::counted(out.into(), unsent)
+                    UnsentBytes::counted(out.into(), unsent.another())
                 }
                 _ => out.into(),
             }
@@ -262,7 +262,7 @@ mod tests {
         ] {
             let expected = if is_counted { size } else { 0 };
             let budget = ByteBudget::new(100);
-            body.count_unsent(|| budget.charge(Holder::Anonymous(None)));
+            body.count_unsent(|| budget.charge(&Holder::Anonymous(None)));
             let frame = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await;
             let data = frame.unwrap().unwrap().into_data().unwrap();
             drop(body);

@@ -107,7 +107,11 @@ pub(super) async fn route_request<B: Body>(
     // This is `head.holder()`. If `head` were used here, the future would keep it while the request is served, and would be
     // larger than what the allocator caches.
     let network = || request.client_address().map(Into::into);
-    let charge = || state.unsent.charge(Holder::new(caller.as_ref(), network()));
+    let charge = || {
+        state
+            .unsent
+            .charge(&Holder::new(caller.as_ref(), network()))
+    };
     response.body_mut().count_unsent(charge);
     response
 }

@@ -102,10 +102,7 @@ impl HttpSession {
         Self::new(
             id,
             kind,
-            (
-                record.owner().map(Into::into),
-                unsent.charge(holder.clone()),
-            ),
+            (record.owner().map(Into::into), unsent.charge(&holder)),
             record.changes(),
             |wake| {
                 ChannelMemory::resume(
@@ -125,7 +122,7 @@ impl HttpSession {
         (dispatcher, unsent): (&Arc<Dispatcher>, &Arc<ByteBudget>),
     ) -> Self {
         let owner = caller.map(|principal| principal.key().into());
-        let owner = (owner, unsent.charge(Holder::new(caller, network)));
+        let owner = (owner, unsent.charge(&Holder::new(caller, network)));
         let connection = Self::new(id, SessionKind::Connection, owner, 0, |wake| {
             ChannelMemory::new(dispatcher, wake)
         });

@@ -77,12 +77,8 @@ impl LiveStreams {
         let number = self.next;
         // Streams opened by requests have odd numbers.
         self.next = number.saturating_add(2);
-        let mut stream = SessionStream::new(
-            number,
-            properties,
-            awaited,
-            (limits, self.unsent.another(0)),
-        );
+        let mut stream =
+            SessionStream::new(number, properties, awaited, (limits, self.unsent.another()));
         stream.request = request;
         self.add(stream)
     }
@@ -96,7 +92,7 @@ impl LiveStreams {
         if let Some(stream) = self.streams.get(&self.standalone) {
             return Arc::clone(stream);
         }
-        let kept = (limits, self.unsent.another(0));
+        let kept = (limits, self.unsent.another());
         self.add(SessionStream::new(self.standalone, properties, 1, kept))
     }
 
@@ -107,7 +103,7 @@ impl LiveStreams {
         if let Some(before) = before {
             before.end();
         }
-        let mut stream = SessionStream::new_copy(number, after, (limits, self.unsent.another(0)));
+        let mut stream = SessionStream::new_copy(number, after, (limits, self.unsent.another()));
         stream.request = event.request.map(Into::into);
         self.add(stream)
     }
@@ -201,7 +197,7 @@ impl LiveStreams {
             streams: std::mem::take(&mut self.streams),
             transfers: std::mem::take(&mut self.transfers),
             left: std::mem::take(&mut self.left),
-            unsent: self.unsent.another(0),
+            unsent: self.unsent.another(),
             ..*self
         }
     }

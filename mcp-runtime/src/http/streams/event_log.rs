@@ -173,7 +173,7 @@ mod tests {
     fn events_are_counted_as_long_as_they_are_kept_and_not_kept_if_there_is_little_room() {
         let budget = ByteBudget::new(100);
         let bounds = EventLogBounds::new(&Limits::default());
-        let mut log = EventLog::new(1, false, budget.charge(Holder::Anonymous(None)));
+        let mut log = EventLog::new(1, false, budget.charge(&Holder::Anonymous(None)));
         let push = |log: &mut EventLog| log.push([0; 10].as_slice().into(), false, bounds);
         for kept in 1..=5 {
             assert!(log.remaining_capacity(bounds) > 0);

@@ -120,7 +120,7 @@ mod tests {
             resumption: Resumption::ById,
             is_stored: true,
         };
-        let charge = ByteBudget::new(1_000).charge(Holder::Anonymous(None));
+        let charge = ByteBudget::new(1_000).charge(&Holder::Anonymous(None));
         let stream = SessionStream::new(2, properties, 1, (&Limits::default(), charge));
         let stream = Arc::new(stream);
         stream.push(b"{}".as_slice().into());
