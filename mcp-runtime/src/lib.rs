@@ -100,6 +100,7 @@ mod stores;
 mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod tool_search;
 pub mod transport;
 
 #[doc(hidden)]
@@ -259,11 +260,6 @@ pub mod text {
     /// For `{+path}` see [`SafePath::to_percent_encoded`](crate::SafePath::to_percent_encoded).
     #[doc(inline)]
     pub use mcp_schema::template::percent_encode;
-}
-
-/// Search on demand for servers with many tools: see [`Server::tool_search`].
-pub mod tool_search {
-    pub use crate::handler::tool_search::ToolSearch;
 }
 
 /// Integration with `tracing`: log events for clients and the trace context of requests.

@@ -30,6 +30,13 @@ pub(crate) struct ServerSources {
 /// A source of the framework through which a model reaches the tools of the registry, most of which need not be listed
 /// then.
 pub(crate) trait CoveringSource: ToolSource {
+    /// Prepares the source for the registry that it covers.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the settings of the source do not fit the registry.
+    fn attach(&self, registry: &Arc<Registry>) -> Result<(), Error>;
+
     /// Returns `true` if the source's tools are listed instead of those of the registry.
     fn covers(&self, view: CallerView<'_>) -> bool;
 
@@ -144,6 +151,17 @@ impl ServerSources {
     /// Returns the sources of the author, if there are any. They are user code.
     pub(super) fn of_authors(&self) -> Option<&Arc<AuthorSources>> {
         self.authors.as_ref()
+    }
+
+    /// Prepares the sources for the registry.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the settings of a source do not fit the registry.
+    pub(crate) fn attach(&self, registry: &Arc<Registry>) -> Result<(), Error> {
+        self.cover
+            .as_ref()
+            .map_or(Ok(()), |cover| cover.attach(registry))
     }
 
     pub(super) fn cover(&self) -> Option<&dyn CoveringSource> {

@@ -34,7 +34,6 @@ pub(crate) mod sanitize;
 pub(crate) mod spill;
 pub(crate) mod tags;
 pub(crate) mod task_options;
-pub(crate) mod tool_search;
 #[cfg(feature = "tower")]
 pub(crate) mod tower;
 pub(crate) mod values;

@@ -29,7 +29,6 @@ mod server_rules;
 mod snapshot;
 mod source;
 mod table;
-mod tool_index;
 mod words;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};

@@ -15,7 +15,6 @@ use crate::registry::callable::Callable;
 use crate::registry::cursor::ItemMark;
 use crate::registry::items::push_item;
 use crate::registry::order::{OrderKey, fingerprint};
-use crate::registry::tool_index::ToolIndex;
 
 /// A callable and its position.
 #[derive(Clone, Debug)]
@@ -63,8 +62,6 @@ pub(crate) struct CallableTable {
     /// The pages, rendered for each protocol version and page number. Only pages that start at a multiple of the page
     /// size are kept.
     pages: [OnceLock<Pages>; ProtocolVersion::ALL.len()],
-    /// The search index for the tools that are served.
-    index: OnceLock<ToolIndex>,
     /// A hash of the served items.
     #[cfg(feature = "http")]
     digest: OnceLock<u64>,
@@ -116,7 +113,6 @@ impl CallableTable {
             restricted,
             items: Default::default(),
             pages: Default::default(),
-            index: OnceLock::new(),
             #[cfg(feature = "http")]
             digest: OnceLock::new(),
         }
@@ -166,14 +162,6 @@ impl CallableTable {
         self.visible
             .iter()
             .filter_map(|index| self.slots.get(*index))
-    }
-
-    /// Returns the index of the callables that are served, which must be tools. The first search creates the index.
-    pub(crate) fn tool_index(&self) -> &ToolIndex {
-        self.index.get_or_init(|| {
-            let tools = self.visible().filter_map(|slot| slot.callable.as_tool());
-            ToolIndex::new(tools)
-        })
     }
 
     /// Returns a hash of the served items, which is the same in all processes that serve the same items.

@@ -9,14 +9,14 @@ use crate::context::{
 };
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::SealingKey;
-use crate::dispatch::{Admission, CacheHints, ServerShared};
+use crate::dispatch::{Admission, CacheHints, CoveringSource, ServerShared};
 use crate::environment::ServerEnvironment;
+use crate::error::Error;
 use crate::extension::tasks;
 use crate::handler::definition::Selected;
 use crate::handler::dynamic::DynamicTool;
 use crate::handler::rules;
 use crate::handler::task_options::LinkedTasks;
-use crate::handler::tool_search::ToolSearch;
 use crate::limits::Limits;
 use crate::protocol::encode::CacheHint;
 use crate::registry::{MethodReceiver, ToolSource};
@@ -27,6 +27,11 @@ use crate::server::tag_settings::TagSettings;
 use crate::stores::TaskStore;
 use crate::telemetry::Hooks;
 use crate::types::{CacheScope, Icon, Implementation};
+
+/// Creates a source that stands for the tools of the registry. A function, so that a program without such a source does
+/// not contain its code.
+pub(super) type CreateCover =
+    Box<dyn FnOnce() -> Result<Arc<dyn CoveringSource>, Error> + Send + Sync>;
 
 /// A server that has not been started yet, together with its settings.
 ///
@@ -66,7 +71,8 @@ pub struct Server {
     pub(super) tags: Vec<String>,
     pub(super) tag_scopes: Vec<(String, Vec<String>)>,
     pub(super) tag_settings: TagSettings,
-    pub(super) tool_search: Option<ToolSearch>,
+    /// The source that stands for the tools of the registry.
+    pub(super) cover: Option<CreateCover>,
     pub(super) tool_sources: Vec<Arc<dyn ToolSource>>,
     pub(super) offered: Vec<Capability>,
     pub(super) extensions: ExtensionSettings,
@@ -150,7 +156,7 @@ impl Server {
             tags: Vec::new(),
             tag_scopes: Vec::new(),
             tag_settings: TagSettings::default(),
-            tool_search: None,
+            cover: None,
             tool_sources: Vec::new(),
             offered: Vec::new(),
             extensions: ExtensionSettings::default(),

@@ -8,7 +8,7 @@ use crate::dispatch::seal::{Seal, SealedCursors};
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::{SealingKey, SealingKeys};
 use crate::dispatch::{
-    Dispatcher, Idempotency, JobTools, KeptResults, LinkedMiddleware, SearchTools, ServerShared,
+    CoveringSource, Dispatcher, Idempotency, JobTools, KeptResults, LinkedMiddleware, ServerShared,
     ServerSources, Settings, SharedRates,
 };
 use crate::error::{Error, ErrorKind};
@@ -125,9 +125,8 @@ impl Server {
         let (store, limits) = (self.backend.results, self.limits.results.clone());
         let results = has_read_result.then(|| KeptResults::new(store, limits, identity.size()));
         let results = results.transpose()?.map(Arc::new);
-        let search = self.tool_search.map(SearchTools::new).transpose()?;
-        let search = search.map(Arc::new);
-        let own = (search.as_ref(), results.as_ref());
+        let cover = self.cover.map(|create| create()).transpose()?;
+        let own = (cover, results.as_ref());
         let mut sources = gather_sources(own, self.job_tools, self.tool_sources)?;
         let rules = Arc::new(ServerRules {
             meta_keys,
@@ -150,7 +149,7 @@ impl Server {
             has_methods: extensions.has_methods(),
         })?);
         self.shared.attach(&registry, &extensions)?;
-        search.map_or(Ok(()), |search| search.attach(&registry))?;
+        sources.attach(&registry)?;
         if let Some(relay) = self.backend.notifications {
             self.shared.relay_changes(relay);
         }
@@ -230,13 +229,13 @@ fn idempotency(
 ///
 /// Fails if the author's sources do not have names of their own.
 fn gather_sources(
-    (search, results): (Option<&Arc<SearchTools>>, Option<&Arc<KeptResults>>),
+    (cover, results): (Option<Arc<dyn CoveringSource>>, Option<&Arc<KeptResults>>),
     job_tools: Option<Box<[DynamicTool; 2]>>,
     of_author: Vec<Arc<dyn ToolSource>>,
 ) -> Result<ServerSources, Error> {
     let mut sources = ServerSources::default();
-    if let Some(search) = search {
-        sources.set_cover(Arc::<SearchTools>::clone(search));
+    if let Some(cover) = cover {
+        sources.set_cover(cover);
     }
     if let Some(results) = results {
         sources.add_built_in(Arc::<KeptResults>::clone(results));

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::context::Capability;
-use crate::handler::tool_search::ToolSearch;
 use crate::registry::ToolSource;
 use crate::server::Server;
+use crate::tool_search::{SearchTools, ToolSearch};
 
 impl Server {
     /// Lets models search for tools instead of reading the definitions of all tools. By default, all tools are listed.
@@ -18,7 +18,7 @@ impl Server {
     ///
     /// Start-up fails if any other tool has one of these two names.
     pub fn tool_search(mut self, search: ToolSearch) -> Self {
-        self.tool_search = Some(search);
+        self.cover = Some(Box::new(move || Ok(Arc::new(SearchTools::new(search)?))));
         self
     }
 

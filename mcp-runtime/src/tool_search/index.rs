@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
-use crate::registry::words::words;
+use crate::registry::words;
 use crate::types::Tool;
 
 /// Controls how much further occurrences of a word add to the score (`k1`).

@@ -1,4 +1,10 @@
-//! Options that let models search for tools instead of reading all of them.
+//! Search on demand for servers with many tools: see [`Server::tool_search`](crate::Server::tool_search).
+// `tools` has the tool that searches and the tool that calls what was found; `index` ranks.
+
+mod index;
+mod tools;
+
+pub(crate) use tools::SearchTools;
 
 /// Options for [`Server::tool_search`](crate::Server::tool_search), which lets models search for tools on demand.
 ///
@@ -11,19 +17,19 @@
 #[derive(Clone, Debug)]
 #[must_use = "it takes effect with `Server::tool_search`"]
 pub struct ToolSearch {
-    pub(crate) above: usize,
-    pub(crate) pinned: Vec<String>,
-    pub(crate) max_results: u16,
+    above: usize,
+    pinned: Vec<String>,
+    max_results: u16,
 }
 
 impl ToolSearch {
     /// The name of the tool that searches.
-    pub(crate) const SEARCH: &str = "search_tools";
+    const SEARCH: &str = "search_tools";
     /// The name of the tool that calls another tool.
-    pub(crate) const CALL: &str = "call_tool";
+    const CALL: &str = "call_tool";
 
     /// Returns `true` for the names of the two tools.
-    pub(crate) fn is_name(name: &str) -> bool {
+    fn is_name(name: &str) -> bool {
         name == Self::SEARCH || name == Self::CALL
     }
 

@@ -4,75 +4,85 @@
 //! a direct call.
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use serde_json::{Value, json};
 
 use crate::context::{Capability, Context};
-use crate::dispatch::sources::CoveringSource;
+use crate::dispatch::CoveringSource;
 use crate::error::{Error, ErrorKind};
 use crate::handler::decode::entries;
 use crate::handler::dynamic::{Arguments, DynamicTool};
 use crate::handler::handler_error::HandlerError;
 use crate::handler::listing::Page;
 use crate::handler::output::Json;
-use crate::handler::tool_search::ToolSearch;
 use crate::jsonrpc::{ErrorObject, ParseLimits, Scan, constant, unquote};
+use crate::lock::lock;
 use crate::registry::{
     Callable, CallerView, Registry, Snapshot, SourceAnswer, SourceRequest, SourceTool, ToolSource,
 };
+use crate::tool_search::ToolSearch;
+use crate::tool_search::index::ToolIndex;
 
 /// The two tools and the options for them.
 pub(crate) struct SearchTools {
     options: ToolSearch,
     search: SourceTool,
     call: SourceTool,
-    registry: SearchedRegistry,
+    registry: Arc<SearchedRegistry>,
 }
 
-/// The registry, which is built after the tools, because they reserve names in it.
-#[derive(Clone, Default)]
-struct SearchedRegistry(Arc<OnceLock<Weak<Registry>>>);
+/// The registry, and the index of its tools.
+#[derive(Default)]
+struct SearchedRegistry {
+    /// Set later, because the registry is built after the two tools, which reserve names in it.
+    registry: OnceLock<Weak<Registry>>,
+    /// The index of the latest snapshot that has been searched.
+    index: Mutex<(Weak<Snapshot>, Arc<ToolIndex>)>,
+}
 
 impl SearchedRegistry {
     fn snapshot(&self) -> Result<Arc<Snapshot>, HandlerError> {
-        let registry = self.0.get().and_then(Weak::upgrade);
+        let registry = self.registry.get().and_then(Weak::upgrade);
         let registry =
             registry.ok_or_else(|| HandlerError::framework_bug("there is nothing to search"))?;
         Ok(registry.snapshot())
+    }
+
+    /// Returns the tools of a snapshot that match a query and that the request may use, best match first.
+    fn search<'v>(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        view: CallerView<'v>,
+        query: &str,
+    ) -> Vec<&'v Arc<Callable>> {
+        let (tools, permitted): (Vec<_>, Vec<_>) = view.tools_with_permission().unzip();
+        let found = self.index(snapshot, &tools).search(query, &permitted);
+        let found = found.into_iter();
+        found.filter_map(|tool| tools.get(tool).copied()).collect()
+    }
+
+    /// Returns the index of these tools of a snapshot. The first search of a snapshot creates it.
+    fn index(&self, snapshot: &Arc<Snapshot>, tools: &[&Arc<Callable>]) -> Arc<ToolIndex> {
+        let mut latest = lock(&self.index);
+        let snapshot = Arc::downgrade(snapshot);
+        if !Weak::ptr_eq(&latest.0, &snapshot) {
+            let tools = tools.iter().filter_map(|tool| tool.as_tool());
+            *latest = (snapshot, Arc::new(ToolIndex::new(tools)));
+        }
+        Arc::clone(&latest.1)
     }
 }
 
 impl SearchTools {
     pub(crate) fn new(options: ToolSearch) -> Result<Self, Error> {
-        let registry = SearchedRegistry::default();
+        let registry = Arc::<SearchedRegistry>::default();
         Ok(Self {
             search: SourceTool::built_in(search_tool(&options, &registry))?,
             call: SourceTool::built_in(call_tool(&registry))?,
             options,
             registry,
         })
-    }
-
-    /// Sets the registry to search.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a pinned tool does not exist.
-    pub(crate) fn attach(&self, registry: &Arc<Registry>) -> Result<(), Error> {
-        // The value cannot have been set yet: starting consumes the server, so this runs only once.
-        let _ = self.registry.0.set(Arc::downgrade(registry));
-        // A pinned tool that exists but is not selected is omitted.
-        let known = registry.snapshot().names(Capability::Tools);
-        let mut pinned = self.options.pinned.iter();
-        match pinned.find(|name| !known.contains(name)) {
-            None => Ok(()),
-            Some(name) => {
-                let message =
-                    format!("the tool `{name}` cannot be pinned, because it does not exist");
-                Err(Error::new(ErrorKind::Configuration, message))
-            }
-        }
     }
 
     /// Returns the tool for this name.
@@ -124,6 +134,27 @@ impl ToolSource for SearchTools {
 }
 
 impl CoveringSource for SearchTools {
+    /// Sets the registry to search.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a pinned tool does not exist.
+    fn attach(&self, registry: &Arc<Registry>) -> Result<(), Error> {
+        // The value cannot have been set yet: starting consumes the server, so this runs only once.
+        let _ = self.registry.registry.set(Arc::downgrade(registry));
+        // A pinned tool that exists but is not selected is omitted.
+        let known = registry.snapshot().names(Capability::Tools);
+        let mut pinned = self.options.pinned.iter();
+        match pinned.find(|name| !known.contains(name)) {
+            None => Ok(()),
+            Some(name) => {
+                let message =
+                    format!("the tool `{name}` cannot be pinned, because it does not exist");
+                Err(Error::new(ErrorKind::Configuration, message))
+            }
+        }
+    }
+
     fn covers(&self, view: CallerView<'_>) -> bool {
         view.has_more_tools_than(self.options.above)
     }
@@ -272,15 +303,15 @@ const CALL_INPUT: &str = r#"{
     "additionalProperties": false
 }"#;
 
-fn search_tool(options: &ToolSearch, registry: &SearchedRegistry) -> DynamicTool {
-    let (registry, max_results) = (registry.clone(), options.max_results);
+fn search_tool(options: &ToolSearch, registry: &Arc<SearchedRegistry>) -> DynamicTool {
+    let (registry, max_results) = (Arc::clone(registry), options.max_results);
     let mut input = constant(SEARCH_INPUT);
     let limit = &mut input["properties"]["limit"];
     limit["maximum"] = max_results.into();
     limit["default"] = max_results.into();
     let found = constant(FOUND);
     let search = move |arguments: Arguments, context: Context| {
-        let registry = registry.clone();
+        let registry = Arc::clone(&registry);
         async move {
             let query: String = arguments.get("query")?;
             let limit = arguments.0.get("limit").and_then(Value::as_u64);
@@ -289,7 +320,7 @@ fn search_tool(options: &ToolSearch, registry: &SearchedRegistry) -> DynamicTool
             let snapshot = registry.snapshot()?;
             let (caller, selection) = context.viewer();
             let view = snapshot.seen_by(caller).narrowed_to(selection);
-            let found = view.search_tools(&query);
+            let found = registry.search(&snapshot, view, &query);
             let found = found.iter().filter(|tool| !tool.is_for_pages_only());
             let found = found.take(limit).filter_map(|tool| describe(tool));
             Ok::<_, HandlerError>(Json(json!({"tools": found.collect::<Vec<_>>()})))
@@ -320,11 +351,11 @@ fn describe(tool: &Callable) -> Option<Value> {
 }
 
 /// Creates the `call_tool` tool, whose handler explains why a call through it is not possible.
-fn call_tool(registry: &SearchedRegistry) -> DynamicTool {
-    let registry = registry.clone();
+fn call_tool(registry: &Arc<SearchedRegistry>) -> DynamicTool {
+    let registry = Arc::clone(registry);
     let input = constant(CALL_INPUT);
     let call = move |arguments: Arguments, context: Context| {
-        let registry = registry.clone();
+        let registry = Arc::clone(&registry);
         async move {
             let name: String = arguments.get("name")?;
             let snapshot = registry.snapshot()?;

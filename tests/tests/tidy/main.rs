@@ -8,6 +8,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that goes wrong may panic")]
 
+mod add_ons;
 mod addresses;
 mod coverage;
 mod exceptions;

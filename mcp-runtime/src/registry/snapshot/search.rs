@@ -1,4 +1,4 @@
-//! Searches for tools and renders those found.
+//! Which tools a request may use, and shorter lists of them.
 
 use std::sync::Arc;
 
@@ -60,15 +60,9 @@ impl<'a> CallerView<'a> {
         items
     }
 
-    /// Returns the tools that match a query and that the request may use, best match first.
-    pub(crate) fn search_tools(self, query: &str) -> Vec<&'a Arc<Callable>> {
-        let table = &self.snapshot.tools;
-        let tools: Vec<_> = table.visible().map(|slot| &slot.callable).collect();
-        let permitted: Vec<bool> = tools.iter().map(|tool| self.permits(tool)).collect();
-        let found = table.tool_index().search(query, &permitted);
-        found
-            .into_iter()
-            .filter_map(|tool| tools.get(tool).copied())
-            .collect()
+    /// Returns all tools in the order of the list, each with whether the request may use it.
+    pub(crate) fn tools_with_permission(self) -> impl Iterator<Item = (&'a Arc<Callable>, bool)> {
+        let callables = self.snapshot.tools.visible().map(|slot| &slot.callable);
+        callables.map(move |callable| (callable, self.permits(callable)))
     }
 }
