@@ -38,7 +38,7 @@ pub struct CacheHint {
 }
 
 /// The server's identity, including pre-rendered text for modern results.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Identity {
     implementation: Implementation,
     /// `{"io.modelcontextprotocol/serverInfo":{…}}` without the outer braces, for `_meta` in modern results.

@@ -3,6 +3,7 @@
 pub use crate::context::{
     AsyncFromContext, Context, Elicit, FieldKind, FormChoice, FormField, FromContext,
 };
+pub use crate::dispatch::idempotency::IdempotentBy;
 pub use crate::extension::apps::{
     App, AppCsp, AppPage, AppPermission, MIME_TYPE as APP_MIME_TYPE, ToolVisibility, page_contents,
     page_meta, tool_meta,
@@ -26,6 +27,7 @@ pub use crate::handler::definition::{
 pub use crate::handler::exposed::{ExposedError, exposed_text};
 pub use crate::handler::form;
 pub use crate::handler::listing::{Lister, lister};
+pub use crate::handler::option::ToolOption;
 pub use crate::handler::output::IntoToolResult;
 pub use crate::handler::parameter::{
     DefaultValue, Lend, ParameterMeta, ValueIdentity, fill, referent, source, to_json,
@@ -36,6 +38,7 @@ pub use crate::handler::refusal::CallRefusal;
 pub use crate::handler::resource::IntoResourceResult;
 pub use crate::handler::rules;
 pub use crate::handler::task_options::TaskOptions;
+pub use crate::spill::Spill;
 pub use crate::types::{CacheScope, Choice, Field, FieldFormat, Form, Icon, IconTheme, Meta, Role};
 pub use inventory;
 pub use mcp_schema::constraint::{Bound, Constraints};

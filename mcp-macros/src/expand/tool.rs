@@ -24,8 +24,6 @@ pub(crate) fn set_tool_options(
     fields.set_some("read_only", tool.read_only.as_ref());
     fields.set_some("destructive", tool.destructive.as_ref());
     fields.set_some("idempotent", tool.idempotent.as_ref());
-    let by = tool.idempotent_by.as_ref().map(|by| &by.names);
-    fields.set("idempotent_by", by.map(|names| quote!(&[#(#names),*])));
     fields.set_some("open_world", tool.open_world.as_ref());
     let requires = tool.requires.as_ref().map(|requires| {
         flagged_variants(
@@ -50,10 +48,21 @@ pub(crate) fn set_tool_options(
     fields.set("strict", tool.strict.filter(|strict| *strict));
     fields.set_some("ttl", tool.ttl.as_ref());
     fields.set_some("cache", tool.cache);
-    let spill = tool.spill.as_ref().filter(|spill| spill.value);
-    fields.set("spill", spill.map(|_| quote!(true)));
+    fields.set("attached", attached_options(tool));
     let app = tool.app.as_ref();
     fields.set_some("app", app.map(|app| app_constant(app, "URI", self_type)));
+}
+
+/// Returns the options that add-ons define. A path leads to each add-on, so only a program with the option contains it.
+fn attached_options(tool: &ToolOptions) -> Option<TokenStream> {
+    let by = tool.idempotent_by.as_ref().map(|by| {
+        let names = &by.names;
+        quote!(&__mcp::IdempotentBy(&[#(#names),*]))
+    });
+    let spill = tool.spill.as_ref().filter(|spill| spill.value);
+    let spill = spill.map(|_| quote!(&__mcp::Spill));
+    let attached: Vec<_> = by.into_iter().chain(spill).collect();
+    (!attached.is_empty()).then(|| quote!(&[#(#attached),*]))
 }
 
 /// Checks that the parameters that identify a call are arguments.

@@ -204,7 +204,7 @@ impl DetachedCall {
         });
         let handler = WrappedHandler::new(&self.dispatcher, &self.target, permit);
         let request_of_run = waiting.clone();
-        let handler = handler.with_task_ttl(Box::new(move || {
+        let handler = handler.with_result_lifetime(Box::new(move || {
             // While its request waits, the call is not a task.
             let is_plain = request_of_run
                 .as_ref()

@@ -11,7 +11,6 @@ use crate::context::{
 #[cfg(any(feature = "cli", feature = "testing"))]
 use crate::context::{Capability, RequestInfo};
 use crate::dispatch::admission::Admission;
-use crate::dispatch::kept_results::KeptResults;
 use crate::dispatch::middleware::LinkedMiddleware;
 use crate::dispatch::notifications::NotificationListeners;
 #[cfg(feature = "http")]
@@ -103,8 +102,6 @@ pub(crate) struct Settings {
     pub(crate) tags_in_instructions: bool,
     /// The sources that are asked besides the registry.
     pub(crate) sources: ServerSources,
-    /// The results that are kept, if any tool has the `spill` option.
-    pub(crate) results: Option<Arc<KeptResults>>,
 }
 
 /// Cache hints for results other than resource contents.

@@ -123,8 +123,8 @@ impl CallFinisher {
         else {
             return most;
         };
-        // The size of a result that is kept was compared with the limit before the id of the request was known.
-        let id = if guards.spills {
+        // The size of such a result was compared with the limit before the id of the request was known.
+        let id = if guards.fits_output {
             self.id.as_ref().map_or(0, |id| id.as_bytes().len())
         } else {
             0

@@ -50,11 +50,19 @@ impl ServerShared {
     /// Returns the first value that `find` returns for a tool inserted by a change requested before the server starts.
     pub(crate) fn find_in_inserted_tools<T>(
         &self,
-        find: impl Fn(&DynamicTool) -> Option<T>,
+        find: impl FnMut(&DynamicTool) -> Option<T>,
     ) -> Option<T> {
         let early = lock(&self.early);
         let steps = early.iter().flat_map(|edit| &edit.steps);
         steps.filter_map(EditStep::inserted_tool).find_map(find)
+    }
+
+    /// Passes on each tool that was inserted before the server started.
+    pub(crate) fn each_inserted_tool(&self, mut pass: impl FnMut(&DynamicTool)) {
+        self.find_in_inserted_tools(|tool| {
+            pass(tool);
+            None::<()>
+        });
     }
 
     /// Takes the changes requested before the server started, in order.

@@ -1,17 +1,21 @@
 //! The sources that requests are asked of besides the registry: the framework's own, which answer while a request is
 //! decided, and those of the author, which `sourced` asks inside the call.
 
+use std::any::TypeId;
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::context::ServerHandle;
 use crate::dispatch::sourced::AuthorSources;
 use crate::error::{Error, ErrorKind};
+use crate::handler::dynamic::DynamicTemplate;
+use crate::handler::listing::Page;
+use crate::handler::option::OptionTools;
 use crate::jsonrpc::{ErrorObject, ParseLimits};
 use crate::panics;
 use crate::registry::{
     Callable, CallerView, CursorSeal, NameReservation, NamedSource, Registry, ServerRules,
-    SourceRequest, ToolSource,
+    SourceAnswer, SourceRequest, SourceTool, ToolSource, built_in_template,
 };
 
 /// A server's sources.
@@ -24,7 +28,8 @@ pub(crate) struct ServerSources {
     of_authors: Vec<NamedSource>,
     /// The same sources, once they can be asked. `None` if there are none.
     authors: Option<Arc<AuthorSources>>,
-    resources: Vec<Arc<dyn ResourceSource>>,
+    /// Resources of the framework that no list contains.
+    templates: Vec<Arc<Callable>>,
 }
 
 /// A source of the framework through which a model reaches the tools of the registry, most of which need not be listed
@@ -58,11 +63,44 @@ pub(crate) trait CoveringSource: ToolSource {
     ) -> Result<(Arc<Callable>, Cow<'m, str>), ErrorObject>;
 }
 
-/// A source of the framework of resources that no list contains.
-pub(crate) trait ResourceSource: Send + Sync {
-    /// Returns the resource at a URI in its normal form, and its arguments, if the URI has the form of this source's
-    /// URIs.
-    fn resource_at(&self, uri: &str) -> Option<(&Arc<Callable>, String)>;
+/// Tools that exist for requests that may use a tool with an option.
+struct BuiltInTools {
+    name: &'static str,
+    option: TypeId,
+    tools: Vec<SourceTool>,
+    reason: &'static str,
+}
+
+impl ToolSource for BuiltInTools {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn list(
+        &self,
+        request: &SourceRequest<'_>,
+        _cursor: Option<&str>,
+    ) -> SourceAnswer<Page<SourceTool>> {
+        let tools: &[_] = if request.view().has_tool_with(self.option) {
+            &self.tools
+        } else {
+            &[]
+        };
+        SourceAnswer::ready(Page::new(tools))
+    }
+
+    fn resolve(&self, request: &SourceRequest<'_>, name: &str) -> SourceAnswer<Option<SourceTool>> {
+        let tool = self.tools.iter().find(|tool| tool.name() == name);
+        let tool = tool.filter(|_| request.view().has_tool_with(self.option));
+        SourceAnswer::ready(tool.cloned())
+    }
+
+    fn reserves(&self, name: &str) -> Option<String> {
+        let mut tools = self.tools.iter();
+        tools
+            .any(|tool| tool.name() == name)
+            .then(|| self.reason.to_owned())
+    }
 }
 
 impl ServerSources {
@@ -74,8 +112,31 @@ impl ServerSources {
         self.built_in.push(source);
     }
 
-    pub(crate) fn add_resources(&mut self, source: Arc<dyn ResourceSource>) {
-        self.resources.push(source);
+    /// Adds the tools and the resources that an add-on has added to the server.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a definition is invalid.
+    pub(crate) fn add_of_add_ons(
+        &mut self,
+        tools: Vec<OptionTools>,
+        templates: Vec<DynamicTemplate>,
+    ) -> Result<(), Error> {
+        for added in tools {
+            let tools = added.tools.into_iter().map(SourceTool::built_in);
+            self.built_in.push(Arc::new(BuiltInTools {
+                name: added.name,
+                option: added.option,
+                tools: tools.collect::<Result<_, _>>()?,
+                reason: added.reason,
+            }));
+        }
+        for template in templates {
+            let template = built_in_template(template)
+                .map_err(|problem| Error::new(ErrorKind::Configuration, problem))?;
+            self.templates.push(Arc::new(template));
+        }
+        Ok(())
     }
 
     /// Adds the sources of the author, in order.
@@ -202,13 +263,13 @@ impl ServerSources {
 
     /// Returns `true` if there are resources besides those of the registry.
     pub(super) fn have_resources(&self) -> bool {
-        !self.resources.is_empty()
+        !self.templates.is_empty()
     }
 
     /// Returns the resource at a URI in its normal form, and its arguments.
     pub(super) fn resource_at(&self, uri: &str) -> Option<(&Arc<Callable>, String)> {
-        let mut sources = self.resources.iter();
-        sources.find_map(|source| source.resource_at(uri))
+        let mut templates = self.templates.iter();
+        templates.find_map(|template| Some((template, template.arguments_at(uri)?)))
     }
 
     /// Returns the list entries that stand for the tools of the registry, separated by commas, or `None` if those are

@@ -118,11 +118,7 @@ impl Dispatcher {
                 call.tool
             )
         })?;
-        let next = self
-            .settings
-            .middleware
-            .for_plain_calls(callable.guards.spills)
-            .clone();
+        let next = self.settings.middleware.for_runs(callable);
         let target = CallTarget::Named(Arc::clone(callable));
         let name = Arc::clone(&callable.name);
         let meta = call.meta.map(Box::<str>::from);

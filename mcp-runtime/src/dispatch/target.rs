@@ -138,11 +138,11 @@ impl CallTarget {
         }
     }
 
-    /// Returns the `idempotent_by` option, if calls to the target have keys.
+    /// Returns the tool that is called.
     #[inline]
-    pub(super) fn idempotent_by(&self) -> Option<&[Box<str>]> {
+    pub(super) fn called_tool(&self) -> Option<&Callable> {
         match self {
-            Self::Named(callable) => callable.idempotent_by.as_deref(),
+            Self::Named(callable) if callable.as_tool().is_some() => Some(callable),
             _ => None,
         }
     }
@@ -198,11 +198,6 @@ impl CallTarget {
             Self::Completion(completion) => Some(&completion.argument),
             _ => None,
         }
-    }
-
-    /// Returns `true` if this callable is the target.
-    pub(super) fn is(&self, callable: &Arc<Callable>) -> bool {
-        matches!(self, Self::Named(named) if Arc::ptr_eq(named, callable))
     }
 
     /// Returns the name to use in the log.

@@ -6,16 +6,16 @@ use std::time::Duration;
 use crate::context::Context;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::blocking::{CallPermitWaits, run_blocking};
-use crate::dispatch::spilling::LargeResult;
 use crate::dispatch::target::CallTarget;
 use crate::handler::background_permit::BackgroundPermit;
-use crate::handler::call::{CallOutput, Running};
+use crate::handler::call::Running;
 use crate::handler::decode::ArgumentIdentities;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::middleware::{Call, InnermostStep, PermitFuture};
+use crate::handler::option::AttachedOptions;
 use crate::handler::task_options::TaskOptions;
 use crate::lock::lock;
-use crate::registry::{CallPermit, HandlerLimits, HandlerProgress};
+use crate::registry::{CallPermit, HandlerProgress};
 
 /// The handler, which is wrapped by all middleware.
 pub(super) struct WrappedHandler {
@@ -24,12 +24,12 @@ pub(super) struct WrappedHandler {
     pub(super) waits: CallPermitWaits,
     /// A permit that the call holds from the beginning until the handler takes it.
     permit: Mutex<Option<CallPermit>>,
-    /// The period for which the call's task is kept, if the call has become a task by the time it ends.
-    task_ttl: Option<TaskTtl>,
+    /// How long the result can be read, if the call has become a task by the time it ends.
+    result_lifetime: Option<ResultLifetime>,
 }
 
-/// A function that returns how long a task is kept, or `None` if there is no task.
-pub(super) type TaskTtl = Box<dyn Fn() -> Option<Duration> + Send + Sync>;
+/// A function that returns how long the result of a task can be read, or `None` if there is no task.
+pub(super) type ResultLifetime = Box<dyn Fn() -> Option<Duration> + Send + Sync>;
 
 impl WrappedHandler {
     pub(super) fn new(
@@ -42,7 +42,7 @@ impl WrappedHandler {
             target: target.clone(),
             waits: CallPermitWaits::default(),
             permit: Mutex::new(permit),
-            task_ttl: None,
+            result_lifetime: None,
         }
     }
 
@@ -52,9 +52,9 @@ impl WrappedHandler {
         self
     }
 
-    /// Sets how long the call's task is kept.
-    pub(super) fn with_task_ttl(mut self, ttl: TaskTtl) -> Self {
-        self.task_ttl = Some(ttl);
+    /// Sets how long the result can be read.
+    pub(super) fn with_result_lifetime(mut self, lifetime: ResultLifetime) -> Self {
+        self.result_lifetime = Some(lifetime);
         self
     }
 
@@ -101,8 +101,10 @@ impl InnermostStep for WrappedHandler {
         self.target.task_options()
     }
 
-    fn idempotent_by(&self) -> &[Box<str>] {
-        self.target.idempotent_by().unwrap_or_default()
+    fn options(&self) -> &AttachedOptions {
+        self.target
+            .callable()
+            .map_or(&[], |callable| &callable.options)
     }
 
     fn identities(&self, arguments: &str) -> Option<ArgumentIdentities> {
@@ -115,32 +117,18 @@ impl InnermostStep for WrappedHandler {
             .is_some_and(|(tool, _)| tool.output_schema.is_some())
     }
 
-    fn spills(&self) -> bool {
-        self.target.guards().is_some_and(|guards| guards.spills)
+    fn max_output(&self) -> Option<usize> {
+        self.target.guards()?.max_output
     }
 
-    fn reads_kept_result(&self) -> bool {
-        let results = self.dispatcher.settings.results.as_ref();
-        let reader = results.and_then(|results| results.reader());
-        reader.is_some_and(|reader| self.target.is(reader))
+    fn fits_output(&self) -> bool {
+        self.target
+            .guards()
+            .is_some_and(|guards| guards.fits_output)
     }
 
-    fn spill(self: Arc<Self>, output: CallOutput, context: Context) -> Running {
-        Box::pin(async move {
-            let limit = self.target.guards().and_then(HandlerLimits::spill_limit);
-            let (result, limit) = match (output, limit) {
-                (CallOutput::Tool(result), Some(limit)) => (result, limit),
-                (output, _) => return Ok(output),
-            };
-            let large = LargeResult {
-                dispatcher: &self.dispatcher,
-                context: &context,
-                tool: self.target.name(),
-                limit: limit.min(self.dispatcher.limits().calls.max_result_bytes),
-                task_ttl: self.task_ttl.as_ref().and_then(|ttl| ttl()),
-            };
-            large.replace(result).await.map(CallOutput::Tool)
-        })
+    fn result_lifetime(&self) -> Option<Duration> {
+        self.result_lifetime.as_ref()?()
     }
 
     fn permit(self: Arc<Self>) -> PermitFuture {

@@ -55,7 +55,9 @@ fn checked(
     types: Arc<[(String, String)]>,
     versions: ExtensionVersions,
 ) -> UnlinkedMiddleware {
+    let function = Arc::new(function);
     Box::new(move |next: Next| {
+        let (function, id, types) = (Arc::clone(&function), Arc::clone(&id), Arc::clone(&types));
         Next::link(move |call| {
             let Some(method) = call.kind().method() else {
                 return function(call, next.clone());

@@ -9,6 +9,7 @@ use schemars::{Schema, SchemaGenerator};
 use crate::context::Caller;
 use crate::handler::call::Run;
 use crate::handler::listing::Lister;
+use crate::handler::option::AttachedOptions;
 use crate::handler::parameter::ParameterMeta;
 use crate::handler::task_options::{LinkedTasks, TaskOptions};
 pub use crate::types::ClientFeature;
@@ -122,8 +123,6 @@ pub struct Options {
     pub destructive: Option<bool>,
     /// `idempotent`
     pub idempotent: Option<bool>,
-    /// `idempotent_by`; the names of the arguments
-    pub idempotent_by: &'static [&'static str],
     /// `open_world`
     pub open_world: Option<bool>,
     /// `task`
@@ -136,8 +135,8 @@ pub struct Options {
     pub requires: &'static [ClientFeature],
     /// `schema = …`
     pub input_schema: Option<fn() -> Result<Schema, String>>,
-    /// `spill`: results that are too large are kept
-    pub spill: bool,
+    /// The options that add-ons define
+    pub attached: &'static AttachedOptions,
     /// `strict`: arguments are not coerced
     pub strict: bool,
     /// The URI of a resource, or the URI template of a resource template.
@@ -176,14 +175,13 @@ impl Options {
         read_only: None,
         destructive: None,
         idempotent: None,
-        idempotent_by: &[],
         open_world: None,
         task: None,
         linked_tasks: None,
         guards: GuardOptions::NONE,
         requires: &[],
         input_schema: None,
-        spill: false,
+        attached: &[],
         strict: false,
         uri: "",
         mime_type: None,

@@ -9,6 +9,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::Poll;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
@@ -20,6 +21,7 @@ use crate::handler::decode::ArgumentIdentities;
 use crate::handler::definition::Kind;
 use crate::handler::dynamic::Arguments;
 use crate::handler::handler_error::Result;
+use crate::handler::option::{AttachedOptions, ToolOption, find_option};
 use crate::handler::task_options::TaskOptions;
 use crate::jsonrpc::read_json;
 
@@ -51,8 +53,8 @@ pub(crate) trait InnermostStep: Any + Send + Sync {
     /// Returns the tool's `task` option.
     fn task_options(&self) -> Option<&TaskOptions>;
 
-    /// Returns the arguments that identify a call of the tool.
-    fn idempotent_by(&self) -> &[Box<str>];
+    /// Returns the tool's options that add-ons define.
+    fn options(&self) -> &AttachedOptions;
 
     /// Returns these arguments as the handler is given them, however they are written, or `None` if they are invalid.
     fn identities(&self, arguments: &str) -> Option<ArgumentIdentities>;
@@ -60,15 +62,14 @@ pub(crate) trait InnermostStep: Any + Send + Sync {
     /// Returns `true` if the tool has an output schema.
     fn has_output_schema(&self) -> bool;
 
-    /// Returns `true` if the results of the tool are kept when they are too large.
-    fn spills(&self) -> bool;
+    /// Returns the tool's `max_output` option, in bytes.
+    fn max_output(&self) -> Option<usize>;
 
-    /// Returns `true` if the call reads a part of a kept result.
-    fn reads_kept_result(&self) -> bool;
+    /// Returns `true` if a result that is too large is replaced before its response is written.
+    fn fits_output(&self) -> bool;
 
-    /// Returns the output or, if it is too large to send, its first part with directions for reading the rest, which is
-    /// kept.
-    fn spill(self: Arc<Self>, output: CallOutput, context: Context) -> Running;
+    /// Returns how long the result of a call that has become a task can be read.
+    fn result_lifetime(&self) -> Option<Duration>;
 
     /// Waits for a permit if the handler's concurrency is limited. The waiting time does not count toward the call's
     /// timeout.
@@ -197,9 +198,20 @@ impl Call {
         (self, starts)
     }
 
-    /// Returns the arguments that identify the call, if its tool has the `idempotent_by` option.
-    pub(crate) fn idempotent_by(&self) -> &[Box<str>] {
-        self.handler.idempotent_by()
+    /// Returns the tool's option of this type.
+    pub(crate) fn option<T: ToolOption>(&self) -> Option<&'static T> {
+        find_option(self.handler.options())
+    }
+
+    /// Returns the tool's `max_output` option, in bytes.
+    pub(crate) fn max_output(&self) -> Option<usize> {
+        self.handler.max_output()
+    }
+
+    /// Returns a function that tells how long the result can be read, if the call has become a task by the time it ends.
+    pub(crate) fn result_lifetime(&self) -> impl Fn() -> Option<Duration> + Send + Sync + use<> {
+        let handler = Arc::clone(&self.handler);
+        move || handler.result_lifetime()
     }
 
     /// Returns the arguments as the handler is given them, however they are written, or `None` if they are invalid.
@@ -220,7 +232,7 @@ impl Call {
     /// Returns `true` if the size of the result's text is already limited without loss: the rest is kept, or the result
     /// is itself a part of a kept result.
     pub(crate) fn limits_its_text(&self) -> bool {
-        self.handler.spills() || self.handler.reads_kept_result()
+        self.handler.fits_output()
     }
 
     /// Waits until the `concurrency` option allows the call to run.
@@ -291,23 +303,6 @@ impl Next {
         }
     }
 
-    /// Returns the chain with an additional outermost link, which keeps results that are too large, if their tool has
-    /// the `spill` option. As the outermost link, it keeps results in the form in which they leave the other
-    /// middleware.
-    pub(crate) fn keeping_large_results(self) -> Self {
-        Self::link(move |call| {
-            if !call.handler.spills() {
-                return self.start(call);
-            }
-            let (handler, context) = (Arc::clone(&call.handler), call.context.clone());
-            let running = self.start(call);
-            Box::pin(async move {
-                let output = running.await?;
-                handler.spill(output, context).await
-            })
-        })
-    }
-
     /// Returns `true` if there is no middleware.
     pub(crate) fn is_handler(&self) -> bool {
         self.0.is_none()
@@ -325,17 +320,15 @@ impl fmt::Debug for Next {
 }
 
 /// Middleware that has not received its [`Next`] yet.
-pub(crate) type UnlinkedMiddleware = Box<dyn FnOnce(Next) -> Next + Send + Sync>;
-
-/// Combines middleware into a chain. The first one is the outermost.
-pub(crate) fn chain(around: Vec<UnlinkedMiddleware>) -> Next {
-    chain_around(&Next::default(), around)
-}
+pub(crate) type UnlinkedMiddleware = Box<dyn Fn(Next) -> Next + Send + Sync>;
 
 /// Combines middleware into a chain that ends with `inner`. The first one is the outermost.
-pub(crate) fn chain_around(inner: &Next, around: Vec<UnlinkedMiddleware>) -> Next {
+pub(crate) fn chain_around<'a>(
+    inner: Next,
+    around: impl IntoIterator<Item = &'a UnlinkedMiddleware, IntoIter: DoubleEndedIterator>,
+) -> Next {
     let around = around.into_iter().rev();
-    around.fold(inner.clone(), |next, around| around(next))
+    around.fold(inner, |next, around| around(next))
 }
 
 /// Creates middleware from a function.
@@ -344,5 +337,9 @@ where
     F: Fn(Call, Next) -> A + Send + Sync + 'static,
     A: Future<Output = Result<CallOutput>> + Send + 'static,
 {
-    Box::new(|next| Next::link(move |call| Box::pin(function(call, next.clone()))))
+    let function = Arc::new(function);
+    Box::new(move |next| {
+        let function = Arc::clone(&function);
+        Next::link(move |call| Box::pin(function(call, next.clone())))
+    })
 }

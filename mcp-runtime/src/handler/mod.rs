@@ -21,6 +21,7 @@ pub(crate) mod json_text;
 pub(crate) mod listing;
 pub(crate) mod middleware;
 pub(crate) mod notified_callers;
+pub(crate) mod option;
 pub(crate) mod output;
 pub(crate) mod parameter;
 mod parameter_kind;
@@ -31,7 +32,6 @@ pub(crate) mod resource;
 pub mod rules;
 pub(crate) mod safe_path;
 pub(crate) mod sanitize;
-pub(crate) mod spill;
 pub(crate) mod tags;
 pub(crate) mod task_options;
 #[cfg(feature = "tower")]

@@ -5,6 +5,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 pub(crate) use tower_layer::Layer;
@@ -22,7 +23,9 @@ pub(crate) fn layer<L>(
 where
     L: Layer<Next, Service: CallService> + Send + Sync + 'static,
 {
+    let applies = Arc::new(applies);
     Box::new(move |next| {
+        let applies = Arc::clone(&applies);
         let service = layer.layer(next.clone());
         Next::link(move |call| {
             if applies(&call) {

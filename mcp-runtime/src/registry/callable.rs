@@ -4,7 +4,8 @@
 //! `declared` creates callables from annotated functions, and `dynamic` creates them from definitions created at run
 //! time. From then on, all callables are treated in the same way.
 
-use std::sync::Arc;
+use std::any::TypeId;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value, json};
 
@@ -16,6 +17,8 @@ use crate::handler::decode::strings;
 use crate::handler::definition::{ClientFeature, Kind};
 use crate::handler::handler_error::HandlerError;
 use crate::handler::listing::{Lister, Page};
+use crate::handler::middleware::Next;
+use crate::handler::option::AttachedOptions;
 use crate::handler::refusal::CallRefusal;
 use crate::handler::task_options::TaskOptions;
 use crate::protocol::ProtocolVersion;
@@ -40,8 +43,10 @@ pub(crate) struct Callable {
     pub(crate) guards: HandlerLimits,
     /// The `task` option, if calls can be run as tasks.
     pub(crate) task: Option<TaskOptions>,
-    /// The arguments that identify a tool call, so that a repeated call does not run again.
-    pub(crate) idempotent_by: Option<Box<[Box<str>]>>,
+    /// The options that add-ons define.
+    pub(crate) options: Box<AttachedOptions>,
+    /// What is put around calls, once one of them has needed it.
+    pub(crate) around: OnceLock<Next>,
     pub(crate) access: Access,
     pub(crate) tags: Box<[Box<str>]>,
     /// The client capabilities that calls require.
@@ -102,6 +107,11 @@ pub(crate) enum ItemDetails {
 }
 
 impl Callable {
+    /// Returns `true` if the callable has an option of this type.
+    pub(crate) fn has_option(&self, option: TypeId) -> bool {
+        self.options.iter().any(|it| (**it).type_id() == option)
+    }
+
     /// Decodes the arguments, a JSON object, and starts the call. This may run user code and may even complete the
     /// call.
     ///
@@ -155,6 +165,16 @@ impl Callable {
             Some(decoder) => decoder.from_pairs(variables),
             None => object_of_strings(variables),
         }
+    }
+
+    /// Returns the arguments in a URI in its normal form, if it has the form of this resource template.
+    pub(crate) fn arguments_at(&self, uri: &str) -> Option<String> {
+        let ItemDetails::Template { pattern, .. } = &self.details else {
+            return None;
+        };
+        let variables = pattern.matches(uri)?;
+        let variables = variables.iter().map(|(name, value)| (*name, &**value));
+        Some(self.arguments(variables))
     }
 
     /// Starts a completer with the partial text and the arguments filled in earlier.

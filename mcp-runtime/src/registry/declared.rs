@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mcp_schema::check::Validator;
 use mcp_schema::generate::output_schema;
@@ -16,6 +16,7 @@ use crate::context::{AwaitedValues, LazyState};
 use crate::handler::access::Access;
 use crate::handler::decode::{ArgumentInfo, ArgumentStyle, Decoder};
 use crate::handler::definition::{Definition, Kind};
+use crate::handler::option::AdaptedTool;
 use crate::handler::task_options::TaskOptions;
 use crate::handler::{rules, tags};
 use crate::registry::callable::{Callable, ItemDetails, TemplateLister};
@@ -60,7 +61,9 @@ pub(super) fn declared_callable(
     let tags: Box<[Box<str>]> = options.tags.iter().map(|tag| (*tag).into()).collect();
     problems.extend(tags.iter().filter_map(|tag| tags::problem(tag)));
     let mut guards = HandlerLimits::new(&options.guards, &mut problems);
-    guards.set_spills(options.spill, &mut problems);
+    let mut adapted = AdaptedTool::new(guards.max_output, options.attached);
+    problems.append(&mut adapted.problems);
+    guards.fits_output = adapted.fits_output;
     let raw_schema = raw_schema(definition, &mut problems);
     let is_generated = raw_schema.is_none();
     let key = given.rules.lookup_key(definition);
@@ -98,7 +101,7 @@ pub(super) fn declared_callable(
             if is_generated {
                 warn_of_rejected_schemas(definition, &decoder);
             }
-            tool_details(definition, &key, &decoder, meta, &mut problems)
+            tool_details(definition, &key, (&decoder, &adapted), meta, &mut problems)
         }
         (Kind::Prompt, _) => Some(ItemDetails::Prompt(prompt_definition(
             definition, &key, &decoder, meta,
@@ -136,10 +139,8 @@ pub(super) fn declared_callable(
         },
         guards,
         task: options.task.clone(),
-        idempotent_by: (!options.idempotent_by.is_empty()).then(|| {
-            let names = options.idempotent_by.iter();
-            names.map(|name| (*name).into()).collect()
-        }),
+        options: options.attached.into(),
+        around: OnceLock::new(),
         requires: options.requires.into(),
         tags,
         completions,
@@ -180,21 +181,22 @@ fn warn_of_rejected_schemas(definition: &Definition, decoder: &Decoder) {
 fn tool_details(
     definition: &Definition,
     name: &str,
-    decoder: &Decoder,
+    (decoder, adapted): (&Decoder, &AdaptedTool),
     meta: Option<Meta>,
     problems: &mut Vec<String>,
 ) -> Option<ItemDetails> {
     let options = definition.options;
     let input_schema = to_raw_json(decoder.schema(), problems);
-    // A result without structured content would not match a schema, so tools whose results may be kept have no schema.
-    let described = definition.output_schema.filter(|_| !options.spill);
+    let described = definition
+        .output_schema
+        .filter(|_| adapted.plain_output.is_none());
     let output_schema = described.and_then(output_schema);
     let output_schema = output_schema.and_then(|schema| to_raw_json(&schema, problems));
     let mut annotations = ToolAnnotations::default();
     annotations.read_only_hint = options.read_only;
     annotations.destructive_hint = options.destructive;
     // Repeating such a call has no further effect, unless the author says otherwise.
-    let is_idempotent = (!options.idempotent_by.is_empty()).then_some(true);
+    let is_idempotent = adapted.is_idempotent.then_some(true);
     annotations.idempotent_hint = options.idempotent.or(is_idempotent);
     annotations.open_world_hint = options.open_world;
     let mut tool = Tool::new(name, input_schema?);

@@ -1,6 +1,6 @@
 //! Converts definitions created at run time into callables.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mcp_schema::check::Validator;
 use mcp_schema::template::UriTemplate;
@@ -11,6 +11,7 @@ use crate::handler::decode::find_headers;
 use crate::handler::dynamic::{
     DynamicHandler, DynamicItem, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool,
 };
+use crate::handler::option::{AdaptedTool, AttachedOptions};
 use crate::handler::task_options::TaskOptions;
 use crate::handler::{rules, tags};
 use crate::registry::callable::{Callable, ItemDetails, TemplateLister};
@@ -83,13 +84,15 @@ pub(super) fn sourced_tool(
 ) -> Result<Callable, String> {
     let name = definition.tool.name.clone();
     let impossible = [
-        (definition.task.is_some(), "`task`"),
-        (definition.spill, "`spill`"),
-        (definition.handler.guards.rate.is_some(), "`rate`"),
+        (definition.task.is_some(), "task"),
+        (definition.handler.guards.rate.is_some(), "rate"),
     ];
     let impossible = impossible.into_iter().filter(|(is_set, _)| *is_set);
+    let attached = definition.attached.iter().map(|option| option.name());
     let mut problems: Vec<String> = impossible
-        .map(|(_, option)| format!("a tool of a source cannot have {option}"))
+        .map(|(_, option)| option)
+        .chain(attached)
+        .map(|option| format!("a tool of a source cannot have `{option}`"))
         .collect();
     match convert_tool(&name, definition, rules) {
         Err(more) => problems.extend(more),
@@ -124,17 +127,19 @@ fn convert_tool(
         output_schema,
         task,
         linked_tasks: _,
-        spill,
+        attached,
         handler,
     } = definition;
     tool.execution = task.as_ref().map(tool_execution);
     let mut draft = CallableDraft::new(handler, rules, tool.meta.as_ref(), &tool.icons);
     draft.task = task;
     let problems = &mut draft.problems;
-    draft.guards.set_spills(spill, problems);
-    if spill && output_schema.is_some() {
-        problems.push("a tool with `spill` has no output schema, because results that are kept have no structured content".into());
-    }
+    let mut adapted = AdaptedTool::new(draft.guards.max_output, &attached);
+    let plain_output = adapted.plain_output.filter(|_| output_schema.is_some());
+    problems.extend(plain_output.map(str::to_owned));
+    problems.append(&mut adapted.problems);
+    draft.guards.fits_output = adapted.fits_output;
+    draft.options = attached.into();
     problems.extend(rules::tool_name(name).into_result().err());
     if input_schema.get("type").and_then(Value::as_str) != Some("object") {
         problems.push("the input schema must be an object with `\"type\": \"object\"`".into());
@@ -255,6 +260,7 @@ struct CallableDraft {
     handler: DynamicHandler,
     guards: HandlerLimits,
     task: Option<TaskOptions>,
+    options: Box<AttachedOptions>,
     input: Option<ArgumentRules>,
     completions: ArgumentCompleters,
     problems: Vec<String>,
@@ -278,6 +284,7 @@ impl CallableDraft {
             handler,
             guards,
             task: None,
+            options: Box::default(),
             input: None,
             completions: ArgumentCompleters::default(),
             problems,
@@ -310,7 +317,8 @@ impl CallableDraft {
             },
             guards: self.guards,
             task: self.task,
-            idempotent_by: None,
+            options: self.options,
+            around: OnceLock::new(),
             requires: Box::default(),
             tags: handler.tags.into(),
             completions: self.completions,

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcp_schema::rules::MIN_SPILLED_BYTES;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::handler::access::Access;
@@ -21,8 +20,8 @@ pub(crate) struct HandlerLimits {
     pub(crate) permits: Option<CallPermits>,
     /// Maximum size of a result, in bytes.
     pub(crate) max_output: Option<usize>,
-    /// The `spill` option.
-    pub(crate) spills: bool,
+    /// `true` if a result that is larger is replaced before its response, with the request's id, is written.
+    pub(crate) fits_output: bool,
 }
 
 impl HandlerLimits {
@@ -43,23 +42,8 @@ impl HandlerLimits {
             rate: rate.ok().flatten().map(RateLimiter::new),
             permits: options.concurrency.map(CallPermits::new),
             max_output: options.max_output,
-            spills: false,
+            fits_output: false,
         }
-    }
-
-    /// Sets the `spill` option. If it is set, problems with the other options are reported in `problems`.
-    pub(super) fn set_spills(&mut self, spills: bool, problems: &mut Vec<String>) {
-        self.spills = spills;
-        if spills && self.max_output.is_none_or(|max| max < MIN_SPILLED_BYTES) {
-            problems.push(format!(
-                "`spill` needs a `max_output` of at least {MIN_SPILLED_BYTES} bytes"
-            ));
-        }
-    }
-
-    /// Returns the size in bytes above which the handler's results are kept, or `None` if they are not kept.
-    pub(crate) fn spill_limit(&self) -> Option<usize> {
-        self.max_output.filter(|_| self.spills)
     }
 }
 

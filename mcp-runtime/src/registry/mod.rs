@@ -33,7 +33,7 @@ mod words;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-pub(crate) use build::{MethodReceiver, Sources, find_in_options, serves_apps};
+pub(crate) use build::{MethodReceiver, Sources, selected_options, serves_apps};
 pub(crate) use callable::{Callable, ItemDetails};
 pub(crate) use complete::RequestedCompleter;
 #[cfg(test)]
@@ -51,8 +51,6 @@ pub(crate) use server_rules::{NameReservation, ServerRules};
 pub(crate) use snapshot::{CallerView, Snapshot, ToolGroup, ToolPart};
 pub(crate) use source::NamedSource;
 pub use source::{SourceAnswer, SourceRequest, SourceTool, ToolSource};
-
-#[cfg(feature = "cli")]
 pub(crate) use words::words;
 
 #[cfg(feature = "http")]

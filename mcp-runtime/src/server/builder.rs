@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::context::{
     Capability, EnvironmentHeaders, OnceStore, ServerControl, ServerHandle, States,
 };
+use crate::dispatch::idempotency::CLIENT_KEYS;
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::SealingKey;
 use crate::dispatch::{Admission, CacheHints, CoveringSource, ServerShared};
@@ -15,6 +16,7 @@ use crate::error::Error;
 use crate::extension::tasks;
 use crate::handler::definition::Selected;
 use crate::handler::dynamic::DynamicTool;
+use crate::handler::option::AddOn;
 use crate::handler::rules;
 use crate::handler::task_options::LinkedTasks;
 use crate::limits::Limits;
@@ -92,7 +94,8 @@ pub struct Server {
     pub(super) faults: Vec<String>,
     pub(super) backend: Backend,
     pub(super) once_store: Option<Arc<dyn OnceStore>>,
-    pub(super) idempotency_keys: bool,
+    /// What settings add.
+    pub(super) add_ons: Vec<AddOn>,
     pub(super) task_store: Option<(Arc<dyn TaskStore>, LinkedTasks)>,
     /// The task tools for clients that do not support tasks.
     pub(super) job_tools: Option<Box<[DynamicTool; 2]>>,
@@ -175,7 +178,7 @@ impl Server {
             faults: Vec::new(),
             backend: Backend::new(),
             once_store: None,
-            idempotency_keys: false,
+            add_ons: Vec::new(),
             task_store: None,
             job_tools: None,
             hooks: Hooks::default(),
@@ -397,7 +400,7 @@ impl Server {
     ///
     /// Tools with the `idempotent_by` option use their arguments instead. See [Retries](crate::guide::retries).
     pub fn idempotency_keys(mut self) -> Self {
-        self.idempotency_keys = true;
+        self.add_ons.push(CLIENT_KEYS);
         self
     }
 

@@ -3,26 +3,25 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::context::{Capability, OnceStore, ServerControl, ServerHandle};
+use crate::context::{Capability, ServerControl, ServerHandle};
 use crate::dispatch::seal::{Seal, SealedCursors};
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::{SealingKey, SealingKeys};
 use crate::dispatch::{
-    CoveringSource, Dispatcher, Idempotency, JobTools, KeptResults, LinkedMiddleware, ServerShared,
-    ServerSources, Settings, SharedRates,
+    CoveringSource, Dispatcher, JobTools, LinkedMiddleware, ServerShared, ServerSources, Settings,
+    SharedRates,
 };
 use crate::error::{Error, ErrorKind};
 use crate::extension::apps;
 use crate::handler::definition::Options;
-use crate::handler::dynamic::DynamicTool;
+use crate::handler::dynamic::{DynamicTemplate, DynamicTool};
+use crate::handler::option::{AddOn, Additions, OptionTools, StartingServer, StoresByType};
 use crate::handler::task_options::LinkedTasks;
-use crate::limits::Limits;
 use crate::protocol::encode::Identity;
 use crate::registry::{
-    CursorSeal, Registry, ServerRules, Sources, ToolSource, find_in_options, serves_apps,
+    CursorSeal, Registry, ServerRules, Sources, ToolSource, selected_options, serves_apps,
 };
 use crate::server::Server;
-use crate::stores::MemoryOnceStore;
 
 impl Server {
     /// Returns the dispatcher, for use in tests of the layers above it.
@@ -43,7 +42,8 @@ impl Server {
         in_declared: impl Fn(&Options) -> Option<T>,
         in_inserted: impl Fn(&DynamicTool) -> Option<T>,
     ) -> Option<T> {
-        find_in_options(self.selected.as_deref(), &self.tags, in_declared)
+        selected_options(self.selected.as_deref(), &self.tags)
+            .find_map(in_declared)
             .or_else(|| self.shared.find_in_inserted_tools(in_inserted))
     }
 
@@ -106,12 +106,27 @@ impl Server {
         faults.cloned().chain(self.limits.faults()).collect()
     }
 
+    /// Returns the add-ons of the settings and of the options of tools, each of them once.
+    fn add_ons(&self) -> Vec<AddOn> {
+        let mut found: Vec<AddOn> = Vec::new();
+        let mut add = |add_on: AddOn| {
+            if found.iter().all(|known| known.name != add_on.name) {
+                found.push(add_on);
+            }
+        };
+        self.add_ons.iter().copied().for_each(&mut add);
+        let declared = selected_options(self.selected.as_deref(), &self.tags);
+        let attached = declared.flat_map(|options| options.attached);
+        attached.map(|option| option.add_on()).for_each(&mut add);
+        self.shared.each_inserted_tool(|tool| {
+            let attached = tool.attached.iter();
+            attached.map(|option| option.add_on()).for_each(&mut add);
+        });
+        found
+    }
+
     fn start_prepared(self) -> Result<(Arc<Dispatcher>, Arc<ServerShared>), Error> {
-        let spilling = self.find_in_tools(
-            |tool| tool.spill.then_some(()),
-            |tool| tool.spill.then_some(()),
-        );
-        let has_read_result = spilling.is_some();
+        let add_ons = self.add_ons();
         self.environment.log_values();
         let faults = self.setting_faults();
         if !faults.is_empty() {
@@ -120,13 +135,23 @@ impl Server {
         let handle = ServerHandle(Arc::clone(&self.shared) as Arc<dyn ServerControl>);
         let (extensions, meta_keys) = self.extensions.start(&handle)?;
         let states = Arc::new(self.states);
+        let wrapping = self.wrapping;
         let server_name = self.identity.name.clone();
         let identity = Identity::new(self.identity).with_meta_keys(meta_keys.clone());
-        let (store, limits) = (self.backend.results, self.limits.results.clone());
-        let results = has_read_result.then(|| KeptResults::new(store, limits, identity.size()));
-        let results = results.transpose()?.map(Arc::new);
+        let once_store = self.once_store.or(self.backend.once);
+        let stores = StoresByType::default().with(self.backend.results);
+        let starting = StartingServer {
+            name: &server_name,
+            identity: &identity,
+            limits: &self.limits,
+            sanitizer: wrapping.sanitizer.as_ref(),
+            once_store: once_store.as_ref(),
+            stores: &stores,
+            added: Additions::default(),
+        };
+        let added = starting.start(add_ons);
         let cover = self.cover.map(|create| create()).transpose()?;
-        let own = (cover, results.as_ref());
+        let own = (cover, added.tools, added.templates);
         let mut sources = gather_sources(own, self.job_tools, self.tool_sources)?;
         let rules = Arc::new(ServerRules {
             meta_keys,
@@ -153,7 +178,6 @@ impl Server {
         if let Some(relay) = self.backend.notifications {
             self.shared.relay_changes(relay);
         }
-        let wrapping = self.wrapping;
         wrapping.check_layered_tools(&registry.snapshot().names(Capability::Tools))?;
         #[cfg(feature = "sealing")]
         let keys = choose_keys(&self.sealing_keys, self.backend.sealing_keys);
@@ -168,15 +192,12 @@ impl Server {
             .backend
             .rates
             .map(|store| SharedRates::new(store, fallback));
-        let once_store = self.once_store.or(self.backend.once);
-        let keys_of = (server_name, self.idempotency_keys);
-        let idempotency = idempotency(once_store.as_ref(), &self.limits, keys_of);
-        let middleware = LinkedMiddleware::new(wrapping.around, wrapping.around_tasks, idempotency);
+        let (around, around_tasks) = (wrapping.around, wrapping.around_tasks);
+        let middleware = LinkedMiddleware::new(&around, around_tasks, added.wrappings);
         let cursors: Arc<dyn CursorSeal> = Arc::new(cursors);
         sources.start(&handle, (&registry, &rules), &cursors)?;
         let settings = Settings {
             sources,
-            results,
             identity,
             instructions: self.instructions,
             limits: self.limits,
@@ -208,28 +229,17 @@ impl Server {
     }
 }
 
-/// Returns the settings of calls with a key, for a server with this name, which may accept the keys of clients.
-fn idempotency(
-    store: Option<&Arc<dyn OnceStore>>,
-    limits: &Limits,
-    (server, accepts_keys): (String, bool),
-) -> Idempotency {
-    let store = store.cloned();
-    Idempotency {
-        store: store.unwrap_or_else(|| Arc::new(MemoryOnceStore::with_limits(limits))),
-        limits: limits.idempotency.clone(),
-        server,
-        accepts_keys,
-    }
-}
-
 /// Returns the sources that are asked besides the registry.
 ///
 /// # Errors
 ///
 /// Fails if the author's sources do not have names of their own.
 fn gather_sources(
-    (cover, results): (Option<Arc<dyn CoveringSource>>, Option<&Arc<KeptResults>>),
+    (cover, tools, templates): (
+        Option<Arc<dyn CoveringSource>>,
+        Vec<OptionTools>,
+        Vec<DynamicTemplate>,
+    ),
     job_tools: Option<Box<[DynamicTool; 2]>>,
     of_author: Vec<Arc<dyn ToolSource>>,
 ) -> Result<ServerSources, Error> {
@@ -237,10 +247,7 @@ fn gather_sources(
     if let Some(cover) = cover {
         sources.set_cover(cover);
     }
-    if let Some(results) = results {
-        sources.add_built_in(Arc::<KeptResults>::clone(results));
-        sources.add_resources(Arc::<KeptResults>::clone(results));
-    }
+    sources.add_of_add_ons(tools, templates)?;
     if let Some(tools) = job_tools {
         sources.add_built_in(Arc::new(JobTools::new(*tools)?));
     }

@@ -1,27 +1,21 @@
 //! Results that are kept because they are too large to send: the tool that reads parts of them, and the resource that
-//! contains the whole result. `spilling` decides which results are kept.
-//!
-//! A server has both if any of its tools has the `spill` option. The tool exists only for requests that can use such a
-//! tool.
+//! contains the whole result.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::context::Context;
-use crate::dispatch::sources::ResourceSource;
 use crate::error::{Error, ErrorKind};
 use crate::handler::dynamic::{Arguments, DynamicTemplate, DynamicTool};
 use crate::handler::handler_error::{HandlerError, Result};
-use crate::handler::listing::Page;
-use crate::handler::spill::{READ_RESULT, RESULT_URI};
+use crate::handler::option::StartingServer;
+use crate::handler::sanitize::Sanitizer;
 use crate::jsonrpc::constant;
 use crate::limits::ResultLimits;
-use crate::registry::{
-    Callable, SourceAnswer, SourceRequest, SourceTool, ToolSource, built_in_template,
-};
-use crate::spill::{Document, PageRequest, Unit, page_note};
+use crate::protocol::encode::Identity;
+use crate::spill::{Document, PageRequest, READ_RESULT, RESULT_URI, Unit, page_note};
 use crate::stores::{KeptResult, MemoryResultStore, ResultId, ResultStore};
 use crate::types::{CallToolResult, ContentBlock, ResourceContents};
 
@@ -30,12 +24,14 @@ const PAGE_OVERHEAD: usize = 512;
 /// Minimum size of a part, regardless of the size of the server's identity.
 const MIN_PAGE: usize = 256;
 
-/// The store, the tool and the resource.
-pub(crate) struct KeptResults {
+/// The store for results, and what the parts that use it need to know of the server.
+pub(super) struct KeptResults {
     pub(super) store: Arc<dyn ResultStore>,
     pub(super) limits: ResultLimits,
-    read: SourceTool,
-    whole: Arc<Callable>,
+    /// Maximum size of any response, in bytes.
+    pub(super) max_result_bytes: usize,
+    pub(super) identity: Identity,
+    pub(super) sanitizer: Option<Sanitizer>,
 }
 
 /// The description of a kept result, in its stored form.
@@ -52,60 +48,28 @@ pub(super) struct AboutResult {
 }
 
 impl KeptResults {
-    /// Without a store, results are kept in memory. `identity_size` is the size of the server's identity in a response.
-    pub(crate) fn new(
-        store: Option<Arc<dyn ResultStore>>,
-        limits: ResultLimits,
-        identity_size: usize,
-    ) -> std::result::Result<Self, Error> {
-        let store = store.unwrap_or_else(|| Arc::new(MemoryResultStore::new(limits.clone())));
-        let read = SourceTool::built_in(read_tool(&store, identity_size))?;
-        let whole = built_in_template(whole_result(&store))
-            .map_err(|problem| Error::new(ErrorKind::Configuration, problem))?;
-        Ok(Self {
-            store,
+    /// Without a store, results are kept in memory.
+    pub(super) fn new(server: &StartingServer<'_>) -> Self {
+        let limits = server.limits.results.clone();
+        let store = server.stores.get::<Arc<dyn ResultStore>>();
+        Self {
+            store: store.unwrap_or_else(|| Arc::new(MemoryResultStore::new(limits.clone()))),
             limits,
-            read,
-            whole: Arc::new(whole),
-        })
+            max_result_bytes: server.limits.calls.max_result_bytes,
+            identity: server.identity.clone(),
+            sanitizer: server.sanitizer.cloned(),
+        }
     }
 
-    /// Returns the tool that reads parts of results.
-    pub(super) fn reader(&self) -> Option<&Arc<Callable>> {
-        self.read.built_in_callable()
-    }
-}
-
-impl ToolSource for KeptResults {
-    fn name(&self) -> &'static str {
-        "kept results"
+    /// Creates the tool that reads parts of results.
+    pub(super) fn reading_tool(&self) -> DynamicTool {
+        read_tool(&self.store, self.identity.size())
     }
 
-    fn list(
-        &self,
-        request: &SourceRequest<'_>,
-        _cursor: Option<&str>,
-    ) -> SourceAnswer<Page<SourceTool>> {
-        let is_useful = request.view().has_spilling_tool();
-        let tool = is_useful.then(|| self.read.clone());
-        SourceAnswer::ready(Page::new(tool.into_iter().collect::<Vec<_>>()))
-    }
-
-    fn resolve(&self, request: &SourceRequest<'_>, name: &str) -> SourceAnswer<Option<SourceTool>> {
-        let is_found = name == READ_RESULT && request.view().has_spilling_tool();
-        SourceAnswer::ready(is_found.then(|| self.read.clone()))
-    }
-
-    fn reserves(&self, name: &str) -> Option<String> {
-        let reason = "this name is used by a tool that is added to servers with a `spill` tool; choose another";
-        (name == READ_RESULT).then(|| reason.to_owned())
-    }
-}
-
-impl ResourceSource for KeptResults {
-    fn resource_at(&self, uri: &str) -> Option<(&Arc<Callable>, String)> {
-        let id = uri.strip_prefix(RESULT_URI)?;
-        Some((&self.whole, json!({"id": id}).to_string()))
+    /// Creates the resource template for whole results. The template is not listed, because every result names its own
+    /// URI.
+    pub(super) fn whole_result(&self) -> DynamicTemplate {
+        whole_result(&self.store)
     }
 }
 
@@ -136,7 +100,6 @@ async fn look_up(
     Ok(is_reachable.then_some((result, about)))
 }
 
-/// Creates the resource template for whole results. The template is not listed, because every result names its own URI.
 fn whole_result(store: &Arc<dyn ResultStore>) -> DynamicTemplate {
     let store = Arc::clone(store);
     let read = move |arguments: Arguments, context: Context| {
@@ -198,7 +161,6 @@ const READ_INPUT: &str = r#"{
     "additionalProperties": false
 }"#;
 
-/// Creates the tool that reads parts of results.
 fn read_tool(store: &Arc<dyn ResultStore>, identity_size: usize) -> DynamicTool {
     let input = constant(READ_INPUT);
     let store = Arc::clone(store);

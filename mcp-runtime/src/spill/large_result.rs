@@ -7,18 +7,17 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::context::Context;
-use crate::dispatch::Dispatcher;
-use crate::dispatch::kept_results::{AboutResult, KeptResults, mime_type};
 use crate::error::{Error, ErrorKind};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::json_text::table_of;
-use crate::handler::spill::{READ_RESULT, RESULT_URI};
 use crate::jsonrpc::RequestId;
 use crate::protocol::ProtocolVersion;
-use crate::protocol::encode::{self, ResponseContext};
+use crate::protocol::encode::{self, Identity, ResponseContext};
 use crate::protocol::shape::structured::OutputRoot;
+use crate::spill::kept_results::{AboutResult, KeptResults, mime_type};
 use crate::spill::{
-    Document, PageEnd, PageRequest, PageText, Unit, duration, escaped_size, page_note, shape,
+    Document, PageEnd, PageRequest, PageText, READ_RESULT, RESULT_URI, Unit, duration,
+    escaped_size, page_note, shape,
 };
 use crate::stores::{KeptResult, ResultId};
 use crate::types::{CallToolResult, ContentBlock, ResourceLink};
@@ -30,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A result that is too large to send.
 pub(super) struct LargeResult<'a> {
-    pub(super) dispatcher: &'a Dispatcher,
+    pub(super) kept: &'a KeptResults,
     pub(super) context: &'a Context,
     pub(super) tool: &'a str,
     /// Maximum size of the response, in bytes.
@@ -42,22 +41,19 @@ pub(super) struct LargeResult<'a> {
 impl LargeResult<'_> {
     /// Returns the result or, if it is too large, its first part with directions for reading the rest.
     pub(super) async fn replace(self, mut result: CallToolResult) -> Result<CallToolResult> {
-        let settings = &self.dispatcher.settings;
-        let Some(kept) = &settings.results else {
-            return Ok(result);
-        };
+        let kept = self.kept;
         if !self.is_too_large(&result) {
             return Ok(result);
         }
         // Parts are cut from sanitized text, because a sanitizer might not recognize text split across two parts.
-        if let Some(sanitizer) = &settings.sanitizer {
+        if let Some(sanitizer) = &kept.sanitizer {
             let cleaned = sanitizer.clean_tool_result(&mut result);
             cleaned.map_err(|cause| failure("a result cannot be sanitized", &cause))?;
             if !self.is_too_large(&result) {
                 return Ok(result);
             }
         }
-        let max = settings.limits.calls.max_result_bytes;
+        let max = kept.max_result_bytes;
         let Some(LargeText {
             text,
             is_json,
@@ -67,7 +63,7 @@ impl LargeResult<'_> {
             return Ok(result);
         };
         // Otherwise, the resource would be too large to read.
-        let frame = self.dispatcher.identity().size().saturating_add(FRAME);
+        let frame = self.kept.identity.size().saturating_add(FRAME);
         if escaped_size(&text).saturating_add(frame) > max {
             return Err(too_large(max));
         }
@@ -84,7 +80,7 @@ impl LargeResult<'_> {
         let document = Document::read(&stored.text, is_json).with_tables(is_table);
         // This comes first, so that nothing is kept if the answer is an error.
         let shortened = self.shorten(&result, &document, Some(&stored.id), ttl)?;
-        if self.keep(kept, stored.clone(), ttl).await {
+        if self.keep(stored.clone(), ttl).await {
             return Ok(shortened);
         }
         self.shorten(&result, &document, None, ttl)
@@ -106,7 +102,7 @@ impl LargeResult<'_> {
                 _ => is_plain = false,
             }
         }
-        let frame = self.dispatcher.identity().size().saturating_add(FRAME);
+        let frame = self.kept.identity.size().saturating_add(FRAME);
         let most = size.saturating_mul(GROWTH).saturating_add(frame);
         !(is_plain && most <= self.limit) && self.size(result) > self.limit
     }
@@ -114,13 +110,13 @@ impl LargeResult<'_> {
     /// Returns the size of the response, with a one-byte id.
     fn size(&self, result: &CallToolResult) -> usize {
         let version = self.context.request().protocol_version();
-        size(self.dispatcher, version, result)
+        size(&self.kept.identity, version, result)
     }
 
     /// Keeps a result. Returns `false` if that is not possible.
-    async fn keep(&self, kept: &KeptResults, result: KeptResult, ttl: Duration) -> bool {
+    async fn keep(&self, result: KeptResult, ttl: Duration) -> bool {
         let tool = self.tool;
-        match tokio::time::timeout(PATIENCE, kept.store.keep(result, ttl)).await {
+        match tokio::time::timeout(PATIENCE, self.kept.store.keep(result, ttl)).await {
             Ok(Ok(true)) => return true,
             Ok(Ok(false)) => {
                 tracing::warn!(tool, "there is no room to keep a large result");
@@ -212,16 +208,12 @@ impl LargeResult<'_> {
 }
 
 /// Returns the size of the response with a result and a one-byte id.
-pub(super) fn size(
-    dispatcher: &Dispatcher,
-    version: ProtocolVersion,
-    result: &CallToolResult,
-) -> usize {
+fn size(identity: &Identity, version: ProtocolVersion, result: &CallToolResult) -> usize {
     let id = RequestId::from_valid("0");
     let reply = ResponseContext {
         id: Some(&id),
         version,
-        identity: dispatcher.identity(),
+        identity,
     };
     let mut out = Vec::new();
     encode::tool_result(&mut out, reply, &mut result.clone(), OutputRoot::Objects);

@@ -1,14 +1,24 @@
-//! Large results, cut into parts that a model can read. Performs no I/O; `dispatch` keeps the results.
+//! Results that are too large to send: they are kept (`large_result`, `kept_results`) and cut into parts that a model can
+//! read (`document`, `page`).
 
 mod document;
+mod kept_results;
+mod large_result;
+mod option;
 mod page;
 mod words;
 
 pub(crate) use document::{Document, Unit};
+pub use option::Spill;
 pub(crate) use page::{PageEnd, PageRequest, PageText};
 pub(crate) use words::{duration, page_note, shape};
 
 use crate::jsonrpc::write_string;
+
+/// The name of the tool that reads parts of a kept result.
+const READ_RESULT: &str = "read_result";
+/// The beginning of a kept result's URI. The id follows.
+const RESULT_URI: &str = "mcp-result:///";
 
 /// Returns the number of bytes that the text takes up inside a JSON string.
 pub(crate) fn escaped_size(text: &str) -> usize {

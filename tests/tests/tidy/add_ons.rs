@@ -37,7 +37,13 @@ struct AddOn {
 const ADD_ONS: [AddOn; 11] = [
     AddOn {
         name: "apps",
-        words: &["apps", "page_tools", "page_uri", "pages_only", "tools_of_page"],
+        words: &[
+            "apps",
+            "page_tools",
+            "page_uri",
+            "pages_only",
+            "tools_of_page",
+        ],
         own: &[],
     },
     AddOn {
@@ -52,7 +58,13 @@ const ADD_ONS: [AddOn; 11] = [
     },
     AddOn {
         name: "instances",
-        words: &["elay", "hared_rates", "SharedRates", "SharedTokens", "shared_definitions"],
+        words: &[
+            "elay",
+            "hared_rates",
+            "SharedRates",
+            "SharedTokens",
+            "shared_definitions",
+        ],
         own: &["dispatch/relaying.rs", "dispatch/shared_rates.rs"],
     },
     AddOn {
@@ -62,8 +74,18 @@ const ADD_ONS: [AddOn; 11] = [
     },
     AddOn {
         name: "spill",
-        words: &["KeptResults", "LargeResult", "kept_results", "spill", "Spill"],
-        own: &["dispatch/kept_results.rs", "dispatch/spilling.rs", "handler/spill.rs"],
+        words: &[
+            "KeptResults",
+            "LargeResult",
+            "kept_results",
+            "spill",
+            "Spill",
+        ],
+        own: &[
+            "dispatch/kept_results.rs",
+            "dispatch/spilling.rs",
+            "handler/spill.rs",
+        ],
     },
     AddOn {
         name: "tags",
@@ -73,9 +95,24 @@ const ADD_ONS: [AddOn; 11] = [
     AddOn {
         name: "tasks",
         words: &[
-            "LINKED_TASKS", "LinkedTasks", "Member::Task", "TaskOptions", "TaskStore", "TaskTtl", "around_tasks",
-            "can_be_task", "extension::tasks", "linked_tasks", "start_task", "task_middleware", "task_options",
-            "task_start", "task_store", "task_ttl", "tasks_of_tools", "with_tasks",
+            "LINKED_TASKS",
+            "LinkedTasks",
+            "Member::Task",
+            "TaskOptions",
+            "TaskStore",
+            "TaskTtl",
+            "around_tasks",
+            "can_be_task",
+            "extension::tasks",
+            "linked_tasks",
+            "start_task",
+            "task_middleware",
+            "task_options",
+            "task_start",
+            "task_store",
+            "task_ttl",
+            "tasks_of_tools",
+            "with_tasks",
         ],
         own: &["handler/task_options.rs"],
     },
@@ -107,7 +144,11 @@ impl AddOn {
         if self.is_own(&source.path) {
             return Vec::new();
         }
-        let code = source.text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+        let code = source
+            .text
+            .split("#[cfg(test)]\nmod ")
+            .next()
+            .unwrap_or_default();
         let lines = code.lines().enumerate();
         let named = lines.filter(|(_, line)| self.words.iter().any(|word| line.contains(word)));
         named
@@ -121,8 +162,15 @@ fn measured() -> BTreeMap<&'static str, Vec<String>> {
         .into_iter()
         .filter(|source| CORE.iter().any(|part| source.path.starts_with(part)));
     let core: Vec<_> = core.collect();
-    let places = |add_on: &AddOn| core.iter().flat_map(|source| add_on.places(source)).collect();
-    ADD_ONS.iter().map(|add_on| (add_on.name, places(add_on))).collect()
+    let places = |add_on: &AddOn| {
+        core.iter()
+            .flat_map(|source| add_on.places(source))
+            .collect()
+    };
+    ADD_ONS
+        .iter()
+        .map(|add_on| (add_on.name, places(add_on)))
+        .collect()
 }
 
 #[test]

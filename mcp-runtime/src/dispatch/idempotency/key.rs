@@ -43,17 +43,21 @@ pub(super) fn may_have_key(meta: Option<&str>, source: &RequestSource) -> bool {
 }
 
 impl CallKey {
-    /// Returns the key of a call, or `None` if it has none.
+    /// Returns the key of a call, or `None` if it has none. `names` are the arguments that identify calls of its tool.
     ///
     /// # Errors
     ///
     /// Fails if the key is invalid, or if the client sent one that cannot be distinguished from other callers' keys.
-    pub(super) fn of(call: &Call, settings: &Idempotency) -> Result<Option<Self>> {
+    pub(super) fn of(
+        call: &Call,
+        names: Option<&[&str]>,
+        settings: &Idempotency,
+    ) -> Result<Option<Self>> {
         let owner = owner(call.context());
-        if !call.idempotent_by().is_empty() {
+        if let Some(names) = names {
             let arguments = identities(call);
             // The tool's own arguments identify the call better than a key that a client makes up.
-            return Ok(match (owner, of_arguments(call, &arguments)?) {
+            return Ok(match (owner, of_arguments(names, &arguments)?) {
                 (Some(owner), Some((name, key))) => {
                     Some(Self::new(call, settings, (owner, name, &key), &arguments)?)
                 }
@@ -163,9 +167,8 @@ fn identities(call: &Call) -> ArgumentIdentities {
 
 /// Returns the arguments that identify the call: their names for messages, and their names and values as JSON. Returns
 /// `None` if all of them are missing or `null`.
-fn of_arguments(call: &Call, given: &ArgumentIdentities) -> Result<Option<(String, String)>> {
-    let names = call.idempotent_by();
-    let values = names.iter().filter_map(|name| given.get_key_value(&**name));
+fn of_arguments(names: &[&str], given: &ArgumentIdentities) -> Result<Option<(String, String)>> {
+    let values = names.iter().filter_map(|name| given.get_key_value(*name));
     let values: ArgumentIdentities = values
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();

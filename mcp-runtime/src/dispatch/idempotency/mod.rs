@@ -1,7 +1,7 @@
 //! Calls with an idempotency key. A repeat of such a call gets the result of the first one instead of running again.
 //!
-//! This middleware wraps all other middleware, so that a repeat gets the result exactly as the client received it. It
-//! is used only for calls that can have a key. `key` finds the key, `claim` keeps the calls in the store for `once`,
+//! This is put around all else, so that a repeat gets the result exactly as the client received it, and only around calls
+//! that can have a key. `key` finds the key, `claim` keeps the calls in the store for `once`,
 //! and `record` defines their stored form.
 
 mod claim;
@@ -9,76 +9,82 @@ mod key;
 mod record;
 mod settings;
 
+use std::any::TypeId;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::context::RequestSource;
 use crate::dispatch::idempotency::claim::{CallClaim, ClaimState, RunGuard};
 use crate::dispatch::idempotency::key::CallKey;
-use crate::dispatch::target::CallTarget;
+use crate::dispatch::idempotency::settings::Idempotency;
 use crate::handler::call::CallOutput;
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::{Call, Next};
+use crate::handler::option::{
+    AdaptedTool, AddOn, IsRequested, OptionWrapping, StartingServer, ToolOption, WrappingPlace,
+};
 use crate::limits::MAX_IDEMPOTENCY_WINDOW;
-
-pub(crate) use settings::Idempotency;
+use crate::stores::MemoryOnceStore;
 
 /// Time between the first two checks of a call that is still running. It doubles with each check.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const MAX_PAUSE: Duration = Duration::from_millis(500);
 
-/// The middleware for calls with a key. It wraps the middleware for plain calls and for calls that can be tasks.
-pub(crate) struct IdempotentCalls {
-    accepts_keys: bool,
-    around: Next,
-    around_tasks: Next,
+/// The name of the add-on.
+const NAME: &str = "idempotency";
+
+/// The `idempotent_by` option: the names of the arguments that identify a call.
+#[derive(Clone, Copy, Debug)]
+pub struct IdempotentBy(pub &'static [&'static str]);
+
+impl ToolOption for IdempotentBy {
+    fn name(&self) -> &'static str {
+        "idempotent_by"
+    }
+
+    fn adapt(&self, tool: &mut AdaptedTool) {
+        tool.is_idempotent = true;
+    }
+
+    fn add_on(&self) -> AddOn {
+        AddOn {
+            name: NAME,
+            start: |server| start(server, None),
+        }
+    }
 }
 
-impl IdempotentCalls {
-    pub(crate) fn new(idempotency: Idempotency, around: &Next, around_tasks: &Next) -> Self {
-        let accepts_keys = idempotency.accepts_keys;
-        let idempotency = Arc::new(idempotency);
-        let wrap = |inner: &Next| {
-            let (idempotency, inner) = (Arc::clone(&idempotency), inner.clone());
-            Next::link(move |call| Box::pin(serve(Arc::clone(&idempotency), call, inner.clone())))
-        };
-        Self {
-            accepts_keys,
-            around: wrap(around),
-            around_tasks: wrap(around_tasks),
-        }
-    }
+/// The add-on for servers that accept the keys of clients.
+pub(crate) const CLIENT_KEYS: AddOn = AddOn {
+    name: NAME,
+    start: |server| start(server, Some(key::may_have_key)),
+};
 
-    /// Returns `true` if clients can send keys.
-    pub(super) fn accepts_keys(&self) -> bool {
-        self.accepts_keys
-    }
-
-    /// Returns the middleware for a call that can have a key. `meta` returns the `_meta` of its request.
-    pub(super) fn around<'m>(
-        &self,
-        target: &CallTarget,
-        meta: impl FnOnce() -> Option<&'m str>,
-        source: &RequestSource,
-        is_around_tasks: bool,
-    ) -> Option<&Next> {
-        let has_key = || target.tool().is_some() && key::may_have_key(meta(), source);
-        if target.idempotent_by().is_none() && !(self.accepts_keys && has_key()) {
-            return None;
-        }
-        Some(if is_around_tasks {
-            &self.around_tasks
-        } else {
-            &self.around
-        })
-    }
+fn start(server: &mut StartingServer<'_>, is_requested: Option<IsRequested>) {
+    let settings = Arc::new(Idempotency {
+        store: match server.once_store {
+            Some(store) => Arc::clone(store),
+            None => Arc::new(MemoryOnceStore::with_limits(server.limits)),
+        },
+        limits: server.limits.idempotency.clone(),
+        server: server.name.to_owned(),
+    });
+    server.added.wrappings.push(OptionWrapping {
+        option: TypeId::of::<IdempotentBy>(),
+        is_requested,
+        place: WrappingPlace::Outermost,
+        link: Box::new(move |next| {
+            let settings = Arc::clone(&settings);
+            Next::link(move |call| Box::pin(serve(Arc::clone(&settings), call, next.clone())))
+        }),
+    });
 }
 
 /// Runs a call, or answers it with the result of an earlier call with the same key.
 async fn serve(settings: Arc<Idempotency>, call: Call, next: Next) -> Result<CallOutput> {
-    let Some(key) = CallKey::of(&call, &settings)? else {
+    let names = call.option().map(|IdempotentBy(names)| *names);
+    let Some(key) = CallKey::of(&call, names, &settings)? else {
         return next.run(call).await;
     };
     let claim = CallClaim::new(&settings, &key, &call);

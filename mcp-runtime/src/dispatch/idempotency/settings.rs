@@ -11,6 +11,4 @@ pub(crate) struct Idempotency {
     pub(crate) limits: IdempotencyLimits,
     /// The server's name, because several servers can share a store.
     pub(crate) server: String,
-    /// `true` if clients may send keys.
-    pub(crate) accepts_keys: bool,
 }

@@ -62,7 +62,8 @@ pub(super) async fn intercept(
                 let created = ExtensionResult::new(json!({"task": wire::legacy_task(&task)}))?;
                 Ok(CallOutput::Extension(created.result_type("task")))
             }
-            (_, None) => patiently(service, call, next).await,
+            (Some(_), None) => patiently(service, call, next).await,
+            (None, None) => next.run(call).await,
         };
     }
     let Some(options) = options else {

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use super::{Arguments, DynamicHandler, builder};
 use crate::context::Context;
 use crate::handler::call::{running, tool};
+use crate::handler::option::ToolOption;
 use crate::handler::output::IntoToolResult;
 use crate::handler::task_options::{LinkedTasks, TaskOptions};
 use crate::types::{Icon, Tool, ToolAnnotations};
@@ -38,7 +39,7 @@ pub struct DynamicTool {
     pub(crate) task: Option<TaskOptions>,
     /// Set together with `task`.
     pub(crate) linked_tasks: Option<LinkedTasks>,
-    pub(crate) spill: bool,
+    pub(crate) attached: Vec<&'static dyn ToolOption>,
     pub(crate) handler: DynamicHandler,
 }
 
@@ -66,7 +67,7 @@ impl DynamicTool {
             output_schema: None,
             task: None,
             linked_tasks: None,
-            spill: false,
+            attached: Vec::new(),
             handler: DynamicHandler::new(move |arguments, context| {
                 let future = handler(arguments, context);
                 running(async move { tool::reply(future.await) })
@@ -78,17 +79,6 @@ impl DynamicTool {
     #[must_use]
     pub fn output_schema(mut self, schema: Value) -> Self {
         self.output_schema = Some(schema);
-        self
-    }
-
-    /// Keeps results that are larger than [`max_output`](Self::max_output), which must be at least 2,000 bytes, so that
-    /// the model can read them in parts. By default, such results are errors. The tool cannot have an
-    /// [`output_schema`](Self::output_schema).
-    ///
-    /// If the server has no such tool when it starts, results that are too large remain errors.
-    #[must_use]
-    pub fn spill(mut self) -> Self {
-        self.spill = true;
         self
     }
 

@@ -104,18 +104,16 @@ pub(crate) fn serves_apps(only: Option<&[Selected]>, tags: &[String]) -> bool {
         .is_empty()
 }
 
-/// Returns the first value that `find` returns for the options of a definition served with this selection.
-pub(crate) fn find_in_options<T>(
-    only: Option<&[Selected]>,
-    tags: &[String],
-    find: impl Fn(&Options) -> Option<T>,
-) -> Option<T> {
-    let mut definitions = inventory::iter::<Submitted>().map(|submitted| submitted.0);
+/// Returns the options of the definitions that the author selects, in any order.
+pub(crate) fn selected_options<'a>(
+    only: Option<&'a [Selected]>,
+    tags: &'a [String],
+) -> impl Iterator<Item = &'static Options> + use<'a> {
     let choice = AuthorChoice { only, tags };
-    definitions.find_map(|definition| {
-        let found = find(definition.options)?;
-        choice.includes(definition).then_some(found)
-    })
+    inventory::iter::<Submitted>()
+        .map(|submitted| submitted.0)
+        .filter(move |definition| choice.includes(definition))
+        .map(|definition| definition.options)
 }
 
 /// Sorts definitions in source order: by file, then by line.

@@ -1,5 +1,6 @@
 //! Which tools a request may use, and shorter lists of them.
 
+use std::any::TypeId;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -27,9 +28,9 @@ impl<'a> CallerView<'a> {
         self.tools().any(|tool| is_optional(tool))
     }
 
-    /// Returns `true` if the request may use a tool with the `spill` option.
-    pub(crate) fn has_spilling_tool(self) -> bool {
-        self.tools().any(|tool| tool.guards.spills)
+    /// Returns `true` if the request may use a tool with an option of this type.
+    pub(crate) fn has_tool_with(self, option: TypeId) -> bool {
+        self.tools().any(|tool| tool.has_option(option))
     }
 
     /// Returns the members of a page that contains the rendered tools in `first`, followed by the tools that the
