@@ -10,6 +10,7 @@ use crate::handler::dynamic::DynamicTool;
 use crate::handler::middleware::{Call, Next};
 use crate::handler::option::{
     AdaptedTool, AddOn, OptionTools, OptionWrapping, StartingServer, ToolOption, WrappingPlace,
+    find_option,
 };
 use crate::spill::kept_results::KeptResults;
 use crate::spill::large_result::LargeResult;
@@ -69,7 +70,9 @@ impl DynamicTool {
     /// If the server has no such tool when it starts, results that are too large remain errors.
     #[must_use]
     pub fn spill(mut self) -> Self {
-        self.attached.push(&Spill);
+        if find_option::<Spill>(&self.attached).is_none() {
+            self.attached.push(&Spill);
+        }
         self
     }
 }
