@@ -80,7 +80,7 @@ impl LinkedMiddleware {
             Some(tool)
                 if task.is_some()
                     || !tool.options.is_empty()
-                    || self.is_requested(member(Member::Meta), source) =>
+                    || self.are_requested && self.is_requested(member(Member::Meta), source) =>
             {
                 (tool.around.get_or_init(|| self.around(tool)), requested)
             }
@@ -90,12 +90,10 @@ impl LinkedMiddleware {
 
     /// Returns `true` if a request may need a wrapping whose option its tool does not have.
     fn is_requested(&self, meta: Option<&str>, source: &RequestSource) -> bool {
-        self.are_requested
-            && self
-                .wrappings
-                .iter()
-                .filter_map(|wrapping| wrapping.is_requested)
-                .any(|is_requested| is_requested(meta, source))
+        self.wrappings
+            .iter()
+            .filter_map(|wrapping| wrapping.is_requested)
+            .any(|is_requested| is_requested(meta, source))
     }
 
     /// Links all that calls of a tool may need. Each link passes on the calls that do not need it.

@@ -72,11 +72,7 @@ impl PreparedCall<'_> {
     ///
     /// `sink`, which is called only if the call may send messages before the response, creates the stream for such
     /// messages.
-    #[expect(
-        clippy::inline_always,
-        reason = "called in one place, where it saves moving the call"
-    )]
-    #[inline(always)]
+    #[inline]
     pub(super) fn start(self, sink: &dyn Fn() -> Arc<dyn Sink>, out: &mut Vec<u8>) -> CallProgress {
         let Self {
             dispatcher,

@@ -18,15 +18,12 @@ use crate::protocol::encode::Identity;
 /// An option of a tool, defined by an add-on.
 pub trait ToolOption: Any + fmt::Debug + Send + Sync {
     /// Returns the name of the option in an attribute.
-    #[doc(hidden)]
     fn name(&self) -> &'static str;
 
     /// Adapts a tool that has the option, before its definition is complete.
-    #[doc(hidden)]
     fn adapt(&self, tool: &mut AdaptedTool);
 
     /// Returns the add-on that serves the option.
-    #[doc(hidden)]
     fn add_on(&self) -> AddOn;
 }
 
@@ -47,7 +44,7 @@ pub struct AdaptedTool {
     /// The `max_output` option, in bytes.
     pub(crate) max_output: Option<usize>,
     /// Set to the reason if the tool can have no output schema.
-    pub(crate) plain_output: Option<&'static str>,
+    pub(crate) no_output_schema: Option<&'static str>,
     /// Set if results fit, because those that are too large are replaced before their response is written.
     pub(crate) fits_output: bool,
     /// Set if repeating a call has no further effect.

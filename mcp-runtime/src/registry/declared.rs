@@ -189,7 +189,7 @@ fn tool_details(
     let input_schema = to_raw_json(decoder.schema(), problems);
     let described = definition
         .output_schema
-        .filter(|_| adapted.plain_output.is_none());
+        .filter(|_| adapted.no_output_schema.is_none());
     let output_schema = described.and_then(output_schema);
     let output_schema = output_schema.and_then(|schema| to_raw_json(&schema, problems));
     let mut annotations = ToolAnnotations::default();

@@ -135,8 +135,8 @@ fn convert_tool(
     draft.task = task;
     let problems = &mut draft.problems;
     let mut adapted = AdaptedTool::new(draft.guards.max_output, &attached);
-    let plain_output = adapted.plain_output.filter(|_| output_schema.is_some());
-    problems.extend(plain_output.map(str::to_owned));
+    let unfitting = adapted.no_output_schema.filter(|_| output_schema.is_some());
+    problems.extend(unfitting.map(str::to_owned));
     problems.append(&mut adapted.problems);
     draft.guards.fits_output = adapted.fits_output;
     draft.options = attached.into();

@@ -30,7 +30,7 @@ impl ToolOption for Spill {
                 "`spill` needs a `max_output` of at least {MIN_SPILLED_BYTES} bytes"
             ));
         }
-        tool.plain_output = Some(
+        tool.no_output_schema = Some(
             "a tool with `spill` has no output schema, because results that are kept have no structured content",
         );
         tool.fits_output = true;
