@@ -25,6 +25,18 @@ pub fn check_generated(path: &str, generated: &str) {
     );
 }
 
+/// Checks that a page of the guide is what `renewed` makes of it.
+///
+/// # Panics
+///
+/// Panics with the lines that differ if the page has another text.
+pub fn check_page(page: &str, renewed: impl Fn(&str) -> String) {
+    let page = format!("docs/{page}");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(&page);
+    let present = fs::read_to_string(file).unwrap();
+    check_generated(&page, &renewed(&present));
+}
+
 fn difference(path: &str, present: &str, generated: &str) -> String {
     let difference = TextDiff::from_lines(present, generated);
     let lines = difference.unified_diff().context_radius(0).to_string();

@@ -391,3 +391,33 @@ impl<S: AsyncRead + Unpin> Response<S> {
         self.judge.check(message);
     }
 }
+
+/// Creates the first message of a handshake.
+#[must_use]
+pub fn initialize(version: Version) -> Request {
+    let params = json!({
+        "protocolVersion": version.date(),
+        "capabilities": {},
+        "clientInfo": {"name": "tests", "version": "1"},
+    });
+    Request::bare(
+        &json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}),
+        version,
+    )
+}
+
+/// Creates a tool call in a session.
+#[must_use]
+pub fn call(session: &str, id: i64, name: &str, arguments: Value, version: Version) -> Request {
+    let params = json!({"name": name, "arguments": arguments, "_meta": {"progressToken": id}});
+    let message = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+    Request::legacy(session, &message, version)
+}
+
+/// Returns the text of a tool's result.
+#[must_use]
+pub fn text(message: &Value) -> &str {
+    message["result"]["content"][0]["text"]
+        .as_str()
+        .unwrap_or_else(|| panic!("no text in {message}"))
+}

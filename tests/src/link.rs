@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::Path;
 
 use mcp_runtime::{Server, Transport};
 use mcp_runtime::{http::HttpOptions, transport::Connection};
@@ -14,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::asking::{SETUP, Setup, server};
 use crate::client::PATIENCE;
-use crate::{Client, Process, Version, bridge};
+use crate::{Client, Process, Version, binary, bridge};
 
 /// A link between a client and the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +85,7 @@ impl Served {
         let stream = match &mut self.way {
             Way::Memory(hub) => return hub.client(version),
             Way::Stdio(children) => {
-                let program = own_program("asking");
+                let program = binary("asking");
                 let setup = serde_json::to_string(&self.setup).expect("a setup is JSON");
                 let process = Process::spawn(&program, &[], &[(SETUP, &setup)], version);
                 children.push(process.child);
@@ -117,14 +116,6 @@ impl Drop for Served {
             serving.abort();
         }
     }
-}
-
-/// Returns the path to a program in this package. Cargo builds these programs before it runs the tests.
-fn own_program(name: &str) -> std::path::PathBuf {
-    let own = std::env::current_exe().expect("a test knows its path");
-    let deps = own.parent().and_then(Path::parent);
-    let directory = deps.expect("a test stands in target/<profile>/deps");
-    directory.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }
 
 /// A server in this process that accepts any number of clients.

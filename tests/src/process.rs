@@ -3,7 +3,6 @@
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use tokio::process::{Child, Command};
@@ -152,31 +151,23 @@ impl Drop for Program {
     }
 }
 
-/// Returns the path to an example or a fixture, building it if necessary.
+/// Returns the path to a program of the workspace, which must have been built.
+///
+/// Cargo builds the programs of a package before it runs the tests of that package. The tests that start programs are named
+/// `programs` in each of these packages, so that all programs are built whenever all of these tests are selected.
 ///
 /// # Panics
 ///
-/// Panics if the programs cannot be built.
+/// Panics if the program has not been built.
 #[must_use]
 pub fn binary(name: &str) -> PathBuf {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let directory = BUILT.get_or_init(|| {
-        let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-        let status = std::process::Command::new(cargo)
-            .args(["build", "--quiet", "--workspace", "--all-features"])
-            // As `tests/programs` does, so that nothing is compiled with other features.
-            .args(["--bins", "--test", "tidy"])
-            .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
-            .status()
-            .expect("cargo runs");
-        assert!(status.success(), "the programs do not build");
-        // Test binaries are in `target/<profile>/deps`; the programs are built in `target/debug`.
-        let own = std::env::current_exe().expect("a test knows its path");
-        let target = own
-            .ancestors()
-            .nth(3)
-            .expect("a test stands in target/<profile>/deps");
-        target.join("debug")
-    });
-    directory.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+    let own = std::env::current_exe().expect("a test knows its path");
+    let deps = own.parent().and_then(Path::parent);
+    let directory = deps.expect("a test stands in target/<profile>/deps");
+    let program = directory.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    assert!(
+        program.exists(),
+        "{name} is not built: cargo test --workspace --all-features --test programs"
+    );
+    program
 }

@@ -3,9 +3,9 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use tests::{Client, Version};
+use tests::{Client, Directory, Version};
 
-use super::{Directory, follow, start};
+use super::{follow, start};
 
 /// Returns the names in the order of the list, which sorts tools inserted at run time by name.
 async fn names(client: &mut Client) -> Vec<Value> {

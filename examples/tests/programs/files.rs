@@ -3,9 +3,9 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use tests::{Process, Version};
+use tests::{Directory, Process, Version};
 
-use super::{Directory, completed, follow};
+use super::{completed, follow};
 
 async fn start(directory: &Directory, version: Version) -> Process {
     let root = directory.join("root");

@@ -1,4 +1,10 @@
-//! Runs every example.
+//! Runs every example, over standard input and output and over HTTP.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::too_many_lines,
+    reason = "a test that goes wrong may panic"
+)]
 
 mod dynamic;
 mod files;
@@ -6,6 +12,7 @@ mod guide;
 mod large_results;
 mod ledger;
 mod many_tools;
+mod model_apis;
 #[cfg(unix)]
 mod mounted;
 mod notes;
@@ -13,18 +20,16 @@ mod observed;
 mod orders;
 #[cfg(unix)]
 mod protected;
+mod round_robin;
 mod searches;
 mod skills;
+mod stdio;
 mod tls;
 mod weather;
 
-use std::path::{Path, PathBuf};
-
 use serde_json::{Value, json};
-use tests::http::{Request, send};
-use tests::{Answer, Client, Process, Question, Version};
-
-use crate::http::support::{call, initialize, text};
+use tests::http::{Request, call, initialize, send, text};
+use tests::{Answer, Client, Directory, Process, Question, Version};
 
 #[tokio::test]
 async fn hello_is_short_and_greets() {
@@ -306,6 +311,19 @@ async fn an_axum_program_has_its_own_routes_and_middleware_beside_the_server() {
     }
 }
 
+// Covers: TOOL-13
+#[tokio::test]
+async fn an_example_keeps_what_it_promises() {
+    for version in Version::ALL {
+        let mut process = Process::start("everything", &[], version).await;
+        process.client.list("tools/list", "tools").await;
+        // The client checks the result against the schema.
+        let city = json!({"city": "Rome"});
+        let text = process.client.text("weather", city).await;
+        assert!(text.contains("sky"), "{text}");
+    }
+}
+
 /// Retries until the example is listening.
 async fn retry<T>(connect: impl AsyncFn() -> std::io::Result<T>) -> T {
     let mut connected = None;
@@ -340,33 +358,8 @@ async fn completed(client: &mut Client, reference: Value, name: &str, value: &st
     client.ok("completion/complete", params).await["completion"]["values"].take()
 }
 
-/// A directory for a single test. It is deleted when this is dropped.
-pub(crate) struct Directory(PathBuf);
-
-impl Directory {
-    pub(crate) fn new(name: &str, version: Version) -> Self {
-        let name = format!("mcp-{name}-{}-{}", std::process::id(), version.date());
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    pub(crate) fn join(&self, path: impl AsRef<Path>) -> PathBuf {
-        self.0.join(path)
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Returns the path to the program of an example.
 fn source(example: &str) -> String {
-    let path = format!(
-        "{}/../examples/src/bin/{example}.rs",
-        env!("CARGO_MANIFEST_DIR")
-    );
+    let path = format!("{}/src/bin/{example}.rs", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(path).unwrap()
 }

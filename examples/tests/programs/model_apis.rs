@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 
 use mcp_schema::model_rules::{Severity, breaches};
-use tests::Version;
+use tests::{Directory, Version};
 
-use crate::examples::{Directory, start};
+use crate::start;
 
 /// Examples whose tools are not checked here.
 const LEFT_OUT: [&str; 7] = [
@@ -22,7 +22,7 @@ const LEFT_OUT: [&str; 7] = [
 ];
 
 fn examples() -> BTreeSet<String> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/src/bin");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/bin");
     let names = std::fs::read_dir(folder).unwrap().map(|entry| {
         let path = entry.unwrap().path();
         path.file_stem().unwrap().to_str().unwrap().to_owned()

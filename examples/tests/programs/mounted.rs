@@ -1,11 +1,10 @@
 //! Shutdown of the axum program.
 
 use serde_json::json;
-use tests::http::{Request, send};
+use tests::http::{Request, call, initialize, send, text};
 use tests::{Process, Version};
 
 use super::{free_address, retry};
-use crate::http::support::{call, initialize, text};
 
 fn signed(request: Request) -> Request {
     request.header("Authorization", "Bearer open sesame")

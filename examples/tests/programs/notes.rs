@@ -1,9 +1,9 @@
 //! Notes in a database.
 
 use serde_json::{Value, json};
-use tests::{Process, Version};
+use tests::{Directory, Process, Version};
 
-use super::{Directory, completed, follow};
+use super::{completed, follow};
 
 async fn start(directory: &Directory, version: Version) -> Process {
     let database = directory.join("notes.db");

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tests::{Process, Version};
 
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/skills");
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/skills");
 
 #[tokio::test]
 async fn skills_are_those_of_the_folder_and_of_the_caller() {

@@ -4,13 +4,12 @@ use std::net::SocketAddr;
 use std::process::Command;
 
 use serde_json::json;
-use tests::Version;
-use tests::http::{Request, response, write};
+use tests::http::{Request, initialize, response, write};
 use tests::run::{self, Logged};
+use tests::tls::{certificate, shake};
+use tests::{Directory, Version};
 
-use super::{Directory, free_address, retry};
-use crate::http::listener::{certificate, shake};
-use crate::http::support::initialize;
+use super::{free_address, retry};
 
 /// The example, with its log.
 struct Server {

@@ -34,14 +34,17 @@ fn sleeping(text: &str) -> Vec<String> {
 
 #[test]
 fn no_integration_test_sleeps_without_a_reason() {
-    let sleeping = sources::files(&["tests/tests/it"], "rs")
-        .into_iter()
-        .flat_map(|source| {
-            let functions = sleeping(&source.text).into_iter();
-            functions
-                .map(|function| format!("{}::{function}", source.path))
-                .collect::<Vec<_>>()
-        });
+    let sleeping = sources::files(
+        &["tests/tests/it", "examples/tests", "tests/fixtures/tests"],
+        "rs",
+    )
+    .into_iter()
+    .flat_map(|source| {
+        let functions = sleeping(&source.text).into_iter();
+        functions
+            .map(|function| format!("{}::{function}", source.path))
+            .collect::<Vec<_>>()
+    });
     exceptions::check(
         "sleep",
         "wait for a signal, pause the clock (`start_paused = true`), or poll a condition (`tests::wait`)",

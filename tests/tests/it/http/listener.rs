@@ -8,6 +8,7 @@ use serde_json::json;
 use tests::Version;
 use tests::client::PATIENCE;
 use tests::http::{Request, Response, connect, response, write};
+use tests::tls::{certificate, shake};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -19,25 +20,6 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use crate::fixture::{self, Shared};
 use crate::http::support::{call, initialize, text, until_reset};
-
-/// Returns a certificate for `localhost` and its key, in PEM.
-pub(crate) fn certificate() -> (String, String) {
-    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    (made.cert.pem(), made.signing_key.serialize_pem())
-}
-
-/// Performs a TLS handshake with the server behind this stream, which must have this certificate.
-pub(crate) async fn shake(stream: TcpStream, certificate: &str) -> TlsStream<TcpStream> {
-    let mut roots = RootCertStore::empty();
-    let certificate = CertificateDer::from_pem_slice(certificate.as_bytes());
-    roots.add(certificate.unwrap()).unwrap();
-    let config = ClientConfig::builder()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    let name = ServerName::try_from("localhost").unwrap();
-    let connector = TlsConnector::from(Arc::new(config));
-    connector.connect(name, stream).await.unwrap()
-}
 
 struct Served {
     address: std::net::SocketAddr,

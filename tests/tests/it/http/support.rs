@@ -9,6 +9,7 @@ use mcp_runtime::{Limits, Principal, ServerHandle};
 use serde_json::{Value, json};
 use tests::Version;
 use tests::http::{Request, Response, send};
+pub(crate) use tests::http::{call, initialize, text};
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -176,18 +177,6 @@ impl Served {
     }
 }
 
-pub(crate) fn initialize(version: Version) -> Request {
-    let params = json!({
-        "protocolVersion": version.date(),
-        "capabilities": {},
-        "clientInfo": {"name": "tests", "version": "1"},
-    });
-    Request::bare(
-        &json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}),
-        version,
-    )
-}
-
 /// Creates a handshake with a client name and a client capability of these lengths.
 pub(crate) fn initialize_at_length(name: usize, capability: usize) -> Request {
     let params = json!({
@@ -199,30 +188,10 @@ pub(crate) fn initialize_at_length(name: usize, capability: usize) -> Request {
     Request::bare(&message, Version::V2025_11_25)
 }
 
-/// Creates a tool call in a session.
-pub(crate) fn call(
-    session: &str,
-    id: i64,
-    name: &str,
-    arguments: Value,
-    version: Version,
-) -> Request {
-    let params = json!({"name": name, "arguments": arguments, "_meta": {"progressToken": id}});
-    let message = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
-    Request::legacy(session, &message, version)
-}
-
 /// Returns the next message of a stream. Needs a timeout, because comments keep a silent stream open forever.
 pub(crate) async fn next_in_time(stream: &mut Response) -> Value {
     let next = tokio::time::timeout(tests::client::PATIENCE, stream.next()).await;
     next.expect("it is told").expect("the stream is open")
-}
-
-/// Returns the text of a tool's result.
-pub(crate) fn text(message: &Value) -> &str {
-    message["result"]["content"][0]["text"]
-        .as_str()
-        .unwrap_or_else(|| panic!("no text in {message}"))
 }
 
 impl Served {

@@ -12,7 +12,7 @@ use tests::link::Hub;
 use tests::{Client, Version};
 
 use super::{MODERN, client_of, is_visible, modern, server, skill};
-use crate::examples::Directory;
+use tests::Directory;
 
 const UPDATED: &str = "notifications/resources/updated";
 const LIST_CHANGED: &str = "notifications/resources/list_changed";

@@ -6,7 +6,7 @@ use mcp_runtime::skills::{Skill, Skills};
 use mcp_runtime::transport::memory;
 
 use super::{server, skill};
-use crate::examples::Directory;
+use tests::Directory;
 
 async fn problem(skills: Skills) -> String {
     let (transport, stream) = memory();

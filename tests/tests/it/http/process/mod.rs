@@ -8,6 +8,5 @@ mod environment;
 mod memory;
 #[cfg(unix)]
 mod orchestrated;
-mod round_robin;
 #[cfg(unix)]
 mod subject;

@@ -7,9 +7,9 @@ use tests::http::{Request, send};
 use tokio::net::UnixDatagram;
 use tokio::time::timeout;
 
-use crate::examples::Directory;
 use crate::http::process::subject::Subject;
 use crate::http::support::initialize;
+use tests::Directory;
 
 fn ready() -> Request {
     Request::new("GET", Version::V2026_07_28).to("/readyz")
