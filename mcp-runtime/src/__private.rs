@@ -3,16 +3,15 @@
 pub use crate::context::{
     AsyncFromContext, Context, Elicit, FieldKind, FormChoice, FormField, FromContext,
 };
-pub use crate::dispatch::idempotency::IdempotentBy;
 pub use crate::extension::apps::{
-    App, AppCsp, AppPage, AppPermission, MIME_TYPE as APP_MIME_TYPE, ToolVisibility, page_contents,
-    page_meta, tool_meta,
+    App, AppCsp, AppPage, AppPermission, InApp, MIME_TYPE as APP_MIME_TYPE, ToolVisibility,
+    page_contents, page_meta, tool_meta,
 };
 #[cfg(feature = "skills")]
 pub use crate::extension::skills::{
     CompiledSkill, CompiledSkillFile, compiled_skills, skill_contents,
 };
-pub use crate::extension::tasks::LINKED_TASKS;
+pub use crate::extension::tasks::TaskOptions;
 pub use crate::handler::access::visible_if;
 pub use crate::handler::call::{
     Blocking, HandlerCall, Output, Run, Running, blocking, boxed, completer, prompt, resource,
@@ -37,7 +36,7 @@ pub use crate::handler::prompt::IntoPromptResult;
 pub use crate::handler::refusal::CallRefusal;
 pub use crate::handler::resource::IntoResourceResult;
 pub use crate::handler::rules;
-pub use crate::handler::task_options::TaskOptions;
+pub use crate::idempotency::IdempotentBy;
 pub use crate::spill::Spill;
 pub use crate::types::{CacheScope, Choice, Field, FieldFormat, Form, Icon, IconTheme, Meta, Role};
 pub use inventory;

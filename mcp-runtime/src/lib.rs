@@ -85,6 +85,7 @@ pub mod guide;
 mod handler;
 #[cfg(feature = "http")]
 pub mod http;
+mod idempotency;
 pub mod limits;
 mod lock;
 mod macros;
@@ -229,7 +230,7 @@ pub mod sources {
 
 /// Tasks: tool calls that continue after their request has been answered.
 pub mod tasks {
-    pub use crate::handler::task_options::TaskOptions;
+    pub use crate::extension::tasks::TaskOptions;
 }
 
 /// Utilities for strings that clients, models and people read.

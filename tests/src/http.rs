@@ -408,6 +408,10 @@ pub fn initialize(version: Version) -> Request {
 
 /// Creates a tool call in a session.
 #[must_use]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "tests pass literals, which nobody else needs"
+)]
 pub fn call(session: &str, id: i64, name: &str, arguments: Value, version: Version) -> Request {
     let params = json!({"name": name, "arguments": arguments, "_meta": {"progressToken": id}});
     let message = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});

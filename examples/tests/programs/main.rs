@@ -29,7 +29,7 @@ mod weather;
 
 use serde_json::{Value, json};
 use tests::http::{Request, call, initialize, send, text};
-use tests::{Answer, Client, Directory, Process, Question, Version};
+use tests::{Answer, Client, Process, Question, Version};
 
 #[tokio::test]
 async fn hello_is_short_and_greets() {

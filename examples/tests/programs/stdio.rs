@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tests::{Process, Version};
 
-pub(crate) async fn everything(version: Version) -> Process {
+async fn everything(version: Version) -> Process {
     Process::start("everything", &[], version).await
 }
 
@@ -197,4 +197,21 @@ async fn a_server_ends_with_the_process_that_started_it_though_the_pipe_stays_op
     shell.child.kill().await.unwrap();
     // This process holds the other end of the input, so only the end of the output shows that the server has exited.
     assert!(shell.client.read().await.is_none());
+}
+
+#[tokio::test]
+async fn bytes_are_sent_over_standard_input() {
+    for version in Version::ERAS {
+        let mut process = everything(version).await;
+        let measured = process
+            .client
+            .text("measure", json!({"bytes": "aGVsbG8"}))
+            .await;
+        assert_eq!(measured, "5");
+        let refused = process
+            .client
+            .refused("measure", json!({"bytes": "A".repeat(1_336)}))
+            .await;
+        assert!(refused.contains("more than 1000 bytes"), "{refused}");
+    }
 }

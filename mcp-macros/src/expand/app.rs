@@ -32,6 +32,7 @@ pub(crate) fn expand_app(app: &App) -> TokenStream {
     fields.set_some("mime_type", Some(quote!(__mcp::APP_MIME_TYPE)));
     fields.set_some("ttl", options.ttl.as_ref());
     fields.set_some("cache", options.cache);
+    fields.set("attached", Some(quote!(&[&__mcp::InApp])));
     fields.set_some("app", Some(quote!(<#ident as __mcp::App>::URI)));
     let meta = options.listed.meta.as_ref();
     let meta = option_expression(meta.map(|Expression(meta)| quote!(#meta)));

@@ -38,9 +38,6 @@ pub(crate) fn set_tool_options(
         )
     });
     fields.set("requires", requires);
-    fields.set_some("task", tool.task.as_ref().map(task_options_expression));
-    let linked = tool.task.as_ref().map(|_| quote!(__mcp::LINKED_TASKS));
-    fields.set_some("linked_tasks", linked);
     let schema = tool.schema.as_ref().map(|Expression(schema)| {
         quote_spanned!(macro_span_at(schema.span())=> || __mcp::IntoSchema::into_schema(#schema))
     });
@@ -61,7 +58,10 @@ fn attached_options(tool: &ToolOptions) -> Option<TokenStream> {
     });
     let spill = tool.spill.as_ref().filter(|spill| spill.value);
     let spill = spill.map(|_| quote!(&__mcp::Spill));
-    let attached: Vec<_> = by.into_iter().chain(spill).collect();
+    let task = tool.task.as_ref().map(task_options_expression);
+    let task = task.map(|task| quote!(&#task));
+    let app = tool.app.as_ref().map(|_| quote!(&__mcp::InApp));
+    let attached: Vec<_> = [by, spill, task, app].into_iter().flatten().collect();
     (!attached.is_empty()).then(|| quote!(&[#(#attached),*]))
 }
 

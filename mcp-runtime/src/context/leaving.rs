@@ -1,4 +1,4 @@
-//! Lets a handler choose the point at which its call becomes a task.
+//! Lets a handler leave its request, for calls that continue apart from it.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex};
@@ -11,58 +11,37 @@ use crate::context::{
 };
 
 impl Context {
-    /// Lets the rest of the call run as a task, if the tool has the `task(manual)` option and the client supports
-    /// tasks. In all other calls, this method does nothing, so the same handler serves all clients.
-    ///
-    /// ```
-    /// # use mcp_runtime::prelude::*;
-    /// # #[derive(Elicit)] struct City { city: String }
-    /// # async fn survey(_: &str) -> Result<String> { Ok(String::new()) }
-    /// /// Surveys a city.
-    /// #[tool(task(manual))]
-    /// async fn survey_city(ctx: Context) -> Result<String> {
-    ///     let City { city } = ctx.elicit("Which city?").await?; // in the call itself
-    ///     ctx.start_task().await;
-    ///     survey(&city).await // in the task
-    /// }
-    /// ```
-    ///
-    /// The handler is dropped at this point and runs again from the beginning in the background. In that run, questions
-    /// that have already been answered return immediately, as do [`once`](Self::once) results. Clients that use
-    /// 2025-11-25 request tasks themselves, so their tasks always consist of the whole call.
-    ///
-    /// If work inside `once` is in progress elsewhere in the call, the call becomes a task when that work has ended.
-    /// Inside `once` itself, this only logs an error, because the work would otherwise be dropped and run again.
-    pub async fn start_task(&self) {
+    /// Leaves the request if the call can continue apart from it: the handler waits here until it is dropped. In all
+    /// other calls, this does nothing. `method` is the method that the author has called.
+    pub(crate) async fn leave_request(&self, method: &str) {
         if is_inside_once() || is_inside_commit() {
             tracing::error!(
-                "`start_task` was called inside `once` or `on_commit`, where it does nothing"
+                "`{method}` was called inside `once` or `on_commit`, where it does nothing"
             );
             return;
         }
-        if let Some(start) = self.call().task_start() {
-            start.cancel();
+        if let Some(leaving) = self.call().leaving() {
+            leaving.cancel();
             std::future::pending::<()>().await;
         }
     }
 
-    /// Returns a context for the same call with a token that is cancelled when the handler requests to continue as a
-    /// task.
-    pub(crate) fn with_task_start(&self, start: CancellationToken) -> Self {
-        Self::new(Arc::new(StartHandle {
+    /// Returns a context for the same call with a token that is cancelled when the handler leaves the request.
+    pub(crate) fn with_leaving(&self, leaving: CancellationToken) -> Self {
+        Self::new(Arc::new(LeavingHandle {
             call: self.clone(),
-            start,
+            leaving,
         }))
     }
 }
 
-/// A call that can continue as a task.
-struct StartHandle {
+/// A call that can continue apart from its request.
+struct LeavingHandle {
     call: Context,
-    start: CancellationToken,
+    leaving: CancellationToken,
 }
 
-impl CallHandle for StartHandle {
+impl CallHandle for LeavingHandle {
     fn request(&self) -> &RequestContext {
         self.call.call().request()
     }
@@ -79,8 +58,8 @@ impl CallHandle for StartHandle {
         self.call.call().ending()
     }
 
-    fn task_start(&self) -> Option<&CancellationToken> {
-        Some(&self.start)
+    fn leaving(&self) -> Option<&CancellationToken> {
+        Some(&self.leaving)
     }
 
     fn prepared(&self) -> Option<&Mutex<Vec<Box<dyn Any + Send>>>> {

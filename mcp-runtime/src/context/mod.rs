@@ -14,6 +14,7 @@ mod handle;
 #[cfg(feature = "http")]
 mod http_parts;
 mod lazy_state;
+mod leaving;
 mod notifier;
 pub(crate) mod on_commit;
 pub(crate) mod once;
@@ -30,7 +31,6 @@ mod request;
 mod request_info;
 mod state;
 mod states;
-mod task_start;
 mod type_name;
 #[cfg_attr(not(feature = "testing"), path = "unwatched.rs")]
 pub(crate) mod watching;

@@ -131,8 +131,8 @@ impl CallHandle for PreparedHandle {
         self.call.call().ending()
     }
 
-    fn task_start(&self) -> Option<&CancellationToken> {
-        self.call.call().task_start()
+    fn leaving(&self) -> Option<&CancellationToken> {
+        self.call.call().leaving()
     }
 
     fn prepared(&self) -> Option<&Mutex<Vec<PreparedValue>>> {

@@ -37,9 +37,8 @@ pub(crate) trait CallHandle: Send + Sync {
     fn asking(&self) -> &dyn QuestionTransport;
     /// Returns the state that decides what follows when the handler ends.
     fn ending(&self) -> &CallEnding;
-    /// Returns the token that is cancelled when the handler requests to continue as a task, if the call can become a
-    /// task.
-    fn task_start(&self) -> Option<&CancellationToken> {
+    /// Returns the token that is cancelled when the handler leaves its request, if the call can continue apart from it.
+    fn leaving(&self) -> Option<&CancellationToken> {
         None
     }
     /// Returns the values of awaited parameters, if the call has waited for any.

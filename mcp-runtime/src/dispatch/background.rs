@@ -29,8 +29,8 @@ use crate::handler::background::{
     BackgroundQuestion, BackgroundRun, BackgroundRunner, QuestionAnswer, WaitingRequest,
 };
 use crate::handler::background_permit::BackgroundPermit;
-use crate::handler::middleware::{Call, Next};
-use crate::handler::task_options::TaskOptions;
+use crate::handler::middleware::{Call, KeptMembers, Next};
+use crate::handler::option::AttachedOption;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::Method;
 use crate::registry::CallPermit;
@@ -80,8 +80,8 @@ impl BackgroundRunner for DetachedCall {
             .map(|permit| BackgroundPermit(Some(permit)))
     }
 
-    fn task_options(&self) -> Option<&TaskOptions> {
-        self.target.task_options()
+    fn options(&self) -> &[AttachedOption] {
+        self.target.options()
     }
 
     fn request_size(&self) -> usize {
@@ -214,7 +214,12 @@ impl DetachedCall {
         let waits = handler.waits.clone();
         let handed = Context::new(Arc::<CallContext<DetachedMessages>>::clone(&context));
         let handler = Arc::new(handler);
-        let Some(call) = handler.call(arguments, handed, rounds.saturating_add(1), None) else {
+        let Some(call) = handler.call(
+            arguments,
+            handed,
+            rounds.saturating_add(1),
+            KeptMembers::new(),
+        ) else {
             return Err("a list cannot run in the background");
         };
         let guards = self.target.guards();

@@ -2,8 +2,8 @@
 
 use crate::context::RequestSource;
 use crate::dispatch::target::CallTarget;
-use crate::handler::middleware::{Next, UnlinkedMiddleware, chain_around};
-use crate::handler::option::{OptionWrapping, WrappingPlace};
+use crate::handler::middleware::{KeptMembers, Next, UnlinkedMiddleware, chain_around};
+use crate::handler::option::{OptionWrapping, ReadMember, WrappingPlace};
 use crate::jsonrpc::Member;
 use crate::registry::Callable;
 
@@ -11,26 +11,22 @@ use crate::registry::Callable;
 pub(crate) struct LinkedMiddleware {
     /// The author's middleware, which is around all calls.
     plain: Next,
-    /// Middleware around calls that can be run as tasks.
-    around_tasks: Vec<UnlinkedMiddleware>,
     /// What add-ons put around the tools with their options, the outermost first.
     wrappings: Vec<OptionWrapping>,
     /// `true` if a request may need one of them whose option its tool does not have.
     are_requested: bool,
+    /// The members of requests that they read.
+    reads: Vec<Member>,
 }
 
 impl LinkedMiddleware {
     /// Links the author's middleware, given from the outermost to the innermost.
-    pub(crate) fn new(
-        around: &[UnlinkedMiddleware],
-        around_tasks: Vec<UnlinkedMiddleware>,
-        mut wrappings: Vec<OptionWrapping>,
-    ) -> Self {
+    pub(crate) fn new(around: &[UnlinkedMiddleware], mut wrappings: Vec<OptionWrapping>) -> Self {
         wrappings.sort_by_key(|wrapping| wrapping.place);
         Self {
             plain: chain_around(Next::default(), around),
-            around_tasks,
             are_requested: wrappings.iter().any(|it| it.is_requested.is_some()),
+            reads: wrappings.iter().filter_map(|it| it.reads).collect(),
             wrappings,
         }
     }
@@ -48,10 +44,7 @@ impl LinkedMiddleware {
             // The tool has to be found first.
             None => matches!(target, CallTarget::Sourced(_)),
         };
-        !has_options
-            && self.plain.is_handler()
-            && self.around_tasks.is_empty()
-            && !self.are_requested
+        !has_options && self.plain.is_handler() && !self.are_requested
     }
 
     /// Returns what is put around a run of a call that continues apart from its request.
@@ -62,44 +55,45 @@ impl LinkedMiddleware {
         )
     }
 
-    /// Returns what is put around a call, and the member of its request that asks for a task. `member` returns the raw
-    /// JSON of a member of its request.
-    pub(super) fn for_call<'m>(
-        &'m self,
-        (member, source): (impl Fn(Member) -> Option<&'m str>, &RequestSource),
-        target: &'m CallTarget,
-    ) -> (&'m Next, Option<&'m str>) {
-        // Middleware for tasks wraps only calls to tools that support tasks and calls that request a task.
-        let task = if self.around_tasks.is_empty() {
-            None
-        } else {
-            Some(member(Member::Task)).filter(|task| target.can_be_task(task.is_some()))
-        };
-        let requested = task.flatten();
+    /// Returns what is put around a call, and the members of its request that are read there. `member` returns the raw JSON
+    /// of a member of its request.
+    pub(super) fn for_call<'t>(
+        &'t self,
+        (member, source): (&ReadMember<'_>, &RequestSource),
+        target: &'t CallTarget,
+    ) -> (&'t Next, KeptMembers) {
         match target.called_tool() {
             Some(tool)
-                if task.is_some()
-                    || !tool.options.is_empty()
-                    || self.are_requested && self.is_requested(member(Member::Meta), source) =>
+                if !tool.options.is_empty()
+                    || self.are_requested && self.is_requested(member, source) =>
             {
-                (tool.around.get_or_init(|| self.around(tool)), requested)
+                let kept = self.reads.iter();
+                let kept = kept.filter_map(|read| Some((*read, member(*read)?.into())));
+                let around = tool.around.get_or_init(|| self.around(tool));
+                (around, kept.collect())
             }
-            _ => (&self.plain, requested),
+            _ => (&self.plain, KeptMembers::new()),
         }
     }
 
+    /// Returns the members of a request that say what is put around a call, or that are read there.
+    pub(super) fn members(&self) -> impl Iterator<Item = Member> {
+        self.reads.iter().copied().chain([Member::Meta])
+    }
+
     /// Returns `true` if a request may need a wrapping whose option its tool does not have.
-    fn is_requested(&self, meta: Option<&str>, source: &RequestSource) -> bool {
+    fn is_requested(&self, member: &ReadMember<'_>, source: &RequestSource) -> bool {
         self.wrappings
             .iter()
             .filter_map(|wrapping| wrapping.is_requested)
-            .any(|is_requested| is_requested(meta, source))
+            .any(|is_requested| is_requested(member, source))
     }
 
     /// Links all that calls of a tool may need. Each link passes on the calls that do not need it.
     fn around(&self, tool: &Callable) -> Next {
-        let tasks = chain_around(self.for_runs(tool), &self.around_tasks);
-        chain_around(tasks, self.links(tool, WrappingPlace::Outermost))
+        let apart = self.for_runs(tool);
+        let request = chain_around(apart, self.links(tool, WrappingPlace::Request));
+        chain_around(request, self.links(tool, WrappingPlace::Outermost))
     }
 
     /// Returns the links of the wrappings in one place, the outermost first.

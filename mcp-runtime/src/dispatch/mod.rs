@@ -27,9 +27,7 @@ mod extension;
 mod failure;
 mod finish;
 mod handler_run;
-pub(crate) mod idempotency;
 mod instructions;
-mod job_tools;
 mod journal;
 mod legacy;
 mod legacy_client;
@@ -78,7 +76,6 @@ pub(crate) use decide::cancelled_request;
 pub(crate) use dispatcher::{CacheHints, Dispatcher, Settings};
 #[cfg(feature = "http")]
 pub(crate) use extension::MirroredName;
-pub(crate) use job_tools::JobTools;
 #[cfg(feature = "http")]
 pub(crate) use listen::ListenRequest;
 pub(crate) use middleware::LinkedMiddleware;

@@ -27,7 +27,7 @@ use crate::dispatch::wrapped::WrappedHandler;
 use crate::handler::call::{Output, Running};
 use crate::handler::decode::entries;
 use crate::handler::handler_error::HandlerError;
-use crate::handler::middleware::InnermostStep as _;
+use crate::handler::middleware::{InnermostStep as _, KeptMembers};
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::protocol::{Era, errors};
 use crate::registry::{FirstPollPace, HandlerProgress};
@@ -182,24 +182,27 @@ fn wrap(
     (rounds, shared): (u16, Option<SharedTokens>),
 ) -> Option<(Running, CallPermitWaits)> {
     let member = |member| request.params.get(member);
+    let middleware = &finish.dispatcher.settings.middleware;
     let round = rounds.saturating_add(1);
     let (running, waits): (Running, _) = if let CallTarget::Sourced(target) = &finish.target {
         let waits = CallPermitWaits::default();
+        let kept = middleware.members();
+        let kept = kept
+            .filter_map(|kept| Some((kept, member(kept)?.into())))
+            .collect();
         let call = SourcedCall {
             dispatcher: Arc::clone(&finish.dispatcher),
             target: Arc::clone(target),
             arguments: arguments.into(),
             context: context(),
             round,
-            task: member(Member::Task).map(Into::into),
-            meta: member(Member::Meta).map(Into::into),
+            members: kept,
             source: source.clone(),
             waits: waits.clone(),
         };
         (Box::pin(call.run()), waits)
     } else {
-        let middleware = &finish.dispatcher.settings.middleware;
-        let (around, task) = middleware.for_call((member, source), &finish.target);
+        let (around, members) = middleware.for_call((&member, source), &finish.target);
         if around.is_handler() && shared.is_none() && !finish.must_wait() {
             return None;
         }
@@ -207,7 +210,7 @@ fn wrap(
         let waits = handler.waits.clone();
         let handler = Arc::new(handler);
         let context = context();
-        let call = handler.call(arguments, context.clone(), round, task);
+        let call = handler.call(arguments, context.clone(), round, members);
         let running: Running = match call {
             Some(call) => {
                 let around = around.clone();
@@ -235,9 +238,7 @@ struct SourcedCall {
     arguments: Arc<str>,
     context: Context,
     round: u16,
-    /// The raw JSON of `params.task` and `params._meta`.
-    task: Option<Box<str>>,
-    meta: Option<Box<str>>,
+    members: KeptMembers,
     source: RequestSource,
     waits: CallPermitWaits,
 }
@@ -247,17 +248,18 @@ impl SourcedCall {
     async fn run(self) -> Output {
         let target = CallTarget::Named(self.target.find(&self.context).await?);
         let dispatcher = &self.dispatcher;
-        let member = |member| match member {
-            Member::Task => self.task.as_deref(),
-            Member::Meta => self.meta.as_deref(),
-            _ => None,
+        let member = |member| {
+            let mut members = self.members.iter();
+            members
+                .find(|(kept, _)| *kept == member)
+                .map(|(_, text)| &**text)
         };
         let middleware = &dispatcher.settings.middleware;
-        let (around, task) = middleware.for_call((member, &self.source), &target);
+        let (around, members) = middleware.for_call((&member, &self.source), &target);
         let handler = WrappedHandler::new(dispatcher, &target, None).with_waits(self.waits.clone());
         let handler = Arc::new(handler);
         let context = self.context.clone();
-        match handler.call(&self.arguments, context, self.round, task) {
+        match handler.call(&self.arguments, context, self.round, members) {
             Some(call) => around.start(call).await,
             None => Err(HandlerError::framework_bug(
                 "a tool bypassed its middleware",

@@ -1,7 +1,6 @@
 //! The sources that requests are asked of besides the registry: the framework's own, which answer while a request is
 //! decided, and those of the author, which `sourced` asks inside the call.
 
-use std::any::TypeId;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -63,17 +62,25 @@ pub(crate) trait CoveringSource: ToolSource {
     ) -> Result<(Arc<Callable>, Cow<'m, str>), ErrorObject>;
 }
 
-/// Tools that exist for requests that may use a tool with an option.
+/// The tools of an add-on.
 struct BuiltInTools {
-    name: &'static str,
-    option: TypeId,
+    added: OptionTools,
     tools: Vec<SourceTool>,
-    reason: &'static str,
+}
+
+impl BuiltInTools {
+    fn are_for(&self, request: &SourceRequest<'_>) -> bool {
+        let OptionTools {
+            is_option, is_for, ..
+        } = self.added;
+        is_for(request.info(), &request.client_capabilities())
+            && request.view().has_tool_with(is_option)
+    }
 }
 
 impl ToolSource for BuiltInTools {
     fn name(&self) -> &str {
-        self.name
+        self.added.name
     }
 
     fn list(
@@ -81,7 +88,7 @@ impl ToolSource for BuiltInTools {
         request: &SourceRequest<'_>,
         _cursor: Option<&str>,
     ) -> SourceAnswer<Page<SourceTool>> {
-        let tools: &[_] = if request.view().has_tool_with(self.option) {
+        let tools: &[_] = if self.are_for(request) {
             &self.tools
         } else {
             &[]
@@ -91,7 +98,7 @@ impl ToolSource for BuiltInTools {
 
     fn resolve(&self, request: &SourceRequest<'_>, name: &str) -> SourceAnswer<Option<SourceTool>> {
         let tool = self.tools.iter().find(|tool| tool.name() == name);
-        let tool = tool.filter(|_| request.view().has_tool_with(self.option));
+        let tool = tool.filter(|_| self.are_for(request));
         SourceAnswer::ready(tool.cloned())
     }
 
@@ -99,17 +106,13 @@ impl ToolSource for BuiltInTools {
         let mut tools = self.tools.iter();
         tools
             .any(|tool| tool.name() == name)
-            .then(|| self.reason.to_owned())
+            .then(|| self.added.reason.to_owned())
     }
 }
 
 impl ServerSources {
     pub(crate) fn set_cover(&mut self, source: Arc<dyn CoveringSource>) {
         self.cover = Some(source);
-    }
-
-    pub(crate) fn add_built_in(&mut self, source: Arc<dyn ToolSource>) {
-        self.built_in.push(source);
     }
 
     /// Adds the tools and the resources that an add-on has added to the server.
@@ -122,14 +125,10 @@ impl ServerSources {
         tools: Vec<OptionTools>,
         templates: Vec<DynamicTemplate>,
     ) -> Result<(), Error> {
-        for added in tools {
-            let tools = added.tools.into_iter().map(SourceTool::built_in);
-            self.built_in.push(Arc::new(BuiltInTools {
-                name: added.name,
-                option: added.option,
-                tools: tools.collect::<Result<_, _>>()?,
-                reason: added.reason,
-            }));
+        for mut added in tools {
+            let tools = std::mem::take(&mut added.tools).into_iter();
+            let tools = tools.map(SourceTool::built_in).collect::<Result<_, _>>()?;
+            self.built_in.push(Arc::new(BuiltInTools { added, tools }));
         }
         for template in templates {
             let template = built_in_template(template)

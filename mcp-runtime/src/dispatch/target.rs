@@ -10,8 +10,8 @@ use crate::handler::call::CallOutput;
 use crate::handler::definition::Kind;
 use crate::handler::extension_result::ExtensionResult;
 use crate::handler::handler_error::HandlerError;
+use crate::handler::option::AttachedOption;
 use crate::handler::refusal::CallRefusal;
-use crate::handler::task_options::TaskOptions;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::CacheHint;
 use crate::registry::{
@@ -129,13 +129,9 @@ impl CallTarget {
         self.callable().map(|callable| &callable.guards)
     }
 
-    /// Returns the `task` option, if calls to the target can be run as tasks.
-    #[inline]
-    pub(super) fn task_options(&self) -> Option<&TaskOptions> {
-        match self {
-            Self::Named(callable) => callable.task.as_ref(),
-            _ => None,
-        }
+    /// Returns the options that add-ons define.
+    pub(super) fn options(&self) -> &[AttachedOption] {
+        self.callable().map_or(&[], |callable| &callable.options)
     }
 
     /// Returns the tool that is called.
@@ -145,12 +141,6 @@ impl CallTarget {
             Self::Named(callable) if callable.as_tool().is_some() => Some(callable),
             _ => None,
         }
-    }
-
-    /// Returns `true` if a call can be run as a task, or if it is a tool call whose request asks for a task.
-    #[inline]
-    pub(super) fn can_be_task(&self, is_requested: bool) -> bool {
-        self.task_options().is_some() || (is_requested && self.tool().is_some())
     }
 
     pub(super) fn pace(&self) -> Option<&Arc<FirstPollPace>> {

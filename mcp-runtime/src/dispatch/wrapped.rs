@@ -11,9 +11,8 @@ use crate::handler::background_permit::BackgroundPermit;
 use crate::handler::call::Running;
 use crate::handler::decode::ArgumentIdentities;
 use crate::handler::handler_error::HandlerError;
-use crate::handler::middleware::{Call, InnermostStep, PermitFuture};
-use crate::handler::option::AttachedOptions;
-use crate::handler::task_options::TaskOptions;
+use crate::handler::middleware::{Call, InnermostStep, KeptMembers, PermitFuture};
+use crate::handler::option::AttachedOption;
 use crate::lock::lock;
 use crate::registry::{CallPermit, HandlerProgress};
 
@@ -58,13 +57,14 @@ impl WrappedHandler {
         self
     }
 
-    /// Returns the call in the form that middleware receives, or `None` if the call bypasses middleware. `task` is the raw JSON of the request's `task` member.
+    /// Returns the call in the form that middleware receives, or `None` if the call bypasses middleware. `members` are those of the
+    /// request that add-ons read.
     pub(super) fn call(
         self: &Arc<Self>,
         arguments: &str,
         context: Context,
         round: u16,
-        task: Option<&str>,
+        members: KeptMembers,
     ) -> Option<Call> {
         let (kind, name) = self.target.seen_by_middleware()?;
         let call = (kind, Arc::clone(name));
@@ -72,7 +72,7 @@ impl WrappedHandler {
             call,
             arguments.into(),
             (context, round),
-            task,
+            members,
             Arc::clone(self) as Arc<dyn InnermostStep>,
         ))
     }
@@ -97,14 +97,8 @@ impl InnermostStep for WrappedHandler {
         self.target.completed_argument()
     }
 
-    fn task_options(&self) -> Option<&TaskOptions> {
-        self.target.task_options()
-    }
-
-    fn options(&self) -> &AttachedOptions {
-        self.target
-            .callable()
-            .map_or(&[], |callable| &callable.options)
+    fn options(&self) -> &[AttachedOption] {
+        self.target.options()
     }
 
     fn identities(&self, arguments: &str) -> Option<ArgumentIdentities> {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::context::Capability;
-use crate::extension::declaration::{Extension, ExtensionMiddleware, Setup};
 use crate::handler::call::CallOutput;
+use crate::handler::extension::{Extension, ExtensionMiddleware, Setup};
 use crate::handler::extension_result::ExtensionVersions;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::middleware::{Next, UnlinkedMiddleware};
@@ -13,8 +13,6 @@ use crate::protocol::ProtocolVersion;
 /// An extension's additions to a server's settings.
 pub(crate) struct ServerChanges {
     pub(crate) middleware: Vec<UnlinkedMiddleware>,
-    /// Middleware that wraps only calls that can be run as tasks.
-    pub(crate) task_middleware: Vec<UnlinkedMiddleware>,
     pub(crate) capabilities: Vec<Capability>,
 }
 
@@ -32,7 +30,6 @@ impl Extension {
         };
         ServerChanges {
             middleware: check(std::mem::take(&mut self.middleware)),
-            task_middleware: check(std::mem::take(&mut self.task_middleware)),
             capabilities: std::mem::take(&mut self.capabilities),
         }
     }

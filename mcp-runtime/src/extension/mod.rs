@@ -10,23 +10,19 @@
 mod additions;
 pub(crate) mod apps;
 mod build;
-mod declaration;
-mod filter;
-mod method;
 mod registered;
 #[cfg(feature = "skills")]
 pub(crate) mod skills;
 pub(crate) mod tasks;
-mod visibility;
 
 pub use crate::handler::background::{
     BackgroundCall, BackgroundOutcome, BackgroundQuestion, BackgroundRun, QuestionAnswer,
 };
 pub use crate::handler::background_permit::BackgroundPermit;
+pub use crate::handler::extension::Extension;
+pub use crate::handler::extension::filter::FilterMember;
+pub use crate::handler::extension::method::ExtensionMethod;
 pub use crate::handler::extension_result::{ExtensionResult, IntoExtensionResult};
 pub(crate) use additions::ServerChanges;
 pub(crate) use build::build;
-pub use declaration::Extension;
-pub use filter::FilterMember;
-pub use method::ExtensionMethod;
 pub(crate) use registered::{Extensions, FilterProblem};

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::context::{Caller, ServerHandle};
-use crate::extension::declaration::CoreCapability;
-use crate::extension::filter::FilterMember;
-use crate::extension::method::MethodVersions;
+use crate::handler::extension::CoreCapability;
+use crate::handler::extension::filter::FilterMember;
+use crate::handler::extension::method::MethodVersions;
 use crate::handler::extension_result::ExtensionVersions;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::ExtensionFilter;

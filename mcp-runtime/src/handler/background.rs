@@ -19,7 +19,7 @@ use crate::context::{Context, OnceStore, Progress};
 use crate::handler::background_permit::BackgroundPermit;
 use crate::handler::call::Output;
 use crate::handler::middleware::Next;
-use crate::handler::task_options::TaskOptions;
+use crate::handler::option::{AttachedOption, ToolOption, find_option};
 use crate::jsonrpc::ErrorObject;
 use crate::lock::lock;
 
@@ -46,8 +46,8 @@ pub(crate) trait BackgroundRunner: Send + Sync {
     ) -> Pin<Box<dyn Future<Output = Option<OwnedSemaphorePermit>> + Send>>;
     /// Returns a permit if one is available or if the handler's concurrency is not limited.
     fn try_permit(&self) -> Option<BackgroundPermit>;
-    /// Returns the tool's `task` option.
-    fn task_options(&self) -> Option<&TaskOptions>;
+    /// Returns the tool's options that add-ons define.
+    fn options(&self) -> &[AttachedOption];
     /// Returns the size of the request's data in bytes, excluding the arguments.
     fn request_size(&self) -> usize;
     /// Returns the call with these arguments in its stored form, or `None` if the call cannot be stored.
@@ -127,10 +127,9 @@ impl BackgroundCall {
         own.saturating_add(self.runner.request_size())
     }
 
-    /// Returns the tool's `task` option, if calls to the tool can be run as tasks.
-    #[must_use]
-    pub fn task_options(&self) -> Option<&TaskOptions> {
-        self.runner.task_options()
+    /// Returns the tool's option of this type.
+    pub(crate) fn option<T: ToolOption>(&self) -> Option<&T> {
+        find_option(self.runner.options())
     }
 
     /// Returns the journal for the call's first run, which contains its id and, if its request continued an earlier

@@ -9,9 +9,8 @@ use schemars::{Schema, SchemaGenerator};
 use crate::context::Caller;
 use crate::handler::call::Run;
 use crate::handler::listing::Lister;
-use crate::handler::option::AttachedOptions;
+use crate::handler::option::ToolOption;
 use crate::handler::parameter::ParameterMeta;
-use crate::handler::task_options::{LinkedTasks, TaskOptions};
 pub use crate::types::ClientFeature;
 use crate::types::{CacheScope, Icon, Role};
 
@@ -125,10 +124,6 @@ pub struct Options {
     pub idempotent: Option<bool>,
     /// `open_world`
     pub open_world: Option<bool>,
-    /// `task`
-    pub task: Option<TaskOptions>,
-    /// Set together with `task`.
-    pub linked_tasks: Option<LinkedTasks>,
     /// `timeout`, `rate`, `concurrency`, `max_output`
     pub guards: GuardOptions<&'static str>,
     /// `requires(…)`
@@ -136,7 +131,7 @@ pub struct Options {
     /// `schema = …`
     pub input_schema: Option<fn() -> Result<Schema, String>>,
     /// The options that add-ons define
-    pub attached: &'static AttachedOptions,
+    pub attached: &'static [&'static dyn ToolOption],
     /// `strict`: arguments are not coerced
     pub strict: bool,
     /// The URI of a resource, or the URI template of a resource template.
@@ -176,8 +171,6 @@ impl Options {
         destructive: None,
         idempotent: None,
         open_world: None,
-        task: None,
-        linked_tasks: None,
         guards: GuardOptions::NONE,
         requires: &[],
         input_schema: None,

@@ -5,15 +5,13 @@
 
 use std::any::Any;
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
-use std::task::Poll;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::cancellation::CancellationToken;
 use crate::context::{Context, Principal};
 use crate::handler::background_permit::BackgroundPermit;
 use crate::handler::call::{CallOutput, Running};
@@ -21,9 +19,8 @@ use crate::handler::decode::ArgumentIdentities;
 use crate::handler::definition::Kind;
 use crate::handler::dynamic::Arguments;
 use crate::handler::handler_error::Result;
-use crate::handler::option::{AttachedOptions, ToolOption, find_option};
-use crate::handler::task_options::TaskOptions;
-use crate::jsonrpc::read_json;
+use crate::handler::option::{AttachedOption, ToolOption, find_option};
+use crate::jsonrpc::{Member, read_json};
 
 /// A call to a tool, prompt, resource or completer, as passed to middleware.
 #[derive(Clone)]
@@ -37,10 +34,12 @@ pub struct Call {
     /// The arguments, parsed on first use.
     read: OnceLock<Arguments>,
     changed: Option<Arguments>,
-    /// The raw JSON of `params.task`.
-    requested_task: Option<Arc<str>>,
+    members: KeptMembers,
     handler: Arc<dyn InnermostStep>,
 }
+
+/// The members of a request's `params` that add-ons read, each with its raw JSON.
+pub(crate) type KeptMembers = Vec<(Member, Arc<str>)>;
 
 /// The innermost step, which runs the handler.
 pub(crate) trait InnermostStep: Any + Send + Sync {
@@ -50,11 +49,8 @@ pub(crate) trait InnermostStep: Any + Send + Sync {
     /// Returns the argument to complete if the handler is a completer.
     fn completed_argument(&self) -> Option<&str>;
 
-    /// Returns the tool's `task` option.
-    fn task_options(&self) -> Option<&TaskOptions>;
-
     /// Returns the tool's options that add-ons define.
-    fn options(&self) -> &AttachedOptions;
+    fn options(&self) -> &[AttachedOption];
 
     /// Returns these arguments as the handler is given them, however they are written, or `None` if they are invalid.
     fn identities(&self, arguments: &str) -> Option<ArgumentIdentities>;
@@ -84,7 +80,7 @@ impl Call {
         (kind, name): (Kind, Arc<str>),
         arguments: Arc<str>,
         (context, round): (Context, u16),
-        requested_task: Option<&str>,
+        members: KeptMembers,
         handler: Arc<dyn InnermostStep>,
     ) -> Self {
         Self {
@@ -95,7 +91,7 @@ impl Call {
             raw: arguments,
             read: OnceLock::new(),
             changed: None,
-            requested_task: requested_task.map(Into::into),
+            members,
             handler,
         }
     }
@@ -163,44 +159,22 @@ impl Call {
         self.round
     }
 
-    /// Returns the tool's `task` option, if calls to the tool can be run as tasks.
-    #[must_use]
-    pub fn task_options(&self) -> Option<&TaskOptions> {
-        self.handler.task_options()
-    }
-
-    /// Returns the raw JSON of the request's `task` member, which clients use to request a task in 2025-11-25.
-    #[must_use]
-    pub fn requested_task(&self) -> Option<&str> {
-        self.requested_task.as_deref()
-    }
-
-    /// Returns the call and a future that completes when the handler has called
-    /// [`Context::start_task`](crate::Context::start_task) and no work inside [`Context::once`](crate::Context::once)
-    /// is in progress. The handler then waits in `start_task` until it is dropped. The future must be polled in the
-    /// same tokio task as the call, after the call.
-    pub fn until_task_starts(mut self) -> (Self, impl Future<Output = ()> + Send + use<>) {
-        let start = CancellationToken::default();
-        self.context = self.context.with_task_start(start.clone());
-        let context = self.context.clone();
-        let starts = async move {
-            start.cancelled().await;
-            // The call's task is woken when such work ends.
-            poll_fn(|_| {
-                if context.asking().is_once_under_way() {
-                    Poll::Pending
-                } else {
-                    Poll::Ready(())
-                }
-            })
-            .await;
-        };
-        (self, starts)
-    }
-
     /// Returns the tool's option of this type.
-    pub(crate) fn option<T: ToolOption>(&self) -> Option<&'static T> {
+    pub(crate) fn option<T: ToolOption>(&self) -> Option<&T> {
         find_option(self.handler.options())
+    }
+
+    /// Returns the raw JSON of a member of the request's `params` that an add-on reads.
+    pub(crate) fn member(&self, member: Member) -> Option<&str> {
+        let mut members = self.members.iter();
+        members
+            .find(|(kept, _)| *kept == member)
+            .map(|(_, text)| &**text)
+    }
+
+    /// Replaces the context that the handler receives.
+    pub(crate) fn set_context(&mut self, context: Context) {
+        self.context = context;
     }
 
     /// Returns the tool's `max_output` option, in bytes.

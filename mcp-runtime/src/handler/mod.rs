@@ -14,6 +14,7 @@ pub(crate) mod definition;
 pub(crate) mod dynamic;
 pub(crate) mod exact;
 pub(crate) mod exposed;
+pub(crate) mod extension;
 pub(crate) mod extension_result;
 pub mod form;
 pub(crate) mod handler_error;
@@ -33,7 +34,6 @@ pub mod rules;
 pub(crate) mod safe_path;
 pub(crate) mod sanitize;
 pub(crate) mod tags;
-pub(crate) mod task_options;
 #[cfg(feature = "tower")]
 pub(crate) mod tower;
 pub(crate) mod values;

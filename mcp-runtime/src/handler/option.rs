@@ -6,14 +6,18 @@
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::context::{OnceStore, RequestSource};
+use crate::context::{OnceStore, RequestInfo, RequestSource};
 use crate::handler::dynamic::{DynamicTemplate, DynamicTool};
+use crate::handler::extension::Extension;
 use crate::handler::middleware::UnlinkedMiddleware;
 use crate::handler::sanitize::Sanitizer;
+use crate::jsonrpc::Member;
 use crate::limits::Limits;
 use crate::protocol::encode::Identity;
+use crate::types::{ClientCapabilities, ToolExecution};
 
 /// An option of a tool, defined by an add-on.
 pub trait ToolOption: Any + fmt::Debug + Send + Sync {
@@ -27,13 +31,43 @@ pub trait ToolOption: Any + fmt::Debug + Send + Sync {
     fn add_on(&self) -> AddOn;
 }
 
-/// The options that are attached to a definition.
-pub(crate) type AttachedOptions = [&'static dyn ToolOption];
+/// An option that is attached to a definition.
+#[derive(Clone, Debug)]
+pub(crate) enum AttachedOption {
+    /// By an attribute.
+    Declared(&'static dyn ToolOption),
+    /// At run time.
+    Inserted(Arc<dyn ToolOption>),
+}
+
+impl AttachedOption {
+    /// Attaches an option at run time, in place of one of the same type.
+    pub(crate) fn insert<T: ToolOption>(options: &mut Vec<Self>, option: T) {
+        options.retain(|other| !other.is(TypeId::of::<T>()));
+        options.push(Self::Inserted(Arc::new(option)));
+    }
+
+    /// Returns `true` if the option is of this type.
+    pub(crate) fn is(&self, option: TypeId) -> bool {
+        (**self).type_id() == option
+    }
+}
+
+impl Deref for AttachedOption {
+    type Target = dyn ToolOption;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Declared(option) => *option,
+            Self::Inserted(option) => &**option,
+        }
+    }
+}
 
 /// Returns the option of this type.
-pub(crate) fn find_option<T: ToolOption>(options: &AttachedOptions) -> Option<&'static T> {
+pub(crate) fn find_option<T: ToolOption>(options: &[AttachedOption]) -> Option<&T> {
     options.iter().find_map(|option| {
-        let option: &'static dyn Any = *option;
+        let option: &dyn Any = &**option;
         option.downcast_ref()
     })
 }
@@ -49,13 +83,15 @@ pub struct AdaptedTool {
     pub(crate) fits_output: bool,
     /// Set if repeating a call has no further effect.
     pub(crate) is_idempotent: bool,
+    /// How calls can be run, for clients.
+    pub(crate) execution: Option<ToolExecution>,
     /// What is wrong with the definition.
     pub(crate) problems: Vec<String>,
 }
 
 impl AdaptedTool {
     /// Adapts a tool to all of its options. `max_output` is another of them.
-    pub(crate) fn new(max_output: Option<usize>, options: &AttachedOptions) -> Self {
+    pub(crate) fn new(max_output: Option<usize>, options: &[AttachedOption]) -> Self {
         let mut tool = Self {
             max_output,
             ..Self::default()
@@ -72,6 +108,8 @@ impl AdaptedTool {
 pub struct AddOn {
     /// Add-ons with the same name are one, and the first of them is started.
     pub(crate) name: &'static str,
+    /// Set if the add-on adds an extension of the protocol. Such add-ons start before the others.
+    pub(crate) adds_extension: bool,
     /// Adds to a server what the add-on needs.
     pub(crate) start: fn(&mut StartingServer<'_>),
 }
@@ -85,18 +123,21 @@ impl fmt::Debug for AddOn {
 /// A server that is starting, as its add-ons see it.
 pub(crate) struct StartingServer<'a> {
     pub(crate) name: &'a str,
+    /// What results say of the server. Add-ons that add an extension start before its `_meta` keys are known.
     pub(crate) identity: &'a Identity,
     pub(crate) limits: &'a Limits,
     pub(crate) sanitizer: Option<&'a Sanitizer>,
     pub(crate) once_store: Option<&'a Arc<dyn OnceStore>>,
     pub(crate) stores: &'a StoresByType,
+    /// The types of the options that tools have.
+    pub(crate) options: &'a [TypeId],
     /// What the add-ons add.
     pub(crate) added: Additions,
 }
 
 impl StartingServer<'_> {
     /// Starts add-ons and returns what they add.
-    pub(crate) fn start(mut self, add_ons: Vec<AddOn>) -> Additions {
+    pub(crate) fn start<'o>(mut self, add_ons: impl Iterator<Item = &'o AddOn>) -> Additions {
         for add_on in add_ons {
             (add_on.start)(&mut self);
         }
@@ -107,6 +148,7 @@ impl StartingServer<'_> {
 /// What add-ons add to a server.
 #[derive(Default)]
 pub(crate) struct Additions {
+    pub(crate) extensions: Vec<Extension>,
     pub(crate) tools: Vec<OptionTools>,
     /// Resources that no list contains.
     pub(crate) templates: Vec<DynamicTemplate>,
@@ -117,8 +159,10 @@ pub(crate) struct Additions {
 pub(crate) struct OptionTools {
     /// The name of the source of these tools, in messages.
     pub(crate) name: &'static str,
-    /// The type of the option.
-    pub(crate) option: TypeId,
+    /// Tells whether a tool has the option.
+    pub(crate) is_option: fn(&[AttachedOption]) -> bool,
+    /// Tells whether the tools exist for such a request.
+    pub(crate) is_for: fn(&RequestInfo, &ClientCapabilities) -> bool,
     pub(crate) tools: Vec<DynamicTool>,
     /// Explains to an author why no other tool can have one of their names.
     pub(crate) reason: &'static str,
@@ -130,18 +174,25 @@ pub(crate) struct OptionWrapping {
     pub(crate) option: TypeId,
     /// Tells whether a call of a tool without the option may need the wrapping.
     pub(crate) is_requested: Option<IsRequested>,
+    /// The member of the request that the link reads, with [`Call::member`](crate::middleware::Call::member).
+    pub(crate) reads: Option<Member>,
     pub(crate) place: WrappingPlace,
     pub(crate) link: UnlinkedMiddleware,
 }
 
-/// Returns `true` if a request with this `_meta`, as raw JSON, from this source, may need a wrapping.
-pub(crate) type IsRequested = fn(Option<&str>, &RequestSource) -> bool;
+/// Returns the raw JSON of a member of a request's `params`.
+pub(crate) type ReadMember<'m> = dyn Fn(Member) -> Option<&'m str> + 'm;
+
+/// Returns `true` if a request with these members, from this source, may need a wrapping.
+pub(crate) type IsRequested = for<'m> fn(&ReadMember<'m>, &RequestSource) -> bool;
 
 /// Where a wrapping is put, from the outermost place to the innermost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum WrappingPlace {
     /// Around everything, also around calls that continue apart from their request.
     Outermost,
+    /// Around all that continues if a call continues apart from its request.
+    Request,
     /// Around the middleware of the author.
     Results,
 }
@@ -151,11 +202,8 @@ pub(crate) enum WrappingPlace {
 pub(crate) struct StoresByType(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
 
 impl StoresByType {
-    pub(crate) fn with<S: Send + Sync + 'static>(mut self, store: Option<S>) -> Self {
-        if let Some(store) = store {
-            self.0.insert(TypeId::of::<S>(), Box::new(store));
-        }
-        self
+    pub(crate) fn set<S: Send + Sync + 'static>(&mut self, store: S) {
+        self.0.insert(TypeId::of::<S>(), Box::new(store));
     }
 
     pub(crate) fn get<S: Clone + 'static>(&self) -> Option<S> {

@@ -17,10 +17,10 @@ use tokio::time::timeout;
 use crate::context::{
     CallId, ClaimId, Context, OnceClaim, OnceKind, OnceStore, OnceWork, StoreError, patiently,
 };
-use crate::dispatch::idempotency::key::CallKey;
-use crate::dispatch::idempotency::record::{CallRecord, RecordedEnd, milliseconds, now};
-use crate::dispatch::idempotency::settings::Idempotency;
 use crate::handler::middleware::Call;
+use crate::idempotency::key::CallKey;
+use crate::idempotency::record::{CallRecord, RecordedEnd, milliseconds, now};
+use crate::idempotency::settings::Idempotency;
 use crate::limits::{IdempotencyLimits, MAX_IDEMPOTENCY_WINDOW};
 
 /// The entry that describes the call.

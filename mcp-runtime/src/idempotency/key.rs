@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 
 use crate::context::{Context, RequestSource};
-use crate::dispatch::idempotency::settings::Idempotency;
 use crate::dispatch::seal::Binding;
 use crate::handler::decode::{ArgumentIdentities, as_received};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::Call;
-use crate::jsonrpc::ErrorObject;
+use crate::handler::option::ReadMember;
+use crate::idempotency::settings::Idempotency;
+use crate::jsonrpc::{ErrorObject, Member};
 
 /// The `_meta` key in which clients send an idempotency key.
 const META_KEY: &str = "mcp-runtime/idempotencyKey";
@@ -29,7 +30,7 @@ pub(super) struct CallKey {
 }
 
 /// Returns `true` if the client may have sent a key.
-pub(super) fn may_have_key(meta: Option<&str>, source: &RequestSource) -> bool {
+pub(super) fn may_have_key(member: &ReadMember<'_>, source: &RequestSource) -> bool {
     #[cfg(feature = "http")]
     if let Some(parts) = source.http_parts()
         && parts.has_header(HEADER)
@@ -39,7 +40,7 @@ pub(super) fn may_have_key(meta: Option<&str>, source: &RequestSource) -> bool {
     #[cfg(not(feature = "http"))]
     let _ = source;
     // The name can contain escapes.
-    meta.is_some_and(|meta| meta.contains(META_KEY) || meta.contains('\\'))
+    member(Member::Meta).is_some_and(|meta| meta.contains(META_KEY) || meta.contains('\\'))
 }
 
 impl CallKey {

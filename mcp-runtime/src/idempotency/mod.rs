@@ -15,16 +15,17 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::dispatch::idempotency::claim::{CallClaim, ClaimState, RunGuard};
-use crate::dispatch::idempotency::key::CallKey;
-use crate::dispatch::idempotency::settings::Idempotency;
 use crate::handler::call::CallOutput;
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::{Call, Next};
 use crate::handler::option::{
     AdaptedTool, AddOn, IsRequested, OptionWrapping, StartingServer, ToolOption, WrappingPlace,
 };
+use crate::idempotency::claim::{CallClaim, ClaimState, RunGuard};
+use crate::idempotency::key::CallKey;
+use crate::idempotency::settings::Idempotency;
 use crate::limits::MAX_IDEMPOTENCY_WINDOW;
+use crate::server::Server;
 use crate::stores::MemoryOnceStore;
 
 /// Time between the first two checks of a call that is still running. It doubles with each check.
@@ -50,14 +51,32 @@ impl ToolOption for IdempotentBy {
     fn add_on(&self) -> AddOn {
         AddOn {
             name: NAME,
+            adds_extension: false,
             start: |server| start(server, None),
         }
     }
 }
 
+impl Server {
+    /// Lets clients send an idempotency key with a call to any tool: over HTTP in the `Idempotency-Key` header, and
+    /// over any transport as `mcp-runtime/idempotencyKey` in `_meta`. By default, such keys are ignored.
+    ///
+    /// A call that is repeated with the same key does not run again, but waits for the first call and gets its result.
+    /// Keys are kept with the results of [`Context::once`](crate::Context::once), for
+    /// [`limits.idempotency.window`](crate::Limits). A key belongs to one caller and one tool. A client must send the
+    /// key with each round of a call. A key is refused if it is empty, too long or not visible ASCII, if the header
+    /// occurs more than once, or if the caller is anonymous and has no session.
+    ///
+    /// Tools with the `idempotent_by` option use their arguments instead. See [Retries](crate::guide::retries).
+    pub fn idempotency_keys(self) -> Self {
+        self.with_add_on(CLIENT_KEYS)
+    }
+}
+
 /// The add-on for servers that accept the keys of clients.
-pub(crate) const CLIENT_KEYS: AddOn = AddOn {
+const CLIENT_KEYS: AddOn = AddOn {
     name: NAME,
+    adds_extension: false,
     start: |server| start(server, Some(key::may_have_key)),
 };
 
@@ -73,6 +92,7 @@ fn start(server: &mut StartingServer<'_>, is_requested: Option<IsRequested>) {
     server.added.wrappings.push(OptionWrapping {
         option: TypeId::of::<IdempotentBy>(),
         is_requested,
+        reads: None,
         place: WrappingPlace::Outermost,
         link: Box::new(move |next| {
             let settings = Arc::clone(&settings);

@@ -5,12 +5,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::dispatch::idempotency::key::CallKey;
 use crate::dispatch::seal;
 use crate::handler::call::CallOutput;
 use crate::handler::extension_result::ExtensionResult;
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::Call;
+use crate::idempotency::key::CallKey;
+use crate::jsonrpc::Member;
 use crate::types::{CallToolResult, Meta};
 
 /// A call that has begun.
@@ -64,7 +65,7 @@ impl TaskRequest {
         extensions.sort();
         Self {
             protocol_version: context.request().protocol_version().as_str().to_owned(),
-            asks_for_task: call.requested_task().is_some(),
+            asks_for_task: call.member(Member::Task).is_some(),
             extensions,
         }
     }

@@ -18,9 +18,8 @@ use crate::handler::definition::{ClientFeature, Kind};
 use crate::handler::handler_error::HandlerError;
 use crate::handler::listing::{Lister, Page};
 use crate::handler::middleware::Next;
-use crate::handler::option::AttachedOptions;
+use crate::handler::option::AttachedOption;
 use crate::handler::refusal::CallRefusal;
-use crate::handler::task_options::TaskOptions;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::CacheHint;
 use crate::registry::complete::ArgumentCompleters;
@@ -41,10 +40,8 @@ pub(crate) struct Callable {
     pub(crate) details: ItemDetails,
     pub(crate) handler: Handler,
     pub(crate) guards: HandlerLimits,
-    /// The `task` option, if calls can be run as tasks.
-    pub(crate) task: Option<TaskOptions>,
     /// The options that add-ons define.
-    pub(crate) options: Box<AttachedOptions>,
+    pub(crate) options: Box<[AttachedOption]>,
     /// What is put around calls, once one of them has needed it.
     pub(crate) around: OnceLock<Next>,
     pub(crate) access: Access,
@@ -109,7 +106,7 @@ pub(crate) enum ItemDetails {
 impl Callable {
     /// Returns `true` if the callable has an option of this type.
     pub(crate) fn has_option(&self, option: TypeId) -> bool {
-        self.options.iter().any(|it| (**it).type_id() == option)
+        self.options.iter().any(|it| it.is(option))
     }
 
     /// Decodes the arguments, a JSON object, and starts the call. This may run user code and may even complete the

@@ -16,8 +16,7 @@ use crate::context::{AwaitedValues, LazyState};
 use crate::handler::access::Access;
 use crate::handler::decode::{ArgumentInfo, ArgumentStyle, Decoder};
 use crate::handler::definition::{Definition, Kind};
-use crate::handler::option::AdaptedTool;
-use crate::handler::task_options::TaskOptions;
+use crate::handler::option::{AdaptedTool, AttachedOption};
 use crate::handler::{rules, tags};
 use crate::registry::callable::{Callable, ItemDetails, TemplateLister};
 use crate::registry::complete::{ArgumentCompleters, Completer};
@@ -27,8 +26,8 @@ use crate::registry::meta;
 use crate::registry::outputs::{FINDINGS, OutputChecker};
 use crate::registry::server_rules::ServerRules;
 use crate::types::{
-    Annotations, Icon, Meta, Prompt, PromptArgument, Resource, ResourceTemplate, TaskSupport, Tool,
-    ToolAnnotations, ToolExecution,
+    Annotations, Icon, Meta, Prompt, PromptArgument, Resource, ResourceTemplate, Tool,
+    ToolAnnotations,
 };
 
 /// Additional data that the server supplies for a definition.
@@ -61,7 +60,9 @@ pub(super) fn declared_callable(
     let tags: Box<[Box<str>]> = options.tags.iter().map(|tag| (*tag).into()).collect();
     problems.extend(tags.iter().filter_map(|tag| tags::problem(tag)));
     let mut guards = HandlerLimits::new(&options.guards, &mut problems);
-    let mut adapted = AdaptedTool::new(guards.max_output, options.attached);
+    let attached = options.attached.iter();
+    let attached: Box<[_]> = attached.map(|it| AttachedOption::Declared(*it)).collect();
+    let mut adapted = AdaptedTool::new(guards.max_output, &attached);
     problems.append(&mut adapted.problems);
     guards.fits_output = adapted.fits_output;
     let raw_schema = raw_schema(definition, &mut problems);
@@ -138,8 +139,7 @@ pub(super) fn declared_callable(
             receiver: given.receiver,
         },
         guards,
-        task: options.task.clone(),
-        options: options.attached.into(),
+        options: attached,
         around: OnceLock::new(),
         requires: options.requires.into(),
         tags,
@@ -203,22 +203,13 @@ fn tool_details(
     tool.title = options.title.map(str::to_owned);
     tool.description = non_empty_text(definition.description);
     tool.icons = definition_icons(definition);
-    tool.execution = options.task.as_ref().map(tool_execution);
+    tool.execution = adapted.execution;
     tool.output_schema = output_schema;
     tool.annotations = (annotations != ToolAnnotations::default()).then_some(annotations);
     tool.meta = meta;
     let outputs =
         OutputChecker::for_derived_schema(tool.output_schema.as_deref(), definition.conforms);
     Some(ItemDetails::Tool { tool, outputs })
-}
-
-/// Returns the properties that represent the `task` option for 2025-11-25 clients.
-pub(super) fn tool_execution(task: &TaskOptions) -> ToolExecution {
-    ToolExecution::new(if task.is_required {
-        TaskSupport::Required
-    } else {
-        TaskSupport::Optional
-    })
 }
 
 fn prompt_definition(

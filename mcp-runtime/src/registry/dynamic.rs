@@ -11,12 +11,11 @@ use crate::handler::decode::find_headers;
 use crate::handler::dynamic::{
     DynamicHandler, DynamicItem, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool,
 };
-use crate::handler::option::{AdaptedTool, AttachedOptions};
-use crate::handler::task_options::TaskOptions;
+use crate::handler::option::{AdaptedTool, AttachedOption};
 use crate::handler::{rules, tags};
 use crate::registry::callable::{Callable, ItemDetails, TemplateLister};
 use crate::registry::complete::{ArgumentCompleters, Completer};
-use crate::registry::declared::{to_raw_json, tool_execution};
+use crate::registry::declared::to_raw_json;
 use crate::registry::guards::{HandlerLimits, cache_hint};
 use crate::registry::handler::{ArgumentRules, Handler};
 use crate::registry::meta;
@@ -83,15 +82,10 @@ pub(super) fn sourced_tool(
     rules: &ServerRules,
 ) -> Result<Callable, String> {
     let name = definition.tool.name.clone();
-    let impossible = [
-        (definition.task.is_some(), "task"),
-        (definition.handler.guards.rate.is_some(), "rate"),
-    ];
-    let impossible = impossible.into_iter().filter(|(is_set, _)| *is_set);
+    let rate = definition.handler.guards.rate.as_ref().map(|_| "rate");
     let attached = definition.attached.iter().map(|option| option.name());
-    let mut problems: Vec<String> = impossible
-        .map(|(_, option)| option)
-        .chain(attached)
+    let mut problems: Vec<String> = attached
+        .chain(rate)
         .map(|option| format!("a tool of a source cannot have `{option}`"))
         .collect();
     match convert_tool(&name, definition, rules) {
@@ -125,16 +119,13 @@ fn convert_tool(
         mut tool,
         input_schema,
         output_schema,
-        task,
-        linked_tasks: _,
         attached,
         handler,
     } = definition;
-    tool.execution = task.as_ref().map(tool_execution);
     let mut draft = CallableDraft::new(handler, rules, tool.meta.as_ref(), &tool.icons);
-    draft.task = task;
     let problems = &mut draft.problems;
     let mut adapted = AdaptedTool::new(draft.guards.max_output, &attached);
+    tool.execution = adapted.execution;
     let unfitting = adapted.no_output_schema.filter(|_| output_schema.is_some());
     problems.extend(unfitting.map(str::to_owned));
     problems.append(&mut adapted.problems);
@@ -259,8 +250,7 @@ fn template_callable(
 struct CallableDraft {
     handler: DynamicHandler,
     guards: HandlerLimits,
-    task: Option<TaskOptions>,
-    options: Box<AttachedOptions>,
+    options: Box<[AttachedOption]>,
     input: Option<ArgumentRules>,
     completions: ArgumentCompleters,
     problems: Vec<String>,
@@ -283,7 +273,6 @@ impl CallableDraft {
         Self {
             handler,
             guards,
-            task: None,
             options: Box::default(),
             input: None,
             completions: ArgumentCompleters::default(),
@@ -316,7 +305,6 @@ impl CallableDraft {
                 input: self.input,
             },
             guards: self.guards,
-            task: self.task,
             options: self.options,
             around: OnceLock::new(),
             requires: Box::default(),

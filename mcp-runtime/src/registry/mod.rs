@@ -33,7 +33,7 @@ mod words;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-pub(crate) use build::{MethodReceiver, Sources, selected_options, serves_apps};
+pub(crate) use build::{MethodReceiver, Sources, selected_options};
 pub(crate) use callable::{Callable, ItemDetails};
 pub(crate) use complete::RequestedCompleter;
 #[cfg(test)]

@@ -7,18 +7,14 @@ use std::time::Duration;
 use crate::context::{
     Capability, EnvironmentHeaders, OnceStore, ServerControl, ServerHandle, States,
 };
-use crate::dispatch::idempotency::CLIENT_KEYS;
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::SealingKey;
 use crate::dispatch::{Admission, CacheHints, CoveringSource, ServerShared};
 use crate::environment::ServerEnvironment;
 use crate::error::Error;
-use crate::extension::tasks;
 use crate::handler::definition::Selected;
-use crate::handler::dynamic::DynamicTool;
-use crate::handler::option::AddOn;
+use crate::handler::option::{AddOn, StoresByType};
 use crate::handler::rules;
-use crate::handler::task_options::LinkedTasks;
 use crate::limits::Limits;
 use crate::protocol::encode::CacheHint;
 use crate::registry::{MethodReceiver, ToolSource};
@@ -26,7 +22,6 @@ use crate::server::backend::Backend;
 use crate::server::extension::ExtensionSettings;
 use crate::server::middleware::WrappingSettings;
 use crate::server::tag_settings::TagSettings;
-use crate::stores::TaskStore;
 use crate::telemetry::Hooks;
 use crate::types::{CacheScope, Icon, Implementation};
 
@@ -94,11 +89,9 @@ pub struct Server {
     pub(super) faults: Vec<String>,
     pub(super) backend: Backend,
     pub(super) once_store: Option<Arc<dyn OnceStore>>,
-    /// What settings add.
+    /// What settings add, and the stores that were set for it.
     pub(super) add_ons: Vec<AddOn>,
-    pub(super) task_store: Option<(Arc<dyn TaskStore>, LinkedTasks)>,
-    /// The task tools for clients that do not support tasks.
-    pub(super) job_tools: Option<Box<[DynamicTool; 2]>>,
+    pub(super) stores: StoresByType,
     pub(super) hooks: Hooks,
     #[cfg(feature = "http")]
     pub(super) http: crate::http::HttpOptions,
@@ -179,8 +172,7 @@ impl Server {
             backend: Backend::new(),
             once_store: None,
             add_ons: Vec::new(),
-            task_store: None,
-            job_tools: None,
+            stores: StoresByType::default(),
             hooks: Hooks::default(),
             #[cfg(feature = "http")]
             http: crate::http::HttpOptions::new(),
@@ -367,20 +359,6 @@ impl Server {
         self
     }
 
-    /// Sets the store for [tasks](crate::tasks). By default, tasks are kept in memory and are lost when the server
-    /// restarts.
-    ///
-    /// The server supports tasks if it has such a store or a tool with the `task` option.
-    pub fn task_store(self, store: impl TaskStore) -> Self {
-        self.shared_task_store(Arc::new(store))
-    }
-
-    /// Sets a store for tasks that is already in an [`Arc`]. Otherwise works like [`task_store`](Self::task_store).
-    pub fn shared_task_store(mut self, store: Arc<dyn TaskStore>) -> Self {
-        self.task_store = Some((store, tasks::LINKED_TASKS));
-        self
-    }
-
     /// Sets the store that records the work done by [`Context::once`](crate::Context::once), so that the work runs at
     /// most once even if a client resends a round of a call. [`MemoryOnceStore`](crate::once::MemoryOnceStore) is
     /// sufficient for a single instance.
@@ -389,18 +367,15 @@ impl Server {
         self
     }
 
-    /// Lets clients send an idempotency key with a call to any tool: over HTTP in the `Idempotency-Key` header, and
-    /// over any transport as `mcp-runtime/idempotencyKey` in `_meta`. By default, such keys are ignored.
-    ///
-    /// A call that is repeated with the same key does not run again, but waits for the first call and gets its result.
-    /// Keys are kept with the results of [`Context::once`](crate::Context::once), for
-    /// [`limits.idempotency.window`](crate::Limits). A key belongs to one caller and one tool. A client must send the
-    /// key with each round of a call. A key is refused if it is empty, too long or not visible ASCII, if the header
-    /// occurs more than once, or if the caller is anonymous and has no session.
-    ///
-    /// Tools with the `idempotent_by` option use their arguments instead. See [Retries](crate::guide::retries).
-    pub fn idempotency_keys(mut self) -> Self {
-        self.add_ons.push(CLIENT_KEYS);
+    /// Adds an add-on that needs no option of a tool.
+    pub(crate) fn with_add_on(mut self, add_on: AddOn) -> Self {
+        self.add_ons.push(add_on);
+        self
+    }
+
+    /// Sets the source through which models reach the tools of the registry.
+    pub(crate) fn with_cover(mut self, create: CreateCover) -> Self {
+        self.cover = Some(create);
         self
     }
 

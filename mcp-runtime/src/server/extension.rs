@@ -22,11 +22,9 @@ impl Server {
     pub fn extension(mut self, mut extension: Extension) -> Self {
         let ServerChanges {
             middleware,
-            task_middleware,
             capabilities,
         } = extension.take_additions();
         self.wrapping.around.extend(middleware);
-        self.wrapping.around_tasks.extend(task_middleware);
         self.offered.extend(capabilities);
         self.extensions.0.push(extension);
         self

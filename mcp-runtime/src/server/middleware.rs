@@ -21,8 +21,6 @@ pub(super) struct WrappingSettings {
     pub(super) rate: Option<Rate>,
     /// Middleware, outermost first.
     pub(super) around: Vec<UnlinkedMiddleware>,
-    /// Middleware that wraps all other middleware and is used only for calls that can be run as tasks.
-    pub(super) around_tasks: Vec<UnlinkedMiddleware>,
     /// The names of tools that have their own layers.
     pub(super) layered: Vec<String>,
     pub(super) sanitizer: Option<Sanitizer>,

@@ -23,11 +23,12 @@ mod shared_definitions;
 mod start;
 mod state;
 mod stderr;
+mod stores;
 #[cfg(feature = "testing")]
 mod surviving;
 mod tag_settings;
 mod tags;
-mod tool_search;
+mod tool_sources;
 #[cfg(feature = "client-logs")]
 mod tracing_layer;
 

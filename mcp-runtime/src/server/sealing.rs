@@ -1,11 +1,7 @@
 //! The keys that seal stored tasks and the state of multi-round calls.
 
-use std::sync::Arc;
-
 use crate::dispatch::seal::SealingKey;
 use crate::server::Server;
-use crate::server::sealed_tasks::SealedTaskStore;
-use crate::stores::TaskStore;
 
 impl Server {
     /// Sets the keys used to seal the state that a call carries between rounds, and the cursors that are valid for one
@@ -42,14 +38,6 @@ impl Server {
             )),
         }
         self
-    }
-
-    /// Returns a store that seals the contents of tasks, if there are keys and the tasks outlive the process.
-    pub(super) fn seal_tasks(&self, store: Arc<dyn TaskStore>) -> Arc<dyn TaskStore> {
-        if self.sealing_keys.is_empty() || !store.outlives_process() {
-            return store;
-        }
-        Arc::new(SealedTaskStore::new(store, &self.sealing_keys))
     }
 
     /// Returns `true` if sealing keys were set explicitly or by the backend, in which case other instances may share

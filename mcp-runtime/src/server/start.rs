@@ -1,26 +1,23 @@
 //! Starts a server: checks its definitions and settings, and prepares it for connections.
 
+use std::any::TypeId;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::context::{Capability, ServerControl, ServerHandle};
 use crate::dispatch::seal::{Seal, SealedCursors};
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::{SealingKey, SealingKeys};
 use crate::dispatch::{
-    CoveringSource, Dispatcher, JobTools, LinkedMiddleware, ServerShared, ServerSources, Settings,
+    CoveringSource, Dispatcher, LinkedMiddleware, ServerShared, ServerSources, Settings,
     SharedRates,
 };
 use crate::error::{Error, ErrorKind};
-use crate::extension::apps;
-use crate::handler::definition::Options;
-use crate::handler::dynamic::{DynamicTemplate, DynamicTool};
-use crate::handler::option::{AddOn, Additions, OptionTools, StartingServer, StoresByType};
-use crate::handler::task_options::LinkedTasks;
-use crate::protocol::encode::Identity;
-use crate::registry::{
-    CursorSeal, Registry, ServerRules, Sources, ToolSource, selected_options, serves_apps,
+use crate::handler::dynamic::DynamicTemplate;
+use crate::handler::option::{
+    AddOn, Additions, OptionTools, StartingServer, StoresByType, ToolOption,
 };
+use crate::protocol::encode::Identity;
+use crate::registry::{CursorSeal, Registry, ServerRules, Sources, ToolSource, selected_options};
 use crate::server::Server;
 
 impl Server {
@@ -30,129 +27,87 @@ impl Server {
         self.start().map(|(dispatcher, _)| dispatcher)
     }
 
-    /// Checks all definitions and settings and prepares the server for connections.
-    pub(super) fn start(self) -> Result<(Arc<Dispatcher>, Arc<ServerShared>), Error> {
-        self.with_tasks().with_apps().start_prepared()
-    }
-
-    /// Returns the first value found in the options of the tools that the server has at startup: first the tools
-    /// declared by attributes, then those inserted through its handle.
-    fn find_in_tools<T>(
-        &self,
-        in_declared: impl Fn(&Options) -> Option<T>,
-        in_inserted: impl Fn(&DynamicTool) -> Option<T>,
-    ) -> Option<T> {
-        selected_options(self.selected.as_deref(), &self.tags)
-            .find_map(in_declared)
-            .or_else(|| self.shared.find_in_inserted_tools(in_inserted))
-    }
-
-    /// Adds the tasks extension if a tool has the `task` option or there is a task store. Either of these provides the
-    /// extension's code.
-    fn with_tasks(mut self) -> Self {
-        let of_tool = self.tasks_of_tools();
-        let has_task_tool = of_tool.is_some();
-        let (store, of_store) = self.task_store.take().unzip();
-        let Some(support) = of_tool.or(of_store) else {
-            return self;
-        };
-        let mut limits = self.limits.tasks.clone();
-        if !has_task_tool {
-            // Calls to tools that are inserted later are plain calls, because the tools for job handles are not added
-            // or removed at run time.
-            limits.patience = Duration::MAX;
-        }
-        let store = store.or_else(|| self.backend.tasks.take());
-        #[cfg(feature = "sealing")]
-        let store = store.map(|store| self.seal_tasks(store));
-        let drain = self.limits.calls.drain_timeout;
-        let ends = limits.patience != Duration::MAX;
-        let (extension, job_tools) = support.extension(store, limits, drain);
-        self.job_tools = ends.then(|| Box::new(job_tools));
-        self.extension(extension)
-    }
-
-    /// Returns the code that serves tasks if a tool has the `task` option.
-    fn tasks_of_tools(&self) -> Option<LinkedTasks> {
-        self.find_in_tools(|tool| tool.linked_tasks, |tool| tool.linked_tasks)
-    }
-
-    /// Returns `true` if a tool has the `task` option or there is a task store.
-    #[cfg(feature = "cli")]
-    pub(super) fn has_tasks(&self) -> bool {
-        self.task_store.is_some() || self.tasks_of_tools().is_some()
-    }
-
-    /// Returns `true` if tasks are kept in a store that outlives the process.
-    #[cfg(feature = "ship")]
-    pub(super) fn keeps_tasks(&self) -> bool {
-        let own = self.task_store.as_ref().map(|(store, _)| store);
-        let store = own.or(self.backend.tasks.as_ref());
-        store.is_some_and(|store| store.outlives_process())
-    }
-
-    /// Adds the extension for pages if the server serves a page.
-    fn with_apps(self) -> Self {
-        if serves_apps(self.selected.as_deref(), &self.tags) {
-            self.extension(apps::extension())
-        } else {
-            self
-        }
-    }
-
     /// Describes each mistake in the settings that apply to all transports.
     pub(super) fn setting_faults(&self) -> Vec<String> {
         let faults = self.faults.iter().chain(&self.environment.faults);
         faults.cloned().chain(self.limits.faults()).collect()
     }
 
-    /// Returns the add-ons of the settings and of the options of tools, each of them once.
-    fn add_ons(&self) -> Vec<AddOn> {
-        let mut found: Vec<AddOn> = Vec::new();
+    /// Returns the add-ons of the settings and of the options of tools, each of them once, and the types of those options.
+    pub(super) fn add_ons(&self) -> (Vec<AddOn>, Vec<TypeId>) {
+        let mut add_ons: Vec<AddOn> = Vec::new();
         let mut add = |add_on: AddOn| {
-            if found.iter().all(|known| known.name != add_on.name) {
-                found.push(add_on);
+            if add_ons.iter().all(|known| known.name != add_on.name) {
+                add_ons.push(add_on);
             }
         };
         self.add_ons.iter().copied().for_each(&mut add);
+        let mut options: Vec<TypeId> = Vec::new();
+        let mut attach = |option: &dyn ToolOption| {
+            if !options.contains(&option.type_id()) {
+                options.push(option.type_id());
+                add(option.add_on());
+            }
+        };
         let declared = selected_options(self.selected.as_deref(), &self.tags);
         let attached = declared.flat_map(|options| options.attached);
-        attached.map(|option| option.add_on()).for_each(&mut add);
-        self.shared.each_inserted_tool(|tool| {
-            let attached = tool.attached.iter();
-            attached.map(|option| option.add_on()).for_each(&mut add);
-        });
-        found
+        attached.for_each(|option| attach(*option));
+        self.shared
+            .each_inserted_tool(|tool| tool.attached.iter().for_each(|option| attach(&**option)));
+        // Definitions are linked in any order.
+        add_ons.sort_by_key(|add_on| add_on.name);
+        (add_ons, options)
     }
 
-    fn start_prepared(self) -> Result<(Arc<Dispatcher>, Arc<ServerShared>), Error> {
-        let add_ons = self.add_ons();
+    /// Returns the server as the add-ons that start now see it. `added` is what others have added.
+    fn starting<'a>(
+        &'a self,
+        identity: &'a Identity,
+        (options, stores): (&'a [TypeId], &'a StoresByType),
+        added: Additions,
+    ) -> StartingServer<'a> {
+        StartingServer {
+            name: &self.identity.name,
+            identity,
+            limits: &self.limits,
+            sanitizer: self.wrapping.sanitizer.as_ref(),
+            once_store: self.once_store.as_ref().or(self.backend.once.as_ref()),
+            options,
+            stores,
+            added,
+        }
+    }
+
+    /// Checks all definitions and settings and prepares the server for connections.
+    pub(super) fn start(mut self) -> Result<(Arc<Dispatcher>, Arc<ServerShared>), Error> {
+        let (add_ons, options) = self.add_ons();
         self.environment.log_values();
         let faults = self.setting_faults();
         if !faults.is_empty() {
             return Err(Error::new(ErrorKind::Configuration, faults.join("\n")));
         }
         let handle = ServerHandle(Arc::clone(&self.shared) as Arc<dyn ServerControl>);
-        let (extensions, meta_keys) = self.extensions.start(&handle)?;
+        let stores = self.stores_for_add_ons();
+        let identity = Identity::new(self.identity.clone());
+        let added = self.starting(&identity, (&options, &stores), Additions::default());
+        let mut added = added.start(add_ons.iter().filter(|add_on| add_on.adds_extension));
+        for extension in std::mem::take(&mut added.extensions) {
+            self = self.extension(extension);
+        }
+        let (extensions, meta_keys) = std::mem::take(&mut self.extensions).start(&handle)?;
+        let identity = identity.with_meta_keys(meta_keys.clone());
+        // What extensions add comes last in lists.
+        let of_extensions = std::mem::take(&mut added.tools);
+        let added = self.starting(&identity, (&options, &stores), added);
+        let mut added = added.start(add_ons.iter().filter(|add_on| !add_on.adds_extension));
+        added.tools.extend(of_extensions);
+        let server_name = self.identity.name;
         let states = Arc::new(self.states);
         let wrapping = self.wrapping;
-        let server_name = self.identity.name.clone();
-        let identity = Identity::new(self.identity).with_meta_keys(meta_keys.clone());
         let once_store = self.once_store.or(self.backend.once);
-        let stores = StoresByType::default().with(self.backend.results);
-        let starting = StartingServer {
-            name: &server_name,
-            identity: &identity,
-            limits: &self.limits,
-            sanitizer: wrapping.sanitizer.as_ref(),
-            once_store: once_store.as_ref(),
-            stores: &stores,
-            added: Additions::default(),
-        };
-        let added = starting.start(add_ons);
         let cover = self.cover.map(|create| create()).transpose()?;
         let own = (cover, added.tools, added.templates);
-        let mut sources = gather_sources(own, self.job_tools, self.tool_sources)?;
+        let mut sources = gather_sources(own, self.tool_sources)?;
         let rules = Arc::new(ServerRules {
             meta_keys,
             tag_scopes: self.tag_scopes,
@@ -192,8 +147,7 @@ impl Server {
             .backend
             .rates
             .map(|store| SharedRates::new(store, fallback));
-        let (around, around_tasks) = (wrapping.around, wrapping.around_tasks);
-        let middleware = LinkedMiddleware::new(&around, around_tasks, added.wrappings);
+        let middleware = LinkedMiddleware::new(&wrapping.around, added.wrappings);
         let cursors: Arc<dyn CursorSeal> = Arc::new(cursors);
         sources.start(&handle, (&registry, &rules), &cursors)?;
         let settings = Settings {
@@ -240,7 +194,6 @@ fn gather_sources(
         Vec<OptionTools>,
         Vec<DynamicTemplate>,
     ),
-    job_tools: Option<Box<[DynamicTool; 2]>>,
     of_author: Vec<Arc<dyn ToolSource>>,
 ) -> Result<ServerSources, Error> {
     let mut sources = ServerSources::default();
@@ -248,9 +201,6 @@ fn gather_sources(
         sources.set_cover(cover);
     }
     sources.add_of_add_ons(tools, templates)?;
-    if let Some(tools) = job_tools {
-        sources.add_built_in(Arc::new(JobTools::new(*tools)?));
-    }
     let problems = sources.add_of_authors(of_author);
     if problems.is_empty() {
         Ok(sources)

@@ -19,8 +19,7 @@ impl Server {
     /// Replaces the stores for tasks and steps, and enables processes that share these stores to continue each other's
     /// calls.
     pub(crate) fn surviving(mut self, stores: &SurvivingStores) -> Self {
-        self.task_store = None;
-        self.backend.tasks = Some(Arc::clone(&stores.tasks));
+        self.stores.set(Arc::clone(&stores.tasks));
         self.once_store = Some(Arc::clone(&stores.once));
         self.limits.tasks.max_attempts = self.limits.tasks.max_attempts.max(MIN_ATTEMPTS);
         #[cfg(feature = "sealing")]

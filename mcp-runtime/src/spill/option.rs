@@ -9,8 +9,8 @@ use crate::handler::call::{CallOutput, Running};
 use crate::handler::dynamic::DynamicTool;
 use crate::handler::middleware::{Call, Next};
 use crate::handler::option::{
-    AdaptedTool, AddOn, OptionTools, OptionWrapping, StartingServer, ToolOption, WrappingPlace,
-    find_option,
+    AdaptedTool, AddOn, AttachedOption, OptionTools, OptionWrapping, StartingServer, ToolOption,
+    WrappingPlace, find_option,
 };
 use crate::spill::kept_results::KeptResults;
 use crate::spill::large_result::LargeResult;
@@ -39,6 +39,7 @@ impl ToolOption for Spill {
     fn add_on(&self) -> AddOn {
         AddOn {
             name: "spill",
+            adds_extension: false,
             start,
         }
     }
@@ -70,9 +71,7 @@ impl DynamicTool {
     /// If the server has no such tool when it starts, results that are too large remain errors.
     #[must_use]
     pub fn spill(mut self) -> Self {
-        if find_option::<Spill>(&self.attached).is_none() {
-            self.attached.push(&Spill);
-        }
+        AttachedOption::insert(&mut self.attached, Spill);
         self
     }
 }
@@ -81,10 +80,11 @@ fn start(server: &mut StartingServer<'_>) {
     let kept = Arc::new(KeptResults::new(server));
     let option = TypeId::of::<Spill>();
     let mut reading = kept.reading_tool();
-    reading.attached.push(&FittingResult);
+    AttachedOption::insert(&mut reading.attached, FittingResult);
     server.added.tools.push(OptionTools {
         name: "kept results",
-        option,
+        is_option: |options| find_option::<Spill>(options).is_some(),
+        is_for: |_, _| true,
         tools: vec![reading],
         reason: "this name is used by a tool that is added to servers with a `spill` tool; choose another",
     });
@@ -92,6 +92,7 @@ fn start(server: &mut StartingServer<'_>) {
     server.added.wrappings.push(OptionWrapping {
         option,
         is_requested: None,
+        reads: None,
         place: WrappingPlace::Results,
         link: Box::new(move |next| {
             let kept = Arc::clone(&kept);

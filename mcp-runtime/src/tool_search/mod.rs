@@ -4,7 +4,25 @@
 mod index;
 mod tools;
 
-pub(crate) use tools::SearchTools;
+use std::sync::Arc;
+
+use crate::server::Server;
+use tools::SearchTools;
+
+impl Server {
+    /// Lets models search for tools instead of reading the definitions of all tools. By default, all tools are listed.
+    ///
+    /// If a client may use more tools than the number passed to [`ToolSearch::above`], its list contains only the
+    /// pinned tools and two others: `search_tools`, which returns the tools that match a query along with their input
+    /// schemas, and `call_tool`, which calls them. A call through `call_tool` is treated as a call to the named tool,
+    /// with the same access rules, limits, middleware, questions and results. Tools can also be called by their own
+    /// names, whether or not they are listed.
+    ///
+    /// Start-up fails if any other tool has one of these two names.
+    pub fn tool_search(self, search: ToolSearch) -> Self {
+        self.with_cover(Box::new(move || Ok(Arc::new(SearchTools::new(search)?))))
+    }
+}
 
 /// Options for [`Server::tool_search`](crate::Server::tool_search), which lets models search for tools on demand.
 ///

@@ -23,6 +23,7 @@ use crate::registry::{
 };
 use crate::tool_search::ToolSearch;
 use crate::tool_search::index::ToolIndex;
+use crate::types::TaskSupport;
 
 /// The two tools and the options for them.
 pub(crate) struct SearchTools {
@@ -188,9 +189,10 @@ impl CoveringSource for SearchTools {
 /// which page belongs to a tool, which tools are not for models, which calls must be run as tasks, and which arguments
 /// to repeat in headers.
 fn is_listed_for_clients(tool: &Callable) -> bool {
+    let execution = tool.as_tool().and_then(|tool| tool.execution.as_ref());
     tool.page_uri().is_some()
         || tool.is_for_pages_only()
-        || tool.task.as_ref().is_some_and(|task| task.is_required)
+        || execution.is_some_and(|execution| execution.task_support == TaskSupport::Required)
         || tool.mirrors_arguments()
 }
 

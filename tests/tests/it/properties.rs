@@ -4,7 +4,11 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
+#[cfg(target_os = "linux")]
+use tests::Process;
 use tests::Version;
+#[cfg(target_os = "linux")]
+use tests::asking::{SETUP, Setup};
 
 use crate::support::client;
 
@@ -253,9 +257,12 @@ fn memory_does_not_grow_with_what_was_sent() {
         prop::collection::vec(any::<u8>(), 0..200),
     ];
     let mut runner = TestRunner::deterministic();
+    let setup = serde_json::to_string(&Setup::default()).unwrap();
     for version in Version::ERAS {
         runtime.block_on(async {
-            let mut process = crate::stdio::everything(version).await;
+            let setup = [(SETUP, &*setup)];
+            let mut process = Process::with_environment("asking", &[], &setup, version);
+            process.client = process.client.connect().await;
             let id = process.child.id().unwrap();
             let mut sizes = Vec::new();
             for round in 0..5 {

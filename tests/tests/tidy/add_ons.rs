@@ -54,7 +54,7 @@ const ADD_ONS: [AddOn; 11] = [
     AddOn {
         name: "idempotency",
         words: &["dempotency", "idempotent_by", "IdempotentCalls"],
-        own: &["dispatch/idempotency/"],
+        own: &[],
     },
     AddOn {
         name: "instances",
@@ -70,7 +70,7 @@ const ADD_ONS: [AddOn; 11] = [
     AddOn {
         name: "jobs",
         words: &["JOB_", "JobTools", "job_"],
-        own: &["dispatch/job_tools.rs"],
+        own: &[],
     },
     AddOn {
         name: "spill",
@@ -114,7 +114,7 @@ const ADD_ONS: [AddOn; 11] = [
             "tasks_of_tools",
             "with_tasks",
         ],
-        own: &["handler/task_options.rs"],
+        own: &[],
     },
     AddOn {
         name: "telemetry",

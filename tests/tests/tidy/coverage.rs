@@ -56,6 +56,8 @@ fn look_up<'a>(table: &'a BTreeMap<String, String>, id: &str) -> Option<&'a Stri
 fn covered() -> BTreeMap<String, BTreeSet<String>> {
     let mut covered: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for folder in [
+        "examples/tests",
+        "tests/fixtures/tests",
         "tests/tests",
         "tests/interop",
         "mcp-protocol/src",

@@ -4,8 +4,10 @@
 use crate::exceptions;
 use crate::sources;
 
-const FOLDERS: [&str; 5] = [
+const FOLDERS: [&str; 7] = [
     "tests/src",
+    "examples/tests",
+    "tests/fixtures/tests",
     "tests/tests",
     "mcp-redis/tests",
     "mcp-runtime/tests",

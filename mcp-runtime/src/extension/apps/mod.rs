@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::context::Context;
 use crate::extension::Extension;
+use crate::handler::option::{AdaptedTool, AddOn, ToolOption};
 
 pub use page::{
     AppCsp, AppPage, AppPermission, ToolVisibility, page_contents, page_meta, tool_meta,
@@ -42,9 +43,25 @@ pub trait App: 'static {
     const PAGE: &'static AppPage;
 }
 
-/// Creates the extension. The host provides its methods, so the server only declares it.
-pub(crate) fn extension() -> Extension {
-    Extension::new(ID)
+/// Marks a page, and the tools whose results it displays: the `app` option.
+#[derive(Clone, Copy, Debug)]
+pub struct InApp;
+
+impl ToolOption for InApp {
+    fn name(&self) -> &'static str {
+        "app"
+    }
+
+    fn adapt(&self, _: &mut AdaptedTool) {}
+
+    fn add_on(&self) -> AddOn {
+        AddOn {
+            name: "apps",
+            adds_extension: true,
+            // The host provides the extension's methods, so the server only declares it.
+            start: |server| server.added.extensions.push(Extension::new(ID)),
+        }
+    }
 }
 
 impl Context {

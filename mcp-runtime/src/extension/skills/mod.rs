@@ -25,8 +25,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::context::{Caller, Capability, Context, ServerHandle};
-use crate::extension::visibility::KeyVisibility;
 use crate::extension::{Extension, ExtensionMethod};
+use crate::handler::extension::visibility::KeyVisibility;
 use crate::handler::handler_error::{IntoHandlerError, Result};
 use crate::protocol::ProtocolVersion;
 use crate::types::CacheScope;

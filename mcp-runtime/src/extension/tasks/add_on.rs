@@ -1,48 +1,71 @@
-//! The code that serves tasks, for the parts that refer to it: tools with the `task` option and stores for tasks.
-//!
-//! A program includes only the code that is referenced somewhere in it. A server must not refer to the extension
-//! itself; it obtains the extension from a tool or a setting.
+//! What tasks add to a server that has a tool with the `task` option, or a store for tasks.
 
+use std::any::TypeId;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::extension::{Extension, tasks};
-use crate::handler::dynamic::DynamicTool;
-use crate::handler::task_options::{LinkedTasks, TaskOptions};
-use crate::limits::TaskLimits;
-use crate::stores::TaskStore;
+use crate::extension::tasks::creation;
+use crate::extension::tasks::jobs;
+use crate::extension::tasks::names::ID;
+use crate::extension::tasks::options::TaskOptions;
+use crate::extension::tasks::service::TaskService;
+use crate::handler::middleware::Next;
+use crate::handler::option::{
+    AddOn, OptionTools, OptionWrapping, StartingServer, WrappingPlace, find_option,
+};
+use crate::jsonrpc::Member;
+use crate::stores::{MemoryTaskStore, TaskStore};
 
-/// Creates the extension and the tools for clients that do not support tasks.
-type CreateExtension =
-    fn(Option<Arc<dyn TaskStore>>, TaskLimits, Duration) -> (Extension, [DynamicTool; 2]);
+/// The add-on that serves tasks.
+pub(crate) const TASKS: AddOn = AddOn {
+    name: "tasks",
+    adds_extension: true,
+    start,
+};
 
-/// The code that serves tasks.
-pub const LINKED_TASKS: LinkedTasks = LinkedTasks(&(tasks::extension as CreateExtension));
-
-impl LinkedTasks {
-    /// Creates the extension on top of a store, and the tools for clients that do not support tasks. Without a store,
-    /// tasks are kept in memory. Once the server stops, running tasks must end within `drain`.
-    pub(crate) fn extension(
-        self,
-        store: Option<Arc<dyn TaskStore>>,
-        limits: TaskLimits,
-        drain: Duration,
-    ) -> (Extension, [DynamicTool; 2]) {
-        let create = self.0.downcast_ref::<CreateExtension>();
-        let create = create.expect("`LINKED_TASKS` is the only value of the type");
-        create(store, limits, drain)
+fn start(server: &mut StartingServer<'_>) {
+    let option = TypeId::of::<TaskOptions>();
+    let mut limits = server.limits.tasks.clone();
+    if !server.options.contains(&option) {
+        // Calls to tools that are inserted later are plain calls, because the tools for job handles are not added or
+        // removed at run time.
+        limits.patience = Duration::MAX;
     }
-}
-
-impl DynamicTool {
-    /// Lets calls become tasks. By default, they cannot become tasks.
-    ///
-    /// If the server has no such tool when it starts, it serves tasks only if it has a
-    /// [`task_store`](crate::Server::task_store).
-    #[must_use]
-    pub fn task(mut self, options: TaskOptions) -> Self {
-        self.task = Some(options);
-        self.linked_tasks = Some(LINKED_TASKS);
-        self
+    let has_jobs = limits.patience != Duration::MAX;
+    let store: Option<Arc<dyn TaskStore>> = server.stores.get();
+    let store = store.unwrap_or_else(|| Arc::new(MemoryTaskStore::new(limits.clone())));
+    let drain = server.limits.calls.drain_timeout;
+    let service = Arc::new(TaskService::new(store, limits, drain));
+    server.added.extensions.push(super::extension(&service));
+    if has_jobs {
+        server.added.tools.push(OptionTools {
+            name: "jobs",
+            is_option: |options| {
+                find_option(options).is_some_and(|task: &TaskOptions| !task.is_required)
+            },
+            // A client that knows tasks gets a task instead of a job.
+            is_for: |request, client| {
+                !request.protocol_version().is_modern() || !client.extensions.contains_key(ID)
+            },
+            tools: jobs::tools(&service).into(),
+            reason: "this name is used by a tool that is added to servers with a `task` tool; choose another, or set \
+                     `limits.tasks.patience` to `Duration::MAX`",
+        });
     }
+    server.added.wrappings.push(OptionWrapping {
+        option,
+        is_requested: Some(|member, _| member(Member::Task).is_some()),
+        reads: Some(Member::Task),
+        place: WrappingPlace::Request,
+        link: Box::new(move |next| {
+            let service = Arc::clone(&service);
+            Next::link(move |call| {
+                Box::pin(creation::intercept(
+                    Arc::clone(&service),
+                    call,
+                    next.clone(),
+                ))
+            })
+        }),
+    });
 }

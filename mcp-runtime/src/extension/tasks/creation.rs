@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
@@ -17,7 +18,7 @@ use crate::extension::tasks::patience::patiently;
 use crate::extension::tasks::running::AttemptStart;
 use crate::extension::tasks::service::{TaskService, refused, to_the_end, unavailable};
 use crate::extension::tasks::state::TaskState;
-use crate::extension::tasks::wire;
+use crate::extension::tasks::{VERSIONS, wire};
 use crate::extension::{BackgroundCall, ExtensionResult};
 use crate::handler::call::CallOutput;
 use crate::handler::definition::Kind;
@@ -59,8 +60,7 @@ pub(super) async fn intercept(
                 let created = service.create(call, next, ttl).await;
                 // A tool result is not a valid response to a request for a task.
                 let task = created.map_err(HandlerError::into_protocol)?;
-                let created = ExtensionResult::new(json!({"task": wire::legacy_task(&task)}))?;
-                Ok(CallOutput::Extension(created.result_type("task")))
+                created_task(json!({"task": wire::legacy_task(&task)}))
             }
             (Some(_), None) => patiently(service, call, next).await,
             (None, None) => next.run(call).await,
@@ -91,8 +91,14 @@ pub(super) async fn intercept(
         }
     }
     let task = service.create(call, next, None).await?;
-    let created = ExtensionResult::new(wire::task(&task))?;
-    Ok(CallOutput::Extension(created.result_type("task")))
+    created_task(wire::task(&task))
+}
+
+/// Returns the answer to a call that has become a task.
+fn created_task(task: impl Serialize) -> Result<CallOutput> {
+    let mut created = ExtensionResult::new(task)?.result_type("task");
+    created.admit(VERSIONS);
+    Ok(CallOutput::Extension(created))
 }
 
 impl TaskService {

@@ -11,6 +11,7 @@
 //! Specification: repository `modelcontextprotocol/ext-tasks`, `specification/2026-07-28/tasks.md`; 2025-11-25,
 //! basic/utilities/tasks.
 
+mod add_on;
 mod call_steps;
 mod claiming;
 mod creation;
@@ -19,15 +20,16 @@ mod heartbeat;
 mod jobs;
 mod latest_report;
 mod leases;
-mod linked;
 mod local;
 mod methods;
 mod names;
+mod options;
 mod patience;
 mod run_end;
 mod run_queue;
 mod running;
 mod service;
+mod start;
 mod state;
 mod task_steps;
 mod timestamp;
@@ -48,31 +50,28 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::context::Caller;
-pub use crate::extension::tasks::linked::LINKED_TASKS;
+pub(crate) use crate::extension::tasks::add_on::TASKS;
 pub(crate) use crate::extension::tasks::names::ID;
 use crate::extension::tasks::names::{CHANGED, CHANGED_LEGACY, RELATED_TASK};
+pub use crate::extension::tasks::options::TaskOptions;
 use crate::extension::tasks::service::TaskService;
 use crate::extension::{Extension, ExtensionMethod, FilterMember};
-use crate::handler::dynamic::DynamicTool;
-use crate::limits::TaskLimits;
+use crate::handler::extension_result::ExtensionVersions;
 use crate::protocol::ProtocolVersion;
-use crate::stores::{MemoryTaskStore, TaskStore};
 
 /// Maximum time for which `tasks/result` waits, which is longer than any task is kept.
 const FOREVER: Duration = Duration::from_hours(24 * 365);
 
-/// Creates the extension on top of a store, and the tools for clients that do not support tasks. Without a store, tasks
-/// are kept in memory. Once the server stops, running tasks must end within `drain`.
-fn extension(
-    store: Option<Arc<dyn TaskStore>>,
-    limits: TaskLimits,
-    drain: Duration,
-) -> (Extension, [DynamicTool; 2]) {
-    let store = store.unwrap_or_else(|| Arc::new(MemoryTaskStore::new(limits.clone())));
-    let service = Arc::new(TaskService::new(store, limits, drain));
-    let creating = Arc::clone(&service);
-    let claiming = Arc::clone(&service);
-    let watching = Arc::clone(&service);
+/// The protocol versions that have tasks, as an extension or in the core protocol.
+const VERSIONS: ExtensionVersions = ExtensionVersions {
+    since: ProtocolVersion::OLDEST_MODERN,
+    core: ProtocolVersion::has_tasks,
+};
+
+/// Creates the extension.
+fn extension(service: &Arc<TaskService>) -> Extension {
+    let claiming = Arc::clone(service);
+    let watching = Arc::clone(service);
     let task_ids = FilterMember::keys("taskIds")
         .on_listen(move |server, caller, id| watching.watch(server, caller, id));
     let extension = Extension::new(ID)
@@ -83,8 +82,8 @@ fn extension(
             }
             Ok(())
         })
-        .since(ProtocolVersion::OLDEST_MODERN)
-        .core_in(ProtocolVersion::has_tasks)
+        .since(VERSIONS.since)
+        .core_in(VERSIONS.core)
         .core_capability("tasks", |caller| {
             let mut value = json!({"cancel": {}, "requests": {"tools": {"call": {}}}});
             if caller.is_identified() {
@@ -95,29 +94,27 @@ fn extension(
         .result_type("tools/call", "task")
         .meta_key(RELATED_TASK)
         .notification(CHANGED, task_ids)
-        .call_notification(CHANGED_LEGACY)
-        .task_middleware(move |call, next| creation::intercept(Arc::clone(&creating), call, next));
+        .call_notification(CHANGED_LEGACY);
     // Clients must send the header, but not all do. No instance needs it, because all of them share the store.
-    let get = method(&service, "tasks/get", methods::get)
+    let get = method(service, "tasks/get", methods::get)
         .mirrored_name("taskId")
         .optional_name_header();
-    let update = method(&service, "tasks/update", methods::update)
+    let update = method(service, "tasks/update", methods::update)
         .mirrored_name("taskId")
         .optional_name_header()
         .extension_only();
-    let cancel = method(&service, "tasks/cancel", methods::cancel)
+    let cancel = method(service, "tasks/cancel", methods::cancel)
         .mirrored_name("taskId")
         .optional_name_header();
-    let result = method(&service, "tasks/result", methods::result)
+    let result = method(service, "tasks/result", methods::result)
         .core_only()
         .forwards_questions()
         .timeout(FOREVER);
-    let list = method(&service, "tasks/list", methods::list)
+    let list = method(service, "tasks/list", methods::list)
         .core_only()
         .visible_if(Caller::is_identified);
     let methods = [get, update, cancel, result, list];
-    let extension = methods.into_iter().fold(extension, Extension::method);
-    (extension, jobs::tools(&service))
+    methods.into_iter().fold(extension, Extension::method)
 }
 
 /// Creates a method whose handler also receives the service.

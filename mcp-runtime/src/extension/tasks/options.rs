@@ -1,24 +1,14 @@
 //! The `task` option for tools.
 
-use std::any::Any;
-use std::fmt;
 use std::time::Duration;
 
-/// The name of the tool that clients without task support use to wait for a task.
-pub(crate) const JOB_STATUS: &str = "job_status";
-/// The name of the tool that such clients use to cancel a task.
-pub(crate) const JOB_CANCEL: &str = "job_cancel";
-
-/// The code that serves tasks. Only task stores and tools with the `task` option refer to it, so programs without them
-/// do not contain it. The tasks extension knows its type.
-#[derive(Clone, Copy)]
-pub struct LinkedTasks(pub(crate) &'static (dyn Any + Send + Sync));
-
-impl fmt::Debug for LinkedTasks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("LinkedTasks")
-    }
-}
+use crate::extension::tasks::add_on::TASKS;
+use crate::handler::background::BackgroundCall;
+use crate::handler::dynamic::DynamicTool;
+use crate::handler::middleware::Call;
+use crate::handler::option::{AdaptedTool, AddOn, AttachedOption, ToolOption};
+use crate::jsonrpc::Member;
+use crate::types::{TaskSupport, ToolExecution};
 
 /// Options that determine how calls to a tool become tasks, for the `task` option.
 ///
@@ -117,5 +107,56 @@ impl TaskOptions {
 impl Default for TaskOptions {
     fn default() -> Self {
         Self::NONE
+    }
+}
+
+impl ToolOption for TaskOptions {
+    fn name(&self) -> &'static str {
+        "task"
+    }
+
+    fn adapt(&self, tool: &mut AdaptedTool) {
+        tool.execution = Some(ToolExecution::new(if self.is_required {
+            TaskSupport::Required
+        } else {
+            TaskSupport::Optional
+        }));
+    }
+
+    fn add_on(&self) -> AddOn {
+        TASKS
+    }
+}
+
+impl DynamicTool {
+    /// Lets calls become tasks. By default, they cannot become tasks.
+    ///
+    /// If the server has no such tool when it starts, it serves tasks only if it has a
+    /// [`task_store`](crate::Server::task_store).
+    #[must_use]
+    pub fn task(mut self, options: TaskOptions) -> Self {
+        AttachedOption::insert(&mut self.attached, options);
+        self
+    }
+}
+
+impl Call {
+    /// Returns the tool's `task` option, if calls to the tool can be run as tasks.
+    #[must_use]
+    pub fn task_options(&self) -> Option<&TaskOptions> {
+        self.option()
+    }
+
+    /// Returns the raw JSON of the request's `task` member, which clients use to request a task in 2025-11-25.
+    pub(super) fn requested_task(&self) -> Option<&str> {
+        self.member(Member::Task)
+    }
+}
+
+impl BackgroundCall {
+    /// Returns the tool's `task` option, if calls to the tool can be run as tasks.
+    #[must_use]
+    pub fn task_options(&self) -> Option<&TaskOptions> {
+        self.option()
     }
 }

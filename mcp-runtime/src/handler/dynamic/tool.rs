@@ -8,9 +8,8 @@ use serde_json::value::RawValue;
 use super::{Arguments, DynamicHandler, builder};
 use crate::context::Context;
 use crate::handler::call::{running, tool};
-use crate::handler::option::ToolOption;
+use crate::handler::option::AttachedOption;
 use crate::handler::output::IntoToolResult;
-use crate::handler::task_options::{LinkedTasks, TaskOptions};
 use crate::types::{Icon, Tool, ToolAnnotations};
 
 /// A tool defined at run time.
@@ -36,10 +35,7 @@ pub struct DynamicTool {
     pub(crate) tool: Tool,
     pub(crate) input_schema: Value,
     pub(crate) output_schema: Option<Value>,
-    pub(crate) task: Option<TaskOptions>,
-    /// Set together with `task`.
-    pub(crate) linked_tasks: Option<LinkedTasks>,
-    pub(crate) attached: Vec<&'static dyn ToolOption>,
+    pub(crate) attached: Vec<AttachedOption>,
     pub(crate) handler: DynamicHandler,
 }
 
@@ -65,8 +61,6 @@ impl DynamicTool {
             tool: Tool::new(name, RawValue::NULL.to_owned()),
             input_schema,
             output_schema: None,
-            task: None,
-            linked_tasks: None,
             attached: Vec::new(),
             handler: DynamicHandler::new(move |arguments, context| {
                 let future = handler(arguments, context);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::context::{Caller, ServerHandle};
-use crate::extension::visibility::KeyVisibility;
+use crate::handler::extension::visibility::KeyVisibility;
 
 /// A member of `params.notifications` in `subscriptions/listen`, with which a client requests an extension's
 /// notifications.
@@ -12,19 +12,19 @@ use crate::extension::visibility::KeyVisibility;
 /// Source: revision 2026-07-28, basic/extensions and server/utilities/subscriptions.
 #[derive(Clone, Debug)]
 pub struct FilterMember {
-    pub(super) name: String,
-    pub(super) is_keyed: bool,
+    pub(crate) name: String,
+    pub(crate) is_keyed: bool,
     /// Decides which callers may be notified about a key.
-    pub(super) visible_if: KeyVisibility,
+    pub(crate) visible_if: KeyVisibility,
     /// Called for each key to which a client begins to listen.
-    pub(super) on_listen: Option<OnListen>,
+    pub(crate) on_listen: Option<OnListen>,
 }
 
 type Listening = dyn Fn(&ServerHandle, &Caller, &str) + Send + Sync;
 
 /// A function that learns that a caller has begun to listen to a key.
 #[derive(Clone)]
-pub(super) struct OnListen(pub(super) Arc<Listening>);
+pub(crate) struct OnListen(pub(crate) Arc<Listening>);
 
 impl fmt::Debug for OnListen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

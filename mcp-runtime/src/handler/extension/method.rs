@@ -17,22 +17,22 @@ use crate::jsonrpc::ErrorObject;
 
 /// A method that clients can call, for [`Extension::method`](crate::extension::Extension::method).
 ///
-/// Calls to the method are subject to the same limits, authorization, middleware and telemetry as tool calls. A handler
+/// Calls to the method are subject to the same limits, authorization and middleware as tool calls, and recorded like them. A handler
 /// cannot ask the client questions, because only calls to tools, prompts and resources may be answered with questions.
 pub struct ExtensionMethod {
-    pub(super) name: String,
-    pub(super) mirrored_name: Option<String>,
-    pub(super) requires_name_header: bool,
-    pub(super) exists_in: MethodVersions,
-    pub(super) forwards_questions: bool,
+    pub(crate) name: String,
+    pub(crate) mirrored_name: Option<String>,
+    pub(crate) requires_name_header: bool,
+    pub(crate) exists_in: MethodVersions,
+    pub(crate) forwards_questions: bool,
     /// `true` if the method belongs to the framework, so that the author's middleware does not see its calls.
-    pub(super) is_built_in: bool,
-    pub(super) handler: DynamicHandler,
+    pub(crate) is_built_in: bool,
+    pub(crate) handler: DynamicHandler,
 }
 
 /// The protocol versions of an extension in which a method exists.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum MethodVersions {
+pub(crate) enum MethodVersions {
     All,
     /// The versions in which the extension's additions belong to the core protocol.
     Core,
@@ -122,13 +122,13 @@ impl ExtensionMethod {
 
 impl ExtensionMethod {
     /// Marks a method of the framework. Its calls bypass middleware, as lists do.
-    pub(super) fn built_in(mut self) -> Self {
+    pub(crate) fn built_in(mut self) -> Self {
         self.is_built_in = true;
         self
     }
 
     /// Makes calls start without the server's state, for methods of the framework.
-    pub(super) fn without_state(mut self) -> Self {
+    pub(crate) fn without_state(mut self) -> Self {
         self.handler = self.handler.without_state();
         self
     }

@@ -1,4 +1,10 @@
 //! An extension as described by its author.
+//!
+//! `extension` checks all of a server's extensions together, and serves them.
+
+pub(crate) mod filter;
+pub(crate) mod method;
+pub(crate) mod visibility;
 
 use std::fmt;
 use std::future::Future;
@@ -7,9 +13,9 @@ use serde_json::{Map, Value};
 
 use crate::context::{Caller, Capability, ServerHandle};
 use crate::error::Error;
-use crate::extension::filter::FilterMember;
-use crate::extension::method::ExtensionMethod;
 use crate::handler::call::CallOutput;
+use crate::handler::extension::filter::FilterMember;
+use crate::handler::extension::method::ExtensionMethod;
 use crate::handler::extension_result::ExtensionVersions;
 use crate::handler::handler_error::Result;
 use crate::handler::middleware::{Call, Next};
@@ -51,30 +57,28 @@ use crate::protocol::ProtocolVersion;
 /// Source: revision 2026-07-28, basic/extensions.
 #[must_use = "an extension does nothing unless it is given to a server"]
 pub struct Extension {
-    pub(super) id: String,
-    pub(super) settings: Value,
-    pub(super) versions: ExtensionVersions,
-    pub(super) needs_declaration: bool,
-    pub(super) methods: Vec<ExtensionMethod>,
-    pub(super) notifications: Vec<(String, Option<FilterMember>)>,
+    pub(crate) id: String,
+    pub(crate) settings: Value,
+    pub(crate) versions: ExtensionVersions,
+    pub(crate) needs_declaration: bool,
+    pub(crate) methods: Vec<ExtensionMethod>,
+    pub(crate) notifications: Vec<(String, Option<FilterMember>)>,
     /// Pairs of a method and one of its result types.
-    pub(super) result_types: Vec<(String, String)>,
-    pub(super) meta_keys: Vec<String>,
-    pub(super) dependencies: Vec<String>,
-    pub(super) capabilities: Vec<Capability>,
-    pub(super) middleware: Vec<ExtensionMiddleware>,
-    /// Middleware that wraps only calls that can be run as tasks.
-    pub(super) task_middleware: Vec<ExtensionMiddleware>,
-    pub(super) core_capability: Option<(String, CoreCapability)>,
-    pub(super) setup: Vec<Box<Setup>>,
+    pub(crate) result_types: Vec<(String, String)>,
+    pub(crate) meta_keys: Vec<String>,
+    pub(crate) dependencies: Vec<String>,
+    pub(crate) capabilities: Vec<Capability>,
+    pub(crate) middleware: Vec<ExtensionMiddleware>,
+    pub(crate) core_capability: Option<(String, CoreCapability)>,
+    pub(crate) setup: Vec<Box<Setup>>,
 }
 
 /// An extension's middleware, before it is limited to the results that the extension may return.
-pub(super) type ExtensionMiddleware =
+pub(crate) type ExtensionMiddleware =
     Box<dyn Fn(Call, Next) -> crate::handler::call::Running + Send + Sync>;
 
 /// A function that returns the value of a core protocol capability for a caller.
-pub(super) type CoreCapability = Box<dyn Fn(&Caller) -> Value + Send + Sync>;
+pub(crate) type CoreCapability = Box<dyn Fn(&Caller) -> Value + Send + Sync>;
 
 /// A function that prepares the server for the extension.
 pub(crate) type Setup = dyn FnOnce(&ServerHandle) -> std::result::Result<(), Error> + Send + Sync;
@@ -99,7 +103,6 @@ impl Extension {
             dependencies: Vec::new(),
             capabilities: Vec::new(),
             middleware: Vec::new(),
-            task_middleware: Vec::new(),
             core_capability: None,
             setup: Vec::new(),
         }
@@ -220,22 +223,6 @@ impl Extension {
         A: Future<Output = Result<CallOutput>> + Send + 'static,
     {
         self.middleware
-            .push(Box::new(move |call, next| Box::pin(function(call, next))));
-        self
-    }
-
-    /// Adds middleware only for calls that can be run as tasks: calls to tools with the `task` option, and calls to any
-    /// tool if the request has a `task` member, which clients that use 2025-11-25 send. This middleware wraps all other
-    /// middleware.
-    ///
-    /// With [`Call::into_background`](crate::middleware::Call::into_background), this middleware can let such a call
-    /// continue after the response. Calls to other tools are not slowed down.
-    pub fn task_middleware<F, A>(mut self, function: F) -> Self
-    where
-        F: Fn(Call, Next) -> A + Send + Sync + 'static,
-        A: Future<Output = Result<CallOutput>> + Send + 'static,
-    {
-        self.task_middleware
             .push(Box::new(move |call, next| Box::pin(function(call, next))));
         self
     }

@@ -9,23 +9,23 @@ use crate::panics;
 
 /// A `visible_if` function that takes a caller and a key. By default, every caller sees every key.
 #[derive(Clone, Default)]
-pub(super) struct KeyVisibility(Option<Arc<VisibleIf>>);
+pub(crate) struct KeyVisibility(Option<Arc<VisibleIf>>);
 
 type VisibleIf = dyn Fn(&Caller, &str) -> bool + Send + Sync;
 
 impl KeyVisibility {
-    pub(super) fn new(visible_if: impl Fn(&Caller, &str) -> bool + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(visible_if: impl Fn(&Caller, &str) -> bool + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(visible_if)))
     }
 
     /// Returns `true` if a function determines the visibility.
-    pub(super) fn is_restricted(&self) -> bool {
+    pub(crate) fn is_restricted(&self) -> bool {
         self.0.is_some()
     }
 
     /// Returns `true` if both have the same function, or if neither has a function. Two functions with the same code
     /// are not the same.
-    pub(super) fn is_same(&self, other: &Self) -> bool {
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (None, None) => true,
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
@@ -34,7 +34,7 @@ impl KeyVisibility {
     }
 
     /// Returns `true` if the key is visible to the caller. If the function panics, the key is hidden.
-    pub(super) fn is_visible_to(&self, caller: &Caller, key: &str) -> bool {
+    pub(crate) fn is_visible_to(&self, caller: &Caller, key: &str) -> bool {
         let Some(visible_if) = &self.0 else {
             return true;
         };

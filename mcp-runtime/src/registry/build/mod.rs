@@ -95,15 +95,6 @@ pub(super) fn snapshot(sources: Sources) -> Result<Snapshot, Error> {
     assemble(sources, definitions)
 }
 
-/// Returns `true` if a server with this selection serves an app's page.
-pub(crate) fn serves_apps(only: Option<&[Selected]>, tags: &[String]) -> bool {
-    let submitted = inventory::iter::<Submitted>();
-    let definitions: Vec<_> = submitted.map(|submitted| submitted.0).collect();
-    !AuthorChoice { only, tags }
-        .selected_page_uris(&definitions)
-        .is_empty()
-}
-
 /// Returns the options of the definitions that the author selects, in any order.
 pub(crate) fn selected_options<'a>(
     only: Option<&'a [Selected]>,

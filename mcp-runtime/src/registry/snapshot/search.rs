@@ -1,12 +1,12 @@
 //! Which tools a request may use, and shorter lists of them.
 
-use std::any::TypeId;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::view::CallerView;
 use crate::context::Capability;
+use crate::handler::option::AttachedOption;
 use crate::protocol::ProtocolVersion;
 use crate::registry::callable::Callable;
 use crate::registry::items::push_item;
@@ -21,16 +21,9 @@ impl<'a> CallerView<'a> {
         }
     }
 
-    /// Returns `true` if the request may use a tool whose calls can be run as tasks but do not have to be.
-    pub(crate) fn has_optional_task_tool(self) -> bool {
-        let is_optional =
-            |tool: &Callable| tool.task.as_ref().is_some_and(|task| !task.is_required);
-        self.tools().any(|tool| is_optional(tool))
-    }
-
-    /// Returns `true` if the request may use a tool with an option of this type.
-    pub(crate) fn has_tool_with(self, option: TypeId) -> bool {
-        self.tools().any(|tool| tool.has_option(option))
+    /// Returns `true` if the request may use a tool with such options.
+    pub(crate) fn has_tool_with(self, are_such: fn(&[AttachedOption]) -> bool) -> bool {
+        self.tools().any(|tool| are_such(&tool.options))
     }
 
     /// Returns the members of a page that contains the rendered tools in `first`, followed by the tools that the

@@ -129,20 +129,3 @@ async fn values_that_are_not_of_the_type_are_refused_with_a_message_for_the_mode
         }
     }
 }
-
-#[tokio::test]
-async fn bytes_are_sent_over_standard_input() {
-    for version in Version::ERAS {
-        let mut process = crate::stdio::everything(version).await;
-        let measured = process
-            .client
-            .text("measure", json!({"bytes": "aGVsbG8"}))
-            .await;
-        assert_eq!(measured, "5");
-        let refused = process
-            .client
-            .refused("measure", json!({"bytes": "A".repeat(1_336)}))
-            .await;
-        assert!(refused.contains("more than 1000 bytes"), "{refused}");
-    }
-}

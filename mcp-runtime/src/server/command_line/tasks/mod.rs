@@ -79,7 +79,7 @@ pub(super) async fn run(
     before: &ArgMatches,
     matches: &ArgMatches,
 ) -> CommandResult {
-    let store = store(server)?;
+    let store = store(&server)?;
     let has_json = |matches: &ArgMatches| matches.get_flag("json");
     let json = has_json(before) || has_json(matches);
     let Some((name, after)) = matches.subcommand() else {
@@ -95,9 +95,8 @@ pub(super) async fn run(
 }
 
 /// Returns the server's store if other processes can use it.
-fn store(mut server: Server) -> Result<Arc<dyn TaskStore>, CommandError> {
-    let store = server.task_store.take().map(|(store, _)| store);
-    let store = store.or_else(|| server.backend.tasks.take());
+fn store(server: &Server) -> Result<Arc<dyn TaskStore>, CommandError> {
+    let store = server.kept_tasks();
     let store = store.filter(|store| store.outlives_process());
     store.ok_or_else(|| {
         "the server keeps its tasks in memory, so only the process that serves can see them. Set a backend whose tasks \
