@@ -4,16 +4,17 @@
 //! budget, and however much others use, a client that uses nothing yet can still get something.
 
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 
 use crate::context::Principal;
 use crate::lock::lock;
 
 /// The client for whom bytes are held.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Holder {
     /// The key of an authenticated caller.
     Principal(Arc<str>),
@@ -27,6 +28,17 @@ impl Holder {
         match caller {
             Some(principal) => Self::Principal(principal.key().into()),
             None => Self::Anonymous(network),
+        }
+    }
+}
+
+impl Hash for Holder {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Self::Principal(key) => key.hash(state),
+            Self::Anonymous(network) => {
+                state.write_u64(network.map_or(0, |network| network.0.get()));
+            }
         }
     }
 }
@@ -50,18 +62,34 @@ impl From<IpAddr> for ClientNetwork {
 
 /// A number of bytes that all clients share.
 pub(crate) struct ByteBudget {
+    total: Arc<Total>,
+    accounts: Mutex<Accounts>,
+}
+
+/// The bytes held for all clients.
+struct Total {
     limit: usize,
     held: AtomicUsize,
-    accounts: Mutex<HashMap<Holder, Weak<Account>>>,
     /// Notified when bytes are released.
     #[cfg(feature = "http")]
     released: tokio::sync::Notify,
 }
 
+/// The accounts of clients. An account for which nobody holds a charge is kept, because most clients come back, until there
+/// are too many.
+#[derive(Default)]
+struct Accounts {
+    open: HashMap<Holder, Arc<Account>>,
+    /// The number of accounts at which those that nobody needs are closed.
+    max: usize,
+}
+
+/// The number of accounts that may always be open.
+const MIN_ACCOUNTS: usize = 1_024;
+
 /// The bytes held for one client.
 struct Account {
-    budget: Arc<ByteBudget>,
-    holder: Holder,
+    total: Arc<Total>,
     held: AtomicUsize,
 }
 
@@ -81,11 +109,13 @@ pub(crate) struct LazyCharge {
 impl ByteBudget {
     pub(crate) fn new(limit: usize) -> Arc<Self> {
         Arc::new(Self {
-            limit,
-            held: AtomicUsize::new(0),
+            total: Arc::new(Total {
+                limit,
+                held: AtomicUsize::new(0),
+                #[cfg(feature = "http")]
+                released: tokio::sync::Notify::new(),
+            }),
             accounts: Mutex::default(),
-            #[cfg(feature = "http")]
-            released: tokio::sync::Notify::new(),
         })
     }
 
@@ -107,34 +137,33 @@ impl ByteBudget {
     }
 
     /// Returns the client's account.
-    fn account(self: &Arc<Self>, holder: &Holder) -> Arc<Account> {
+    fn account(&self, holder: &Holder) -> Arc<Account> {
         let mut accounts = lock(&self.accounts);
-        if let Some(account) = accounts.get(holder).and_then(Weak::upgrade) {
-            return account;
+        if let Some(account) = accounts.open.get(holder) {
+            return Arc::clone(account);
+        }
+        if accounts.open.len() >= accounts.max {
+            let is_needed = |account: &Arc<Account>| Arc::strong_count(account) > 1;
+            accounts.open.retain(|_, account| is_needed(account));
+            accounts.max = accounts.open.len().saturating_mul(2).max(MIN_ACCOUNTS);
         }
         let account = Arc::new(Account {
-            budget: Arc::clone(self),
-            holder: holder.clone(),
+            total: Arc::clone(&self.total),
             held: AtomicUsize::new(0),
         });
-        accounts.insert(holder.clone(), Arc::downgrade(&account));
+        accounts.open.insert(holder.clone(), Arc::clone(&account));
         account
     }
 
     #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
-        self.held.load(Relaxed)
+        self.total.held.load(Relaxed)
     }
 
     /// Returns `true` if less than half of the budget is free. Otherwise, every client is within its share.
     #[cfg(feature = "http")]
     pub(crate) fn is_scarce(&self) -> bool {
-        self.is_scarce_at(self.held.load(Relaxed))
-    }
-
-    #[cfg(feature = "http")]
-    fn is_scarce_at(&self, held: usize) -> bool {
-        held > self.limit / 2
+        self.total.is_scarce()
     }
 
     /// Waits until the client is within its share.
@@ -151,7 +180,7 @@ impl ByteBudget {
         let account = self.account(holder);
         let waiting = async {
             loop {
-                let mut released = std::pin::pin!(self.released.notified());
+                let mut released = std::pin::pin!(self.total.released.notified());
                 // Bytes that are released from now on are noticed.
                 released.as_mut().enable();
                 if account.is_within_share() {
@@ -178,42 +207,39 @@ pub(crate) enum Shortage {
     Everywhere,
 }
 
+#[cfg(feature = "http")]
+impl Total {
+    fn is_scarce(&self) -> bool {
+        self.is_scarce_at(self.held.load(Relaxed))
+    }
+
+    fn is_scarce_at(&self, held: usize) -> bool {
+        held > self.limit / 2
+    }
+}
+
 impl Account {
     /// Returns `true` if the client holds at most as much as remains free.
     fn is_within_share(&self) -> bool {
-        let free = self
-            .budget
-            .limit
-            .checked_sub(self.budget.held.load(Relaxed));
+        let free = self.total.limit.checked_sub(self.total.held.load(Relaxed));
         free.is_some_and(|free| self.held.load(Relaxed) <= free)
     }
 
     fn add(&self, bytes: usize) {
         self.held.fetch_add(bytes, Relaxed);
-        self.budget.held.fetch_add(bytes, Relaxed);
+        self.total.held.fetch_add(bytes, Relaxed);
     }
 
     fn subtract(&self, bytes: usize) {
         self.held.fetch_sub(bytes, Relaxed);
-        let before = self.budget.held.fetch_sub(bytes, Relaxed);
+        let before = self.total.held.fetch_sub(bytes, Relaxed);
         // Otherwise, every client was within its share, so nobody is waiting.
         #[cfg(feature = "http")]
-        if self.budget.is_scarce_at(before) {
-            self.budget.released.notify_waiters();
+        if self.total.is_scarce_at(before) {
+            self.total.released.notify_waiters();
         }
         #[cfg(not(feature = "http"))]
         let _ = before;
-    }
-}
-
-impl Drop for Account {
-    fn drop(&mut self) {
-        let mut accounts = lock(&self.budget.accounts);
-        // The client may have a new account by now.
-        let is_this = |account: &Weak<Self>| account.strong_count() == 0;
-        if accounts.get(&self.holder).is_some_and(is_this) {
-            accounts.remove(&self.holder);
-        }
     }
 }
 
@@ -227,7 +253,7 @@ impl Charge {
     /// Returns `true` if less than half of the budget is free.
     #[cfg(feature = "http")]
     pub(crate) fn is_scarce(&self) -> bool {
-        self.account.budget.is_scarce()
+        self.account.total.is_scarce()
     }
 
     /// Returns another charge for the same client, of zero bytes.
@@ -312,21 +338,27 @@ mod tests {
         assert!(second.try_resize(1_999), "less is never refused");
         assert!(!more.try_resize(1));
         drop(second);
-        assert_eq!(budget.held.load(Relaxed), 0);
+        assert_eq!(budget.held(), 0);
     }
 
     #[test]
-    fn clients_are_forgotten_with_what_is_held_for_them() {
+    fn accounts_of_clients_that_hold_nothing_are_closed_when_there_are_many() {
         let budget = ByteBudget::new(1_000);
-        for number in 0..100 {
-            let account = budget.account(&holder(&format!("10.0.0.{number}")));
-            let again = budget.account(&holder(&format!("10.0.0.{number}")));
-            assert!(Arc::ptr_eq(&account, &again));
-            let mut charge = budget.lazy_charge(holder(&format!("10.0.0.{number}")));
-            charge.resize(10);
-            assert_eq!(account.held.load(Relaxed), 10);
+        let mut charge = budget.charge(&holder("10.0.0.1"));
+        charge.resize(10);
+        for number in 0..5 * MIN_ACCOUNTS {
+            let of = Holder::Principal(number.to_string().into());
+            let account = budget.account(&of);
+            assert!(Arc::ptr_eq(&account, &budget.account(&of)));
+            assert!(lock(&budget.accounts).open.len() <= MIN_ACCOUNTS);
         }
-        assert!(lock(&budget.accounts).is_empty());
+        let again = budget.charge(&holder("10.0.0.1"));
+        assert_eq!(again.account.held.load(Relaxed), 10);
+        // Clients that hold something all stay.
+        let holders =
+            (0..2 * MIN_ACCOUNTS).map(|number| Holder::Principal(number.to_string().into()));
+        let charges: Vec<_> = holders.map(|of| budget.charge(&of)).collect();
+        assert!(lock(&budget.accounts).open.len() > charges.len());
     }
 
     #[test]
