@@ -34,11 +34,21 @@ pub struct Consent;
 #[derive(mcp_runtime::Elicit)]
 pub struct Empty {}
 
-fn main() {
+#[test]
+fn a_form_has_what_its_options_say() {
     use mcp_runtime::Elicit;
     let form = format!("{:?}", Everything::form());
-    for part in ["x-large", "Very large", "As small as can be", "\"type\"", "date"] {
-        assert!(form.to_lowercase().contains(&part.to_lowercase()), "{part} in {form}");
+    for part in [
+        "x-large",
+        "Very large",
+        "As small as can be",
+        "\"type\"",
+        "date",
+    ] {
+        assert!(
+            form.to_lowercase().contains(&part.to_lowercase()),
+            "{part} in {form}"
+        );
     }
     drop((Consent::form(), Empty::form()));
 }

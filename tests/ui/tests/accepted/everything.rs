@@ -1,6 +1,17 @@
 //! Every attribute once, with most of its options.
-#![deny(warnings, missing_docs, unreachable_pub, unused_qualifications, single_use_lifetimes)]
-#![deny(missing_debug_implementations, unused_results, clippy::all, clippy::pedantic)]
+#![deny(
+    warnings,
+    missing_docs,
+    unreachable_pub,
+    unused_qualifications,
+    single_use_lifetimes
+)]
+#![deny(
+    missing_debug_implementations,
+    unused_results,
+    clippy::all,
+    clippy::pedantic
+)]
 #![allow(
     clippy::needless_pass_by_value,
     clippy::too_many_arguments,
@@ -59,7 +70,9 @@ async fn search(
     r#type: &[u8],
 ) -> Result<Json<u64>> {
     let _ = (ctx, limit, least, most, tags);
-    Ok(Json(state.load(Ordering::Relaxed) + query.len() as u64 + r#type.len() as u64))
+    Ok(Json(
+        state.load(Ordering::Relaxed) + query.len() as u64 + r#type.len() as u64,
+    ))
 }
 
 /// Sleeps.
@@ -77,7 +90,10 @@ fn review(code: String, #[complete(frameworks)] framework: Option<String>) -> St
 
 /// Frameworks.
 #[completer]
-async fn frameworks(partial: &str, code: Option<String>) -> Result<mcp_runtime::completion::Candidates> {
+async fn frameworks(
+    partial: &str,
+    code: Option<String>,
+) -> Result<mcp_runtime::completion::Candidates> {
     let _ = (partial, code);
     bail!("none")
 }
@@ -89,14 +105,29 @@ fn codes(partial: String) -> Result<mcp_runtime::completion::Candidates> {
 }
 
 /// A note.
-#[resource_template("notes:///{id}{?part}", mime_type = "text/markdown", audience(user, assistant), priority = 0.5)]
-async fn note(#[complete(frameworks)] id: u32, part: Option<String>, ctx: Context) -> Result<mcp_runtime::types::ReadResourceResult> {
+#[resource_template(
+    "notes:///{id}{?part}",
+    mime_type = "text/markdown",
+    audience(user, assistant),
+    priority = 0.5
+)]
+async fn note(
+    #[complete(frameworks)] id: u32,
+    part: Option<String>,
+    ctx: Context,
+) -> Result<mcp_runtime::types::ReadResourceResult> {
     let _ = (id, part, ctx);
     bail!("none")
 }
 
 /// Settings.
-#[resource("config://app", mime_type = "application/json", size = 12, last_modified = "2026-07-28T12:00:00Z", ttl = "1h")]
+#[resource(
+    "config://app",
+    mime_type = "application/json",
+    size = 12,
+    last_modified = "2026-07-28T12:00:00Z",
+    ttl = "1h"
+)]
 fn config(ctx: Context) -> Result<mcp_runtime::types::ReadResourceResult> {
     let _ = ctx;
     bail!("none")
@@ -115,12 +146,18 @@ impl Notes {
     /// Counts.
     #[tool]
     pub fn count(&self) -> String {
-        self.count.fetch_add(Self::STEP, Ordering::Relaxed).to_string()
+        self.count
+            .fetch_add(Self::STEP, Ordering::Relaxed)
+            .to_string()
     }
 
     /// Deletes.
     #[tool(destructive)]
-    async fn delete(&self, ctx: Context, #[arg(default = Self::STEP)] id: u64) -> Result<Json<u64>> {
+    async fn delete(
+        &self,
+        ctx: Context,
+        #[arg(default = Self::STEP)] id: u64,
+    ) -> Result<Json<u64>> {
         let _ = ctx;
         Ok(Json(id + self.count.load(Ordering::Relaxed)))
     }
@@ -174,7 +211,19 @@ fn visit(place: Place, #[arg(flatten)] also: Place) -> Json<Place> {
 
 #[mcp_runtime::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let _ = [tool(add), tool(Notes::count), prompt(review), resource(config), resource_template(note), completer(codes)];
+    let _ = [
+        tool(add),
+        tool(Notes::count),
+        prompt(review),
+        resource(config),
+        resource_template(note),
+        completer(codes),
+    ];
     let _ = add(1, 2);
     Ok(())
+}
+
+#[test]
+fn the_program_runs() {
+    main().unwrap();
 }

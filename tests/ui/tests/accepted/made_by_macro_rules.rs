@@ -21,5 +21,3 @@ greetings! {
     hello: "Hello", String;
     bye: "Goodbye", &str;
 }
-
-fn main() {}

@@ -39,5 +39,3 @@ impl Notes {
         &self.title
     }
 }
-
-fn main() {}

@@ -14,7 +14,9 @@ pub enum Some {
     #[expose]
     Tuple(u8),
     #[mcp_runtime::expose]
-    Named { id: u8 },
+    Named {
+        id: u8,
+    },
     #[expose]
     #[cfg(any())]
     Absent,
@@ -44,5 +46,3 @@ impl fmt::Display for All {
 
 impl std::error::Error for Some {}
 impl std::error::Error for All {}
-
-fn main() {}

@@ -66,7 +66,8 @@ fn read<T: mcp_runtime::serde::de::DeserializeOwned>(text: &str) -> Option<T> {
     mcp_runtime::serde_json::from_str(text).ok()
 }
 
-fn main() {
+#[test]
+fn fields_are_read_as_their_options_say() {
     assert!(read::<Place>(r#"{"zipCode": "1"}"#).is_some_and(|place| place.zip_code.is_some()));
     assert!(read::<Place>(r#"{"zipcode": "1"}"#).is_none());
     assert!(read::<Said>(r#"{"city": "", "x": 1}"#).is_none_or(|said| said.city.is_empty()));
