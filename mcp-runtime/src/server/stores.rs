@@ -32,7 +32,9 @@ impl Server {
             stores.set(Arc::clone(results));
         }
         if let Some(tasks) = self.kept_tasks() {
-            stores.set(self.seal_tasks(tasks));
+            #[cfg(feature = "sealing")]
+            let tasks = self.seal_tasks(tasks);
+            stores.set(tasks);
         }
         stores
     }
@@ -49,12 +51,6 @@ impl Server {
             return store;
         }
         Arc::new(SealedTaskStore::new(store, &self.sealing_keys))
-    }
-
-    /// Returns the store itself, because nothing is sealed.
-    #[cfg(not(feature = "sealing"))]
-    fn seal_tasks(&self, store: Arc<dyn TaskStore>) -> Arc<dyn TaskStore> {
-        store
     }
 
     /// Returns `true` if a tool has the `task` option or there is a task store.
