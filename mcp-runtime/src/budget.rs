@@ -76,7 +76,7 @@ struct Total {
 }
 
 /// The accounts of clients. An account for which nobody holds a charge is kept, because most clients come back, until there
-/// are too many.
+/// are as many as at the last peak. So there are never more than twice as many as clients held something at one time.
 #[derive(Default)]
 struct Accounts {
     open: HashMap<Holder, Arc<Account>>,

@@ -39,12 +39,12 @@ impl LinkedMiddleware {
     /// Returns `true` if nothing is put around calls to the target, whatever their requests contain.
     #[inline]
     pub(super) fn is_empty_for(&self, target: &CallTarget) -> bool {
-        let has_options = match target.callable() {
-            Some(callable) => !callable.options.is_empty(),
+        let is_wrapped = match target.callable() {
+            Some(callable) => callable.is_wrapped(),
             // The tool has to be found first.
             None => matches!(target, CallTarget::Sourced(_)),
         };
-        !has_options && self.plain.is_handler() && !self.are_requested
+        !is_wrapped && self.plain.is_handler() && !self.are_requested
     }
 
     /// Returns what is put around a run of a call that continues apart from its request.
@@ -64,8 +64,7 @@ impl LinkedMiddleware {
     ) -> (&'t Next, KeptMembers) {
         match target.called_tool() {
             Some(tool)
-                if !tool.options.is_empty()
-                    || self.are_requested && self.is_requested(member, source) =>
+                if tool.is_wrapped() || self.are_requested && self.is_requested(member, source) =>
             {
                 let kept = self.reads.iter();
                 let kept = kept.filter_map(|read| Some((*read, member(*read)?.into())));

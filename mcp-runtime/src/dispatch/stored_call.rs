@@ -78,7 +78,8 @@ pub(super) fn to_text(
 // not contain the code for it.
 impl ServerHandle {
     /// Recreates a call from its [text](BackgroundCall::to_text), for as many runs as it needs. Its tool must still
-    /// exist, and the caller must be allowed to use it.
+    /// exist, and the caller must be allowed to use it. Its runs pass through all middleware, also through the middleware
+    /// that let the call continue in the background.
     ///
     /// # Errors
     ///

@@ -29,6 +29,11 @@ pub trait ToolOption: Any + fmt::Debug + Send + Sync {
 
     /// Returns the add-on that serves the option.
     fn add_on(&self) -> AddOn;
+
+    /// Returns `true` if the add-on puts something around calls of the tool.
+    fn wraps_calls(&self) -> bool {
+        true
+    }
 }
 
 /// An option that is attached to a definition.

@@ -109,6 +109,11 @@ impl Callable {
         self.options.iter().any(|it| it.is(option))
     }
 
+    /// Returns `true` if an option puts something around calls.
+    pub(crate) fn is_wrapped(&self) -> bool {
+        self.options.iter().any(|option| option.wraps_calls())
+    }
+
     /// Decodes the arguments, a JSON object, and starts the call. This may run user code and may even complete the
     /// call.
     ///

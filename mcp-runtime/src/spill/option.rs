@@ -61,6 +61,10 @@ impl ToolOption for FittingResult {
     fn add_on(&self) -> AddOn {
         Spill.add_on()
     }
+
+    fn wraps_calls(&self) -> bool {
+        false
+    }
 }
 
 impl DynamicTool {

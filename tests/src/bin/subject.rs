@@ -1,4 +1,4 @@
-//! A server for tests that mistreat a server in a separate process: `subject --http 127.0.0.1:0`.
+//! A server for tests that mistreat a server in a separate process: `subject`, or `subject --http 127.0.0.1:0`.
 //!
 //! `SHUTDOWN_DELAY` in the environment is its delay before a shutdown, in milliseconds.
 

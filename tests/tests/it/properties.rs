@@ -7,8 +7,6 @@ use serde_json::{Value, json};
 #[cfg(target_os = "linux")]
 use tests::Process;
 use tests::Version;
-#[cfg(target_os = "linux")]
-use tests::asking::{SETUP, Setup};
 
 use crate::support::client;
 
@@ -119,6 +117,7 @@ fn params() -> impl Strategy<Value = Value> {
             "ref": {"type": "ref/prompt", "name": name}, "argument": {"name": "code", "value": uri},
         })),
         (any::<i64>(), any::<i64>()).prop_map(|(a, b)| json!({"name": "add", "arguments": {"a": a, "b": b}})),
+        (0_u32..1_000).prop_map(|bytes| json!({"name": "fill", "arguments": {"bytes": bytes}})),
     ]
 }
 
@@ -257,12 +256,9 @@ fn memory_does_not_grow_with_what_was_sent() {
         prop::collection::vec(any::<u8>(), 0..200),
     ];
     let mut runner = TestRunner::deterministic();
-    let setup = serde_json::to_string(&Setup::default()).unwrap();
     for version in Version::ERAS {
         runtime.block_on(async {
-            let setup = [(SETUP, &*setup)];
-            let mut process = Process::with_environment("asking", &[], &setup, version);
-            process.client = process.client.connect().await;
+            let mut process = Process::start("subject", &[], version).await;
             let id = process.child.id().unwrap();
             let mut sizes = Vec::new();
             for round in 0..5 {

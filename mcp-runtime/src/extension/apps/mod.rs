@@ -62,6 +62,10 @@ impl ToolOption for InApp {
             start: |server| server.added.extensions.push(Extension::new(ID)),
         }
     }
+
+    fn wraps_calls(&self) -> bool {
+        false
+    }
 }
 
 impl Context {

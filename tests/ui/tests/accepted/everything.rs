@@ -1,6 +1,7 @@
 //! Every attribute once, with most of its options.
 #![deny(
     warnings,
+    dead_code,
     missing_docs,
     unreachable_pub,
     unused_qualifications,
