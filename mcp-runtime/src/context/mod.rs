@@ -3,7 +3,6 @@
 pub(crate) mod ask;
 mod call_ending;
 mod caller;
-mod caller_record;
 mod capability;
 pub(crate) mod current;
 mod editor;
@@ -13,7 +12,6 @@ mod from_context;
 mod handle;
 #[cfg(feature = "http")]
 mod http_parts;
-mod lazy_state;
 mod leaving;
 mod notifier;
 pub(crate) mod on_commit;
@@ -41,7 +39,7 @@ pub(crate) use ask::{
 };
 pub(crate) use call_ending::CallEnding;
 pub use caller::Caller;
-pub(crate) use caller_record::CallerRecord;
+pub(crate) use caller::CallerRecord;
 pub use capability::Capability;
 pub(crate) use editor::{Edit, EditStep};
 pub use editor::{Editor, ListEdit};
@@ -52,7 +50,6 @@ pub(crate) use handle::ServerControl;
 pub use handle::ServerHandle;
 #[cfg(feature = "http")]
 pub(crate) use http_parts::{ClientAddresses, HttpParts};
-pub(crate) use lazy_state::LazyState;
 pub(crate) use notifier::ChangeNotification;
 pub use notifier::Notifier;
 pub use once::OnceStep;
@@ -74,5 +71,6 @@ pub use request_info::RequestExtension;
 pub use request_info::RequestInfo;
 pub(crate) use request_info::{EnvironmentHeaders, RequestSource};
 pub use state::State;
+pub(crate) use states::LazyState;
 pub use states::States;
 pub(crate) use type_name::short_type_name;

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use crate::cancellation::CancellationToken;
-use crate::context::lazy_state::LazyState;
+use crate::context::states::LazyState;
 use crate::context::{
     CallEnding, CallHandle, Context, NotificationSender, QuestionTransport, RequestContext, States,
 };

@@ -1,14 +1,17 @@
 //! A server's shared values, indexed by type. Some of them are created by `lazy_state` only when they are first needed.
 
-use std::any::TypeId;
+use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Mutex};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::context::lazy_state::{BoxError, LazyState, SharedValue};
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+
 use crate::context::short_type_name;
-use crate::error::Error;
+use crate::error::{Causes, Error, ErrorKind};
 use crate::lock::lock;
 
 /// The values passed to [`Server::state`](crate::Server::state) and [`Server::state_with`](crate::Server::state_with),
@@ -119,5 +122,192 @@ impl fmt::Debug for States {
         f.debug_struct("States")
             .field("len", &self.values.len())
             .finish_non_exhaustive()
+    }
+}
+
+// A value that is created in a separate task when it is first needed.
+
+/// A shared value of any type.
+pub(super) type SharedValue = Arc<dyn Any + Send + Sync>;
+
+pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The future that creates a value.
+type Making = Pin<Box<dyn Future<Output = Result<SharedValue, BoxError>> + Send>>;
+
+/// A value that is created when it is first needed.
+pub(crate) struct LazyState {
+    type_name: String,
+    make: Arc<dyn Fn() -> Making + Send + Sync>,
+    value: Arc<OnceLock<SharedValue>>,
+    /// The attempt in progress, or the most recent attempt.
+    attempt: Mutex<Option<Attempt>>,
+}
+
+/// An attempt to create the value, for which any number of calls can wait. The attempt runs in a separate task, because
+/// the call that started it may be cancelled and because its log messages are not meant for that call's client.
+struct Attempt {
+    /// Contains `None` until the attempt has ended. The sender is dropped together with the task.
+    outcome: watch::Receiver<Option<Result<(), AttemptError>>>,
+    task: AbortHandle,
+}
+
+/// An attempt's error, for each of the calls that are waiting for it.
+#[derive(Clone, Debug)]
+enum AttemptError {
+    Failed(Arc<dyn std::error::Error + Send + Sync>),
+    /// The task ended without a result because it panicked.
+    Unfinished,
+}
+
+impl LazyState {
+    pub(super) fn new<F>(type_name: String, make: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<SharedValue, BoxError>> + Send + 'static,
+    {
+        Self {
+            type_name,
+            make: Arc::new(move || Box::pin(make())),
+            value: Arc::default(),
+            attempt: Mutex::default(),
+        }
+    }
+
+    pub(super) fn value(&self) -> Option<&SharedValue> {
+        self.value.get()
+    }
+
+    pub(crate) fn is_made(&self) -> bool {
+        self.value.get().is_some()
+    }
+
+    /// Creates the value unless it already exists. Calls that wait at the same time share one attempt and its error;
+    /// after that, the next call tries again. If a call is cancelled, the attempt continues for the other calls and for
+    /// the next call.
+    pub(crate) async fn make(&self) -> Result<(), Error> {
+        if self.is_made() {
+            return Ok(());
+        }
+        let mut outcome = self.attempt();
+        let outcome = outcome.wait_for(Option::is_some).await;
+        let outcome = outcome.ok().and_then(|outcome| outcome.clone());
+        outcome
+            .unwrap_or(Err(AttemptError::Unfinished))
+            .map_err(|error| self.error(error))
+    }
+
+    /// Joins the attempt in progress, or starts a new attempt.
+    fn attempt(&self) -> watch::Receiver<Option<Result<(), AttemptError>>> {
+        let mut attempt = lock(&self.attempt);
+        if let Some(attempt) = attempt.as_ref().filter(|attempt| attempt.can_be_joined()) {
+            return attempt.outcome.clone();
+        }
+        let (sender, outcome) = watch::channel(None);
+        let (make, value) = (Arc::clone(&self.make), Arc::clone(&self.value));
+        let task = tokio::spawn(async move {
+            let result = make().await.map(|made| {
+                // Attempts do not overlap, so the value cannot exist yet.
+                let _ = value.set(made);
+            });
+            sender.send_replace(Some(
+                result.map_err(|error| AttemptError::Failed(error.into())),
+            ));
+        });
+        *attempt = Some(Attempt {
+            outcome: outcome.clone(),
+            task: task.abort_handle(),
+        });
+        outcome
+    }
+
+    fn error(&self, error: AttemptError) -> Error {
+        let subject = format!("cannot create the state of type `{}`", self.type_name);
+        match error {
+            AttemptError::Failed(cause) => {
+                let message = format!("{subject}: {}", Causes(&*cause));
+                Error::new(ErrorKind::State, message).with_shared_source(cause)
+            }
+            AttemptError::Unfinished => {
+                let message = format!("{subject}: the function that creates it panicked");
+                Error::new(ErrorKind::State, message)
+            }
+        }
+    }
+}
+
+impl Attempt {
+    /// Returns `true` unless the attempt has failed.
+    fn can_be_joined(&self) -> bool {
+        match &*self.outcome.borrow() {
+            Some(outcome) => outcome.is_ok(),
+            None => self.outcome.has_changed().is_ok(),
+        }
+    }
+}
+
+/// Aborts the task when the server to which it belongs is dropped.
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl fmt::Debug for LazyState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LazyState")
+            .field("type_name", &self.type_name)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod lazy_state_tests {
+    use tokio::sync::Notify;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_value_is_made_by_a_task_that_ends_with_its_server() {
+        let (begun, dropped) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let notify = (Arc::clone(&begun), Arc::clone(&dropped));
+        let state = Arc::new(LazyState::new("Pool".into(), move || {
+            struct NotifyOnDrop(Arc<Notify>);
+            impl Drop for NotifyOnDrop {
+                fn drop(&mut self) {
+                    self.0.notify_one();
+                }
+            }
+            assert!(tokio::task::try_id().is_some(), "not in the task of a call");
+            notify.0.notify_one();
+            let on_drop = NotifyOnDrop(Arc::clone(&notify.1));
+            async move {
+                let _on_drop = on_drop;
+                std::future::pending().await
+            }
+        }));
+        {
+            let mut call = Box::pin(state.make());
+            tokio::select! {
+                _ = &mut call => panic!("it is never made"),
+                () = begun.notified() => {}
+            }
+        }
+        drop(state);
+        dropped.notified().await;
+    }
+
+    #[tokio::test]
+    async fn after_a_panic_the_next_call_tries_again() {
+        let attempts = Arc::new(std::sync::atomic::AtomicU32::new(0));
+        let state = LazyState::new("Pool".into(), move || {
+            let attempt = attempts.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            assert_ne!(attempt, 0, "the first attempt");
+            async { Ok(Arc::new(7_u32) as SharedValue) }
+        });
+        let error = state.make().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::State);
+        assert!(error.to_string().ends_with("panicked"), "{error}");
+        state.make().await.unwrap();
+        assert!(state.is_made());
     }
 }

@@ -5,10 +5,9 @@
 use std::task::{Context as TaskContext, Poll};
 
 use crate::dispatch::blocking::CallPermitWaits;
-use crate::dispatch::finish::{CallFinisher, CallOutcome};
+use crate::dispatch::finish::{CallFinisher, CallOutcome, WrittenResponse};
 use crate::dispatch::handler_run::{CallScope, HandlerRun};
 use crate::dispatch::stream::CallStream;
-use crate::dispatch::written::WrittenResponse;
 use crate::handler::call::Running;
 
 /// The progress of a call that has been started.

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use crate::dispatch::channel::ChannelMemory;
+use crate::dispatch::finish::WrittenResponse;
 use crate::dispatch::listen::ListenScope;
 #[cfg(feature = "http")]
 use crate::dispatch::notifications::Wake;
@@ -13,7 +14,6 @@ use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::prepared::PreparedCall;
 use crate::dispatch::request::{Request, RequestSender};
 use crate::dispatch::request_outcome::RequestOutcome;
-use crate::dispatch::written::WrittenResponse;
 use crate::dispatch::{Dispatcher, legacy, modern};
 use crate::jsonrpc::{ErrorObject, Id, Member, Message, MetaMember, Params, RequestId};
 use crate::protocol::negotiation::{ModernMeta, VersionClaim, claim};

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use crate::dispatch::call::{CallProgress, RunningCall};
+use crate::dispatch::finish::WrittenResponse;
 use crate::dispatch::prepared::PreparedCall;
 use crate::dispatch::stream::Sink;
-use crate::dispatch::written::WrittenResponse;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::panics;
 

@@ -1,29 +1,30 @@
 //! Call outcomes and the responses written for them.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
+
+use bytes::Bytes;
 
 use crate::context::Caller;
 #[cfg(feature = "http")]
 use crate::context::HttpParts;
-use crate::dispatch::Dispatcher;
-use crate::dispatch::located::with_location;
 use crate::dispatch::rounds::RoundEnd;
-use crate::dispatch::seal::{self, Binding};
+use crate::dispatch::seal::Binding;
 use crate::dispatch::target::CallTarget;
-use crate::dispatch::written::{SharedText, WrittenResponse};
+use crate::dispatch::{Dispatcher, seal};
 use crate::handler::call::{CallOutput, Output};
 use crate::handler::completion::rank;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::sanitize::Sanitizer;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::panics;
-use crate::protocol::ProtocolVersion;
-use crate::protocol::encode::{self, ResponseContext};
+use crate::protocol::encode::{ResponseContext, TextGap};
 use crate::protocol::shape::structured::OutputRoot;
+use crate::protocol::{ProtocolVersion, encode};
 use crate::registry::{ItemDetails, OutputChecker};
 use crate::telemetry::{RecordedOutcome, RequestRecording};
-use crate::types::{CallToolResult, Tool};
+use crate::types::{CallToolResult, ReadResourceResult, Tool};
 
 /// The data needed to write the response once a call has finished.
 pub(super) struct CallFinisher {
@@ -340,5 +341,104 @@ impl CallFinisher {
             }
         }
         Ok(None)
+    }
+}
+
+// Responses that have been written.
+
+/// A response that has been written.
+#[derive(Default)]
+pub(crate) struct WrittenResponse {
+    /// The error that the response reports, so that a transport can also report it in other ways.
+    pub(crate) error: Option<Box<ErrorObject>>,
+    /// The text that is missing from the response.
+    pub(crate) shared: SharedText,
+}
+
+/// Text that is omitted from a response to avoid copying it, and its position in the response buffer. All requests with
+/// this answer share the text's bytes.
+pub(crate) type SharedText = Option<Box<(TextGap, Bytes)>>;
+
+impl WrittenResponse {
+    /// Appends an error response to `out`. The response has no id if the request's id is unknown.
+    pub(crate) fn of_error(
+        out: &mut Vec<u8>,
+        id: Option<&RequestId>,
+        error: impl Into<Box<ErrorObject>>,
+    ) -> Self {
+        let error = error.into();
+        encode::error(out, id, &error);
+        Self {
+            error: Some(error),
+            shared: None,
+        }
+    }
+
+    /// Adds the missing text to the response in `out`.
+    pub(crate) fn complete(&mut self, out: &mut Vec<u8>) {
+        if let Some(shared) = self.shared.take() {
+            let (gap, text) = *shared;
+            gap.fill(out, &text);
+        }
+    }
+}
+
+// Fills in the location of resource contents that do not specify one.
+
+/// Fills in the URI and media type of contents without them. The definition's media type takes precedence over the
+/// result's.
+pub(super) fn with_location(
+    mut result: ReadResourceResult,
+    uri: &str,
+    mime_type: Option<&str>,
+) -> ReadResourceResult {
+    let mime_type = mime_type.or(result.default_mime_type());
+    for contents in &mut result.contents {
+        if contents.uri.is_empty() {
+            contents.uri = Cow::Owned(uri.to_owned());
+        }
+        if contents.mime_type.is_none() {
+            contents.mime_type = mime_type.map(|mime_type| Cow::Owned(mime_type.to_owned()));
+        }
+    }
+    result
+}
+
+#[cfg(test)]
+mod located_tests {
+    use super::*;
+    use crate::handler::output::Json;
+    use crate::handler::resource::IntoResourceResult;
+    use crate::types::ResourceContents;
+
+    #[test]
+    fn contents_without_an_address_are_from_the_one_that_was_read() {
+        let mut result = ReadResourceResult::default();
+        result.contents = vec![
+            ResourceContents::text("", "a"),
+            ResourceContents::text("b://b", "b").with_mime_type("x/y"),
+        ];
+        let result = with_location(result, "a://a", Some("text/plain"));
+        let seen: Vec<_> = result
+            .contents
+            .iter()
+            .map(|c| (&*c.uri, c.mime_type.as_deref()))
+            .collect();
+        assert_eq!(
+            seen,
+            [("a://a", Some("text/plain")), ("b://b", Some("x/y"))]
+        );
+    }
+
+    #[test]
+    fn the_media_type_of_the_definition_comes_before_that_of_json() {
+        for (definition, expected) in [
+            (None, "application/json"),
+            (Some("application/geo+json"), "application/geo+json"),
+        ] {
+            let result = Json([1]).into_resource_result().unwrap();
+            let result = with_location(result, "a://a", definition);
+            assert_eq!(result.contents[0].mime_type.as_deref(), Some(expected));
+        }
     }
 }

@@ -2,13 +2,15 @@
 //!
 //! All calls run in this way, whether their response is awaited or they continue apart from their request.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
+use tokio::time::{Instant, Sleep};
+
 use crate::context::{Context, current};
 use crate::dispatch::blocking::CallPermitWaits;
-use crate::dispatch::call_clock::CallClock;
 use crate::dispatch::call_context::CallContext;
 use crate::dispatch::finish::CallOutcome;
 use crate::dispatch::rounds::RoundEnd;
@@ -213,5 +215,45 @@ impl<M: CallMessages> HandlerRun<M> {
     fn drop_future(&mut self, recording: Option<&RequestRecording>) -> Result<(), String> {
         let future = self.future.take();
         within(recording, || self.scope.run_user_code(|| drop(future)))
+    }
+}
+
+// The clock of a call's timeout.
+
+/// The clock of a call's timeout. It runs only while the handler itself is working.
+#[derive(Default)]
+pub(super) enum CallClock {
+    #[default]
+    NotStarted,
+    /// Stopped, with this much time left.
+    Stopped(Duration),
+    Running(Pin<Box<Sleep>>),
+}
+
+impl CallClock {
+    /// Stops the clock. The time that is left counts from the next start.
+    pub(super) fn stop(&mut self) {
+        if let Self::Running(sleep) = self {
+            let left = sleep.deadline().saturating_duration_since(Instant::now());
+            *self = Self::Stopped(left);
+        }
+    }
+
+    /// Starts the clock if it is not running, with the time that is left of `limit`.
+    pub(super) fn start(&mut self, limit: Duration) {
+        let left = match self {
+            Self::NotStarted => limit,
+            Self::Stopped(left) => *left,
+            Self::Running(_) => return,
+        };
+        *self = Self::Running(Box::pin(tokio::time::sleep(left)));
+    }
+
+    /// Polls a running clock, which is ready once no time is left.
+    pub(super) fn poll(&mut self, task: &mut TaskContext<'_>) -> Poll<()> {
+        match self {
+            Self::Running(sleep) => sleep.as_mut().poll(task),
+            Self::NotStarted | Self::Stopped(_) => Poll::Pending,
+        }
     }
 }

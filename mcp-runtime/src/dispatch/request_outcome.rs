@@ -1,8 +1,8 @@
 //! The result of answering a request.
 
+use crate::dispatch::finish::SharedText;
 use crate::dispatch::listen::ListenRequest;
 use crate::dispatch::prepared::PreparedCall;
-use crate::dispatch::written::SharedText;
 
 /// The result of answering a request.
 #[allow(

@@ -12,7 +12,6 @@ pub(crate) mod data_field;
 pub(crate) mod decode;
 pub(crate) mod definition;
 pub(crate) mod dynamic;
-pub(crate) mod exact;
 pub(crate) mod exposed;
 pub(crate) mod extension;
 pub(crate) mod extension_result;

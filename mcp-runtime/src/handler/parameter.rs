@@ -15,9 +15,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 
 use crate::context::{AsyncFromContext, Context, FromContext, Prepare, States};
-use crate::handler::exact::is_exact;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::parameter_kind::{Argument, Awaited, Injected, KindOf, Neither};
+use crate::handler::safe_path::SafePath;
 
 /// A type that can be a parameter of an annotated function.
 ///
@@ -378,4 +378,34 @@ pub fn fill<T: 'static>(slot: &mut dyn Any, value: T) {
 /// Returns an error if the value cannot be serialized.
 pub fn to_json<T: serde::Serialize>(value: &T) -> serde_json::Result<serde_json::Value> {
     serde_json::to_value(value)
+}
+
+// The Rust types that are known to accept exactly what their schema allows.
+
+/// Returns `true` if every value that a type decodes from JSON matches its schema, so that no further checks are
+/// needed. This is the case for numbers, strings and similar types, and for options, lists and maps of these.
+///
+/// This is called once for each parameter at start-up. For all other types, the result is `false`, because the values
+/// that they accept depend on their implementations of the serde and schemars traits.
+pub(crate) fn is_exact(id: TypeId) -> bool {
+    macro_rules! any {
+        ($($type:ty)*) => { false $(|| among::<$type>(id))* };
+    }
+    any!(
+        bool char String PathBuf SafePath i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64
+    )
+}
+
+fn among<T: 'static>(id: TypeId) -> bool {
+    [
+        TypeId::of::<T>(),
+        TypeId::of::<Option<T>>(),
+        TypeId::of::<Vec<T>>(),
+        TypeId::of::<Option<Vec<T>>>(),
+        TypeId::of::<HashMap<String, T>>(),
+        TypeId::of::<Option<HashMap<String, T>>>(),
+        TypeId::of::<BTreeMap<String, T>>(),
+        TypeId::of::<Option<BTreeMap<String, T>>>(),
+    ]
+    .contains(&id)
 }

@@ -29,7 +29,7 @@ mod stores;
 mod streams;
 mod timers;
 
-pub use listener::accept::HttpListener;
+pub use listener::serve::HttpListener;
 pub(crate) use listener::serve::serve;
 #[cfg(feature = "cli")]
 pub(crate) use listener::serve::serve_process;

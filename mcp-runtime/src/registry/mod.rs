@@ -23,7 +23,6 @@ mod list;
 mod meta;
 mod order;
 mod outputs;
-mod pace;
 mod page;
 mod server_rules;
 mod snapshot;
@@ -34,7 +33,7 @@ mod words;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 pub(crate) use build::{MethodReceiver, Sources, selected_options};
-pub(crate) use callable::{Callable, ItemDetails};
+pub(crate) use callable::{Callable, FirstPollPace, ItemDetails};
 pub(crate) use complete::RequestedCompleter;
 #[cfg(test)]
 pub(crate) use cursor::MAX_POSITION_BYTES;
@@ -45,7 +44,6 @@ pub(crate) use guards::{CallPermit, CallPermits, HandlerLimits};
 pub(crate) use handler::HandlerProgress;
 pub(crate) use meta::meta_key_problem;
 pub(crate) use outputs::{FINDINGS, OutputChecker};
-pub(crate) use pace::FirstPollPace;
 pub(crate) use page::{ListPage, PageWalk, PartialPage, with_origin};
 pub(crate) use server_rules::{NameReservation, ServerRules};
 pub(crate) use snapshot::{CallerView, Snapshot, ToolGroup, ToolPart};

@@ -11,7 +11,6 @@ mod extension;
 mod http;
 mod log;
 mod middleware;
-mod prefixes;
 mod run;
 #[cfg(feature = "sealing")]
 mod sealed_tasks;
@@ -21,14 +20,12 @@ mod sealing;
 mod service_manager;
 mod shared_definitions;
 mod start;
-mod state;
 mod stderr;
 mod stores;
 #[cfg(feature = "testing")]
 mod surviving;
 mod tag_settings;
 mod tags;
-mod tool_sources;
 #[cfg(feature = "client-logs")]
 mod tracing_layer;
 

@@ -8,17 +8,15 @@ use std::sync::Arc;
 use hyper::StatusCode;
 
 use crate::dispatch::read_batch;
-use crate::http::legacy::awaited_answers::AwaitedAnswers;
-use crate::http::legacy::pending_work::PendingWork;
-use crate::http::legacy::requests::{
-    error_message, handle_notification, require_live_session, serve_on_stream,
+use crate::http::legacy::post::{
+    AwaitedAnswers, PendingWork, declared_version, error_message, handle_notification, is_modern,
+    require_live_session, serve_on_stream,
 };
-use crate::http::legacy::version_header::{declared_version, is_modern};
 use crate::http::request::head::RequestHead;
 use crate::http::response::answer;
-use crate::http::response::pending::PendingResponse;
+use crate::http::response::answer::PendingResponse;
 use crate::http::response::refusal::HttpRefusal;
-use crate::http::sessions::session_lookup::SessionLookup;
+use crate::http::sessions::live_sessions::SessionLookup;
 use crate::http::state::ServiceState;
 use crate::http::stores::session_storage::SessionStorage;
 use crate::http::streams::session_stream::AwaitedAnswer;

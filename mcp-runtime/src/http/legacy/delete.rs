@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hyper::{Response, StatusCode};
 
-use crate::http::legacy::version_header::{declared_version, is_modern};
+use crate::http::legacy::post::{declared_version, is_modern};
 use crate::http::request::head::RequestHead;
 use crate::http::response::answer;
 use crate::http::response::body::HttpBody;

@@ -4,11 +4,11 @@ use hyper::Response;
 use hyper::header::HeaderValue;
 
 use crate::dispatch::SeenChanges;
-use crate::http::legacy::replies::whole_response;
+use crate::http::legacy::post::whole_response;
 use crate::http::request::head::RequestHead;
 use crate::http::request::headers::SESSION;
+use crate::http::response::answer::PendingResponse;
 use crate::http::response::body::HttpBody;
-use crate::http::response::pending::PendingResponse;
 use crate::http::response::refusal::HttpRefusal;
 use crate::http::state::ServiceState;
 use crate::http::stores::record::SessionRecord;

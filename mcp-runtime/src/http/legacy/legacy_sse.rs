@@ -13,20 +13,20 @@ use hyper::{Response, StatusCode, Uri};
 use serde_json::json;
 
 use crate::dispatch::read_batch;
-use crate::http::legacy::requests::{error_message, handle_notification, serve_on_stream};
+use crate::http::legacy::post::{error_message, handle_notification, serve_on_stream};
 use crate::http::request::head::RequestHead;
 use crate::http::request::headers::RequestHeaders;
 use crate::http::request::tags;
-use crate::http::response::body::HttpBody;
-use crate::http::response::event_source::{EventSource, StreamStatus};
+use crate::http::response::body::{EventSource, HttpBody, StreamStatus};
 use crate::http::response::refusal::HttpRefusal;
 use crate::http::response::{answer, sse};
 use crate::http::sessions::http_session::HttpSession;
 use crate::http::state::ServiceState;
 use crate::http::streams::session_stream::SessionStream;
 use crate::http::streams::stream_reader::StreamReader;
-use crate::http::timers::expiry::ExpiryTimer;
-use crate::jsonrpc::{self, ErrorObject, Incoming, Message, MetaMember};
+use crate::http::timers::ExpiryTimer;
+use crate::jsonrpc;
+use crate::jsonrpc::{ErrorObject, Incoming, Message, MetaMember};
 use crate::protocol::{ProtocolVersion, errors};
 use crate::telemetry::{RefusalKind, record_refusal};
 

@@ -5,15 +5,9 @@
 //!
 //! Specification: 2025-11-25, basic/transports, "Streamable HTTP"; 2024-11-05, basic/transports, "HTTP with SSE".
 
-mod awaited_answers;
 pub(super) mod batch;
 pub(super) mod delete;
 pub(super) mod get;
 mod handshake;
 pub(super) mod legacy_sse;
-mod pending_work;
 pub(super) mod post;
-mod replies;
-mod requests;
-mod session_events;
-mod version_header;

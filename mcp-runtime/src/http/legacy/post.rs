@@ -4,23 +4,36 @@
 //! Specification: 2025-11-25, basic/transports, "Streamable HTTP"; the decisions are recorded in
 //! `docs/requirements.md`, section 3.3.
 
-use hyper::StatusCode;
+use std::cell::OnceCell;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use hyper::{Response, StatusCode};
+use serde_json::json;
 
 use crate::context::Principal;
+use crate::dispatch::{Decision, WrittenResponse, cancelled_request};
+use crate::http::legacy::get::events_response;
 use crate::http::legacy::handshake::handle_initialize;
-use crate::http::legacy::pending_work::PendingWork;
-use crate::http::legacy::requests::{handle_notification, require_live_session, serve_request};
-use crate::http::legacy::version_header::{declared_version, is_modern};
+use crate::http::request::accepts::AcceptedContentTypes;
 use crate::http::request::head::RequestHead;
-use crate::http::response::answer;
-use crate::http::response::pending::PendingResponse;
+use crate::http::request::headers::RequestHeaders;
+use crate::http::response::answer::{PendingResponse, WholeMessage};
+use crate::http::response::body::HttpBody;
 use crate::http::response::refusal::HttpRefusal;
-use crate::http::sessions::session_lookup::SessionLookup;
+use crate::http::response::{answer, sse};
+use crate::http::sessions::http_session::HttpSession;
+use crate::http::sessions::live_sessions::{PendingSave, RequestSession, SessionLookup};
+use crate::http::sessions::other_instances::{OtherInstances, OutgoingMessage};
 use crate::http::state::ServiceState;
 use crate::http::stores::record::SessionUpdate;
 use crate::http::stores::session_storage::SessionStorage;
-use crate::jsonrpc::Message;
-use crate::protocol::{ClientNotification, Era, Method, errors};
+use crate::http::streams::session_stream::{AwaitedAnswer, ResponseStart, SessionStream};
+use crate::http::timers::SilenceTimeout;
+use crate::jsonrpc::{ErrorObject, Message, RequestId};
+use crate::protocol::{ClientNotification, Era, Method, ProtocolVersion, encode, errors};
+use crate::telemetry::{RefusalKind, record_refusal};
 
 /// Serves a single message that does not specify its own protocol version.
 pub(in crate::http) fn serve_message<'s>(
@@ -149,4 +162,313 @@ fn is_initialized_notification(message: &Message<'_>) -> bool {
 
 fn has_sessions(state: &ServiceState) -> bool {
     !matches!(state.sessions.storage, SessionStorage::None)
+}
+
+// Requests and notifications in a session.
+//
+// A call survives a broken connection because its session owns it. If a message is sent before the answer, or the call
+// is silent for too long, the response becomes an event stream, which a client can resume.
+
+/// Returns the live part of the session that a request belongs to. On a server without sessions, the live part exists
+/// only for this request.
+pub(super) fn require_live_session(
+    state: &ServiceState,
+    head: RequestHead<'_>,
+    found: Option<&RequestSession<'_>>,
+    version: Option<ProtocolVersion>,
+) -> Result<Arc<HttpSession>, HttpRefusal> {
+    match (found, &state.sessions.storage) {
+        (Some(found), _) => state.sessions.find_or_create_live(found, head.network()),
+        (None, SessionStorage::None) => {
+            let version = version.unwrap_or(ProtocolVersion::WITHOUT_HEADER);
+            state
+                .sessions
+                .single_request_session(version, head.network())
+        }
+        (None, _) => Err(HttpRefusal::session_required()),
+    }
+}
+
+/// Handles a notification or a response. Returns a message for another instance if that instance must handle it.
+pub(super) fn handle_notification(
+    state: &ServiceState,
+    (session, id): (Option<&HttpSession>, &str),
+    caller: Option<&Principal>,
+    message: &Message<'_>,
+) -> Option<OutgoingMessage> {
+    let others = state.sessions.others.as_ref();
+    if message.method.is_none() {
+        if let Some(session) = session {
+            session.decide_message(&state.dispatcher, (caller, None), message, &mut Vec::new());
+        }
+        return others?.forward_answer(id, message);
+    }
+    let cancelled = match session {
+        Some(session) => {
+            let sender = (caller, None);
+            match session.decide_message(&state.dispatcher, sender, message, &mut Vec::new()) {
+                Decision::Cancel(request) if !session.cancel(&request) => Some(request),
+                _ => None,
+            }
+        }
+        None => cancelled_request(message),
+    };
+    let cancelled = others.and(cancelled)?;
+    Some(OtherInstances::forward_cancellation(id, &cancelled))
+}
+
+/// Serves a request in a session.
+pub(super) fn serve_request<'s>(
+    state: &'s ServiceState,
+    found: Option<&RequestSession<'_>>,
+    session: &Arc<HttpSession>,
+    head: RequestHead<'_>,
+    message: &Message<'_>,
+) -> PendingResponse<'s> {
+    let accepts = head.headers.accepts;
+    let stream = OnceCell::new();
+    let awaited = (message.id.valid()).map_or(AwaitedAnswer::Batch(1), AwaitedAnswer::One);
+    let open = || {
+        let stream: &Arc<SessionStream> =
+            stream.get_or_init(|| session.open_stream(accepts.events, awaited, state.limits()));
+        Arc::clone(stream)
+    };
+    let method = message.method.as_deref().and_then(Method::named);
+    let is_remembered = method.is_some_and(Method::is_remembered_by_session);
+    let answer = match try_serve_on_stream(state, session, head, message, &open) {
+        Ok(answer) => answer,
+        Err(error) => {
+            let refusal = state.authentication.refuse_for_scopes(head.caller, *error);
+            return refusal.with_id(message.id.to_request_id()).into();
+        }
+    };
+    let is_open = stream.get().is_some();
+    match answer {
+        Some(answer) if is_open => open().push_answer(&answer.into_text()),
+        Some(answer) => {
+            let found = found.filter(|_| is_remembered);
+            let save = |found: &RequestSession<'_>| {
+                found.pending_save_if_changed(session, message.id.to_request_id())
+            };
+            let work = PendingWork {
+                save: found.and_then(save),
+                outgoing: Vec::new(),
+            };
+            let response = whole_response(answer, accepts);
+            return work.then_respond(state, response, || message.id.to_request_id());
+        }
+        None => {}
+    }
+    if found.is_none() {
+        state.sessions.keep_live(session);
+    }
+    let answers = AwaitedAnswers {
+        session: Arc::clone(session),
+        stream: open(),
+        is_batch: false,
+        accepts,
+    };
+    let respond = async move { answers.wait_for_answers(state).await };
+    PendingResponse::from_future(respond, message.id.to_request_id())
+}
+
+/// Returns an error response as a message.
+pub(super) fn error_message(id: Option<&RequestId>, error: &ErrorObject) -> Vec<u8> {
+    let mut message = Vec::new();
+    encode::error(&mut message, id, error);
+    message
+}
+
+/// Serves a request whose answer does not determine an HTTP status. Returns the answer if it is already available;
+/// otherwise, any answer is sent on the stream later.
+pub(super) fn serve_on_stream(
+    state: &ServiceState,
+    session: &Arc<HttpSession>,
+    head: RequestHead<'_>,
+    message: &Message<'_>,
+    stream: &dyn Fn() -> Arc<SessionStream>,
+) -> Option<WholeMessage> {
+    try_serve_on_stream(state, session, head, message, stream).unwrap_or_else(|error| {
+        record_refusal(RefusalKind::Forbidden, None);
+        Some(error_message(message.id.valid(), &error).into())
+    })
+}
+
+/// Like [`serve_on_stream`], but returns an error that names the required scopes if the caller lacks any of them.
+fn try_serve_on_stream(
+    state: &ServiceState,
+    session: &Arc<HttpSession>,
+    head: RequestHead<'_>,
+    message: &Message<'_>,
+    stream: &dyn Fn() -> Arc<SessionStream>,
+) -> Result<Option<WholeMessage>, Box<ErrorObject>> {
+    let mut out = Vec::new();
+    let sender = (head.caller, head.selection);
+    match session.decide_message(&state.dispatcher, sender, message, &mut out) {
+        Decision::Call(prepared) if let Some(id) = message.id.valid() => {
+            let prepared = prepared.with_http_request(head.parts, session.public_id());
+            let shared = (state.limits(), &state.heartbeat);
+            match session.run_call((prepared, id), shared, stream) {
+                Ok(answer) => return Ok(answer),
+                Err(error) => encode::error(&mut out, Some(id), &error),
+            }
+        }
+        Decision::Answered(WrittenResponse {
+            error: Some(error), ..
+        }) if errors::scopes_needed(&error).is_some() => return Err(error),
+        Decision::Answered(WrittenResponse { shared, .. }) => {
+            return Ok(Some(WholeMessage { text: out, shared }));
+        }
+        _ => {}
+    }
+    Ok(Some(out.into()))
+}
+
+/// Reads the protocol version from the request's header.
+pub(super) fn declared_version(
+    headers: &RequestHeaders<'_>,
+) -> Result<Option<ProtocolVersion>, HttpRefusal> {
+    match headers.version {
+        None => Ok(None),
+        Some(Ok(date)) if let Some(version) = ProtocolVersion::from_wire(date) => Ok(Some(version)),
+        Some(_) => {
+            let error = ErrorObject::invalid_request(
+                "`MCP-Protocol-Version` is not a supported protocol version",
+            )
+            .with_data(json!({ "supported": ProtocolVersion::supported() }));
+            Err(HttpRefusal::new(StatusCode::BAD_REQUEST, error))
+        }
+    }
+}
+
+pub(super) fn is_modern(version: Option<ProtocolVersion>) -> bool {
+    version.is_some_and(ProtocolVersion::is_modern)
+}
+
+/// Work that must be done before a POST request is answered.
+#[derive(Default)]
+pub(super) struct PendingWork {
+    /// A change to the session, which must be saved.
+    pub(super) save: Option<PendingSave>,
+    /// Messages that must be passed to other instances.
+    pub(super) outgoing: Vec<OutgoingMessage>,
+}
+
+impl PendingWork {
+    /// Returns the response to a request once the work is done, which is at once if there is none. `id` returns the id
+    /// of the request.
+    pub(super) fn then_respond(
+        self,
+        state: &ServiceState,
+        response: Response<HttpBody>,
+        id: impl FnOnce() -> Option<RequestId>,
+    ) -> PendingResponse<'_> {
+        if self.save.is_none() && self.outgoing.is_empty() {
+            return PendingResponse::Over(response);
+        }
+        let respond = async move {
+            let done = self.complete(state).await;
+            done.map_or_else(HttpRefusal::into_response, |()| response)
+        };
+        PendingResponse::from_future(respond, id())
+    }
+
+    /// Does the work.
+    pub(super) async fn complete(self, state: &ServiceState) -> Result<(), HttpRefusal> {
+        if let Some(save) = self.save {
+            state.sessions.save(save).await?;
+        }
+        state.sessions.forward(&self.outgoing).await
+    }
+}
+
+/// Answers to a POST request that are sent on a stream.
+pub(super) struct AwaitedAnswers {
+    pub(super) session: Arc<HttpSession>,
+    pub(super) stream: Arc<SessionStream>,
+    pub(super) is_batch: bool,
+    pub(super) accepts: AcceptedContentTypes,
+}
+
+impl AwaitedAnswers {
+    /// Returns the response once it is clear whether it is JSON or an event stream. Calls continue to run if the future
+    /// is dropped.
+    pub(super) async fn wait_for_answers(self, state: &ServiceState) -> Response<HttpBody> {
+        let Self {
+            session,
+            stream,
+            is_batch,
+            accepts,
+        } = self;
+        let mut silence = accepts
+            .events
+            .then(|| SilenceTimeout::new(state.limits(), &state.shutdown));
+        let mut is_due =
+            |cx: &mut Context<'_>| silence.as_mut().is_some_and(|it| it.has_elapsed(cx));
+        let opening = poll_fn(|cx| match stream.poll_opening(cx) {
+            Poll::Pending if is_due(cx) => Poll::Ready(ResponseStart::Events),
+            polled => polled,
+        });
+        match opening.await {
+            ResponseStart::Answers(answers) => {
+                session.forget_stream(stream.number);
+                answers_response(&answers, is_batch, accepts)
+            }
+            ResponseStart::Events => match stream.new_reader(1, true) {
+                Some(reader) => events_response(state, session, reader),
+                None => unanswered_response(accepts),
+            },
+        }
+    }
+}
+
+// Creates responses whose answers are all available, as JSON or as events, depending on the content types that the
+// client accepts.
+
+/// Returns the response for an available answer.
+pub(super) fn whole_response(
+    answer: impl Into<WholeMessage>,
+    accepts: AcceptedContentTypes,
+) -> Response<HttpBody> {
+    let answer = answer.into();
+    if accepts.json {
+        return answer::json_response(StatusCode::OK, answer);
+    }
+    let mut out = Vec::new();
+    sse::write_event(&mut out, None, "message", &answer.into_text());
+    answer::event_stream_response(HttpBody::from_bytes(out))
+}
+
+/// Returns the response to a cancelled request, which does not have an answer.
+pub(super) fn unanswered_response(accepts: AcceptedContentTypes) -> Response<HttpBody> {
+    if accepts.events {
+        answer::event_stream_response(HttpBody::empty())
+    } else {
+        answer::empty_response(StatusCode::NO_CONTENT)
+    }
+}
+
+/// Returns the response to a single request or a batch whose answers are all available.
+pub(super) fn answers_response(
+    messages: &[Arc<[u8]>],
+    is_batch: bool,
+    accepts: AcceptedContentTypes,
+) -> Response<HttpBody> {
+    match messages {
+        [] => unanswered_response(accepts),
+        [message] if !is_batch => whole_response(message.to_vec(), accepts),
+        messages if accepts.json => {
+            let mut out = vec![b'['];
+            out.extend_from_slice(&messages.join(&b','));
+            out.push(b']');
+            answer::json_response(StatusCode::OK, out)
+        }
+        messages => {
+            let mut out = Vec::new();
+            for message in messages {
+                sse::write_event(&mut out, None, "message", message);
+            }
+            answer::event_stream_response(HttpBody::from_bytes(out))
+        }
+    }
 }

@@ -18,7 +18,7 @@ use crate::http::listener::timed_stream::{ConnectionTimeouts, TimedSocket};
 use crate::http::options::SSE_PATH;
 use crate::http::request::body::finish_body;
 use crate::http::request::headers::{SESSION, VERSION};
-use crate::http::response::activity::{BusyGuard, ConnectionActivity};
+use crate::http::response::body::{BusyGuard, ConnectionActivity};
 use crate::http::response::refusal::HttpRefusal;
 use crate::http::service::http_service::{HttpResponseFuture, HttpService};
 use crate::jsonrpc::ErrorObject;

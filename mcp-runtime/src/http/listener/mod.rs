@@ -2,7 +2,6 @@
 //!
 //! The requests on a connection are handled by `service`.
 
-pub(super) mod accept;
 mod connection;
 pub(super) mod serve;
 mod timed_stream;

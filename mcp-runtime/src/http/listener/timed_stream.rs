@@ -10,8 +10,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
 use crate::budget::ByteBudget;
-use crate::http::response::activity::ConnectionActivity;
-use crate::http::timers::alarm::{Alarm, instant_after};
+use crate::http::response::body::ConnectionActivity;
+use crate::http::timers::{Alarm, instant_after};
 
 /// Time limits for a client.
 #[derive(Clone, Copy, Debug)]

@@ -5,26 +5,26 @@
 //! response becomes an event stream. The response owns the call, so the call is dropped when the client disconnects.
 
 use std::cell::OnceCell;
+use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Poll, Waker};
 
-use hyper::Response;
+use hyper::{Response, StatusCode};
 
+use crate::budget::LazyCharge;
 use crate::dispatch::{CallProgress, PreparedCall, RunningCall, Sink, WrittenResponse};
 use crate::http::heartbeat::Heartbeat;
-use crate::http::modern::event_queue::EventQueue;
-use crate::http::modern::status::modern_status;
 use crate::http::request::head::RequestHead;
-use crate::http::response::body::HttpBody;
-use crate::http::response::event_source::{EventSource, StreamStatus};
-use crate::http::response::message::WholeMessage;
-use crate::http::response::pending::PendingResponse;
+use crate::http::response::answer::{PendingResponse, WholeMessage};
+use crate::http::response::body::{EventSource, HttpBody, StreamStatus};
 use crate::http::response::refusal::with_retry_after;
 use crate::http::response::{answer, sse};
 use crate::http::state::ServiceState;
-use crate::http::timers::silence_timeout::SilenceTimeout;
-use crate::jsonrpc::RequestId;
+use crate::http::timers::SilenceTimeout;
+use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::lock::lock;
+use crate::protocol::errors;
 
 /// Starts a call and polls it once.
 pub(super) fn start_call<'s>(
@@ -170,5 +170,99 @@ impl EventSource for CallEvents {
         sse::write_event(out, None, "message", &call.message);
         self.0 = None;
         StreamStatus::Ended
+    }
+}
+
+/// Messages that a call sends before its answer.
+pub(super) struct EventQueue {
+    /// `true` if the client accepts events; otherwise, nothing is sent before the answer.
+    takes_events: bool,
+    max_bytes: usize,
+    state: Mutex<QueuedMessages>,
+}
+
+struct QueuedMessages {
+    charge: LazyCharge,
+    messages: VecDeque<Box<[u8]>>,
+    bytes: usize,
+    waker: Option<Waker>,
+}
+
+impl EventQueue {
+    pub(super) fn new(takes_events: bool, max_bytes: usize, charge: LazyCharge) -> Self {
+        Self {
+            takes_events,
+            max_bytes,
+            state: Mutex::new(QueuedMessages {
+                charge,
+                messages: VecDeque::new(),
+                bytes: 0,
+                waker: None,
+            }),
+        }
+    }
+
+    fn lock_messages(&self) -> MutexGuard<'_, QueuedMessages> {
+        lock(&self.state)
+    }
+
+    /// Sets the waker of the task to wake when a message is queued.
+    pub(super) fn set_waker(&self, waker: &Waker) {
+        let mut state = self.lock_messages();
+        if !state.waker.as_ref().is_some_and(|old| old.will_wake(waker)) {
+            state.waker = Some(waker.clone());
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock_messages().messages.is_empty()
+    }
+
+    /// Appends the messages as events and removes them from the queue.
+    pub(super) fn drain_into(&self, out: &mut Vec<u8>) {
+        let mut state = self.lock_messages();
+        state.bytes = 0;
+        state.charge.resize(0);
+        for message in state.messages.drain(..) {
+            sse::write_event(out, None, "message", &message);
+        }
+    }
+}
+
+impl Sink for EventQueue {
+    fn send(&self, message: &[u8]) -> bool {
+        let mut state = self.lock_messages();
+        if !self.takes_events || state.bytes >= self.max_bytes {
+            return false;
+        }
+        let bytes = state.bytes.saturating_add(message.len());
+        if !state.charge.try_resize(bytes) {
+            return false;
+        }
+        state.bytes = bytes;
+        state.messages.push_back(message.into());
+        if let Some(waker) = state.waker.take() {
+            waker.wake();
+        }
+        true
+    }
+}
+
+/// Returns the HTTP status for the answer to a modern request, based on the answer's error code.
+///
+/// Handler errors keep status 200, because a client could interpret any other status as a sign that the server does not
+/// support the protocol.
+pub(super) fn modern_status(code: Option<i32>) -> StatusCode {
+    match code {
+        Some(ErrorObject::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
+        Some(errors::TOO_MANY) => StatusCode::TOO_MANY_REQUESTS,
+        Some(
+            errors::HEADER_MISMATCH
+            | errors::MISSING_CAPABILITY
+            | errors::UNSUPPORTED_VERSION
+            | ErrorObject::PARSE_ERROR
+            | ErrorObject::INVALID_REQUEST,
+        ) => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
     }
 }

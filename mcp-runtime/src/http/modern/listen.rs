@@ -6,9 +6,9 @@ use std::task::Context;
 use crate::bell::Bell;
 use crate::context::Caller;
 use crate::dispatch::{Dispatcher, ListenRequest};
-use crate::http::response::event_source::{EventSource, MAX_POLLED_BYTES, StreamStatus};
+use crate::http::response::body::{EventSource, MAX_POLLED_BYTES, StreamStatus};
 use crate::http::response::sse;
-use crate::http::timers::expiry::{ExpiryTimer, ValidUntil};
+use crate::http::timers::{ExpiryTimer, ValidUntil};
 
 /// The events sent in response to `subscriptions/listen`: the acknowledgement, then changes, and finally the answer,
 /// which is sent when the server stops or the caller's credentials expire.

@@ -6,9 +6,6 @@
 //! Specification: 2026-07-28, basic/transports, "Streamable HTTP".
 
 mod call;
-mod claim;
-mod event_queue;
 mod listen;
 pub(super) mod mirrored_headers;
 pub(super) mod post;
-mod status;

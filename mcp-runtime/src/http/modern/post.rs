@@ -7,20 +7,19 @@ use hyper::{Response, StatusCode};
 
 use crate::bell::Bell;
 use crate::dispatch::{Dispatcher, RequestOrigin, RequestOutcome, Wake};
-use crate::http::modern::claim::read_claim;
+use crate::http::modern::call::modern_status;
 use crate::http::modern::listen::ListenEvents;
-use crate::http::modern::status::modern_status;
 use crate::http::modern::{call, mirrored_headers};
 use crate::http::request::head::RequestHead;
 use crate::http::request::headers::RequestHeaders;
 use crate::http::response::answer;
+use crate::http::response::answer::{PendingResponse, WholeMessage};
 use crate::http::response::body::HttpBody;
-use crate::http::response::message::WholeMessage;
-use crate::http::response::pending::PendingResponse;
 use crate::http::response::refusal::HttpRefusal;
 use crate::http::state::ServiceState;
-use crate::http::timers::expiry::{ExpiryTimer, ValidUntil};
+use crate::http::timers::{ExpiryTimer, ValidUntil};
 use crate::jsonrpc::{ErrorObject, Member, Message, MetaMember, Params, RequestId};
+use crate::protocol::negotiation::{KnownClientInfo, ModernMeta, VersionClaim, claim};
 use crate::protocol::{Method, errors};
 
 /// Answers a notification. Notifications have no effect here, but malformed notifications are rejected.
@@ -140,4 +139,43 @@ fn check_mirrored_arguments(
         return Ok(());
     }
     mirrored_headers::check_argument_headers(headers.all, entry.handler.headers(), arguments)
+}
+
+// The protocol version that a request declares in its body and its header, and the capabilities that it declares in
+// its body.
+
+/// Reads the protocol version and capabilities claimed in the body and compares the version with the header. A
+/// malformed claim is reported first, then a header mismatch, and finally an unsupported version.
+pub(super) fn read_claim<'m>(
+    known: &KnownClientInfo,
+    headers: &RequestHeaders<'_>,
+    params: &Params<'m>,
+) -> Result<ModernMeta<'m>, ErrorObject> {
+    let claim = claim(params, known);
+    if let VersionClaim::Malformed(error) = claim {
+        return Err(error);
+    }
+    headers.check_modern()?;
+    let claimed = params
+        .meta_string(MetaMember::ProtocolVersion)
+        .ok()
+        .flatten();
+    match headers.version {
+        None => {
+            return Err(errors::header_mismatch(
+                "MCP-Protocol-Version",
+                "is missing",
+            ));
+        }
+        Some(Ok(sent)) if claimed.is_some_and(|claimed| claimed == sent) => {}
+        Some(_) => {
+            let problem = "does not match the protocol version in the body";
+            return Err(errors::header_mismatch("MCP-Protocol-Version", problem));
+        }
+    }
+    match claim {
+        VersionClaim::Valid(modern) => Ok(modern),
+        VersionClaim::Unsupported(error) | VersionClaim::Malformed(error) => Err(error),
+        VersionClaim::None => Err(errors::missing_claim()),
+    }
 }

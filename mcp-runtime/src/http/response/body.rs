@@ -3,6 +3,8 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -11,12 +13,9 @@ use tokio::time::Instant;
 
 use crate::budget::Charge;
 use crate::cancellation::CancellationToken;
-use crate::http::response::activity::BusyGuard;
-use crate::http::response::event_source::{EventSource, StreamStatus};
 use crate::http::response::sse::KEEP_ALIVE;
 use crate::http::response::stream_permits::StreamPermit;
-use crate::http::timers::alarm::{Alarm, instant_after};
-use crate::http::timers::shutdown::ShutdownPoll;
+use crate::http::timers::{Alarm, ShutdownPoll, instant_after};
 use crate::limits::Limits;
 
 /// The body of a response.
@@ -227,6 +226,58 @@ impl Body for HttpBody {
 impl fmt::Debug for HttpBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpBody").finish_non_exhaustive()
+    }
+}
+
+/// Maximum size of the events to append in a single poll, in bytes.
+pub(in crate::http) const MAX_POLLED_BYTES: usize = 64 << 10;
+
+/// The source of a response's events, which is dropped when the client disconnects.
+pub(in crate::http) trait EventSource: Send {
+    /// Appends the available events. If no events are available and the stream continues, the task is woken when more
+    /// arrive. Also called when `is_stopping` becomes `true` because shutdown has begun.
+    fn poll_events(
+        &mut self,
+        cx: &mut Context<'_>,
+        out: &mut Vec<u8>,
+        is_stopping: bool,
+    ) -> StreamStatus;
+}
+
+/// The state of an event stream after its available events have been appended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::http) enum StreamStatus {
+    /// More events may follow.
+    Open,
+    /// No more events will follow.
+    Ended,
+}
+
+// Tracks the requests being served on a connection. A connection without such requests is idle.
+
+/// The number of requests being served on a connection.
+#[derive(Debug, Default)]
+pub(in crate::http) struct ConnectionActivity(AtomicUsize);
+
+impl ConnectionActivity {
+    pub(in crate::http) fn is_busy(&self) -> bool {
+        self.0.load(Ordering::Acquire) > 0
+    }
+
+    /// Marks a request as being served until the returned value is dropped.
+    pub(in crate::http) fn mark_busy(self: &Arc<Self>) -> BusyGuard {
+        self.0.fetch_add(1, Ordering::AcqRel);
+        BusyGuard(Arc::clone(self))
+    }
+}
+
+/// A request that is being served.
+#[derive(Debug)]
+pub(in crate::http) struct BusyGuard(Arc<ConnectionActivity>);
+
+impl Drop for BusyGuard {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

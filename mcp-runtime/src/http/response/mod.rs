@@ -2,12 +2,8 @@
 //!
 //! The modules that answer requests, `modern` and `legacy`, provide the contents.
 
-pub(super) mod activity;
 pub(super) mod answer;
 pub(super) mod body;
-pub(super) mod event_source;
-pub(super) mod message;
-pub(super) mod pending;
 pub(super) mod refusal;
 pub(super) mod sse;
 pub(super) mod stream_permits;

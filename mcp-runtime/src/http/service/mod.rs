@@ -5,7 +5,6 @@
 
 #[cfg(feature = "axum")]
 mod axum;
-mod era;
 pub(super) mod http_service;
 mod mounted;
 mod routing;

@@ -10,22 +10,23 @@ use hyper::{Method, Response, StatusCode};
 
 use crate::budget::Holder;
 use crate::context::HttpParts;
-use crate::http::legacy::{delete, get, legacy_sse};
+use crate::http::legacy::{batch, delete, get, legacy_sse};
 use crate::http::options::HttpOptions;
 use crate::http::request::body::read_body;
-use crate::http::request::cors;
 use crate::http::request::head::RequestHead;
 use crate::http::request::headers::RequestHeaders;
-use crate::http::request::tags;
+use crate::http::request::{cors, tags};
 use crate::http::response::answer;
+use crate::http::response::answer::PendingResponse;
 use crate::http::response::body::HttpBody;
-use crate::http::response::pending::PendingResponse;
 use crate::http::response::refusal::HttpRefusal;
-use crate::http::service::era;
 #[cfg(any(feature = "auth", feature = "axum"))]
 use crate::http::service::mounted;
+use crate::http::sessions::live_sessions::SessionLookup;
 use crate::http::state::ServiceState;
-use crate::jsonrpc::RequestId;
+use crate::http::{legacy, modern};
+use crate::jsonrpc;
+use crate::jsonrpc::{Incoming, Message, MetaMember, RequestId};
 use crate::telemetry::Origin;
 
 /// Time for which a request waits until clients have read enough of their answers. It is longer than it takes to close
@@ -178,7 +179,7 @@ async fn route_post<B: Body>(
     // Nothing borrowed from the body is held across an await.
     let pending = head
         .origin
-        .run_as_current(|| era::serve_body(state, head, found, &body));
+        .run_as_current(|| serve_body(state, head, found, &body));
     drop(body);
     match pending {
         PendingResponse::Over(response) => response,
@@ -189,5 +190,56 @@ async fn route_post<B: Body>(
             }
             rest.response.await
         }
+    }
+}
+
+// Determines a POST request's era from its body, never from its headers alone.
+//
+// Specification: 2026-07-28, basic/transports; `docs/requirements.md`, section 3.3.
+
+/// Determines a message's era from the body and serves the message.
+pub(super) fn serve_body<'s>(
+    state: &'s ServiceState,
+    head: RequestHead<'_>,
+    found: SessionLookup<'_>,
+    body: &[u8],
+) -> PendingResponse<'s> {
+    if state.options.legacy_sse
+        && let Some(connection) = legacy_sse::connection_id(head.uri)
+    {
+        return PendingResponse::Over(legacy_sse::handle_post(state, head, connection, body));
+    }
+    match jsonrpc::parse(body, &state.limits().message.parse_limits()) {
+        Ok(Incoming::Message(message)) => serve_message(state, head, found, &message),
+        Ok(Incoming::Batch(elements)) => match head.headers.check_legacy() {
+            Ok(()) => batch::serve_batch(state, head, found, &elements),
+            Err(refusal) => refusal.into(),
+        },
+        Err((id, error)) => HttpRefusal::new(StatusCode::BAD_REQUEST, error)
+            .with_id(id)
+            .into(),
+    }
+}
+
+fn serve_message<'s>(
+    state: &'s ServiceState,
+    head: RequestHead<'_>,
+    found: SessionLookup<'_>,
+    message: &Message<'_>,
+) -> PendingResponse<'s> {
+    let is_modern = message.params.meta(MetaMember::ProtocolVersion).is_some();
+    let Some(method) = message.method.as_deref().filter(|_| is_modern) else {
+        if let Err(refusal) = head.headers.check_legacy() {
+            return refusal.with_id(message.id.to_request_id()).into();
+        }
+        return legacy::post::serve_message(state, head, found, message);
+    };
+    match message.id.to_request_id() {
+        Some(id) => modern::post::serve_request(state, head, id, method, message),
+        None => PendingResponse::Over(modern::post::answer_notification(
+            state,
+            head.headers,
+            &message.params,
+        )),
     }
 }

@@ -4,29 +4,40 @@
 //! The live part is created when needed and dropped when empty. The live part does not run in a task itself, but owns
 //! the tasks in which its calls run. The calls therefore survive a broken connection and end when the session ends.
 
+use std::future::{Future, poll_fn};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Context;
+use std::time::Duration;
 
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::bell::Bell;
 use crate::budget::{ByteBudget, Charge, ClientNetwork, Holder};
 use crate::context::Principal;
-use crate::dispatch::{CallTable, ChannelId, ChannelMemory, Dispatcher, RemovedCall, Wake};
-use crate::http::response::event_source::{MAX_POLLED_BYTES, StreamStatus};
+use crate::dispatch::{
+    CallProgress, CallTable, ChannelId, ChannelMemory, Decision, Dispatcher, PreparedCall,
+    RemovedCall, RunningCall, Sink, Wake, WrittenResponse,
+};
+use crate::fnv::FnvMap;
+use crate::handler::tags::TagSelection;
+use crate::http::heartbeat::Heartbeat;
+use crate::http::response::answer::WholeMessage;
+use crate::http::response::body::{MAX_POLLED_BYTES, StreamStatus};
 use crate::http::response::sse;
+use crate::http::response::sse::EventId;
 use crate::http::sessions::instance_tag::InstanceTag;
-use crate::http::sessions::live_streams::LiveStreams;
 use crate::http::stores::record::{SessionRecord, SessionUpdate};
 use crate::http::streams::session_stream::{
     AwaitedAnswer, Resumption, SessionStream, StreamProperties,
 };
 use crate::http::streams::stream_reader::StreamReader;
-use crate::http::timers::expiry::ValidUntil;
-use crate::jsonrpc::RequestId;
+use crate::http::timers::ValidUntil;
+use crate::jsonrpc::{ErrorObject, Message, RequestId};
 use crate::limits::Limits;
 use crate::lock::lock;
-use crate::protocol::ProtocolVersion;
+use crate::protocol::{ProtocolVersion, errors};
+use crate::telemetry::{RefusalKind, record_refusal};
 
 /// The live part of a legacy session over HTTP.
 pub(in crate::http) struct HttpSession {
@@ -407,5 +418,389 @@ impl LiveState {
             self.known = record.changes();
             self.channel.restore(&record.session_memory());
         }
+    }
+}
+
+// A session's streams on this instance, and the tasks that copy their events.
+
+/// Maximum number of streams on other instances whose rest is copied at the same time.
+const MAX_LEFT: usize = 16;
+
+/// A session's streams on this instance.
+pub(super) struct LiveStreams {
+    streams: FnvMap<u64, Arc<SessionStream>>,
+    /// Number of the standalone stream, which is not opened by a request.
+    standalone: u64,
+    next: u64,
+    /// Tasks that copy events to and from a store.
+    transfers: Vec<AbortHandle>,
+    /// The streams on other instances that the client has left, and the tasks that copy the rest of them.
+    left: Vec<(u64, AbortHandle)>,
+    /// Counts nothing itself, but leads to the account that counts the streams' events.
+    unsent: Charge,
+    is_closed: bool,
+}
+
+impl LiveStreams {
+    /// Creates an empty table. Numbering starts at a random value, so that a session's streams are numbered differently
+    /// on each instance and each time the live part is created. The value begins with this instance's tag, if any.
+    pub(super) fn new(instance: Option<InstanceTag>, unsent: Charge) -> Self {
+        let numbers = u64::from_ne_bytes(crate::random::random());
+        let first = instance.map_or(numbers >> 2, |instance| instance.first_stream(numbers));
+        let standalone = first & !1;
+        Self {
+            streams: FnvMap::default(),
+            standalone,
+            next: standalone.saturating_add(1),
+            transfers: Vec::new(),
+            left: Vec::new(),
+            unsent,
+            is_closed: false,
+        }
+    }
+
+    /// Returns `true` if there are no streams and no tasks that copy events.
+    pub(super) fn is_empty(&self) -> bool {
+        self.streams.is_empty() && self.transfers.is_empty() && self.left.is_empty()
+    }
+
+    /// Returns `true` if the client has received all events of the standalone stream and of those that it has left.
+    pub(super) fn are_delivered(&self) -> bool {
+        let standalone = self.streams.get(&self.standalone);
+        self.left.iter().all(|(_, transfer)| transfer.is_finished())
+            && standalone.is_some_and(|stream| stream.is_delivered())
+    }
+
+    /// Returns `true` if there is only the standalone stream.
+    pub(super) fn has_only_standalone(&self) -> bool {
+        self.streams.len() == 1 && self.streams.contains_key(&self.standalone)
+    }
+
+    /// Opens a stream that will carry `awaited` answers, to this request if there is only one.
+    pub(super) fn open(
+        &mut self,
+        properties: StreamProperties,
+        (awaited, request): (usize, Option<Box<str>>),
+        limits: &Limits,
+    ) -> Arc<SessionStream> {
+        self.drop_ended_streams(limits);
+        let number = self.next;
+        // Streams opened by requests have odd numbers.
+        self.next = number.saturating_add(2);
+        let mut stream =
+            SessionStream::new(number, properties, awaited, (limits, self.unsent.another()));
+        stream.request = request;
+        self.add(stream)
+    }
+
+    /// Returns the standalone stream, creating it with these properties if it does not exist.
+    pub(super) fn standalone_stream(
+        &mut self,
+        properties: StreamProperties,
+        limits: &Limits,
+    ) -> Arc<SessionStream> {
+        if let Some(stream) = self.streams.get(&self.standalone) {
+            return Arc::clone(stream);
+        }
+        let kept = (limits, self.unsent.another());
+        self.add(SessionStream::new(self.standalone, properties, 1, kept))
+    }
+
+    /// Creates a copy of a stream from another instance and ends any earlier copy.
+    pub(super) fn add_copy(&mut self, event: EventId<'_>, limits: &Limits) -> Arc<SessionStream> {
+        let (number, after) = (event.stream, event.position);
+        let before = self.streams.remove(&number);
+        if let Some(before) = before {
+            before.end();
+        }
+        let mut stream = SessionStream::new_copy(number, after, (limits, self.unsent.another()));
+        stream.request = event.request.map(Into::into);
+        self.add(stream)
+    }
+
+    fn add(&mut self, stream: SessionStream) -> Arc<SessionStream> {
+        let stream = Arc::new(stream);
+        if self.is_closed {
+            stream.end();
+        } else {
+            self.streams.insert(stream.number, Arc::clone(&stream));
+        }
+        stream
+    }
+
+    /// Returns the stream with this number, if it is still kept.
+    pub(super) fn find_stream(
+        &mut self,
+        number: u64,
+        limits: &Limits,
+    ) -> Option<Arc<SessionStream>> {
+        self.drop_ended_streams(limits);
+        self.streams.get(&number).cloned()
+    }
+
+    /// Removes a stream that clients will not resume.
+    pub(super) fn remove(&mut self, number: u64) {
+        self.streams.remove(&number);
+    }
+
+    /// Spawns a task that copies events.
+    pub(super) fn spawn_transfer(&mut self, transfer: impl Future<Output = ()> + Send + 'static) {
+        self.transfers.retain(|transfer| !transfer.is_finished());
+        if !self.is_closed {
+            self.transfers.push(tokio::spawn(transfer).abort_handle());
+        }
+    }
+
+    /// Spawns a task that copies the rest of a stream that the client has left, instead of an earlier one for this stream.
+    pub(super) fn follow(
+        &mut self,
+        number: u64,
+        transfer: impl Future<Output = ()> + Send + 'static,
+    ) {
+        self.left.retain(|(left, transfer)| {
+            if *left == number {
+                transfer.abort();
+            }
+            *left != number && !transfer.is_finished()
+        });
+        if self.left.len() >= MAX_LEFT {
+            self.left.remove(0).1.abort();
+        }
+        if !self.is_closed {
+            self.left
+                .push((number, tokio::spawn(transfer).abort_handle()));
+        }
+    }
+
+    /// Drops streams that have ended. Resumable streams are kept as long as the limits allow.
+    pub(super) fn drop_ended_streams(&mut self, limits: &Limits) {
+        self.transfers.retain(|transfer| !transfer.is_finished());
+        self.left.retain(|(_, transfer)| !transfer.is_finished());
+        let now = Instant::now();
+        let mut kept = Vec::new();
+        self.streams.retain(|number, stream| {
+            let Some((at, bytes)) = stream.finished() else {
+                return true;
+            };
+            let age = now.saturating_duration_since(at);
+            let keep = stream.is_resumable() && age <= limits.streams.replay_timeout;
+            if keep {
+                kept.push((*number, bytes));
+            }
+            keep
+        });
+        kept.sort_unstable();
+        let mut total = 0_usize;
+        for (index, (number, bytes)) in kept.into_iter().rev().enumerate() {
+            total = total.saturating_add(bytes);
+            if index >= limits.streams.max_replay_events || total > limits.streams.max_replay_bytes
+            {
+                self.streams.remove(&number);
+            }
+        }
+    }
+
+    /// Takes all streams so that the caller can [end](Self::end) them. Streams opened later end immediately.
+    pub(super) fn close(&mut self) -> Self {
+        self.is_closed = true;
+        Self {
+            streams: std::mem::take(&mut self.streams),
+            transfers: std::mem::take(&mut self.transfers),
+            left: std::mem::take(&mut self.left),
+            unsent: self.unsent.another(),
+            ..*self
+        }
+    }
+
+    /// Ends all streams.
+    pub(super) fn end(self) {
+        let left = self.left.into_iter().map(|(_, transfer)| transfer);
+        for transfer in self.transfers.into_iter().chain(left) {
+            transfer.abort();
+        }
+        for stream in self.streams.into_values() {
+            // The remaining events are no longer stored, so readers must not wait for that.
+            stream.mark_store_away();
+            stream.end();
+        }
+    }
+}
+
+// Determines how long a session's live part and record are kept.
+
+/// Time for which a standalone stream that nobody reads is kept for a client that reconnects.
+const STREAM_LINGER: Duration = Duration::from_mins(5);
+
+impl HttpSession {
+    /// Returns `true` if the live part is empty, or has only a stream that nobody has read for a while, and the live part
+    /// has not been used for more than `linger`.
+    pub(super) fn is_unused(&self, linger: Duration, limits: &Limits) -> bool {
+        let mut state = self.state();
+        state.streams.drop_ended_streams(limits);
+        self.kind != SessionKind::Connection
+            && state.calls.is_empty()
+            && state.readers == 0
+            && (state.streams.is_empty()
+                || state.streams.has_only_standalone() && state.used.elapsed() > STREAM_LINGER)
+            && !state.channel.has_subscriptions()
+            && state.used.elapsed() > linger
+    }
+
+    /// Returns how long to keep the record from now on, if the record has not been read for at least `after`.
+    pub(super) fn renewed_lifetime(&self, after: Duration, limits: &Limits) -> Option<Duration> {
+        let state = self.state();
+        let is_read_rarely = state.renewed.elapsed() >= after;
+        let is_listening = state.readers > 0 && state.compared.elapsed() >= after;
+        let is_due =
+            matches!(self.kind, SessionKind::Kept { .. }) && (is_read_rarely || is_listening);
+        is_due.then(|| {
+            let streaming = limits
+                .sessions
+                .streaming_idle_timeout
+                .saturating_sub(state.used.elapsed());
+            match (state.calls.is_empty(), state.readers) {
+                (false, _) => limits.sessions.idle_timeout,
+                (true, 0) => Duration::ZERO,
+                (true, _) => limits.sessions.idle_timeout.min(streaming),
+            }
+        })
+    }
+
+    /// Returns `true` if the session's connection has been silent for too long.
+    pub(super) fn is_expired(&self, limits: &Limits) -> bool {
+        let state = self.state();
+        self.kind == SessionKind::Connection
+            && state.calls.is_empty()
+            && state.used.elapsed() > limits.sessions.streaming_idle_timeout
+    }
+}
+
+// Calls in a session. A call that finishes on its first poll runs in place; any other call continues in a task that
+// the session owns.
+
+impl HttpSession {
+    /// Decides how to handle a message from this caller, given the definitions that its request selects. A request with
+    /// the id of a running call is refused.
+    pub(in crate::http) fn decide_message<'m>(
+        &self,
+        dispatcher: &Arc<Dispatcher>,
+        (caller, selection): (Option<&Principal>, Option<&TagSelection>),
+        message: &'m Message<'m>,
+        out: &mut Vec<u8>,
+    ) -> Decision<'m> {
+        let mut state = self.state();
+        state.mark_used_by(caller);
+        state.channel.set_selection(selection.cloned());
+        let request = message.id.valid().filter(|_| message.method.is_some());
+        if let Some(id) = request.filter(|id| state.calls.holds(id)) {
+            let response = WrittenResponse::of_error(out, Some(id), errors::id_in_use());
+            return Decision::Answered(response);
+        }
+        dispatcher.decide(message, &mut state.channel, out)
+    }
+
+    /// Polls a call once. If it does not finish, continues it in a task that the session owns.
+    ///
+    /// Returns the answer if the call has finished; otherwise, any answer is sent on the stream later.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the call is refused.
+    pub(in crate::http) fn run_call(
+        self: &Arc<Self>,
+        (prepared, id): (PreparedCall<'_>, &RequestId),
+        (limits, heartbeat): (&Limits, &Arc<Heartbeat>),
+        stream: &dyn Fn() -> Arc<SessionStream>,
+    ) -> Result<Option<WholeMessage>, ErrorObject> {
+        let serial = self.register_call(id, limits)?;
+        let mut answer = Vec::with_capacity(256);
+        let run = || prepared.run(id, &|| stream() as Arc<dyn Sink>, &mut answer);
+        match heartbeat.run_watched(run) {
+            CallProgress::Answered(written) if self.unregister_call(serial) => {
+                return Ok(Some(WholeMessage {
+                    text: answer,
+                    shared: written.shared,
+                }));
+            }
+            // The call was cancelled during its first poll.
+            CallProgress::Answered(_) => stream().skip_answer(),
+            CallProgress::Running(running) => {
+                let heartbeat = Arc::clone(heartbeat);
+                self.continue_call((running, id, serial), answer, (stream(), heartbeat));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Continues a call in a task, unless it was cancelled during its first poll.
+    fn continue_call(
+        self: &Arc<Self>,
+        (mut running, id, serial): (RunningCall, &RequestId, u64),
+        mut answer: Vec<u8>,
+        (stream, heartbeat): (Arc<SessionStream>, Arc<Heartbeat>),
+    ) {
+        let mut state = self.state();
+        if !state.calls.leave(serial) {
+            // Dropping the call runs user code, so it must not happen while the lock is held.
+            drop(state);
+            stream.skip_answer();
+            return;
+        }
+        state.calls.keep(id, serial, Arc::clone(&stream));
+        let (session, call) = (Arc::downgrade(self), id.clone());
+        let task = tokio::spawn(async move {
+            let poll = poll_fn(|cx| {
+                heartbeat.run_watched(|| running.poll_response(&call, cx, &mut answer))
+            });
+            poll.await.complete(&mut answer);
+            if let Some(session) = session.upgrade()
+                && session.finish_call(&call, serial)
+            {
+                stream.push_answer(&answer);
+            }
+        });
+        // The session owns the task: it is aborted when the call is cancelled or the session ends.
+        state
+            .calls
+            .set_task_or_abort(id, serial, task.abort_handle());
+    }
+
+    fn register_call(&self, id: &RequestId, limits: &Limits) -> Result<u64, ErrorObject> {
+        let calls = &mut self.state().calls;
+        // Another request with this id may have come between the decision and this point.
+        if calls.holds(id) {
+            return Err(errors::id_in_use());
+        }
+        if calls.len() >= limits.calls.max_running {
+            record_refusal(RefusalKind::TooMany, None);
+            return Err(errors::too_many_at_once("calls", errors::RETRY_AFTER));
+        }
+        Ok(calls.enter(id))
+    }
+
+    /// Ends a call's first poll. Returns `false` if the call was cancelled in the meantime.
+    fn unregister_call(&self, serial: u64) -> bool {
+        let mut state = self.state();
+        state.used = Instant::now();
+        state.calls.leave(serial)
+    }
+
+    /// Removes a finished call. Returns `false` if it had already been cancelled.
+    fn finish_call(&self, id: &RequestId, serial: u64) -> bool {
+        let mut state = self.state();
+        state.used = Instant::now();
+        state.calls.finish(id, serial).is_some()
+    }
+
+    /// Cancels a request: its handler's future is dropped, and no answer is sent. Returns `false` if the request is not
+    /// running here.
+    pub(in crate::http) fn cancel(&self, id: &RequestId) -> bool {
+        let cancelled = self.state().calls.cancel(id);
+        let Some(call) = cancelled else { return false };
+        call.abort();
+        if let Some(stream) = &call.detail {
+            stream.skip_answer();
+        }
+        true
     }
 }

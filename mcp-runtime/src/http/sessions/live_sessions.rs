@@ -12,14 +12,14 @@ use crate::http::options::HttpOptions;
 use crate::http::request::head::RequestHead;
 use crate::http::response::refusal::HttpRefusal;
 use crate::http::sessions::http_session::{HttpSession, SessionKind};
-use crate::http::sessions::other_instances::OtherInstances;
-use crate::http::sessions::session_lookup::{RequestSession, SessionLookup};
+use crate::http::sessions::other_instances::{OtherInstances, SessionEvent};
 use crate::http::stores::event_store::EventStore;
 use crate::http::stores::maybe_ready::StoreFailed;
-use crate::http::stores::record::SessionRecord;
+use crate::http::stores::record::{SessionRecord, SessionUpdate};
 use crate::http::stores::session_id::{ById, random_id};
 use crate::http::stores::session_storage::SessionStorage;
 use crate::http::stores::session_store::SessionStore;
+use crate::jsonrpc::RequestId;
 use crate::limits::Limits;
 use crate::lock::lock;
 use crate::protocol::ProtocolVersion;
@@ -268,5 +268,120 @@ impl Drop for SessionRegistry {
         let mut live = self.lock_live();
         let tasks = [live.tending.take(), live.receiving.take()];
         tasks.iter().flatten().for_each(JoinHandle::abort);
+    }
+}
+
+// The session that a request belongs to, and changes to that session.
+
+/// Result of looking up the session that a request names.
+pub(in crate::http) type SessionLookup<'h> = Result<Option<RequestSession<'h>>, HttpRefusal>;
+
+impl From<StoreFailed> for HttpRefusal {
+    fn from(_: StoreFailed) -> Self {
+        Self::unavailable("the session store is unavailable")
+    }
+}
+
+/// The session that a request belongs to.
+pub(in crate::http) struct RequestSession<'h> {
+    pub(in crate::http) id: &'h str,
+    pub(in crate::http) record: Arc<SessionRecord>,
+}
+
+impl RequestSession<'_> {
+    /// Returns a change that must be saved. `request` is the request that made the change, if any.
+    pub(in crate::http) fn pending_save(
+        &self,
+        change: SessionUpdate,
+        request: Option<RequestId>,
+    ) -> PendingSave {
+        PendingSave {
+            id: self.id.into(),
+            record: Arc::clone(&self.record),
+            change,
+            request,
+        }
+    }
+
+    /// Returns the changes to the session since it was loaded, if any.
+    pub(in crate::http) fn pending_save_if_changed(
+        &self,
+        session: &HttpSession,
+        request: Option<RequestId>,
+    ) -> Option<PendingSave> {
+        let change = session.change_since(&self.record);
+        change.map(|change| self.pending_save(change, request))
+    }
+}
+
+/// A change that has yet to be saved.
+pub(in crate::http) struct PendingSave {
+    pub(super) id: Box<str>,
+    pub(super) record: Arc<SessionRecord>,
+    pub(super) change: SessionUpdate,
+    /// The request to answer with an error if saving fails.
+    pub(super) request: Option<RequestId>,
+}
+
+// Saves changes to sessions, even if other instances change the sessions concurrently.
+
+/// Maximum number of attempts to save a change to a session that is being changed concurrently.
+const ATTEMPTS: usize = 8;
+
+impl SessionRegistry {
+    /// Saves a change, even if the session is changed concurrently.
+    pub(in crate::http) async fn save(&self, save: PendingSave) -> Result<(), HttpRefusal> {
+        let SessionStorage::Store(store) = &self.storage else {
+            return Ok(());
+        };
+        let saved = self.save_in(&**store, &save).await;
+        let session = self.find_live(&save.id);
+        let refusal = match (saved, session) {
+            (Ok(Some(record)), session) => {
+                if let Some(session) = session {
+                    session.apply_record(&record);
+                }
+                // No call runs before the client is ready.
+                if !save.change.is_only_ready() {
+                    self.announce(&save.id, SessionEvent::Changed).await;
+                }
+                return Ok(());
+            }
+            (Ok(None), _) => {
+                self.end_session(&save.id);
+                HttpRefusal::unknown_session()
+            }
+            (Err(StoreFailed), session) => {
+                if let Some(session) = session {
+                    session.mark_outdated();
+                }
+                StoreFailed.into()
+            }
+        };
+        Err(refusal.with_id(save.request))
+    }
+
+    /// Saves a change and returns the new record, or `None` if the session no longer exists.
+    async fn save_in(
+        &self,
+        store: &dyn SessionStore,
+        save: &PendingSave,
+    ) -> Result<Option<Arc<SessionRecord>>, StoreFailed> {
+        let limits = self.limits();
+        let mut record = Arc::clone(&save.record);
+        for _ in 0..ATTEMPTS {
+            let changed = Arc::new(record.with_update(&save.change, &limits.streams));
+            let saved = store.save(&save.id, Arc::clone(&changed));
+            if saved.with_timeout(limits.sessions.store_timeout).await? {
+                return Ok(Some(changed));
+            }
+            let loaded = store.load(&save.id, Duration::ZERO);
+            match loaded.with_timeout(limits.sessions.store_timeout).await? {
+                Some(loaded) => record = loaded,
+                None => return Ok(None),
+            }
+        }
+        tracing::warn!("could not save a change to a session: too many concurrent changes");
+        Err(StoreFailed)
     }
 }

@@ -3,18 +3,13 @@
 //!
 //! A session's data is in `stores`. Requests that start, use and end a session are handled by `legacy`.
 
-pub(super) mod calls;
 pub(super) mod event_transfer;
 pub(super) mod http_session;
 mod instance_tag;
 pub(super) mod live_sessions;
-mod live_streams;
 mod maintenance;
 mod messages;
 pub(super) mod other_instances;
-mod retention;
-mod saving;
-pub(super) mod session_lookup;
 
 #[cfg(test)]
 mod tests;

@@ -12,7 +12,7 @@ use crate::context::StoreFuture;
 use crate::http::response::refusal::HttpRefusal;
 use crate::http::sessions::instance_tag::InstanceTag;
 use crate::http::stores::maybe_ready::StoreFailed;
-use crate::http::timers::running_timeout::timeout_while_running;
+use crate::http::timers::timeout_while_running;
 use crate::jsonrpc::{Message, RequestId};
 use crate::random::random_id;
 use crate::stores::{InstanceRelay, RelayedTexts};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::context::StoreFuture;
 use crate::error::Causes;
-use crate::http::timers::running_timeout::timeout_while_running;
+use crate::http::timers::timeout_while_running;
 
 /// The result of a store operation, which is available immediately or later.
 ///

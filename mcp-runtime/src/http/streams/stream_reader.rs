@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::Context;
 
-use crate::http::response::event_source::{MAX_POLLED_BYTES, StreamStatus};
+use crate::http::response::body::{MAX_POLLED_BYTES, StreamStatus};
 use crate::http::response::sse;
 use crate::http::streams::session_stream::{Resumption, SessionStream};
 
