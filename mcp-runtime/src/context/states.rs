@@ -1,4 +1,4 @@
-//! A server's shared values, indexed by type. Some of them are created by `lazy_state` only when they are first needed.
+//! A server's shared values, indexed by type. Some of them are created only when they are first needed.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -124,8 +124,6 @@ impl fmt::Debug for States {
             .finish_non_exhaustive()
     }
 }
-
-// A value that is created in a separate task when it is first needed.
 
 /// A shared value of any type.
 pub(super) type SharedValue = Arc<dyn Any + Send + Sync>;

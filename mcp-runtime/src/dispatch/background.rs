@@ -380,16 +380,12 @@ fn asked(end: RoundEnd, inherited: Option<&BTreeSet<String>>) -> BackgroundOutco
     }
 }
 
-// A call that runs apart from its request.
-
 /// The data shared by all runs of a call.
 pub(super) struct DetachedCall {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) target: CallTarget,
     pub(super) request: RequestContext,
 }
-
-// The messages of a call that runs apart from its request.
 
 /// Passes a call's messages to the request that is waiting for the call. If there is none, only progress is reported.
 pub(super) struct DetachedMessages {

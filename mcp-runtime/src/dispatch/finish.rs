@@ -344,8 +344,6 @@ impl CallFinisher {
     }
 }
 
-// Responses that have been written.
-
 /// A response that has been written.
 #[derive(Default)]
 pub(crate) struct WrittenResponse {

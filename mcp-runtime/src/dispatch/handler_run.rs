@@ -218,8 +218,6 @@ impl<M: CallMessages> HandlerRun<M> {
     }
 }
 
-// The clock of a call's timeout.
-
 /// The clock of a call's timeout. It runs only while the handler itself is working.
 #[derive(Default)]
 pub(super) enum CallClock {

@@ -297,8 +297,6 @@ fn object_of_strings<'a>(members: impl IntoIterator<Item = (&'a str, &'a str)>) 
     Value::Object(members).to_string()
 }
 
-// Detects handlers that block their thread for a long time before their first await point.
-
 /// Remembers whether a handler blocks its thread for a long time before its first await point.
 ///
 /// The task that serves a connection must not poll such a handler, because this would delay further messages.

@@ -142,8 +142,6 @@ fn close_oldest_idle_connection(open: &mut HashMap<Id, OpenConnection>) -> bool 
     true
 }
 
-// Listeners: sources of HTTP connections.
-
 /// A source of HTTP connections.
 ///
 /// **Open**: implement it for any type that accepts byte streams. This trait is implemented for TCP listeners and, on

@@ -1,4 +1,4 @@
-//! Creates responses that consist of a message, an event stream, or a status without a body.
+//! Responses that consist of a message, an event stream, or a status without a body, and those that come later.
 
 use std::future::Future;
 use std::pin::Pin;

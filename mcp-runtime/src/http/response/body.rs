@@ -1,4 +1,4 @@
-//! Response bodies: a complete message, or events as they arrive.
+//! Response bodies: a complete message, or events as they arrive; and whether a connection is busy with one.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -253,9 +253,7 @@ pub(in crate::http) enum StreamStatus {
     Ended,
 }
 
-// Tracks the requests being served on a connection. A connection without such requests is idle.
-
-/// The number of requests being served on a connection.
+/// The number of requests being served on a connection, which is idle if there are none.
 #[derive(Debug, Default)]
 pub(in crate::http) struct ConnectionActivity(AtomicUsize);
 

@@ -1,4 +1,4 @@
-//! Routes requests by HTTP method. `era` then routes POST requests by their body.
+//! Routes requests by HTTP method, and POST requests by their body.
 
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};

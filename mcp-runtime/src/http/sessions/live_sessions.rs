@@ -271,8 +271,6 @@ impl Drop for SessionRegistry {
     }
 }
 
-// The session that a request belongs to, and changes to that session.
-
 /// Result of looking up the session that a request names.
 pub(in crate::http) type SessionLookup<'h> = Result<Option<RequestSession<'h>>, HttpRefusal>;
 
