@@ -224,7 +224,7 @@ impl DetachedCall {
             arguments,
             handed,
             rounds.saturating_add(1),
-            KeptMembers::new(),
+            KeptMembers::default(),
         ) else {
             return Err("a list cannot run in the background");
         };

@@ -71,7 +71,7 @@ impl LinkedMiddleware {
                 let around = tool.around.get_or_init(|| self.around(tool));
                 (around, kept.collect())
             }
-            _ => (&self.plain, KeptMembers::new()),
+            _ => (&self.plain, KeptMembers::default()),
         }
     }
 

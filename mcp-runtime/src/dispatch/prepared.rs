@@ -248,12 +248,7 @@ impl SourcedCall {
     async fn run(self) -> Output {
         let target = CallTarget::Named(self.target.find(&self.context).await?);
         let dispatcher = &self.dispatcher;
-        let member = |member| {
-            let mut members = self.members.iter();
-            members
-                .find(|(kept, _)| *kept == member)
-                .map(|(_, text)| &**text)
-        };
+        let member = |member| self.members.get(member);
         let middleware = &dispatcher.settings.middleware;
         let (around, members) = middleware.for_call((&member, &self.source), &target);
         let handler = WrappedHandler::new(dispatcher, &target, None).with_waits(self.waits.clone());

@@ -38,8 +38,33 @@ pub struct Call {
     handler: Arc<dyn InnermostStep>,
 }
 
-/// The members of a request's `params` that add-ons read, each with its raw JSON.
-pub(crate) type KeptMembers = Vec<(Member, Arc<str>)>;
+/// The members of a request's `params` that add-ons read, each with its raw JSON. The first is kept in place, because few
+/// requests have more.
+#[derive(Clone, Default)]
+pub(crate) struct KeptMembers {
+    first: Option<(Member, Arc<str>)>,
+    others: Vec<(Member, Arc<str>)>,
+}
+
+impl KeptMembers {
+    /// Returns the raw JSON of a member.
+    pub(crate) fn get(&self, member: Member) -> Option<&str> {
+        let mut members = self.first.iter().chain(&self.others);
+        members
+            .find(|(kept, _)| *kept == member)
+            .map(|(_, json)| &**json)
+    }
+}
+
+impl FromIterator<(Member, Arc<str>)> for KeptMembers {
+    fn from_iter<T: IntoIterator<Item = (Member, Arc<str>)>>(members: T) -> Self {
+        let mut members = members.into_iter();
+        Self {
+            first: members.next(),
+            others: members.collect(),
+        }
+    }
+}
 
 /// The innermost step, which runs the handler.
 pub(crate) trait InnermostStep: Any + Send + Sync {
@@ -166,10 +191,7 @@ impl Call {
 
     /// Returns the raw JSON of a member of the request's `params` that an add-on reads.
     pub(crate) fn member(&self, member: Member) -> Option<&str> {
-        let mut members = self.members.iter();
-        members
-            .find(|(kept, _)| *kept == member)
-            .map(|(_, text)| &**text)
+        self.members.get(member)
     }
 
     /// Replaces the context that the handler receives.
