@@ -64,24 +64,32 @@ impl ExtensionResult {
     /// Fails if the value does not serialize to a JSON object, or if it has a `resultType` member, which must be set
     /// with [`result_type`](Self::result_type).
     pub fn new(value: impl Serialize) -> Result<Self> {
+        // Only a text with one of these can have a member that is treated separately, or more than one line.
+        const NOTABLE: [&str; 5] = ["\"_meta\"", "\"resultType\"", "\\u", "\n", "\r"];
         let unwritable = |error| HandlerError(HandlerErrorRepr::Unwritable(error));
-        let Value::Object(mut members) = serde_json::to_value(value).map_err(unwritable)? else {
-            return Err(HandlerError::opaque(
-                "the result of an extension's method must be a JSON object",
-            ));
-        };
-        if members.contains_key("resultType") {
-            return Err(HandlerError::opaque(
-                "`resultType` cannot be a member of a result; set it with `ExtensionResult::result_type`",
-            ));
+        let mut members = to_raw_value(&value).map_err(unwritable)?;
+        let mut meta = None;
+        let is_plain = |json: &str| !NOTABLE.iter().any(|notable| json.contains(notable));
+        if !(members.get().starts_with('{') && is_plain(members.get())) {
+            let Value::Object(mut object) = serde_json::to_value(value).map_err(unwritable)? else {
+                return Err(HandlerError::opaque(
+                    "the result of an extension's method must be a JSON object",
+                ));
+            };
+            if object.contains_key("resultType") {
+                return Err(HandlerError::opaque(
+                    "`resultType` cannot be a member of a result; set it with `ExtensionResult::result_type`",
+                ));
+            }
+            meta = match object.shift_remove("_meta") {
+                Some(Value::Object(meta)) if !meta.is_empty() => Some(Box::new(meta)),
+                _ => None,
+            };
+            members = to_raw_value(&object).map_err(unwritable)?;
         }
-        let meta = match members.shift_remove("_meta") {
-            Some(Value::Object(meta)) if !meta.is_empty() => Some(Box::new(meta)),
-            _ => None,
-        };
         Ok(Self {
             result_type: Self::COMPLETE.into(),
-            members: to_raw_value(&members).map_err(unwritable)?.into(),
+            members: members.into(),
             meta,
             cache: None,
             admitted: None,

@@ -60,7 +60,9 @@ pub(super) async fn intercept(
                 let created = service.create(call, next, ttl).await;
                 // A tool result is not a valid response to a request for a task.
                 let task = created.map_err(HandlerError::into_protocol)?;
-                created_task(json!({"task": wire::legacy_task(&task)}))
+                created_task(CreatedLegacyTask {
+                    task: wire::LegacyTask::new(&task),
+                })
             }
             (Some(_), None) => patiently(service, call, next).await,
             (None, None) => next.run(call).await,
@@ -91,7 +93,13 @@ pub(super) async fn intercept(
         }
     }
     let task = service.create(call, next, None).await?;
-    created_task(wire::task(&task))
+    created_task(wire::Task::new(&task))
+}
+
+/// The answer to a call that has become a task, in 2025-11-25.
+#[derive(Serialize)]
+struct CreatedLegacyTask<'t> {
+    task: wire::LegacyTask<'t>,
 }
 
 /// Returns the answer to a call that has become a task.

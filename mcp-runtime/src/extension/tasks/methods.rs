@@ -64,12 +64,12 @@ pub(super) async fn get(
 ) -> Result<ExtensionResult> {
     let task = service.find(&context, &params.task_id).await?;
     if is_core(&context) {
-        return ExtensionResult::new(wire::legacy_task(&task));
+        return ExtensionResult::new(wire::LegacyTask::new(&task));
     }
     if task.is_sealed && task.status != TaskStatus::Working {
         return Err(unreadable(&task));
     }
-    ExtensionResult::new(wire::task_and_questions(&task))?.json_members(wire::outcome(&task))
+    ExtensionResult::new(wire::Task::with_questions(&task))?.json_members(wire::outcome(&task))
 }
 
 /// Answers `tasks/cancel`. Cancelling a task that has ended is an error in 2025-11-25, but not in the extension.
@@ -86,7 +86,7 @@ pub(super) async fn cancel(
     });
     match cancelled.await? {
         TaskChanged::Changed(task) if is_core(&context) => {
-            ExtensionResult::new(wire::legacy_task(&task))
+            ExtensionResult::new(wire::LegacyTask::new(&task))
         }
         _ if is_core(&context) => Err(refused("the task has already ended")),
         _ => ExtensionResult::new(Map::new()),
@@ -128,7 +128,7 @@ pub(super) async fn list(
         let page = page.ok_or_else(|| refused("`cursor` is invalid"))?;
         let tasks = page.tasks.iter();
         let tasks = tasks.filter(|task| matches!(may_reach(task, &context), Ok(true)));
-        let tasks: Vec<_> = tasks.map(wire::legacy_task).collect();
+        let tasks: Vec<_> = tasks.map(wire::LegacyTask::new).collect();
         // Clients may take an empty page for the last one.
         if tasks.is_empty() && page.next.is_some() {
             cursor = page.next;
@@ -165,7 +165,7 @@ pub(super) async fn result(
         if task.status.is_final() {
             return payload(&task);
         }
-        context.notify(CHANGED_LEGACY, wire::legacy_task(&task));
+        context.notify(CHANGED_LEGACY, wire::LegacyTask::new(&task));
         let question = match task.status {
             TaskStatus::InputRequired => next_question(&task, &foreign),
             _ => None,

@@ -1,6 +1,8 @@
 //! The forms of a task in both protocols.
 
-use serde::Deserialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::extension::tasks::state::TaskState;
@@ -10,24 +12,117 @@ use crate::stores::{StoredTask, TaskOutcome, TaskStatus};
 /// Maximum number of characters of a failure's text to use as a task's message.
 const MAX_MESSAGE: usize = 1000;
 
-/// Returns a task in the extension's form, without its questions or its outcome.
-pub(super) fn task(task: &StoredTask) -> Map<String, Value> {
-    let mut members = common(task, task.status);
-    members.insert("ttlMs".into(), milliseconds(task.ttl));
-    members.insert("pollIntervalMs".into(), milliseconds(task.poll_interval));
-    members
+/// A task in the extension's form, without its outcome.
+///
+/// Source: extension `io.modelcontextprotocol/tasks`, "Task".
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Task<'t> {
+    #[serde(flatten)]
+    state: State<'t>,
+    ttl_ms: u64,
+    poll_interval_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_requests: Option<Map<String, Value>>,
+}
+
+/// A task in the 2025-11-25 form.
+///
+/// Source: revision 2025-11-25, schema, "Task".
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LegacyTask<'t> {
+    #[serde(flatten)]
+    state: State<'t>,
+    ttl: u64,
+    poll_interval: u64,
+}
+
+/// What both forms have in common.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct State<'t> {
+    task_id: &'t str,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status_message: Option<Cow<'t, str>>,
+    created_at: String,
+    last_updated_at: String,
+}
+
+impl<'t> State<'t> {
+    fn new(task: &'t StoredTask) -> Self {
+        Self {
+            task_id: task.id.as_str(),
+            status: task.status.as_str(),
+            status_message: task.message.as_deref().map(Cow::from),
+            created_at: timestamp(task.created_at),
+            last_updated_at: timestamp(task.updated_at),
+        }
+    }
+}
+
+impl<'t> Task<'t> {
+    /// Returns a task without its questions.
+    pub(super) fn new(task: &'t StoredTask) -> Self {
+        Self {
+            state: State::new(task),
+            ttl_ms: milliseconds(task.ttl),
+            poll_interval_ms: milliseconds(task.poll_interval),
+            input_requests: None,
+        }
+    }
+
+    /// Returns a task with its questions.
+    pub(super) fn with_questions(task: &'t StoredTask) -> Self {
+        let has_questions = task.status == TaskStatus::InputRequired;
+        let questions = has_questions.then(|| {
+            let open = TaskState::read(&task.state).unwrap_or_default().open;
+            let requests = open.into_iter().map(|(key, question)| {
+                let method = question.method.as_str();
+                (key, json!({"method": method, "params": question.params}))
+            });
+            requests.collect()
+        });
+        Self {
+            input_requests: questions,
+            ..Self::new(task)
+        }
+    }
+}
+
+impl<'t> LegacyTask<'t> {
+    /// Returns a task. In this version, a result that reports a tool failure makes the task fail.
+    pub(super) fn new(task: &'t StoredTask) -> Self {
+        let mut state = State::new(task);
+        if let Some(TaskOutcome::Result {
+            json,
+            is_error: true,
+        }) = &task.outcome
+        {
+            state.status = TaskStatus::Failed.as_str();
+            if let Some(message) = first_text(json) {
+                state.status_message = Some(message.into());
+            }
+        }
+        Self {
+            state,
+            ttl: milliseconds(task.ttl),
+            poll_interval: milliseconds(task.poll_interval),
+        }
+    }
 }
 
 /// Returns a task in the extension's form, with its questions or its outcome. An outcome that is nested too deeply to
 /// be parsed is omitted.
-pub(super) fn detailed_task(stored: &StoredTask) -> Map<String, Value> {
-    let mut members = task_and_questions(stored);
+pub(super) fn detailed_task(stored: &StoredTask) -> Value {
+    let mut task = serde_json::to_value(Task::with_questions(stored)).unwrap_or_default();
     if let Some((name, json)) = outcome(stored)
-        && let Ok(outcome) = serde_json::from_str(json)
+        && let Ok(outcome) = serde_json::from_str::<Value>(json)
     {
-        members.insert(name.into(), outcome);
+        task[name] = outcome;
     }
-    members
+    task
 }
 
 /// Returns the name of the member for a task's outcome, and the JSON of the underlying result, unchanged.
@@ -39,42 +134,6 @@ pub(super) fn outcome(stored: &StoredTask) -> Option<(&'static str, &str)> {
         TaskOutcome::Result { json, .. } => Some(("result", json)),
         TaskOutcome::Error { json } => Some(("error", json)),
     }
-}
-
-/// Returns a task in the extension's form, with its questions.
-pub(super) fn task_and_questions(stored: &StoredTask) -> Map<String, Value> {
-    let mut members = task(stored);
-    if stored.status == TaskStatus::InputRequired {
-        let open = TaskState::read(&stored.state).unwrap_or_default().open;
-        let requests: Map<String, Value> = open
-            .into_iter()
-            .map(|(key, question)| {
-                let method = question.method.as_str();
-                (key, json!({"method": method, "params": question.params}))
-            })
-            .collect();
-        members.insert("inputRequests".into(), Value::Object(requests));
-    }
-    members
-}
-
-/// Returns a task in the 2025-11-25 form. In that version, a result that reports a tool failure makes the task fail.
-pub(super) fn legacy_task(task: &StoredTask) -> Map<String, Value> {
-    let failure = match &task.outcome {
-        Some(TaskOutcome::Result {
-            json,
-            is_error: true,
-        }) => Some(json),
-        _ => None,
-    };
-    let status = failure.map_or(task.status, |_| TaskStatus::Failed);
-    let mut members = common(task, status);
-    if let Some(message) = failure.and_then(|json| first_text(json)) {
-        members.insert("statusMessage".into(), message.into());
-    }
-    members.insert("ttl".into(), milliseconds(task.ttl));
-    members.insert("pollInterval".into(), milliseconds(task.poll_interval));
-    members
 }
 
 /// Returns the beginning of the first string in a result, which says why the tool failed.
@@ -92,22 +151,10 @@ fn first_text(result: &str) -> Option<String> {
     Some(text.chars().take(MAX_MESSAGE).collect())
 }
 
-fn common(task: &StoredTask, status: TaskStatus) -> Map<String, Value> {
-    let mut members = Map::new();
-    members.insert("taskId".into(), task.id.as_str().into());
-    members.insert("status".into(), status.as_str().into());
-    if let Some(message) = &task.message {
-        members.insert("statusMessage".into(), (**message).into());
-    }
-    members.insert("createdAt".into(), timestamp(task.created_at).into());
-    members.insert("lastUpdatedAt".into(), timestamp(task.updated_at).into());
-    members
-}
-
 /// Returns a time in milliseconds, which is at least one and at most the largest integer that every client can
 /// represent.
-fn milliseconds(time: std::time::Duration) -> Value {
+fn milliseconds(time: std::time::Duration) -> u64 {
     const LARGEST: u64 = (1 << 53) - 1;
     let milliseconds = u64::try_from(time.as_millis()).unwrap_or(LARGEST);
-    milliseconds.clamp(1, LARGEST).into()
+    milliseconds.clamp(1, LARGEST)
 }
