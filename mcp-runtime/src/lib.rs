@@ -89,6 +89,7 @@ mod idempotency;
 pub mod limits;
 mod lock;
 mod macros;
+mod observe;
 pub mod middleware;
 mod panics;
 pub mod prelude;
@@ -266,10 +267,10 @@ pub mod text {
 /// Integration with `tracing`: log events for clients and the trace context of requests.
 #[cfg(any(feature = "client-logs", feature = "telemetry"))]
 pub mod trace {
+    #[cfg(feature = "telemetry")]
+    pub use crate::observe::TraceContext;
     #[cfg(feature = "client-logs")]
     pub use crate::server::ClientLogs;
-    #[cfg(feature = "telemetry")]
-    pub use crate::telemetry::TraceContext;
 }
 
 /// Types for values without a dedicated JSON type.

@@ -14,10 +14,10 @@ use crate::context::{
 };
 use crate::handler::tags::TagSelection;
 use crate::jsonrpc::read_json;
+#[cfg(feature = "telemetry")]
+use crate::observe::TraceContext;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::negotiation::client_info;
-#[cfg(feature = "telemetry")]
-use crate::telemetry::TraceContext;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, Meta};
 
 /// Gives a handler access to its call: the caller, progress reports, logging, questions to the client, cancellation,

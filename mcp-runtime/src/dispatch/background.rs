@@ -37,9 +37,10 @@ use crate::handler::middleware::{Call, KeptMembers, Next};
 use crate::handler::option::AttachedOption;
 use crate::handler::tags::TagSelection;
 use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::observe::{RecordedOutcome, RequestAttributes};
 use crate::protocol::{Method, ProtocolVersion};
 use crate::registry::CallPermit;
-use crate::telemetry::{RecordedOutcome, RequestAttributes, RequestRecording};
+use crate::telemetry::RequestRecording;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
 // This method is defined here, rather than called through the innermost step's trait, so that programs without such

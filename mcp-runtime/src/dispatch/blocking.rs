@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::dispatch::Dispatcher;
 use crate::handler::call::{Blocking, Output};
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
+use crate::observe;
 use crate::panics;
 use crate::protocol::errors;
 use crate::registry::{CallPermit, CallPermits};
-use crate::telemetry;
 
 /// The number of permits for which a call is waiting. The call's timeout is paused during the wait.
 #[derive(Clone, Debug, Default)]
@@ -59,7 +59,7 @@ pub(super) async fn run_blocking(
     let max = dispatcher.limits().calls.max_blocking_queued;
     let permit = waits.acquire(&dispatcher.blocking, max, "calls that block a thread");
     let permit = permit.await?;
-    let work = telemetry::in_current_span(work);
+    let work = observe::in_current_span(work);
     let work = move || {
         // Catching the panic on this thread contains it even if the call was abandoned.
         let output = panics::catch(work);

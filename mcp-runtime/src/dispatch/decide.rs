@@ -16,11 +16,12 @@ use crate::dispatch::request::{Request, RequestSender};
 use crate::dispatch::request_outcome::RequestOutcome;
 use crate::dispatch::{Dispatcher, legacy, modern};
 use crate::jsonrpc::{ErrorObject, Id, Member, Message, MetaMember, Params, RequestId};
+#[cfg(feature = "http")]
+use crate::observe::CalledItem;
+use crate::observe::RequestAttributes;
 use crate::protocol::negotiation::{ModernMeta, VersionClaim, claim};
 use crate::protocol::{ClientNotification, Era, Method, ProtocolVersion, errors};
-#[cfg(feature = "http")]
-use crate::telemetry::CalledItem;
-use crate::telemetry::{RequestAttributes, RequestTimer};
+use crate::telemetry::RequestTimer;
 
 /// The action to take for a message.
 #[allow(clippy::large_enum_variant, reason = "as for `RequestOutcome`")]

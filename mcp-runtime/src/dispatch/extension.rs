@@ -17,13 +17,13 @@ use crate::extension::FilterProblem;
 use crate::jsonrpc::ErrorObject;
 #[cfg(feature = "http")]
 use crate::jsonrpc::{Params, each_member, unquote};
+use crate::observe::CalledItem;
 #[cfg(feature = "http")]
 use crate::protocol::Method;
 use crate::protocol::encode::ExtensionFilter;
 #[cfg(feature = "http")]
 use crate::protocol::negotiation::ModernMeta;
 use crate::protocol::{ProtocolVersion, errors};
-use crate::telemetry::CalledItem;
 
 impl Dispatcher {
     /// Answers a request for a method that is not part of the core protocol in this version.

@@ -10,9 +10,9 @@ use crate::dispatch::target::CallTarget;
 use crate::error::{Causes, Error, ErrorKind};
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 use crate::jsonrpc::ErrorObject;
+use crate::observe::{RecordedOutcome, RefusalKind, record_refusal};
 use crate::protocol::{encode, errors};
 use crate::random;
-use crate::telemetry::{RecordedOutcome, RefusalKind, record_refusal};
 
 impl CallFinisher {
     /// Writes that the handler took longer than its limit.

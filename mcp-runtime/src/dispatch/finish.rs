@@ -18,12 +18,13 @@ use crate::handler::completion::rank;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::sanitize::Sanitizer;
 use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::observe::RecordedOutcome;
 use crate::panics;
 use crate::protocol::encode::{ResponseContext, TextGap};
 use crate::protocol::shape::structured::OutputRoot;
 use crate::protocol::{ProtocolVersion, encode};
 use crate::registry::{ItemDetails, OutputChecker};
-use crate::telemetry::{RecordedOutcome, RequestRecording};
+use crate::telemetry::RequestRecording;
 use crate::types::{CallToolResult, ReadResourceResult, Tool};
 
 /// The data needed to write the response once a call has finished.

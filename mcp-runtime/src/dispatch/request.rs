@@ -7,9 +7,9 @@ use crate::dispatch::legacy_client::LegacyClient;
 use crate::dispatch::stream::LogLevel;
 use crate::handler::tags::TagSelection;
 use crate::jsonrpc::{ErrorObject, Member, MetaMember, Params, RequestId};
+use crate::observe::{CalledItem, RequestAttributes};
 use crate::protocol::negotiation::ModernMeta;
 use crate::protocol::{Method, ProtocolVersion};
-use crate::telemetry::{CalledItem, RequestAttributes};
 use crate::types::ClientCapabilities;
 
 /// A valid request.

@@ -12,13 +12,13 @@ use crate::handler::extension_result::ExtensionResult;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::option::AttachedOption;
 use crate::handler::refusal::CallRefusal;
+use crate::observe::CalledItem;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::CacheHint;
 use crate::registry::{
     Callable, FirstPollPace, HandlerLimits, HandlerProgress, ItemDetails, OutputChecker,
     PartialPage, RequestedCompleter,
 };
-use crate::telemetry::CalledItem;
 use crate::types::Tool;
 
 /// A call's target. Kept small because calls are moved frequently.

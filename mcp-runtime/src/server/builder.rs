@@ -398,7 +398,7 @@ impl Server {
     #[cfg(feature = "telemetry")]
     pub fn on_span(
         mut self,
-        hook: impl Fn(&tracing::Span, Option<&crate::telemetry::TraceContext>) + Send + Sync + 'static,
+        hook: impl Fn(&tracing::Span, Option<&crate::observe::TraceContext>) + Send + Sync + 'static,
     ) -> Self {
         self.hooks.on_span = Some(Arc::new(hook));
         self

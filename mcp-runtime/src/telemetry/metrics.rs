@@ -7,9 +7,9 @@ use ::metrics::{
     Label, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
 };
 
+use crate::observe::{CalledItem, RecordedOutcome};
 use crate::protocol::{Method, ProtocolVersion};
 use crate::telemetry::task_metrics::describe_task_metrics;
-use crate::telemetry::{CalledItem, RecordedOutcome};
 
 const REQUESTS: &str = "mcp.server.requests";
 const DURATION: &str = "mcp.server.operation.duration";
@@ -144,7 +144,7 @@ fn outcome_label(ended: RecordedOutcome) -> &'static str {
     }
 }
 
-pub(super) fn count_refusal(kind: &'static str) {
+pub(crate) fn count_refusal(kind: &'static str) {
     counter!(REFUSALS, "kind" => kind).increment(1);
 }
 

@@ -8,35 +8,23 @@
 //! Names follow OpenTelemetry: semantic-conventions-genai, docs/gen-ai/mcp.md, "Server" and "Metric:
 //! `mcp.server.operation.duration`" (status: development).
 
-mod attributes;
-mod caller_span;
 #[cfg(feature = "telemetry")]
 mod metrics;
 #[cfg(not(feature = "telemetry"))]
 mod off;
-mod origin;
 #[cfg(feature = "telemetry")]
 mod recording;
-mod refused;
 #[cfg(feature = "telemetry")]
 mod task_metrics;
-#[cfg(feature = "telemetry")]
-mod trace_context;
 
-pub(crate) use attributes::{CalledItem, RecordedOutcome, RequestAttributes};
-pub(crate) use caller_span::{current_span, in_current_span};
 #[cfg(feature = "telemetry")]
-pub(crate) use metrics::{GaugeGuard, count_notification_gap, describe_metrics};
+pub(crate) use metrics::{GaugeGuard, count_notification_gap, count_refusal, describe_metrics};
 #[cfg(not(feature = "telemetry"))]
 pub(crate) use off::{
     AttemptRecording, GaugeGuard, Hooks, RequestRecording, RequestTimer, TaskMetrics,
     count_notification_gap, describe_metrics,
 };
-pub(crate) use origin::Origin;
 #[cfg(feature = "telemetry")]
 pub(crate) use recording::{Hooks, RequestRecording, RequestTimer, caller_trace};
-pub(crate) use refused::{RefusalKind, record_refusal};
 #[cfg(feature = "telemetry")]
 pub(crate) use task_metrics::{AttemptRecording, TaskMetrics};
-#[cfg(feature = "telemetry")]
-pub use trace_context::TraceContext;

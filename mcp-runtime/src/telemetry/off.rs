@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use tracing::Span;
 
-use crate::telemetry::{RecordedOutcome, RequestAttributes, current_span};
+use crate::observe::{RecordedOutcome, RequestAttributes, current_span};
 
 /// Hooks for spans.
 #[derive(Clone, Default)]

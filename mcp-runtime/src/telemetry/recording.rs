@@ -7,13 +7,11 @@ use tracing::Span;
 use tracing::field::Empty;
 
 use crate::jsonrpc::{ErrorObject, RequestId, unquote};
+use crate::observe::{CalledItem, RecordedOutcome, RequestAttributes, TraceContext, current_span};
+use crate::observe::{Origin, with_current_origin};
 use crate::panics;
 use crate::protocol::{ProtocolVersion, errors};
 use crate::telemetry::metrics::RequestMetrics;
-use crate::telemetry::origin::{Origin, with_current_origin};
-use crate::telemetry::{
-    CalledItem, RecordedOutcome, RequestAttributes, TraceContext, current_span,
-};
 
 /// A hook that is called with each new span and the parent that the caller specified.
 type SpanHook = dyn Fn(&Span, Option<&TraceContext>) + Send + Sync;

@@ -7,7 +7,7 @@ use std::io;
 
 use tokio::net::TcpListener;
 
-use crate::telemetry::Origin;
+use crate::observe::Origin;
 use crate::transport::{Connection, Transport};
 
 /// Serves each TCP connection as a separate client. Connections are neither encrypted nor authenticated, so listen on a

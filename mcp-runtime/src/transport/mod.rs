@@ -40,7 +40,7 @@ pub(crate) use stdio::replace_unread_output;
 pub(crate) use watchdog::{HandlerBeat, SupervisedChannel, Watchdog};
 
 use crate::context::{Caller, Principal};
-use crate::telemetry::Origin;
+use crate::observe::Origin;
 
 /// A source of client connections.
 ///

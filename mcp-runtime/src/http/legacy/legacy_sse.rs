@@ -27,8 +27,8 @@ use crate::http::streams::stream_reader::StreamReader;
 use crate::http::timers::ExpiryTimer;
 use crate::jsonrpc;
 use crate::jsonrpc::{ErrorObject, Incoming, Message, MetaMember};
+use crate::observe::{RefusalKind, record_refusal};
 use crate::protocol::{ProtocolVersion, errors};
-use crate::telemetry::{RefusalKind, record_refusal};
 
 /// Query parameter that contains the connection id in the URL for messages.
 const CONNECTION: &str = "connection=";

@@ -32,8 +32,8 @@ use crate::http::stores::session_storage::SessionStorage;
 use crate::http::streams::session_stream::{AwaitedAnswer, ResponseStart, SessionStream};
 use crate::http::timers::SilenceTimeout;
 use crate::jsonrpc::{ErrorObject, Message, RequestId};
+use crate::observe::{RefusalKind, record_refusal};
 use crate::protocol::{ClientNotification, Era, Method, ProtocolVersion, encode, errors};
-use crate::telemetry::{RefusalKind, record_refusal};
 
 /// Serves a single message that does not specify its own protocol version.
 pub(in crate::http) fn serve_message<'s>(

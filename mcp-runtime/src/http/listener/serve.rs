@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::http::listener::connection::serve_connection;
 use crate::http::response::body::ConnectionActivity;
 use crate::http::service::http_service::HttpService;
-use crate::telemetry::{RefusalKind, record_refusal};
+use crate::observe::{RefusalKind, record_refusal};
 use crate::transport::{OUT_OF_RESOURCES, is_temporary_accept_error};
 #[cfg(feature = "cli")]
 use crate::transport::{ProcessGuard, StopSequence, are_handlers_stuck};

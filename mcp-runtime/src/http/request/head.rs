@@ -8,7 +8,7 @@ use crate::budget::{ClientNetwork, Holder};
 use crate::context::{HttpParts, Principal};
 use crate::handler::tags::TagSelection;
 use crate::http::request::headers::RequestHeaders;
-use crate::telemetry::Origin;
+use crate::observe::Origin;
 
 /// The parts of a request that are known before its body is read.
 #[derive(Clone, Copy)]

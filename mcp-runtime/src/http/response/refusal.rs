@@ -8,9 +8,9 @@ use crate::http::response::answer;
 use crate::http::response::body::HttpBody;
 use crate::http::response::stream_permits::PermitRefusal;
 use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::observe::{RefusalKind, record_refusal};
 use crate::protocol::encode;
 use crate::protocol::errors;
-use crate::telemetry::{RefusalKind, record_refusal};
 
 /// The response to a rejected request: the status, the error and an optional challenge.
 pub(in crate::http) struct HttpRefusal {

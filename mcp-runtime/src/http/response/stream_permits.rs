@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::context::Principal;
 use crate::limits::Limits;
 use crate::lock::lock;
-use crate::telemetry::{RefusalKind, record_refusal};
+use crate::observe::{RefusalKind, record_refusal};
 
 /// Delay after which a caller that has the maximum number of streams may retry.
 const RETRY: Duration = Duration::from_secs(10);

@@ -26,7 +26,7 @@ use crate::http::response::refusal::HttpRefusal;
 use crate::http::service::{mounted, routing};
 use crate::http::state::ServiceState;
 use crate::jsonrpc::RequestId;
-use crate::telemetry::{Origin, RefusalKind};
+use crate::observe::{Origin, RefusalKind};
 
 /// A server as a `tower` service, for mounting in a program that already serves HTTP.
 ///

@@ -27,7 +27,7 @@ use crate::http::state::ServiceState;
 use crate::http::{legacy, modern};
 use crate::jsonrpc;
 use crate::jsonrpc::{Incoming, Message, MetaMember, RequestId};
-use crate::telemetry::Origin;
+use crate::observe::Origin;
 
 /// Time for which a request waits until clients have read enough of their answers. It is longer than it takes to close
 /// connections that read nothing.

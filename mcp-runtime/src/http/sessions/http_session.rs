@@ -36,8 +36,8 @@ use crate::http::timers::ValidUntil;
 use crate::jsonrpc::{ErrorObject, Message, RequestId};
 use crate::limits::Limits;
 use crate::lock::lock;
+use crate::observe::{RefusalKind, record_refusal};
 use crate::protocol::{ProtocolVersion, errors};
-use crate::telemetry::{RefusalKind, record_refusal};
 
 /// The live part of a legacy session over HTTP.
 pub(in crate::http) struct HttpSession {

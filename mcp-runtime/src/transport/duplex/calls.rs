@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::dispatch::{Decision, SharedText, WrittenResponse, read_batch};
 use crate::jsonrpc::{self, ErrorObject, Incoming, KnownMeta, Message, OwnedRequest, RequestId};
+use crate::observe::{RefusalKind, record_refusal};
 use crate::protocol::{encode, errors};
-use crate::telemetry::{RefusalKind, record_refusal};
 use crate::transport::duplex::in_flight::{BatchId, Job};
 use crate::transport::duplex::outgoing::{OutgoingBytes, QueuePosition};
 use crate::transport::duplex::{Channel, ChannelState, ClosingPhase, shutting_down_error};

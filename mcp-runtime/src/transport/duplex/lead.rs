@@ -10,7 +10,7 @@ use bytes::BytesMut;
 
 use crate::context::current;
 use crate::jsonrpc::{ErrorObject, KnownMeta};
-use crate::telemetry::RefusalKind;
+use crate::observe::RefusalKind;
 use crate::transport::duplex::in_flight::Job;
 use crate::transport::duplex::lines::{LineReader, NextLine};
 use crate::transport::duplex::{Channel, ChannelState, ClosingPhase};

@@ -194,6 +194,6 @@ pub(super) fn connection(
     Ok(
         crate::transport::Connection::new(StdinReader::start(input)?, StdoutWriter::start(output)?)
             .local()
-            .with_origin(crate::telemetry::Origin::pipe()),
+            .with_origin(crate::observe::Origin::pipe()),
     )
 }

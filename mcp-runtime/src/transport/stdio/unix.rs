@@ -22,7 +22,7 @@ use tokio::net::UnixStream;
 use tokio::net::unix::pipe::OpenOptions;
 
 use crate::context::Caller;
-use crate::telemetry::Origin;
+use crate::observe::Origin;
 use crate::transport::Connection;
 use crate::transport::stdio::threads;
 use crate::transport::stdio::unread::GuardedInput;

@@ -78,7 +78,7 @@ pub(crate) fn record_refusal(kind: RefusalKind, peer: Option<SocketAddr>) {
     static WINDOWS: [Mutex<RefusalLogWindow>; RefusalKind::ALL] =
         [const { Mutex::new(RefusalLogWindow::new()) }; RefusalKind::ALL];
     #[cfg(feature = "telemetry")]
-    super::metrics::count_refusal(kind.as_str());
+    crate::telemetry::count_refusal(kind.as_str());
     #[cfg(feature = "telemetry")]
     let peer = peer.or_else(|| super::origin::with_current_origin(super::Origin::peer));
     let window = WINDOWS.get(kind as usize);

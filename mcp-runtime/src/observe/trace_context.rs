@@ -70,7 +70,7 @@ impl TraceContext {
     }
 
     /// Reads a trace context from the raw JSON of `params._meta`.
-    pub(super) fn from_meta(meta: &str) -> Option<Self> {
+    pub(crate) fn from_meta(meta: &str) -> Option<Self> {
         let (mut parent, mut state) = (None, None);
         each_member(meta, |key, value| match key {
             b"traceparent" => parent = json_text(value),

@@ -2,28 +2,28 @@
 
 use std::net::SocketAddr;
 
-use crate::telemetry::{RefusalKind, record_refusal};
+use crate::observe::{RefusalKind, record_refusal};
 
 /// The origin of one or more messages.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origin {
     peer: Option<SocketAddr>,
     #[cfg(feature = "telemetry")]
-    pub(super) seen: OriginAttributes,
+    pub(crate) seen: OriginAttributes,
 }
 
 /// Span attributes, which follow OpenTelemetry's naming.
 #[cfg(feature = "telemetry")]
 #[derive(Clone, Debug, Default)]
-pub(super) struct OriginAttributes {
+pub(crate) struct OriginAttributes {
     /// `network.transport`
-    pub(super) transport: Option<&'static str>,
+    pub(crate) transport: Option<&'static str>,
     /// `network.protocol.name`
-    pub(super) protocol: Option<&'static str>,
+    pub(crate) protocol: Option<&'static str>,
     /// `mcp.session.id`: a digest that is far shorter than the id, because anyone who knows the id can use the session.
-    pub(super) session: Option<u64>,
+    pub(crate) session: Option<u64>,
     /// The caller's trace context from the transport. A trace context in the message takes precedence.
-    pub(super) trace: Option<super::TraceContext>,
+    pub(crate) trace: Option<super::TraceContext>,
 }
 
 impl Origin {
@@ -94,7 +94,7 @@ impl Origin {
     }
 
     #[cfg(feature = "telemetry")]
-    pub(super) fn peer(&self) -> Option<SocketAddr> {
+    pub(crate) fn peer(&self) -> Option<SocketAddr> {
         self.peer
     }
 
@@ -117,7 +117,7 @@ impl Origin {
 }
 
 #[cfg(feature = "telemetry")]
-pub(super) use current::with_current_origin;
+pub(crate) use current::with_current_origin;
 
 #[cfg(feature = "telemetry")]
 mod current {
@@ -148,7 +148,7 @@ mod current {
     }
 
     /// Calls `look` with the origin of the message that this thread is processing.
-    pub(in crate::telemetry) fn with_current_origin<T>(look: impl FnOnce(&Origin) -> T) -> T {
+    pub(crate) fn with_current_origin<T>(look: impl FnOnce(&Origin) -> T) -> T {
         let unknown = Origin::default();
         CURRENT.with(|current| match &*current.borrow() {
             Some(origin) => look(origin),
