@@ -89,8 +89,8 @@ mod idempotency;
 pub mod limits;
 mod lock;
 mod macros;
-mod observe;
 pub mod middleware;
+mod observe;
 mod panics;
 pub mod prelude;
 mod random;
@@ -99,6 +99,7 @@ mod registry;
 mod server;
 mod spill;
 mod stores;
+#[cfg(feature = "telemetry")]
 mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -265,9 +266,7 @@ pub mod text {
 }
 
 /// Integration with `tracing`: log events for clients and the trace context of requests.
-#[cfg(any(feature = "client-logs", feature = "telemetry"))]
 pub mod trace {
-    #[cfg(feature = "telemetry")]
     pub use crate::observe::TraceContext;
     #[cfg(feature = "client-logs")]
     pub use crate::server::ClientLogs;

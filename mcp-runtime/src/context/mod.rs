@@ -30,7 +30,6 @@ mod request_info;
 mod state;
 mod states;
 mod type_name;
-#[cfg_attr(not(feature = "testing"), path = "unwatched.rs")]
 pub(crate) mod watching;
 
 pub use ask::{Ask, AskError, Elicited, Questions};

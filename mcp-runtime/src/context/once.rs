@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::context::ask::QuestionTransport;
-use crate::context::watching::{CallSite, StepPoint, WatchedStep};
+use crate::context::watching::{CallSite, StepPoint, WatchedStep, pass};
 use crate::context::{
     CallId, ClaimId, Context, OnceClaim, OnceKind, OnceStore, OnceWork, is_refused, patiently,
 };
@@ -145,10 +145,11 @@ async fn run<T: Serialize + DeserializeOwned>(
     name: String,
     work: StepFuture<'_, T>,
     may_repeat: bool,
-    watched: WatchedStep,
+    watched: Option<WatchedStep>,
 ) -> Result<T> {
+    let watched = watched.as_ref();
     let asking = context.asking();
-    watched.pass(StepPoint::Reached).await;
+    pass(watched, StepPoint::Reached).await;
     if let Some(result) = asking.begin_once(&name)? {
         return Ok(serde_json::from_str(&result)?);
     }
@@ -165,14 +166,14 @@ async fn run<T: Serialize + DeserializeOwned>(
         under_way.result = Some(result);
         return parse_result(under_way.result.as_deref());
     }
-    watched.pass(StepPoint::Begun).await;
-    let done = InsideOnce(work, &watched).await;
+    pass(watched, StepPoint::Begun).await;
+    let done = InsideOnce(work, watched).await;
     let done = done.and_then(|value| Ok(serde_json::to_string(&value)?));
-    watched.pass(StepPoint::Worked).await;
+    pass(watched, StepPoint::Worked).await;
     if let Some(stored) = stored {
         stored.end(done.as_deref().ok()).await?;
     }
-    watched.pass(StepPoint::Recorded).await;
+    pass(watched, StepPoint::Recorded).await;
     under_way.result = Some(done?);
     parse_result(under_way.result.as_deref())
 }
@@ -360,7 +361,7 @@ pub(crate) fn is_inside_once() -> bool {
 }
 
 /// Polls a future so that questions asked within it can detect that they are inside [`Context::once`].
-struct InsideOnce<'a, T>(StepFuture<'a, T>, &'a WatchedStep);
+struct InsideOnce<'a, T>(StepFuture<'a, T>, Option<&'a WatchedStep>);
 
 impl<T> Future for InsideOnce<'_, T> {
     type Output = Result<T>;
@@ -373,7 +374,7 @@ impl<T> Future for InsideOnce<'_, T> {
             }
         }
         let _restore = Restore(INSIDE.replace(true));
-        let _entered = self.1.enter();
+        let _entered = self.1.map(WatchedStep::enter);
         self.0.as_mut().poll(task)
     }
 }

@@ -14,7 +14,6 @@ use crate::context::{
 };
 use crate::handler::tags::TagSelection;
 use crate::jsonrpc::read_json;
-#[cfg(feature = "telemetry")]
 use crate::observe::TraceContext;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::negotiation::client_info;
@@ -51,8 +50,6 @@ pub(crate) trait CallHandle: Send + Sync {
 pub(crate) struct RequestContext {
     pub(crate) client: ClientIdentity,
     pub(crate) info: RequestInfo,
-    #[cfg(feature = "telemetry")]
-    pub(crate) trace: Option<TraceContext>,
     pub(crate) caller: Caller,
     /// The definitions that the request selects, or `None` for all definitions.
     pub(crate) selection: Option<TagSelection>,
@@ -79,8 +76,6 @@ impl RequestContext {
                 ClientIdentity::Claimed(_) => ClientIdentity::Claimed(OnceLock::new()),
             },
             info: self.info.clone(),
-            #[cfg(feature = "telemetry")]
-            trace: self.trace.clone(),
             caller: self.caller.clone(),
             selection: self.selection.clone(),
             version: self.version,
@@ -322,10 +317,13 @@ impl Context {
 
     /// Returns the trace context of the request, if the caller sent one. Pass the trace context on to the services that
     /// this call uses, unless the program exports spans itself. See [Observability](crate::guide::observability).
-    #[cfg(feature = "telemetry")]
     #[must_use]
-    pub fn trace_context(&self) -> Option<&TraceContext> {
-        self.0.request().trace.as_ref()
+    pub fn trace_context(&self) -> Option<TraceContext> {
+        let of_message = self.0.request().meta.as_deref();
+        let header = |name| self.request().header(name).ok().flatten();
+        of_message
+            .and_then(TraceContext::from_meta)
+            .or_else(|| TraceContext::parse(header("traceparent")?, header("tracestate")))
     }
 
     /// Returns the name and version that the client reports. This information is untrusted, so do not base decisions on

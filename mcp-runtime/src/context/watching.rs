@@ -1,7 +1,6 @@
 //! Lets a test observe the steps and questions of a running handler, and lets the process "die" at any of them.
 //!
-//! This module is used only in builds with the `testing` feature. In all other builds, `unwatched.rs` defines the same
-//! names and does nothing.
+//! A thread that no test watches does nothing here.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -36,6 +35,7 @@ impl fmt::Display for CallSite {
 }
 
 /// A step in a handler: one call to `once`.
+#[allow(dead_code, reason = "read by the watchers of tests")]
 #[derive(Clone, Debug)]
 pub(crate) struct WatchedStep {
     pub(crate) name: Arc<str>,
@@ -64,6 +64,7 @@ pub(crate) enum QuestionPoint {
 }
 
 /// A question that a handler asks.
+#[allow(dead_code, reason = "read by the watchers of tests")]
 pub(crate) struct WatchedQuestion<'q> {
     pub(crate) site: CallSite,
     pub(crate) digest: &'q str,
@@ -87,11 +88,13 @@ thread_local! {
 }
 
 /// Sets this thread's watcher.
+#[cfg(feature = "testing")]
 pub(crate) fn watch(watcher: Option<Rc<dyn RunWatcher>>) {
     WATCHER.set(watcher);
 }
 
 /// Returns the step whose work this thread is polling.
+#[cfg(feature = "testing")]
 pub(crate) fn current_step() -> Option<WatchedStep> {
     STEP.with_borrow(Clone::clone)
 }
@@ -124,24 +127,27 @@ pub(crate) fn dies_at(question: &CallQuestion, site: CallSite, point: QuestionPo
 }
 
 impl WatchedStep {
-    pub(crate) fn new(name: &str, site: CallSite, may_repeat: bool) -> Self {
-        Self {
+    /// Returns a step of a handler that this thread runs, if a test watches it.
+    pub(crate) fn new(name: &str, site: CallSite, may_repeat: bool) -> Option<Self> {
+        watcher().map(|_| Self {
             name: name.into(),
             site,
             may_repeat,
-        }
-    }
-
-    /// Passes this point, unless the process dies there.
-    pub(crate) async fn pass(&self, point: StepPoint) {
-        if watcher().is_some_and(|watcher| watcher.pass_step(self, point)) {
-            std::future::pending::<()>().await;
-        }
+        })
     }
 
     /// Marks this step as the one being polled by this thread until the returned value is dropped.
     pub(crate) fn enter(&self) -> EnteredStep {
         EnteredStep(STEP.replace(Some(self.clone())))
+    }
+}
+
+/// Passes this point of a step, unless the process dies there.
+pub(crate) async fn pass(step: Option<&WatchedStep>, point: StepPoint) {
+    if let Some(step) = step
+        && watcher().is_some_and(|watcher| watcher.pass_step(step, point))
+    {
+        std::future::pending::<()>().await;
     }
 }
 

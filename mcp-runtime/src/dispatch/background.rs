@@ -37,10 +37,10 @@ use crate::handler::middleware::{Call, KeptMembers, Next};
 use crate::handler::option::AttachedOption;
 use crate::handler::tags::TagSelection;
 use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::observe::RequestRecording;
 use crate::observe::{RecordedOutcome, RequestAttributes};
 use crate::protocol::{Method, ProtocolVersion};
 use crate::registry::CallPermit;
-use crate::telemetry::RequestRecording;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
 // This method is defined here, rather than called through the innermost step's trait, so that programs without such
@@ -292,12 +292,12 @@ impl DetachedCall {
 
     fn begin_recording(&self) -> RequestRecording {
         let id = RequestId::from_valid("0");
-        RequestRecording::begin(&self.dispatcher.settings.hooks, || RequestAttributes {
+        RequestRecording::begin(&self.dispatcher.settings.observers, || RequestAttributes {
             method: Some(Method::ToolsCall),
             id: &id,
             version: Some(self.request.version),
             meta: self.request.meta.as_deref(),
-            called: self.target.telemetry_target(),
+            called: self.target.called_item(),
         })
     }
 
@@ -551,8 +551,6 @@ impl Dispatcher {
         let name = Arc::clone(&callable.name);
         let meta = call.meta.map(Box::<str>::from);
         let request = RequestContext {
-            #[cfg(feature = "telemetry")]
-            trace: crate::telemetry::caller_trace(meta.as_deref()),
             client: if version.is_modern() {
                 ClientIdentity::Claimed(OnceLock::new())
             } else {

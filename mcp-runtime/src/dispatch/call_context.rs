@@ -66,8 +66,6 @@ impl CallContext {
                 state: Mutex::default(),
             },
             request: RequestContext {
-                #[cfg(feature = "telemetry")]
-                trace: crate::telemetry::caller_trace(request.params.get(Member::Meta)),
                 client: request.sender.client(),
                 info: RequestInfo::new(version, dispatcher.request_source(request, source)),
                 caller: request.caller.clone(),

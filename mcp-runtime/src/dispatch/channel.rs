@@ -26,10 +26,10 @@ use crate::dispatch::stream::LogBudget;
 #[cfg(feature = "http")]
 use crate::handler::tags::TagSelection;
 use crate::jsonrpc::RequestId;
+use crate::observe::{MetricGuard, SESSIONS};
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{self, ListenFilter};
 use crate::protocol::negotiation::{InitializeParams, KnownClientInfo};
-use crate::telemetry::GaugeGuard;
 use crate::types::LoggingLevel;
 
 /// State that is remembered for a multiplexed channel.
@@ -60,8 +60,8 @@ pub(super) struct LegacySession {
     /// The task that reads them.
     #[cfg(feature = "http")]
     pub(super) catching_up: Option<AbortHandle>,
-    /// Includes the session in telemetry while it exists.
-    pub(super) _open: GaugeGuard,
+    /// Counts the session while it exists.
+    pub(super) _open: MetricGuard,
 }
 
 impl ChannelMemory {
@@ -193,7 +193,7 @@ impl ChannelMemory {
             missed: None,
             #[cfg(feature = "http")]
             catching_up: None,
-            _open: GaugeGuard::session(),
+            _open: SESSIONS.guard(),
         });
     }
 }

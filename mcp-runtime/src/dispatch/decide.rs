@@ -19,9 +19,9 @@ use crate::jsonrpc::{ErrorObject, Id, Member, Message, MetaMember, Params, Reque
 #[cfg(feature = "http")]
 use crate::observe::CalledItem;
 use crate::observe::RequestAttributes;
+use crate::observe::RequestTimer;
 use crate::protocol::negotiation::{ModernMeta, VersionClaim, claim};
 use crate::protocol::{ClientNotification, Era, Method, ProtocolVersion, errors};
-use crate::telemetry::RequestTimer;
 
 /// The action to take for a message.
 #[allow(clippy::large_enum_variant, reason = "as for `RequestOutcome`")]
@@ -60,7 +60,7 @@ impl Dispatcher {
             let response = WrittenResponse::of_error(out, Some(id), errors::id_in_use());
             return Decision::Answered(response);
         }
-        let timer = RequestTimer::start();
+        let timer = RequestTimer::start(&self.settings.observers);
         let answer = self.answer(method, id, &message.params, channel, out);
         let agreed = || channel.version();
         self.record_request(timer, (method, id, &message.params), agreed, &answer);
@@ -79,26 +79,7 @@ impl Dispatcher {
         Decision::Answered(response)
     }
 
-    /// Decides how to handle a request that has no channel and whose claim has already been read. Errors are returned
-    /// rather than written because the caller chooses their status code. `wake` creates the function that is called
-    /// when a request that remains open has data to send.
-    #[cfg(feature = "http")]
-    pub(crate) fn decide_stateless<'m>(
-        self: &Arc<Self>,
-        message: (&str, &RequestId, &'m Params<'m>),
-        modern: ModernMeta<'m>,
-        origin: &RequestOrigin,
-        wake: &dyn Fn() -> Wake,
-        out: &mut Vec<u8>,
-    ) -> Result<RequestOutcome<'m>, ErrorObject> {
-        let timer = RequestTimer::start();
-        let listens = ListenScope { open: &[], wake };
-        let answer = self.answer_claimed(message, modern, (origin, listens), out);
-        self.record_request(timer, message, || None, &answer);
-        answer
-    }
-
-    /// Records telemetry for a request that is answered without user code.
+    /// Records a request that is answered without user code.
     fn record_request(
         &self,
         timer: RequestTimer,
@@ -111,7 +92,7 @@ impl Dispatcher {
             Ok(_) => None,
             Err(error) => Some(error.code),
         };
-        timer.answered(&self.settings.hooks, code, || {
+        timer.answered(&self.settings.observers, code, || {
             let claimed = params.meta_string(MetaMember::ProtocolVersion);
             RequestAttributes {
                 method: Method::named(name),
@@ -123,24 +104,6 @@ impl Dispatcher {
                 meta: params.get(Member::Meta),
                 called: self.called_method(name),
             }
-        });
-    }
-
-    /// Records telemetry for a handshake performed by a transport, including the protocol version or the error.
-    #[cfg(feature = "http")]
-    pub(crate) fn note_handshake(
-        &self,
-        timer: RequestTimer,
-        (id, params): (&RequestId, &Params<'_>),
-        agreed: Result<ProtocolVersion, &ErrorObject>,
-    ) {
-        let code = agreed.err().map(|error| error.code);
-        timer.answered(&self.settings.hooks, code, || RequestAttributes {
-            method: Some(Method::Initialize),
-            id,
-            version: agreed.ok(),
-            meta: params.get(Member::Meta),
-            called: CalledItem::Other,
         });
     }
 
@@ -222,6 +185,49 @@ impl Dispatcher {
             Some(method) => legacy::answer(self, method, request, channel, out),
             None => self.answer_extension(name, request, &channel.origin),
         }
+    }
+}
+
+#[cfg(feature = "http")]
+impl Dispatcher {
+    /// Decides how to handle a request that has no channel and whose claim has already been read. Errors are returned
+    /// rather than written because the caller chooses their status code. `wake` creates the function that is called
+    /// when a request that remains open has data to send.
+    pub(crate) fn decide_stateless<'m>(
+        self: &Arc<Self>,
+        message: (&str, &RequestId, &'m Params<'m>),
+        modern: ModernMeta<'m>,
+        origin: &RequestOrigin,
+        wake: &dyn Fn() -> Wake,
+        out: &mut Vec<u8>,
+    ) -> Result<RequestOutcome<'m>, ErrorObject> {
+        let timer = RequestTimer::start(&self.settings.observers);
+        let listens = ListenScope { open: &[], wake };
+        let answer = self.answer_claimed(message, modern, (origin, listens), out);
+        self.record_request(timer, message, || None, &answer);
+        answer
+    }
+
+    /// Starts the timer of a handshake performed by a transport.
+    pub(crate) fn request_timer(&self) -> RequestTimer {
+        RequestTimer::start(&self.settings.observers)
+    }
+
+    /// Records a handshake performed by a transport, including the protocol version or the error.
+    pub(crate) fn note_handshake(
+        &self,
+        timer: RequestTimer,
+        (id, params): (&RequestId, &Params<'_>),
+        agreed: Result<ProtocolVersion, &ErrorObject>,
+    ) {
+        let code = agreed.err().map(|error| error.code);
+        timer.answered(&self.settings.observers, code, || RequestAttributes {
+            method: Some(Method::Initialize),
+            id,
+            version: agreed.ok(),
+            meta: params.get(Member::Meta),
+            called: CalledItem::Other,
+        });
     }
 }
 

@@ -8,8 +8,6 @@ use crate::budget::{ByteBudget, Holder, LazyCharge};
 use crate::context::{
     Caller, EnvironmentHeaders, OnceStore, RequestSource, ServerControl, ServerHandle, States,
 };
-#[cfg(any(feature = "cli", feature = "testing"))]
-use crate::context::{Capability, RequestInfo};
 use crate::dispatch::admission::Admission;
 use crate::dispatch::middleware::LinkedMiddleware;
 use crate::dispatch::notifications::NotificationListeners;
@@ -30,16 +28,12 @@ use crate::handler::sanitize::Sanitizer;
 #[cfg(feature = "http")]
 use crate::handler::tags::TagSelection;
 use crate::limits::Limits;
-#[cfg(any(feature = "cli", feature = "testing"))]
-use crate::protocol::ProtocolVersion;
+use crate::observe::Observers;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::rate::Rate;
 #[cfg(feature = "http")]
 use crate::registry::Callable;
 use crate::registry::{CallPermits, CursorSeal, Registry, ServerRules, Snapshot};
-#[cfg(any(feature = "cli", feature = "testing"))]
-use crate::registry::{CallerView, SourceRequest};
-use crate::telemetry::Hooks;
 use crate::types::{ListChangedCapability, ResourcesCapability, ServerCapabilities};
 
 /// State shared by all of a server's channels.
@@ -79,15 +73,12 @@ pub(crate) struct Settings {
     pub(crate) argument_errors: bool,
     /// `true` if models may read the messages of all errors.
     pub(crate) expose_errors: bool,
-    /// `true` if the causes of internal errors are printed as well as logged, for the output of a failed test.
-    #[cfg(feature = "testing")]
-    pub(crate) prints_failures: bool,
     /// `true` if results are validated against output schemas.
     pub(crate) check_outputs: bool,
     /// Cache hints for `server/discover` and the four lists.
     pub(crate) cache: CacheHints,
-    /// Hooks to call for each new span.
-    pub(crate) hooks: Hooks,
+    /// Those who are told of requests and failures.
+    pub(crate) observers: Observers,
     /// Rate limit for all handlers combined.
     pub(crate) rate: Option<Rate>,
     /// The middleware that wraps handlers.
@@ -243,52 +234,6 @@ impl Dispatcher {
 
     pub(super) fn handle(&self) -> ServerHandle {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn ServerControl>)
-    }
-
-    /// Returns the tools that this caller may use, whether or not they are listed, as comma-separated JSON objects. The
-    /// search tools are included if clients receive them.
-    #[cfg(feature = "cli")]
-    pub(crate) fn all_tools(&self, caller: &Caller, version: ProtocolVersion) -> String {
-        let caller = self.settings.admission.admit(caller.clone());
-        let snapshot = self.registry.snapshot();
-        let view = snapshot.seen_by(&caller);
-        let first = self.covering_items(view, version);
-        view.tool_items(&first, |_| true, version)
-    }
-
-    /// Returns `true` if the author's sources have tools that are not in the registry.
-    #[cfg(feature = "cli")]
-    pub(crate) fn has_tool_sources(&self) -> bool {
-        self.settings.sources.of_authors().is_some()
-    }
-
-    /// Returns the definitions in a list to which this caller has access, including disabled ones, as comma-separated
-    /// JSON objects. The search tools are included if clients receive them.
-    #[cfg(any(feature = "cli", feature = "testing"))]
-    pub(crate) fn declared_items(
-        &self,
-        list: Capability,
-        caller: &Caller,
-        version: ProtocolVersion,
-    ) -> String {
-        let caller = self.settings.admission.admit(caller.clone());
-        let snapshot = self.registry.snapshot();
-        let view = snapshot.seen_by(&caller);
-        let first = match list {
-            Capability::Tools => self.covering_items(view, version),
-            _ => String::new(),
-        };
-        view.declared_items(list, &first, version)
-    }
-
-    /// Returns the list entries that stand for the tools of the registry, if there are any, for a client that declares
-    /// no capabilities.
-    #[cfg(any(feature = "cli", feature = "testing"))]
-    fn covering_items(&self, view: CallerView<'_>, version: ProtocolVersion) -> String {
-        let info = RequestInfo::new(version, RequestSource::Message);
-        let request = SourceRequest::new(view, &info, &Arc::default);
-        let items = self.settings.sources.covering_items(&request);
-        items.unwrap_or_default()
     }
 
     /// Returns all scopes that the current definitions require, sorted.

@@ -63,14 +63,7 @@ impl Dispatcher {
         }))
     }
 
-    /// Returns the extensions in this protocol version, keyed by identifier, each with its settings and the names of
-    /// its methods.
-    #[cfg(any(feature = "cli", feature = "testing"))]
-    pub(crate) fn described_extensions(&self, version: ProtocolVersion) -> crate::types::Meta {
-        self.settings.extensions.described(version)
-    }
-
-    /// Returns the extension method with this name, for telemetry.
+    /// Returns the extension method with this name, as observers see it.
     pub(super) fn called_method(&self, name: &str) -> CalledItem<'_> {
         let method = self
             .settings

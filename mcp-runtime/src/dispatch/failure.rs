@@ -10,7 +10,7 @@ use crate::dispatch::target::CallTarget;
 use crate::error::{Causes, Error, ErrorKind};
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 use crate::jsonrpc::ErrorObject;
-use crate::observe::{RecordedOutcome, RefusalKind, record_refusal};
+use crate::observe::{Failure, RecordedOutcome, RefusalKind, record_refusal};
 use crate::protocol::{encode, errors};
 use crate::random;
 
@@ -129,8 +129,7 @@ impl CallFinisher {
             panic,
             "a handler panicked"
         );
-        #[cfg(feature = "testing")]
-        self.print_failure(&reference, "a handler panicked", &panic);
+        self.report(&reference, "a handler panicked", &panic);
         internal_error(&reference)
     }
 
@@ -143,19 +142,18 @@ impl CallFinisher {
     fn log(&self, what: &str, cause: &dyn fmt::Display) -> String {
         let reference = random_reference();
         tracing::error!(reference, called = self.target.name(), error = %cause, "{what}");
-        #[cfg(feature = "testing")]
-        self.print_failure(&reference, what, cause);
+        self.report(&reference, what, cause);
         reference
     }
 
-    /// Prints a failure if a test is running, whose harness captures the output.
-    #[cfg(feature = "testing")]
-    #[expect(clippy::print_stderr, reason = "test harnesses capture only this")]
-    fn print_failure(&self, reference: &str, what: &str, cause: &dyn fmt::Display) {
-        if self.dispatcher.settings.prints_failures {
-            let called = self.target.name();
-            eprintln!("`{called}`: {what}: {cause} (reference {reference})");
-        }
+    /// Tells a failure to observers.
+    fn report(&self, reference: &str, what: &str, cause: &dyn fmt::Display) {
+        self.dispatcher.settings.observers.fail(&Failure {
+            called: self.target.name(),
+            what,
+            cause,
+            reference,
+        });
     }
 
     /// Replaces an error's code if this protocol version does not allow handlers to use it.

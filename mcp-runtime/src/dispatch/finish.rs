@@ -19,12 +19,12 @@ use crate::handler::handler_error::HandlerError;
 use crate::handler::sanitize::Sanitizer;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::observe::RecordedOutcome;
+use crate::observe::RequestRecording;
 use crate::panics;
 use crate::protocol::encode::{ResponseContext, TextGap};
 use crate::protocol::shape::structured::OutputRoot;
 use crate::protocol::{ProtocolVersion, encode};
 use crate::registry::{ItemDetails, OutputChecker};
-use crate::telemetry::RequestRecording;
 use crate::types::{CallToolResult, ReadResourceResult, Tool};
 
 /// The data needed to write the response once a call has finished.
@@ -94,7 +94,7 @@ impl CallFinisher {
 }
 
 impl CallOutcome {
-    /// Returns the request's outcome for telemetry, assuming that the response is a result.
+    /// Returns the request's outcome as observers see it, assuming that the response is a result.
     fn ended(&self) -> RecordedOutcome {
         match self {
             Self::Output(Ok(CallOutput::Tool(result))) if result.is_error => {

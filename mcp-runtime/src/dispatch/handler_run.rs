@@ -16,8 +16,8 @@ use crate::dispatch::finish::CallOutcome;
 use crate::dispatch::rounds::RoundEnd;
 use crate::dispatch::stream::{CallMessages, CallStream};
 use crate::handler::call::Running;
+use crate::observe::RequestRecording;
 use crate::panics;
-use crate::telemetry::RequestRecording;
 
 /// A handler's future, and the state that is dropped together with it.
 pub(super) struct HandlerRun<M: CallMessages> {

@@ -6,17 +6,17 @@ use std::sync::Arc;
 use crate::context::Caller;
 use crate::dispatch::notifications::{Mailbox, Wake};
 use crate::jsonrpc::RequestId;
+use crate::observe::MetricGuard;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{self, Identity, ResponseContext};
-use crate::telemetry::GaugeGuard;
 
 /// An open `subscriptions/listen` request.
 pub(crate) struct ListenRequest {
     pub(super) id: RequestId,
     pub(super) version: ProtocolVersion,
     pub(super) mailbox: Arc<Mailbox>,
-    /// Includes the subscription in telemetry while it exists.
-    pub(super) _open: GaugeGuard,
+    /// Counts the subscription while it exists.
+    pub(super) _open: MetricGuard,
 }
 
 /// The listen requests that are already open, and the function that creates the waker for a new request.

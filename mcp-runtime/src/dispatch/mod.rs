@@ -17,6 +17,8 @@ mod call_table;
 mod catching_up;
 mod channel;
 mod decide;
+#[cfg(any(feature = "cli", feature = "testing"))]
+mod described;
 mod dispatcher;
 mod engine;
 mod extension;

@@ -13,9 +13,9 @@ use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::request::Request;
 use crate::dispatch::request_outcome::RequestOutcome;
 use crate::jsonrpc::{ErrorObject, Member};
+use crate::observe::SUBSCRIPTIONS;
 use crate::protocol::encode::{self, ListenFilter};
 use crate::protocol::{Method, errors};
-use crate::telemetry::GaugeGuard;
 
 /// Answers a self-contained request.
 pub(super) fn answer<'m>(
@@ -144,6 +144,6 @@ fn listen<'m>(
         id: request.id.clone(),
         version: request.version,
         mailbox,
-        _open: GaugeGuard::subscription(),
+        _open: SUBSCRIPTIONS.guard(),
     }))
 }

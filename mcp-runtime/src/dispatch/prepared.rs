@@ -29,9 +29,9 @@ use crate::handler::decode::entries;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::middleware::{InnermostStep as _, KeptMembers};
 use crate::jsonrpc::{ErrorObject, Member};
+use crate::observe::RequestRecording;
 use crate::protocol::{Era, errors};
 use crate::registry::{FirstPollPace, HandlerProgress};
-use crate::telemetry::RequestRecording;
 
 /// A call that is ready to start. Its request has been validated, except for the arguments.
 pub(crate) struct PreparedCall<'m> {
@@ -83,8 +83,8 @@ impl PreparedCall<'_> {
             arguments,
             source,
         } = self;
-        let recording = RequestRecording::begin(&dispatcher.settings.hooks, || {
-            request.telemetry_attributes(target.telemetry_target())
+        let recording = RequestRecording::begin(&dispatcher.settings.observers, || {
+            request.attributes(target.called_item())
         });
         let mut finish = CallFinisher {
             dispatcher,

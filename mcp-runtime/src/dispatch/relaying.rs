@@ -20,10 +20,10 @@ use crate::dispatch::notifications::Mailbox;
 use crate::dispatch::server_shared::ServerShared;
 use crate::handler::notified_callers::NotifiedCallers;
 use crate::lock::lock;
+use crate::observe::NOTIFICATION_GAPS;
 use crate::protocol::encode::ListKind;
 use crate::random::random_id;
 use crate::stores::NotificationRelay;
-use crate::telemetry::count_notification_gap;
 
 /// Maximum number of different changes that can wait. If there are more, the other instances are notified that
 /// everything has changed.
@@ -151,7 +151,7 @@ impl Relaying {
             }
             return;
         }
-        count_notification_gap();
+        NOTIFICATION_GAPS.count(&[]);
         mailbox.post_all_lists();
         mailbox.post_all_resources();
     }
@@ -336,7 +336,7 @@ impl Relaying {
                 }
                 _ => {
                     if !is_first {
-                        count_notification_gap();
+                        NOTIFICATION_GAPS.count(&[]);
                     }
                     // What has not come back by now may have been lost with the log.
                     #[cfg(feature = "http")]

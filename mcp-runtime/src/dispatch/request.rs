@@ -62,11 +62,8 @@ impl RequestSender<'_> {
 }
 
 impl<'m> Request<'m> {
-    /// Returns the request's telemetry attributes.
-    pub(super) fn telemetry_attributes<'a>(
-        &'a self,
-        called: CalledItem<'a>,
-    ) -> RequestAttributes<'a> {
+    /// Returns what observers see of the request.
+    pub(super) fn attributes<'a>(&'a self, called: CalledItem<'a>) -> RequestAttributes<'a> {
         RequestAttributes {
             method: self.method,
             id: &self.id,

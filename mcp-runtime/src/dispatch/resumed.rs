@@ -12,9 +12,9 @@ use crate::dispatch::channel::{ChannelMemory, LegacySession};
 use crate::dispatch::legacy_client::LegacyClient;
 use crate::dispatch::notifications::{Subscriptions, Wake};
 use crate::dispatch::pending::PendingQuestions;
+use crate::observe::SESSIONS;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::ListenFilter;
-use crate::telemetry::GaugeGuard;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
 /// Higher than any log level.
@@ -74,7 +74,7 @@ impl ChannelMemory {
             mailbox,
             missed: None,
             catching_up: None,
-            _open: GaugeGuard::session(),
+            _open: SESSIONS.guard(),
         });
         if let Some(memory) = memory {
             session.restore(memory);

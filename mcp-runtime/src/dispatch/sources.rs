@@ -271,14 +271,6 @@ impl ServerSources {
         templates.find_map(|template| Some((template, template.arguments_at(uri)?)))
     }
 
-    /// Returns the list entries that stand for the tools of the registry, separated by commas, or `None` if those are
-    /// listed themselves.
-    #[cfg(any(feature = "cli", feature = "testing"))]
-    pub(super) fn covering_items(&self, request: &SourceRequest<'_>) -> Option<String> {
-        let cover = self.covering(request.view())?;
-        Some(listed_items(cover, request))
-    }
-
     /// Returns the list entries of the framework's tools that end the first page, separated by commas.
     pub(super) fn last_items(&self, request: &SourceRequest<'_>) -> String {
         let mut items = String::new();

@@ -205,8 +205,8 @@ impl CallTarget {
         }
     }
 
-    /// Returns the target in the form recorded by telemetry.
-    pub(super) fn telemetry_target(&self) -> CalledItem<'_> {
+    /// Returns the target as observers see it.
+    pub(super) fn called_item(&self) -> CalledItem<'_> {
         match self.kind_and_name() {
             // The client may have made the name up.
             Some(_) if matches!(self, Self::Sourced(_)) => CalledItem::Other,

@@ -5,10 +5,7 @@ use crate::protocol::{Method, ProtocolVersion};
 
 /// Request attributes that are visible to operators.
 #[derive(Clone, Copy)]
-#[cfg_attr(
-    not(feature = "telemetry"),
-    allow(dead_code, reason = "read only with the `telemetry` feature")
-)]
+#[allow(dead_code, reason = "read by observers, which come with features")]
 pub(crate) struct RequestAttributes<'a> {
     /// `None` if the method belongs to an extension or does not exist, so that names made up by clients are not
     /// recorded.
@@ -22,10 +19,7 @@ pub(crate) struct RequestAttributes<'a> {
 
 /// A call's target, identified by its registered name.
 #[derive(Clone, Copy)]
-#[cfg_attr(
-    not(feature = "telemetry"),
-    allow(dead_code, reason = "read only with the `telemetry` feature")
-)]
+#[allow(dead_code, reason = "read by observers, which come with features")]
 pub(crate) enum CalledItem<'a> {
     Tool(&'a str),
     Prompt(&'a str),
@@ -38,10 +32,7 @@ pub(crate) enum CalledItem<'a> {
 
 /// A request's outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    not(feature = "telemetry"),
-    allow(dead_code, reason = "read only with the `telemetry` feature")
-)]
+#[allow(dead_code, reason = "read by observers, which come with features")]
 pub(crate) enum RecordedOutcome {
     Answered,
     /// Answered with a tool result that has `isError` set.

@@ -1,17 +1,28 @@
-//! What happens to requests, for those who observe a server: its log, its operators and tests.
+//! What happens to requests, and who observes it: the log, operators and tests.
+//!
+//! An [`Observer`] is told of a server's requests and failures, and a [`Meter`] of the numbers of the process. The runtime
+//! has neither of its own: they come with what observes.
 
 mod attributes;
 mod caller_span;
+mod meter;
+mod observer;
 mod origin;
+mod recording;
 mod refused;
-#[cfg(feature = "telemetry")]
 mod trace_context;
 
 pub(crate) use attributes::{CalledItem, RecordedOutcome, RequestAttributes};
 pub(crate) use caller_span::{current_span, in_current_span};
-pub(crate) use origin::Origin;
 #[cfg(feature = "telemetry")]
-pub(crate) use origin::with_current_origin;
+pub(crate) use meter::{Label, Meter, MetricKind, install_meter};
+pub(crate) use meter::{
+    Metric, MetricGuard, NOTIFICATION_GAPS, SESSIONS, SUBSCRIPTIONS, describe_metrics, is_metered,
+};
+#[cfg(any(feature = "telemetry", feature = "testing"))]
+pub(crate) use observer::Observer;
+pub(crate) use observer::{Failure, Observers, RequestObserver};
+pub(crate) use origin::{Origin, with_current_origin};
+pub(crate) use recording::{RequestRecording, RequestTimer};
 pub(crate) use refused::{RefusalKind, record_refusal};
-#[cfg(feature = "telemetry")]
 pub use trace_context::TraceContext;

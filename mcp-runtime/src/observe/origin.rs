@@ -1,29 +1,34 @@
 //! The origins of messages, as far as they are known to the transport.
 
+use std::cell::RefCell;
 use std::net::SocketAddr;
 
-use crate::observe::{RefusalKind, record_refusal};
+use crate::observe::{RefusalKind, TraceContext, is_metered, record_refusal};
 
 /// The origin of one or more messages.
+#[allow(dead_code, reason = "read by observers, which come with features")]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origin {
     peer: Option<SocketAddr>,
-    #[cfg(feature = "telemetry")]
-    pub(crate) seen: OriginAttributes,
-}
-
-/// Span attributes, which follow OpenTelemetry's naming.
-#[cfg(feature = "telemetry")]
-#[derive(Clone, Debug, Default)]
-pub(crate) struct OriginAttributes {
     /// `network.transport`
     pub(crate) transport: Option<&'static str>,
-    /// `network.protocol.name`
-    pub(crate) protocol: Option<&'static str>,
+    /// What is known only of HTTP requests, if this process has a meter.
+    pub(crate) http: Option<Box<HttpOrigin>>,
+}
+
+/// What is known of an HTTP request.
+#[allow(dead_code, reason = "read by observers, which come with features")]
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HttpOrigin {
     /// `mcp.session.id`: a digest that is far shorter than the id, because anyone who knows the id can use the session.
     pub(crate) session: Option<u64>,
-    /// The caller's trace context from the transport. A trace context in the message takes precedence.
-    pub(crate) trace: Option<super::TraceContext>,
+    /// The caller's trace context from the headers. A trace context in the message takes precedence.
+    pub(crate) trace: Option<TraceContext>,
+}
+
+thread_local! {
+    /// The origin of the message that this thread is processing.
+    static CURRENT: RefCell<Option<Origin>> = const { RefCell::new(None) };
 }
 
 impl Origin {
@@ -43,57 +48,39 @@ impl Origin {
         Self::over_transport("unix", None)
     }
 
-    #[cfg_attr(
-        not(feature = "telemetry"),
-        expect(unused_variables, reason = "only spans record it")
-    )]
     fn over_transport(transport: &'static str, peer: Option<SocketAddr>) -> Self {
         Self {
             peer,
-            #[cfg(feature = "telemetry")]
-            seen: OriginAttributes {
-                transport: Some(transport),
-                ..OriginAttributes::default()
-            },
+            transport: Some(transport),
+            http: None,
         }
     }
 
     /// An HTTP request; `header` looks up one of its headers.
     #[cfg(feature = "http")]
-    #[cfg_attr(
-        not(feature = "telemetry"),
-        expect(unused_variables, reason = "only spans record it")
-    )]
     pub(crate) fn http<'h>(
         peer: Option<SocketAddr>,
         header: impl Fn(&'static str) -> Option<&'h str>,
     ) -> Self {
-        let origin = Self::tcp(peer);
-        #[cfg(feature = "telemetry")]
-        let origin = {
-            use std::hash::{DefaultHasher, Hash, Hasher};
-            let trace = header("traceparent");
-            let trace =
-                trace.and_then(|parent| super::TraceContext::parse(parent, header("tracestate")));
-            let digest = |id: &str| {
-                let mut hasher = DefaultHasher::new();
-                id.hash(&mut hasher);
-                hasher.finish()
-            };
-            Self {
-                seen: OriginAttributes {
-                    protocol: Some("http"),
-                    session: header("mcp-session-id").map(digest),
-                    trace,
-                    ..origin.seen
-                },
-                ..origin
-            }
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        let digest = |id: &str| {
+            let mut hasher = DefaultHasher::new();
+            id.hash(&mut hasher);
+            hasher.finish()
         };
-        origin
+        let http = || {
+            Box::new(HttpOrigin {
+                session: header("mcp-session-id").map(digest),
+                trace: header("traceparent")
+                    .and_then(|parent| TraceContext::parse(parent, header("tracestate"))),
+            })
+        };
+        Self {
+            http: is_metered().then(http),
+            ..Self::tcp(peer)
+        }
     }
 
-    #[cfg(feature = "telemetry")]
     pub(crate) fn peer(&self) -> Option<SocketAddr> {
         self.peer
     }
@@ -105,54 +92,35 @@ impl Origin {
 
     /// Runs `work` with this origin as the current one, so that requests started by `work` have this origin.
     #[inline]
-    #[cfg_attr(
-        not(feature = "telemetry"),
-        expect(clippy::unused_self, reason = "only spans record it")
-    )]
     pub(crate) fn run_as_current<T>(&self, work: impl FnOnce() -> T) -> T {
-        #[cfg(feature = "telemetry")]
-        let _restore = current::CurrentOriginGuard::begin(self);
+        let _restore = is_metered().then(|| CurrentOriginGuard::begin(self));
         work()
     }
 }
 
-#[cfg(feature = "telemetry")]
-pub(crate) use current::with_current_origin;
+/// Restores the previous origin when dropped.
+struct CurrentOriginGuard(Option<Origin>);
 
-#[cfg(feature = "telemetry")]
-mod current {
-    use std::cell::RefCell;
-
-    use super::Origin;
-
-    thread_local! {
-        /// The origin of the message that this thread is processing.
-        static CURRENT: RefCell<Option<Origin>> = const { RefCell::new(None) };
+impl CurrentOriginGuard {
+    fn begin(origin: &Origin) -> Self {
+        Self(CURRENT.with(|current| current.replace(Some(origin.clone()))))
     }
+}
 
-    /// Restores the previous origin when dropped.
-    pub(super) struct CurrentOriginGuard(Option<Origin>);
-
-    impl CurrentOriginGuard {
-        pub(super) fn begin(origin: &Origin) -> Self {
-            Self(CURRENT.with(|current| current.replace(Some(origin.clone()))))
-        }
+impl Drop for CurrentOriginGuard {
+    fn drop(&mut self) {
+        let before = self.0.take();
+        // If the thread is exiting, there is nothing to restore.
+        let _ = CURRENT.try_with(|current| current.replace(before));
     }
+}
 
-    impl Drop for CurrentOriginGuard {
-        fn drop(&mut self) {
-            let before = self.0.take();
-            // If the thread is exiting, there is nothing to restore.
-            let _ = CURRENT.try_with(|current| current.replace(before));
-        }
-    }
-
-    /// Calls `look` with the origin of the message that this thread is processing.
-    pub(crate) fn with_current_origin<T>(look: impl FnOnce(&Origin) -> T) -> T {
-        let unknown = Origin::default();
-        CURRENT.with(|current| match &*current.borrow() {
-            Some(origin) => look(origin),
-            None => look(&unknown),
-        })
-    }
+/// Calls `look` with the origin of the message that this thread is processing, which is known only if the process has
+/// a meter.
+pub(crate) fn with_current_origin<T>(look: impl FnOnce(&Origin) -> T) -> T {
+    let unknown = Origin::default();
+    CURRENT.with(|current| match &*current.borrow() {
+        Some(origin) => look(origin),
+        None => look(&unknown),
+    })
 }

@@ -5,6 +5,8 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use crate::lock::lock;
+use crate::observe::meter::REFUSALS;
+use crate::observe::{Origin, with_current_origin};
 
 /// Maximum number of refusals of each kind that are logged per second.
 const MOST: u32 = 10;
@@ -77,10 +79,8 @@ impl RefusalKind {
 pub(crate) fn record_refusal(kind: RefusalKind, peer: Option<SocketAddr>) {
     static WINDOWS: [Mutex<RefusalLogWindow>; RefusalKind::ALL] =
         [const { Mutex::new(RefusalLogWindow::new()) }; RefusalKind::ALL];
-    #[cfg(feature = "telemetry")]
-    crate::telemetry::count_refusal(kind.as_str());
-    #[cfg(feature = "telemetry")]
-    let peer = peer.or_else(|| super::origin::with_current_origin(super::Origin::peer));
+    REFUSALS.count(&[("kind", kind.as_str())]);
+    let peer = peer.or_else(|| with_current_origin(Origin::peer));
     let window = WINDOWS.get(kind as usize);
     let admitted = window.and_then(|window| {
         let mut window = lock(window);

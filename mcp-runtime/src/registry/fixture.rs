@@ -112,8 +112,6 @@ pub(crate) fn context() -> Context {
         client: ClientIdentity::Known(None),
         info: RequestInfo::new(ProtocolVersion::LATEST, RequestSource::Message),
         caller: Caller::trusted(),
-        #[cfg(feature = "telemetry")]
-        trace: None,
         selection: None,
         capabilities: Arc::new(ClientCapabilities::default()),
         meta: None,

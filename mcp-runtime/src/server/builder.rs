@@ -16,13 +16,13 @@ use crate::handler::definition::Selected;
 use crate::handler::option::{AddOn, StoresByType};
 use crate::handler::rules;
 use crate::limits::Limits;
+use crate::observe::Observers;
 use crate::protocol::encode::CacheHint;
 use crate::registry::{MethodReceiver, ToolSource};
 use crate::server::backend::Backend;
 use crate::server::extension::ExtensionSettings;
 use crate::server::middleware::WrappingSettings;
 use crate::server::tag_settings::TagSettings;
-use crate::telemetry::Hooks;
 use crate::types::{CacheScope, Icon, Implementation};
 
 /// Creates a source that stands for the tools of the registry. A function, so that a program without such a source does
@@ -58,7 +58,7 @@ pub(super) type CreateCover =
 pub struct Server {
     pub(super) identity: Implementation,
     pub(super) instructions: Option<String>,
-    pub(super) limits: Limits,
+    pub(crate) limits: Limits,
     pub(super) states: States,
     pub(super) environment: ServerEnvironment,
     pub(super) environment_headers: EnvironmentHeaders,
@@ -77,8 +77,6 @@ pub struct Server {
     pub(super) logging: bool,
     pub(super) argument_errors: bool,
     pub(super) expose_errors: bool,
-    #[cfg(feature = "testing")]
-    pub(super) prints_failures: bool,
     pub(super) check_outputs: bool,
     pub(super) cache: CacheHints,
     pub(super) admission: Admission,
@@ -92,7 +90,7 @@ pub struct Server {
     /// What settings add, and the stores that were set for it.
     pub(super) add_ons: Vec<AddOn>,
     pub(super) stores: StoresByType,
-    pub(super) hooks: Hooks,
+    pub(crate) observers: Observers,
     #[cfg(feature = "http")]
     pub(super) http: crate::http::HttpOptions,
     #[cfg(feature = "http")]
@@ -160,8 +158,6 @@ impl Server {
             logging: true,
             argument_errors: false,
             expose_errors: false,
-            #[cfg(feature = "testing")]
-            prints_failures: false,
             check_outputs: true,
             cache: CacheHints::default(),
             admission: Admission::default(),
@@ -173,7 +169,7 @@ impl Server {
             once_store: None,
             add_ons: Vec::new(),
             stores: StoresByType::default(),
-            hooks: Hooks::default(),
+            observers: Observers::default(),
             #[cfg(feature = "http")]
             http: crate::http::HttpOptions::new(),
             #[cfg(feature = "http")]
@@ -251,14 +247,6 @@ impl Server {
     pub fn capability(mut self, list: Capability) -> Self {
         self.offered.push(list);
         self
-    }
-
-    /// Disables the limit on progress notifications, so that tests see every notification, and prints the causes of
-    /// internal errors, so that they are part of a failed test's output.
-    #[cfg(feature = "testing")]
-    pub(crate) fn prepare_for_tests(&mut self) {
-        self.limits.calls.max_progress_per_second = u32::MAX;
-        self.prints_failures = true;
     }
 
     /// Returns how long calls may take to finish after the server is asked to stop.
@@ -376,31 +364,6 @@ impl Server {
     /// Sets the source through which models reach the tools of the registry.
     pub(crate) fn with_cover(mut self, create: CreateCover) -> Self {
         self.cover = Some(create);
-        self
-    }
-
-    /// Sets a hook that is called right after the span for a request is created. The hook receives the span and the
-    /// trace context that the caller sent. Programs that export spans can use it to link their spans to the caller's.
-    /// Replaces any hook that was set earlier.
-    ///
-    /// The span's fields follow OpenTelemetry; [Observability](crate::guide::observability) lists them. The hook must
-    /// not block. It is not called for spans that are not recorded by a subscriber.
-    ///
-    /// ```
-    /// # use mcp_runtime::prelude::*;
-    /// let server = new_server!().on_span(|span, trace| {
-    ///     if let Some(trace) = trace {
-    ///         // With `tracing-opentelemetry`, call `set_parent` here; see `examples/src/bin/traces.rs`.
-    ///         println!("{:?} is part of {:032x}", span.id(), trace.trace_id());
-    ///     }
-    /// });
-    /// ```
-    #[cfg(feature = "telemetry")]
-    pub fn on_span(
-        mut self,
-        hook: impl Fn(&tracing::Span, Option<&crate::observe::TraceContext>) + Send + Sync + 'static,
-    ) -> Self {
-        self.hooks.on_span = Some(Arc::new(hook));
         self
     }
 

@@ -11,6 +11,7 @@ mod extension;
 mod http;
 mod log;
 mod middleware;
+mod observing;
 mod run;
 #[cfg(feature = "sealing")]
 mod sealed_tasks;

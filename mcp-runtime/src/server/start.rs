@@ -16,9 +16,11 @@ use crate::handler::dynamic::DynamicTemplate;
 use crate::handler::option::{
     AddOn, Additions, OptionTools, StartingServer, StoresByType, ToolOption,
 };
+use crate::observe::describe_metrics;
 use crate::protocol::encode::Identity;
 use crate::registry::{CursorSeal, Registry, ServerRules, Sources, ToolSource, selected_options};
 use crate::server::Server;
+use crate::server::observing::with_built_in;
 
 impl Server {
     /// Returns the dispatcher, for use in tests of the layers above it.
@@ -81,6 +83,9 @@ impl Server {
     /// Checks all definitions and settings and prepares the server for connections.
     pub(super) fn start(mut self) -> Result<(Arc<Dispatcher>, Arc<ServerShared>), Error> {
         let (add_ons, options) = self.add_ons();
+        self.observers = with_built_in(self.observers);
+        self.observers.start();
+        describe_metrics();
         self.environment.log_values();
         let faults = self.setting_faults();
         if !faults.is_empty() {
@@ -164,20 +169,17 @@ impl Server {
             logging: self.logging,
             argument_errors: self.argument_errors,
             expose_errors: self.expose_errors,
-            #[cfg(feature = "testing")]
-            prints_failures: self.prints_failures,
             check_outputs: self.check_outputs,
             cache: self.cache,
             rate: wrapping.rate,
             middleware,
             sanitizer: wrapping.sanitizer,
-            hooks: self.hooks,
+            observers: self.observers,
             admission: self.admission,
             extensions,
             rules,
             tags_in_instructions: self.tag_settings.in_instructions,
         };
-        crate::telemetry::describe_metrics();
         let dispatcher = Dispatcher::new(settings, rates, registry, Arc::clone(&self.shared));
         Ok((dispatcher, self.shared))
     }

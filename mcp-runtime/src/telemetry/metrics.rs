@@ -7,20 +7,17 @@ use ::metrics::{
     Label, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
 };
 
-use crate::observe::{CalledItem, RecordedOutcome};
+use crate::observe::{
+    self, CalledItem, Meter, Metric, MetricKind, RecordedOutcome, RequestAttributes,
+};
 use crate::protocol::{Method, ProtocolVersion};
-use crate::telemetry::task_metrics::describe_task_metrics;
 
 const REQUESTS: &str = "mcp.server.requests";
 const DURATION: &str = "mcp.server.operation.duration";
 const ACTIVE_REQUESTS: &str = "mcp.server.active_requests";
-const ACTIVE_SESSIONS: &str = "mcp.server.active_sessions";
-const ACTIVE_SUBSCRIPTIONS: &str = "mcp.server.active_subscriptions";
-const REFUSALS: &str = "mcp.server.refusals";
-const GAPS: &str = "mcp.server.notification_gaps";
 
-/// Describes each metric to the recorder when a server starts.
-pub(crate) fn describe_metrics() {
+/// Describes the metrics of requests to the recorder when a server starts.
+pub(super) fn describe_request_metrics() {
     describe_counter!(REQUESTS, Unit::Count, "Finished requests");
     describe_histogram!(
         DURATION,
@@ -32,31 +29,42 @@ pub(crate) fn describe_metrics() {
         Unit::Count,
         "Requests whose handlers are running"
     );
-    describe_gauge!(
-        ACTIVE_SESSIONS,
-        Unit::Count,
-        "Initialized clients with active requests in this process"
-    );
-    describe_gauge!(
-        ACTIVE_SUBSCRIPTIONS,
-        Unit::Count,
-        "Open `subscriptions/listen` requests"
-    );
-    describe_counter!(
-        REFUSALS,
-        Unit::Count,
-        "Refused messages, connections and calls"
-    );
-    describe_counter!(
-        GAPS,
-        Unit::Count,
-        "Times at which changes on other instances may have been missed, and clients were told that everything has changed"
-    );
-    describe_task_metrics();
 }
 
-pub(crate) fn count_notification_gap() {
-    counter!(GAPS).increment(1);
+/// Records the numbers of the process.
+pub(super) struct MetricsMeter;
+
+fn owned(labels: &[observe::Label<'_>]) -> Vec<Label> {
+    let labels = labels.iter();
+    labels
+        .map(|(name, value)| Label::new(*name, (*value).to_owned()))
+        .collect()
+}
+
+impl Meter for MetricsMeter {
+    fn describe(&self, metric: &Metric) {
+        let (name, description) = (metric.name, metric.description);
+        match metric.kind {
+            MetricKind::Counter => describe_counter!(name, Unit::Count, description),
+            MetricKind::Gauge => describe_gauge!(name, Unit::Count, description),
+            MetricKind::Time => describe_gauge!(name, Unit::Seconds, description),
+        }
+    }
+
+    fn add(&self, metric: &Metric, labels: &[observe::Label<'_>], change: i32) {
+        match metric.kind {
+            MetricKind::Counter => {
+                counter!(metric.name, owned(labels)).increment(change.unsigned_abs().into());
+            }
+            MetricKind::Gauge | MetricKind::Time => {
+                gauge!(metric.name, owned(labels)).increment(f64::from(change));
+            }
+        }
+    }
+
+    fn set(&self, metric: &Metric, labels: &[observe::Label<'_>], value: f64) {
+        gauge!(metric.name, owned(labels)).set(value);
+    }
 }
 
 /// Metrics for one request.
@@ -65,17 +73,21 @@ pub(super) struct RequestMetrics {
     is_tool: bool,
     version: Option<ProtocolVersion>,
     transport: Option<&'static str>,
-    active: Option<GaugeGuard>,
+    active: Option<ActiveRequest>,
 }
 
 impl RequestMetrics {
     pub(super) fn begin(
-        method: Option<Method>,
-        called: CalledItem<'_>,
-        version: Option<ProtocolVersion>,
+        attributes: &RequestAttributes<'_>,
         transport: Option<&'static str>,
         is_active: bool,
     ) -> Self {
+        let RequestAttributes {
+            method,
+            called,
+            version,
+            ..
+        } = *attributes;
         let mut labels = Vec::with_capacity(8);
         let method = method.map_or("_OTHER", Method::as_str);
         labels.push(match called {
@@ -94,7 +106,7 @@ impl RequestMetrics {
             is_tool: matches!(called, CalledItem::Tool(_)),
             version,
             transport,
-            active: is_active.then(|| GaugeGuard::new(ACTIVE_REQUESTS)),
+            active: is_active.then(ActiveRequest::begin),
         }
     }
 
@@ -144,30 +156,18 @@ fn outcome_label(ended: RecordedOutcome) -> &'static str {
     }
 }
 
-pub(crate) fn count_refusal(kind: &'static str) {
-    counter!(REFUSALS, "kind" => kind).increment(1);
-}
+/// Counts a request while its handler runs.
+struct ActiveRequest;
 
-/// Increments a gauge when created and decrements it when dropped.
-pub(crate) struct GaugeGuard(&'static str);
-
-impl GaugeGuard {
-    fn new(what: &'static str) -> Self {
-        gauge!(what).increment(1.0);
-        Self(what)
-    }
-
-    pub(crate) fn session() -> Self {
-        Self::new(ACTIVE_SESSIONS)
-    }
-
-    pub(crate) fn subscription() -> Self {
-        Self::new(ACTIVE_SUBSCRIPTIONS)
+impl ActiveRequest {
+    fn begin() -> Self {
+        gauge!(ACTIVE_REQUESTS).increment(1.0);
+        Self
     }
 }
 
-impl Drop for GaugeGuard {
+impl Drop for ActiveRequest {
     fn drop(&mut self) {
-        gauge!(self.0).decrement(1.0);
+        gauge!(ACTIVE_REQUESTS).decrement(1.0);
     }
 }

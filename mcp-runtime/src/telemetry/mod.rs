@@ -1,30 +1,68 @@
-//! Telemetry for operators: a span for each request, metrics, and a log of refusals.
+//! Telemetry for operators: a span and metrics for each request, and the numbers of the process.
 //!
-//! With the `telemetry` feature, a [`RequestRecording`] accompanies each request. Without the feature, only the span in
-//! which the request arrived is kept, and metrics are not recorded; refusals are still logged. Payloads are never
-//! recorded. The only recorded parts of a request are its method, its id, the registered name that it calls, the URI
-//! that it reads, and its parent span.
+//! Payloads are never recorded. The only recorded parts of a request are its method, its id, the registered name that it
+//! calls, the URI that it reads, and its parent span.
 //!
 //! Names follow OpenTelemetry: semantic-conventions-genai, docs/gen-ai/mcp.md, "Server" and "Metric:
 //! `mcp.server.operation.duration`" (status: development).
 
-#[cfg(feature = "telemetry")]
 mod metrics;
-#[cfg(not(feature = "telemetry"))]
-mod off;
-#[cfg(feature = "telemetry")]
-mod recording;
-#[cfg(feature = "telemetry")]
-mod task_metrics;
+mod requests;
 
-#[cfg(feature = "telemetry")]
-pub(crate) use metrics::{GaugeGuard, count_notification_gap, count_refusal, describe_metrics};
-#[cfg(not(feature = "telemetry"))]
-pub(crate) use off::{
-    AttemptRecording, GaugeGuard, Hooks, RequestRecording, RequestTimer, TaskMetrics,
-    count_notification_gap, describe_metrics,
-};
-#[cfg(feature = "telemetry")]
-pub(crate) use recording::{Hooks, RequestRecording, RequestTimer, caller_trace};
-#[cfg(feature = "telemetry")]
-pub(crate) use task_metrics::{AttemptRecording, TaskMetrics};
+use std::sync::Arc;
+use std::time::Instant;
+
+use tracing::Span;
+
+use crate::observe::{Observer, RequestAttributes, RequestObserver, TraceContext, install_meter};
+use crate::panics;
+use crate::telemetry::metrics::{MetricsMeter, describe_request_metrics};
+use crate::telemetry::requests::ObservedRequest;
+
+/// A hook that is called with each new span and the parent that the caller specified.
+type SpanHook = dyn Fn(&Span, Option<&TraceContext>) + Send + Sync;
+
+/// The observer that every server has with the `telemetry` feature.
+#[derive(Clone, Default)]
+pub(crate) struct Telemetry {
+    on_span: Option<Arc<SpanHook>>,
+}
+
+impl Telemetry {
+    /// Returns an observer that calls a hook right after the span for a request is created.
+    pub(crate) fn with_hook(
+        hook: impl Fn(&Span, Option<&TraceContext>) + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            on_span: Some(Arc::new(hook)),
+        }
+    }
+
+    fn link_caller(&self, span: &Span, parent: Option<&TraceContext>) {
+        let Some(on_span) = &self.on_span else { return };
+        if panics::catch(|| on_span(span, parent)).is_err() {
+            tracing::error!("the `on_span` hook panicked");
+        }
+    }
+}
+
+impl Observer for Telemetry {
+    fn start(&self) {
+        install_meter(MetricsMeter);
+        describe_request_metrics();
+    }
+
+    fn begin_request(
+        &self,
+        request: &RequestAttributes<'_>,
+        began: Instant,
+        is_answered: bool,
+    ) -> Option<Box<dyn RequestObserver>> {
+        Some(Box::new(ObservedRequest::begin(
+            self,
+            request,
+            began,
+            is_answered,
+        )))
+    }
+}

@@ -23,6 +23,7 @@ mod answer;
 pub mod chaos;
 mod connect;
 mod declarations;
+mod failures;
 mod questions;
 mod results;
 mod script;

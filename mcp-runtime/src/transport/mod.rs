@@ -93,7 +93,7 @@ pub struct Connection {
     writer: Box<dyn AsyncWrite + Send + Unpin>,
     /// `true` if the connection continues after lines that are not JSON.
     forgiving: bool,
-    /// Origin of the connection's messages, for telemetry.
+    /// Origin of the connection's messages, for observers.
     origin: Origin,
     caller: Caller,
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::extension::tasks::creation;
 use crate::extension::tasks::jobs;
+use crate::extension::tasks::metrics::describe_task_metrics;
 use crate::extension::tasks::names::ID;
 use crate::extension::tasks::options::TaskOptions;
 use crate::extension::tasks::service::TaskService;
@@ -24,6 +25,7 @@ pub(crate) const TASKS: AddOn = AddOn {
 };
 
 fn start(server: &mut StartingServer<'_>) {
+    describe_task_metrics();
     let option = TypeId::of::<TaskOptions>();
     let mut limits = server.limits.tasks.clone();
     if !server.options.contains(&option) {

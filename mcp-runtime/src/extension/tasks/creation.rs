@@ -13,6 +13,7 @@ use crate::cancellation::CancellationToken;
 use crate::context::{Context, ServerHandle};
 use crate::extension::tasks::heartbeat::with_heartbeat;
 use crate::extension::tasks::local::LocalTask;
+use crate::extension::tasks::metrics::TaskMetrics;
 use crate::extension::tasks::names::ID;
 use crate::extension::tasks::patience::patiently;
 use crate::extension::tasks::running::AttemptStart;
@@ -26,7 +27,6 @@ use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::{Call, Next};
 use crate::jsonrpc::read_json;
 use crate::stores::{NewTask, StoredTask, TaskCreation, TaskStatus};
-use crate::telemetry::TaskMetrics;
 
 /// Minimum time for which a task is kept, regardless of the client's request.
 const MIN_TTL: Duration = Duration::from_secs(1);

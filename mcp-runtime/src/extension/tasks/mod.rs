@@ -22,6 +22,7 @@ mod latest_report;
 mod leases;
 mod local;
 mod methods;
+mod metrics;
 mod names;
 mod options;
 mod patience;

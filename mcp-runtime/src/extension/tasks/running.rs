@@ -14,6 +14,7 @@ use crate::extension::tasks::handover::BegunRun;
 use crate::extension::tasks::latest_report::LatestReport;
 use crate::extension::tasks::leases::LeaseEnd;
 use crate::extension::tasks::local::LocalTask;
+use crate::extension::tasks::metrics::AttemptRecording;
 use crate::extension::tasks::run_end::RunEnd;
 use crate::extension::tasks::run_queue::TaskPermit;
 use crate::extension::tasks::service::{StoreError, TaskService};
@@ -24,7 +25,6 @@ use crate::handler::background::{AttachedEnd, OwnSteps};
 use crate::handler::handler_error::Result;
 use crate::panics;
 use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskStatus};
-use crate::telemetry::AttemptRecording;
 
 /// Maximum time to keep trying to record the end of a run when the store fails.
 const RECORDING: Duration = Duration::from_mins(1);

@@ -13,6 +13,7 @@ use crate::context::{Context, ServerHandle};
 use crate::error::Error;
 use crate::extension::tasks::leases::Leases;
 use crate::extension::tasks::local::LocalTasks;
+use crate::extension::tasks::metrics::TaskMetrics;
 use crate::extension::tasks::names::CHANGED;
 use crate::extension::tasks::run_queue::RunQueue;
 use crate::extension::tasks::watching::WatchedTasks;
@@ -23,7 +24,6 @@ use crate::protocol::errors;
 use crate::stores::{
     StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus, TaskStore,
 };
-use crate::telemetry::TaskMetrics;
 use crate::{ErrorKind, ErrorObject};
 
 /// The error from a failed store operation.

@@ -19,7 +19,7 @@ const MAX_MESSAGE: usize = 1000;
 #[serde(rename_all = "camelCase")]
 pub(super) struct Task<'t> {
     #[serde(flatten)]
-    state: State<'t>,
+    common: CommonMembers<'t>,
     ttl_ms: u64,
     poll_interval_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,7 +33,7 @@ pub(super) struct Task<'t> {
 #[serde(rename_all = "camelCase")]
 pub(super) struct LegacyTask<'t> {
     #[serde(flatten)]
-    state: State<'t>,
+    common: CommonMembers<'t>,
     ttl: u64,
     poll_interval: u64,
 }
@@ -41,7 +41,7 @@ pub(super) struct LegacyTask<'t> {
 /// What both forms have in common.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct State<'t> {
+struct CommonMembers<'t> {
     task_id: &'t str,
     status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,7 +50,7 @@ struct State<'t> {
     last_updated_at: String,
 }
 
-impl<'t> State<'t> {
+impl<'t> CommonMembers<'t> {
     fn new(task: &'t StoredTask) -> Self {
         Self {
             task_id: task.id.as_str(),
@@ -66,7 +66,7 @@ impl<'t> Task<'t> {
     /// Returns a task without its questions.
     pub(super) fn new(task: &'t StoredTask) -> Self {
         Self {
-            state: State::new(task),
+            common: CommonMembers::new(task),
             ttl_ms: milliseconds(task.ttl),
             poll_interval_ms: milliseconds(task.poll_interval),
             input_requests: None,
@@ -94,19 +94,19 @@ impl<'t> Task<'t> {
 impl<'t> LegacyTask<'t> {
     /// Returns a task. In this version, a result that reports a tool failure makes the task fail.
     pub(super) fn new(task: &'t StoredTask) -> Self {
-        let mut state = State::new(task);
+        let mut common = CommonMembers::new(task);
         if let Some(TaskOutcome::Result {
             json,
             is_error: true,
         }) = &task.outcome
         {
-            state.status = TaskStatus::Failed.as_str();
+            common.status = TaskStatus::Failed.as_str();
             if let Some(message) = first_text(json) {
-                state.status_message = Some(message.into());
+                common.status_message = Some(message.into());
             }
         }
         Self {
-            state,
+            common,
             ttl: milliseconds(task.ttl),
             poll_interval: milliseconds(task.poll_interval),
         }

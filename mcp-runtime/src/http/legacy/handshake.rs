@@ -17,7 +17,6 @@ use crate::http::stores::session_storage::SessionStorage;
 use crate::jsonrpc::{ErrorObject, Message, RequestId};
 use crate::protocol::negotiation::InitializeParams;
 use crate::protocol::{ProtocolVersion, encode, errors};
-use crate::telemetry::RequestTimer;
 
 /// Answers `initialize`.
 pub(super) fn handle_initialize<'s>(
@@ -27,7 +26,7 @@ pub(super) fn handle_initialize<'s>(
     message: &Message<'_>,
 ) -> PendingResponse<'s> {
     let mut out = Vec::new();
-    let timer = RequestTimer::start();
+    let timer = state.dispatcher.request_timer();
     let shaken = shake_hands(state, head, &id, message, &mut out);
     let agreed = shaken.as_ref().map(|(version, _)| *version);
     state
