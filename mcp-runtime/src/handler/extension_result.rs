@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr, IntoHandlerError, Result};
 use crate::handler::output::Json;
+use crate::jsonrpc::Scan;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{CacheHint, TextGap, one_line};
 use crate::types::{CacheScope, Meta};
@@ -64,13 +65,10 @@ impl ExtensionResult {
     /// Fails if the value does not serialize to a JSON object, or if it has a `resultType` member, which must be set
     /// with [`result_type`](Self::result_type).
     pub fn new(value: impl Serialize) -> Result<Self> {
-        // Only a text with one of these can have a member that is treated separately, or more than one line.
-        const NOTABLE: [&str; 5] = ["\"_meta\"", "\"resultType\"", "\\u", "\n", "\r"];
         let unwritable = |error| HandlerError(HandlerErrorRepr::Unwritable(error));
         let mut members = to_raw_value(&value).map_err(unwritable)?;
         let mut meta = None;
-        let is_plain = |json: &str| !NOTABLE.iter().any(|notable| json.contains(notable));
-        if !(members.get().starts_with('{') && is_plain(members.get())) {
+        if !is_plain_object(members.get()) {
             let Value::Object(mut object) = serde_json::to_value(value).map_err(unwritable)? else {
                 return Err(HandlerError::opaque(
                     "the result of an extension's method must be a JSON object",
@@ -204,6 +202,18 @@ impl ExtensionResult {
     }
 }
 
+/// Returns `true` if JSON is an object on a single line without members that are treated separately.
+fn is_plain_object(json: &str) -> bool {
+    let mut scan = Scan::new(json);
+    let mut is_plain = scan.peek() == Some(b'{') && matches!(one_line(json), Cow::Borrowed(_));
+    let scanned = scan.members(|scan, name| {
+        is_plain &= !matches!(&*name, "_meta" | "resultType");
+        scan.next_value()?;
+        Some(())
+    });
+    scanned.is_some() && is_plain
+}
+
 /// Members shared by several messages.
 struct SharedMembers(Arc<RawValue>);
 
@@ -277,5 +287,37 @@ mod tests {
         }
         let result = ExtensionResult::new(json!({})).unwrap();
         assert!(result.json_members([("n", "not JSON")]).is_err());
+    }
+
+    #[test]
+    fn members_of_the_result_itself_are_found_however_it_is_written() {
+        let deep = format!("{}{}", "[".repeat(300), "]".repeat(300));
+        let deep = format!(r#"{{"d":{deep},"_meta":{{"a":1}}}}"#);
+        for (written, members) in [
+            (
+                r#"{"a":{"_meta":{},"resultType":1}}"#,
+                r#"{"a":{"_meta":{},"resultType":1}}"#,
+            ),
+            ("{\"a\":\n1}", r#"{"a":1}"#),
+            (r#"{"\u005fmeta":{"a":1},"b":2}"#, r#"{"b":2}"#),
+            (r#"{"_meta":{"a":1}}"#, "{}"),
+        ] {
+            let value: Box<RawValue> = serde_json::from_str(written).unwrap();
+            let result = ExtensionResult::new(value).unwrap();
+            assert_eq!(result.members(), members, "{written}");
+            let has_meta = written.contains("meta\":{\"a\"");
+            assert_eq!(result.meta_entries().is_some(), has_meta, "{written}");
+        }
+        for refused in [
+            "[1]",
+            "1",
+            "null",
+            r#"{"resultType":"a"}"#,
+            r#"{"resul\u0074Type":1}"#,
+            &deep,
+        ] {
+            let value: Box<RawValue> = RawValue::from_string(refused.to_owned()).unwrap();
+            assert!(ExtensionResult::new(value).is_err(), "{refused}");
+        }
     }
 }
