@@ -86,6 +86,7 @@ mod handler;
 #[cfg(feature = "http")]
 pub mod http;
 mod idempotency;
+mod instances;
 pub mod limits;
 mod lock;
 mod macros;

@@ -4,6 +4,7 @@
 //! discarded. `mcp_schema::rules` defines the syntax of rates; `dispatch` identifies callers.
 
 use std::collections::HashMap;
+use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -11,6 +12,37 @@ use mcp_schema::rules::{RateSyntax, parse_rate};
 use tokio::time::Instant;
 
 use crate::lock::lock;
+
+/// Counts calls that this process has admitted where other processes count theirs, too.
+pub(crate) trait RateCounter: Send + Sync {
+    /// Counts a call, and says whether it may run. Nothing is counted before the future is polled.
+    fn count(&self, call: CountedCall) -> CountFuture;
+}
+
+pub(crate) type CountFuture = Pin<Box<dyn Future<Output = RateDecision> + Send>>;
+
+/// The buckets from which a call takes a token each.
+pub(crate) struct CountedCall {
+    /// The bucket of the call's round, if an earlier round was charged: such a round is admitted once without being charged
+    /// again.
+    pub(crate) round: Option<CountedBucket>,
+    pub(crate) buckets: Vec<CountedBucket>,
+}
+
+/// A bucket by the name that it has in all processes.
+pub(crate) struct CountedBucket {
+    pub(crate) name: String,
+    pub(crate) rate: Rate,
+}
+
+/// Whether a call may run.
+pub(crate) enum RateDecision {
+    Admitted,
+    /// There are no tokens until this time has passed.
+    Refused(Duration),
+    /// The calls cannot be counted now, and must not run uncounted.
+    Uncounted,
+}
 
 /// A number of tokens per time span and a burst size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,7 +17,6 @@ use crate::dispatch::rates::RateLimits;
 use crate::dispatch::request::Request;
 use crate::dispatch::seal::Seal;
 use crate::dispatch::server_shared::ServerShared;
-use crate::dispatch::shared_rates::SharedRates;
 use crate::dispatch::sources::ServerSources;
 use crate::dispatch::state_failures::LoggedStateFailures;
 use crate::error::Error;
@@ -30,7 +29,7 @@ use crate::handler::tags::TagSelection;
 use crate::limits::Limits;
 use crate::observe::Observers;
 use crate::protocol::encode::{CacheHint, Identity};
-use crate::rate::Rate;
+use crate::rate::{Rate, RateCounter};
 #[cfg(feature = "http")]
 use crate::registry::Callable;
 use crate::registry::{CallPermits, CursorSeal, Registry, ServerRules, Snapshot};
@@ -108,12 +107,12 @@ pub(crate) struct CacheHints {
 impl Dispatcher {
     pub(crate) fn new(
         settings: Settings,
-        shared_rates: Option<SharedRates>,
+        counter: Option<Arc<dyn RateCounter>>,
         registry: Arc<Registry>,
         shared: Arc<ServerShared>,
     ) -> Arc<Self> {
         let dispatcher = Arc::new(Self {
-            rates: RateLimits::new(settings.rate, shared_rates, &settings.limits),
+            rates: RateLimits::new(settings.rate, counter, &settings.limits),
             blocking: CallPermits::new(settings.limits.calls.max_blocking),
             state_failures: LoggedStateFailures::default(),
             subscribed: ByteBudget::new(settings.limits.streams.max_subscription_bytes),

@@ -48,7 +48,6 @@ mod rounds;
 pub(crate) mod seal;
 mod selection;
 mod server_shared;
-mod shared_rates;
 mod sourced;
 mod sources;
 mod state_failures;
@@ -86,6 +85,5 @@ pub(crate) use request_outcome::RequestOutcome;
 #[cfg(feature = "http")]
 pub(crate) use resumed::{HandshakeOutcome, SessionMemory};
 pub(crate) use server_shared::ServerShared;
-pub(crate) use shared_rates::SharedRates;
 pub(crate) use sources::{CoveringSource, ServerSources};
 pub(crate) use stream::Sink;

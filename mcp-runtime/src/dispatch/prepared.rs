@@ -15,11 +15,10 @@ use crate::dispatch::finish::{CallFinisher, CallOutcome};
 use crate::dispatch::handler_run::{CallScope, run_user_code};
 use crate::dispatch::journal::Journal;
 use crate::dispatch::origin::ChannelId;
-use crate::dispatch::rates::CallToAdmit;
+use crate::dispatch::rates::{CallToAdmit, UncountedCall};
 use crate::dispatch::request::Request;
 use crate::dispatch::rounds::CallMemory;
 use crate::dispatch::seal::{self, SealError};
-use crate::dispatch::shared_rates::SharedTokens;
 use crate::dispatch::sourced::SourcedTarget;
 use crate::dispatch::stream::{LogBudget, Sink};
 use crate::dispatch::target::CallTarget;
@@ -99,10 +98,10 @@ impl PreparedCall<'_> {
         let bound = finish.target.bound_arguments(&arguments);
         let resumed = read_call_memory(&finish, &request, bound).map_err(HandlerError::protocol);
         let admitted = resumed.and_then(|resumed| {
-            let shared = admit_by_rate(&finish, channel, resumed.as_deref())?;
-            Ok((resumed, shared))
+            let uncounted = admit_by_rate(&finish, channel, resumed.as_deref())?;
+            Ok((resumed, uncounted))
         });
-        let (resumed, shared) = match admitted {
+        let (resumed, uncounted) = match admitted {
             Ok(resumed) => resumed,
             Err(error) => {
                 let outcome = CallOutcome::Output(Err(error));
@@ -126,13 +125,13 @@ impl PreparedCall<'_> {
             });
             Context::new(Arc::<CallContext>::clone(made))
         };
-        if (shared.is_some() || finish.must_wrap())
+        if (uncounted.is_some() || finish.must_wrap())
             && let Some((future, waits)) = wrap(
                 &finish,
                 (&request, &source),
                 &arguments,
                 &context,
-                (rounds, shared),
+                (rounds, uncounted),
             )
         {
             let scope = CallScope(made.into_inner());
@@ -179,7 +178,7 @@ fn wrap(
     (request, source): (&Request<'_>, &RequestSource),
     arguments: &str,
     context: &dyn Fn() -> Context,
-    (rounds, shared): (u16, Option<SharedTokens>),
+    (rounds, uncounted): (u16, Option<UncountedCall>),
 ) -> Option<(Running, CallPermitWaits)> {
     let member = |member| request.params.get(member);
     let middleware = &finish.dispatcher.settings.middleware;
@@ -203,7 +202,7 @@ fn wrap(
         (Box::pin(call.run()), waits)
     } else {
         let (around, members) = middleware.for_call((&member, source), &finish.target);
-        if around.is_handler() && shared.is_none() && !finish.must_wait() {
+        if around.is_handler() && uncounted.is_none() && !finish.must_wait() {
             return None;
         }
         let handler = WrappedHandler::new(&finish.dispatcher, &finish.target, None);
@@ -220,12 +219,12 @@ fn wrap(
         };
         (running, waits)
     };
-    let Some(shared) = shared else {
+    let Some(uncounted) = uncounted else {
         return Some((running, waits));
     };
     let (dispatcher, target) = (Arc::clone(&finish.dispatcher), finish.target.clone());
     let admitted = async move {
-        dispatcher.rates.take_shared(&shared, &target).await?;
+        dispatcher.rates.count(uncounted, &target).await?;
         running.await
     };
     Some((Box::pin(admitted), waits))
@@ -334,13 +333,13 @@ fn read_call_memory(
     Ok(Some(memory))
 }
 
-/// Admits a call if its caller's rate limits currently allow it. Returns the tokens that the call must also take from
-/// the store for rates, if there is one.
+/// Admits a call if its caller's rate limits currently allow it. Returns the call if it has to be counted
+/// elsewhere, too.
 fn admit_by_rate(
     finish: &CallFinisher,
     channel: ChannelId,
     resumed: Option<&CallMemory>,
-) -> Result<Option<SharedTokens>, HandlerError> {
+) -> Result<Option<UncountedCall>, HandlerError> {
     let call = CallToAdmit {
         principal: finish.caller.principal(),
         channel,

@@ -4,26 +4,28 @@
 //! client sends, which this server sealed when the previous round ended. A repeated round is charged as a separate
 //! call, so a state cannot be used to bypass a rate limit.
 //!
-//! If a store counts for all instances, a call that this instance admits also takes its tokens from the store
-//! (`shared_rates.rs`), and is refused if there are none.
+//! If calls are counted elsewhere, too, a call that this process admits is also counted there, and refused if there were
+//! too many.
 
 use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use crate::context::{CallId, Principal};
 use crate::dispatch::origin::ChannelId;
-use crate::dispatch::shared_rates::{SharedRates, SharedTokens};
 use crate::dispatch::target::CallTarget;
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 use crate::limits::Limits;
 use crate::protocol::errors;
-use crate::rate::{Rate, RateLimiter};
+use crate::random::random_id;
+use crate::rate::{
+    CountFuture, CountedBucket, CountedCall, Rate, RateCounter, RateDecision, RateLimiter,
+};
 use crate::registry::Callable;
-use crate::stores::{RateDecision, RateFallback};
 
-/// Time after which to retry a call that was refused because the store failed.
+/// Time after which to retry a call that was refused because it could not be counted.
 const RETRY_STORE: Duration = Duration::from_secs(1);
 
 /// A server's rate limits.
@@ -36,8 +38,17 @@ pub(super) struct RateLimits {
     /// Hashes callers to distinguish them. Clients cannot predict the hashes.
     hashes: RandomState,
     most: usize,
-    /// The rates of handlers and of the server are also counted here, for all instances.
-    shared: Option<SharedRates>,
+    /// The rates of handlers and of the server are also counted here.
+    counter: Option<Arc<dyn RateCounter>>,
+    /// Distinguishes this process's connections from those of others.
+    process: String,
+}
+
+/// A call that this process has admitted, but that has yet to be counted elsewhere.
+pub(super) struct UncountedCall {
+    counting: CountFuture,
+    /// The caller whose tokens this process has taken. `None` if it has taken none, because of the round.
+    charged: Option<u64>,
 }
 
 /// A call to be admitted or refused.
@@ -51,7 +62,11 @@ pub(super) struct CallToAdmit<'a> {
 }
 
 impl RateLimits {
-    pub(super) fn new(all: Option<Rate>, shared: Option<SharedRates>, limits: &Limits) -> Self {
+    pub(super) fn new(
+        all: Option<Rate>,
+        counter: Option<Arc<dyn RateCounter>>,
+        limits: &Limits,
+    ) -> Self {
         let completions = limits.calls.max_completions_per_second;
         let completions = Rate::per_second(completions, completions.saturating_mul(2)).per_caller();
         Self {
@@ -62,17 +77,18 @@ impl RateLimits {
             ),
             hashes: RandomState::new(),
             most: limits.calls.max_rate_callers,
-            shared,
+            counter,
+            process: random_id::<8>(),
         }
     }
 
     /// Admits a call, or returns an error that specifies when to retry. Refused calls are not charged. `name` returns
-    /// the name of the handler. If tokens are returned, the call must [take](Self::take_shared) them, too.
+    /// the name of the handler. If something is returned, the call must be [counted](Self::count), too.
     pub(super) fn admit<'n>(
         &self,
         call: &CallToAdmit<'_>,
         name: impl FnOnce() -> &'n str,
-    ) -> Result<Option<SharedTokens>, HandlerError> {
+    ) -> Result<Option<UncountedCall>, HandlerError> {
         let completions = call.is_completion.then_some(&self.completions);
         let rate = call.callable.and_then(|called| called.guards.rate.as_ref());
         let rates = [completions, rate, self.all.as_ref()];
@@ -83,8 +99,7 @@ impl RateLimits {
         if let Some((id, round)) = call.earlier {
             let hash = self.hashes.hash_one((id.0, round));
             if self.rounds.take_token(hash, self.most, now).is_ok() {
-                let tokens = self.shared_tokens(call, None);
-                return Ok(tokens.map(|tokens| tokens.with_round((id, round), self.rounds.rate())));
+                return Ok(self.uncounted(call, None, Some((id, round))));
             }
         }
         let caller = match call.principal {
@@ -96,42 +111,64 @@ impl RateLimits {
         let taken = checked
             .and_then(|()| rates().try_for_each(|rate| rate.take_token(caller, self.most, now)));
         match taken {
-            Ok(()) => Ok(self.shared_tokens(call, Some(caller))),
+            Ok(()) => Ok(self.uncounted(call, Some(caller), None)),
             Err(wait) => Err(too_often(name(), wait)),
         }
     }
 
+    /// Returns the call as it is counted elsewhere, or `None` if it is not.
     #[inline]
-    fn shared_tokens(&self, call: &CallToAdmit<'_>, charged: Option<u64>) -> Option<SharedTokens> {
-        let shared = self.shared.as_ref()?;
-        let caller = (call.principal, call.channel);
-        shared.tokens(call.callable, self.all.as_ref(), caller, charged)
+    fn uncounted(
+        &self,
+        call: &CallToAdmit<'_>,
+        charged: Option<u64>,
+        round: Option<(CallId, u16)>,
+    ) -> Option<UncountedCall> {
+        let counter = self.counter.as_deref()?;
+        let caller = |rate: Rate| match (rate.is_per_caller(), call.principal) {
+            (false, _) => String::new(),
+            (true, Some(principal)) => format!("principal {}", principal.key()),
+            (true, None) => call.channel.shared_name(&self.process),
+        };
+        let bucket = |of: &str, rate: Rate| CountedBucket {
+            name: format!("{of} {}", caller(rate)),
+            rate,
+        };
+        let of_handler = call.callable.and_then(|callable| {
+            let rate = callable.guards.rate.as_ref()?;
+            let of = format!("{:?} {}", callable.kind(), callable.name);
+            Some(bucket(&of, rate.rate()))
+        });
+        let of_server = self.all.as_ref();
+        let of_server = of_server.map(|rate| bucket("server", rate.rate()));
+        let buckets: Vec<_> = of_handler.into_iter().chain(of_server).collect();
+        if buckets.is_empty() {
+            return None;
+        }
+        // The round is admitted once within the lifetime of its state.
+        let round = round.map(|(id, round)| CountedBucket {
+            name: format!("round {id} {round}"),
+            rate: self.rounds.rate(),
+        });
+        let counting = counter.count(CountedCall { round, buckets });
+        Some(UncountedCall { counting, charged })
     }
 
-    /// Takes the tokens of a call that this instance has admitted from the store for all instances. If the call is
-    /// refused, this instance no longer counts it.
-    pub(super) async fn take_shared(
+    /// Counts a call elsewhere that this process has admitted. If the call is refused, this process no longer counts it.
+    pub(super) async fn count(
         &self,
-        tokens: &SharedTokens,
+        call: UncountedCall,
         target: &CallTarget,
     ) -> Result<(), HandlerError> {
-        let Some(shared) = &self.shared else {
-            return Ok(());
-        };
-        let refused = match shared.take(tokens).await {
-            Ok(RateDecision::Admitted) => return Ok(()),
-            Ok(RateDecision::Refused(wait)) => too_often(target.name(), wait),
-            Err(error) => {
-                let called = target.name();
-                tracing::debug!(called, %error, "a call cannot be counted for all instances");
-                if shared.fallback == RateFallback::CountLocally {
-                    return Ok(());
-                }
-                let refused = errors::uncounted(&format!("`{called}`"), RETRY_STORE);
+        let refused = match call.counting.await {
+            RateDecision::Admitted => return Ok(()),
+            RateDecision::Refused(wait) => too_often(target.name(), wait),
+            RateDecision::Uncounted => {
+                let refused = errors::uncounted(&format!("`{}`", target.name()), RETRY_STORE);
                 HandlerError(HandlerErrorRepr::Busy(refused))
             }
         };
-        if let Some(caller) = tokens.charged {
+        if let Some(caller) = call.charged {
             let is_completion = matches!(target, CallTarget::Completion(_));
             let completions = is_completion.then_some(&self.completions);
             let rate = target.guards().and_then(|guards| guards.rate.as_ref());

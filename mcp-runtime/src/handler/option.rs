@@ -17,6 +17,7 @@ use crate::handler::sanitize::Sanitizer;
 use crate::jsonrpc::Member;
 use crate::limits::Limits;
 use crate::protocol::encode::Identity;
+use crate::rate::RateCounter;
 use crate::types::{ClientCapabilities, ToolExecution};
 
 /// An option of a tool, defined by an add-on.
@@ -158,6 +159,8 @@ pub(crate) struct Additions {
     /// Resources that no list contains.
     pub(crate) templates: Vec<DynamicTemplate>,
     pub(crate) wrappings: Vec<OptionWrapping>,
+    /// Counts calls that have a rate, besides this process.
+    pub(crate) rates: Option<Arc<dyn RateCounter>>,
 }
 
 /// Tools that exist for requests that may use a tool with an option.

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use crate::context::OnceStore;
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::SealingKeys;
+use crate::handler::option::AddOn;
 #[cfg(feature = "http")]
 use crate::http::health::ReadyCheck;
 #[cfg(feature = "http")]
 use crate::http::{EventStore, SessionStore};
+use crate::instances::SHARED_RATES;
 #[cfg(feature = "http")]
 use crate::stores::InstanceRelay;
 use crate::stores::{NotificationRelay, RateFallback, RateStore, ResultStore, TaskStore};
@@ -45,6 +47,8 @@ pub struct Backend {
     pub(super) notifications: Option<Arc<dyn NotificationRelay>>,
     pub(super) rates: Option<Arc<dyn RateStore>>,
     pub(super) rate_fallback: RateFallback,
+    /// What the stores are for, if nothing else adds it.
+    pub(super) add_ons: Vec<AddOn>,
     #[cfg(feature = "sealing")]
     pub(super) sealing_keys: Option<SealingKeys>,
     #[cfg(feature = "http")]
@@ -92,6 +96,7 @@ impl Backend {
     /// together. Without such a store, each instance counts its own calls.
     pub fn rates(mut self, store: Arc<dyn RateStore>) -> Self {
         self.rates = Some(store);
+        self.add_ons.push(SHARED_RATES);
         self
     }
 

@@ -9,7 +9,6 @@ use crate::dispatch::seal::{Seal, SealedCursors};
 use crate::dispatch::seal::{SealingKey, SealingKeys};
 use crate::dispatch::{
     CoveringSource, Dispatcher, LinkedMiddleware, ServerShared, ServerSources, Settings,
-    SharedRates,
 };
 use crate::error::{Error, ErrorKind};
 use crate::handler::dynamic::DynamicTemplate;
@@ -43,7 +42,8 @@ impl Server {
                 add_ons.push(add_on);
             }
         };
-        self.add_ons.iter().copied().for_each(&mut add);
+        let set = self.add_ons.iter().chain(&self.backend.add_ons);
+        set.copied().for_each(&mut add);
         let mut options: Vec<TypeId> = Vec::new();
         let mut attach = |option: &dyn ToolOption| {
             if !options.contains(&option.type_id()) {
@@ -147,11 +147,6 @@ impl Server {
         let new_seal = Seal::new;
         let seal = new_seal(self.limits.elicitation.state_timeout);
         let cursors = SealedCursors::new(new_seal(SealedCursors::LIFETIME), &server_name);
-        let fallback = self.backend.rate_fallback;
-        let rates = self
-            .backend
-            .rates
-            .map(|store| SharedRates::new(store, fallback));
         let middleware = LinkedMiddleware::new(&wrapping.around, added.wrappings);
         let cursors: Arc<dyn CursorSeal> = Arc::new(cursors);
         sources.start(&handle, (&registry, &rules), &cursors)?;
@@ -180,7 +175,7 @@ impl Server {
             rules,
             tags_in_instructions: self.tag_settings.in_instructions,
         };
-        let dispatcher = Dispatcher::new(settings, rates, registry, Arc::clone(&self.shared));
+        let dispatcher = Dispatcher::new(settings, added.rates, registry, Arc::clone(&self.shared));
         Ok((dispatcher, self.shared))
     }
 }

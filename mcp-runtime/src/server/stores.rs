@@ -31,6 +31,10 @@ impl Server {
         if let Some(results) = &self.backend.results {
             stores.set(Arc::clone(results));
         }
+        if let Some(rates) = &self.backend.rates {
+            stores.set(Arc::clone(rates));
+            stores.set(self.backend.rate_fallback);
+        }
         if let Some(tasks) = self.kept_tasks() {
             #[cfg(feature = "sealing")]
             let tasks = self.seal_tasks(tasks);

@@ -1,0 +1,5 @@
+//! What the instances of a server share, behind the traits of stores.
+
+mod shared_rates;
+
+pub(crate) use shared_rates::SHARED_RATES;
