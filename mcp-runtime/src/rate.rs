@@ -19,7 +19,7 @@ pub(crate) trait RateCounter: Send + Sync {
     fn count(&self, call: CountedCall) -> CountFuture;
 }
 
-pub(crate) type CountFuture = Pin<Box<dyn Future<Output = RateDecision> + Send>>;
+pub(crate) type CountFuture = Pin<Box<dyn Future<Output = CountOutcome> + Send>>;
 
 /// The buckets from which a call takes a token each.
 pub(crate) struct CountedCall {
@@ -36,7 +36,7 @@ pub(crate) struct CountedBucket {
 }
 
 /// Whether a call may run.
-pub(crate) enum RateDecision {
+pub(crate) enum CountOutcome {
     Admitted,
     /// There are no tokens until this time has passed.
     Refused(Duration),

@@ -4,6 +4,7 @@ pub(crate) mod ask;
 mod call_ending;
 mod caller;
 mod capability;
+mod change_log;
 pub(crate) mod current;
 mod editor;
 mod extension;
@@ -40,6 +41,9 @@ pub(crate) use call_ending::CallEnding;
 pub use caller::Caller;
 pub(crate) use caller::CallerRecord;
 pub use capability::Capability;
+pub(crate) use change_log::{
+    ChangeListeners, ChangeLog, ChangeNotification, ChangesFuture, LoggedChange,
+};
 pub(crate) use editor::{Edit, EditStep};
 pub use editor::{Editor, ListEdit};
 pub(crate) use extension::ExtensionNotification;
@@ -49,7 +53,6 @@ pub(crate) use handle::ServerControl;
 pub use handle::ServerHandle;
 #[cfg(feature = "http")]
 pub(crate) use http_parts::{ClientAddresses, HttpParts};
-pub(crate) use notifier::ChangeNotification;
 pub use notifier::Notifier;
 pub use once::OnceStep;
 #[cfg(feature = "testing")]

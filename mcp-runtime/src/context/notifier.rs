@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::context::extension::{ExtensionNotification, notification_params};
-use crate::context::{Caller, Principal, ServerControl};
+use crate::context::{Caller, ChangeNotification, Principal, ServerControl};
 use crate::handler::notified_callers::NotifiedCallers;
 use crate::handler::rules;
 use crate::protocol::encode::ListKind;
@@ -161,11 +161,4 @@ impl fmt::Debug for Notifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Notifier").finish_non_exhaustive()
     }
-}
-
-/// A change that clients can be notified about.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ChangeNotification {
-    List(ListKind),
-    Resource(String),
 }

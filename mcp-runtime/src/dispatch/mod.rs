@@ -39,7 +39,6 @@ mod owned_work;
 mod pending;
 mod prepared;
 mod rates;
-mod relaying;
 mod request;
 mod request_outcome;
 #[cfg(feature = "http")]

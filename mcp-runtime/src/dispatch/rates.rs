@@ -21,7 +21,7 @@ use crate::limits::Limits;
 use crate::protocol::errors;
 use crate::random::random_id;
 use crate::rate::{
-    CountFuture, CountedBucket, CountedCall, Rate, RateCounter, RateDecision, RateLimiter,
+    CountFuture, CountOutcome, CountedBucket, CountedCall, Rate, RateCounter, RateLimiter,
 };
 use crate::registry::Callable;
 
@@ -161,9 +161,9 @@ impl RateLimits {
         target: &CallTarget,
     ) -> Result<(), HandlerError> {
         let refused = match call.counting.await {
-            RateDecision::Admitted => return Ok(()),
-            RateDecision::Refused(wait) => too_often(target.name(), wait),
-            RateDecision::Uncounted => {
+            CountOutcome::Admitted => return Ok(()),
+            CountOutcome::Refused(wait) => too_often(target.name(), wait),
+            CountOutcome::Uncounted => {
                 let refused = errors::uncounted(&format!("`{}`", target.name()), RETRY_STORE);
                 HandlerError(HandlerErrorRepr::Busy(refused))
             }

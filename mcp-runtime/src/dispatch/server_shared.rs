@@ -7,12 +7,11 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use crate::cancellation::CancellationToken;
 use crate::context::{
-    Caller, Capability, ChangeNotification, Edit, EditStep, ExtensionNotification, ServerControl,
-    ServerHandle,
+    Caller, Capability, ChangeListeners, ChangeLog, ChangeNotification, Edit, EditStep,
+    ExtensionNotification, LoggedChange, ServerControl,
 };
 use crate::dispatch::notifications::NotificationListeners;
 use crate::dispatch::owned_work::OwnedWork;
-use crate::dispatch::relaying::Relaying;
 use crate::error::Error;
 use crate::extension::Extensions;
 use crate::handler::dynamic::DynamicTool;
@@ -21,7 +20,6 @@ use crate::jsonrpc::ErrorObject;
 use crate::lock::lock;
 use crate::protocol::ProtocolVersion;
 use crate::registry::Registry;
-use crate::stores::NotificationRelay;
 use crate::types::ClientCapabilities;
 
 /// The state behind a [`ServerHandle`](crate::ServerHandle). It exists even before the server starts.
@@ -37,8 +35,8 @@ pub(crate) struct ServerShared {
     pub(super) dispatcher: OnceLock<Weak<dyn Any + Send + Sync>>,
     shutdown: CancellationToken,
     pub(super) work: OwnedWork,
-    /// Set when the server starts, if there are other instances.
-    relaying: OnceLock<Arc<Relaying>>,
+    /// Set when the server starts, if other processes serve together with this one.
+    change_log: OnceLock<Arc<dyn ChangeLog>>,
 }
 
 impl ServerShared {
@@ -70,21 +68,18 @@ impl ServerShared {
         std::mem::take(&mut *lock(&self.early))
     }
 
-    /// Exchanges changes with the server's other instances, starting once the server accepts requests and ending when
-    /// it stops.
-    pub(crate) fn relay_changes(self: &Arc<Self>, relay: Arc<dyn NotificationRelay>) {
-        let relaying = Relaying::new(relay);
-        let server = ServerHandle(Arc::clone(self) as Arc<dyn ServerControl>);
-        server.spawn(Arc::clone(&relaying).publish_all(server.clone()));
-        server.spawn(Arc::clone(&relaying).receive_all(Arc::clone(self)));
+    /// Exchanges changes with other processes, starting once the server accepts requests and ending when it stops.
+    pub(crate) fn exchange_changes(self: &Arc<Self>, log: Arc<dyn ChangeLog>) {
+        let listeners: Arc<dyn ChangeListeners> = Arc::<Self>::clone(self);
+        self.spawn(Arc::clone(&log).run(listeners));
         // The value cannot have been set yet: starting consumes the server, so this runs only once.
-        let _ = self.relaying.set(relaying);
+        let _ = self.change_log.set(log);
     }
 
-    /// Returns the exchange of changes with other instances, if there are any.
+    /// Returns the log in which changes are announced, if there is one.
     #[cfg(feature = "http")]
-    pub(super) fn relaying(&self) -> Option<&Arc<Relaying>> {
-        self.relaying.get()
+    pub(super) fn change_log(&self) -> Option<&Arc<dyn ChangeLog>> {
+        self.change_log.get()
     }
 
     /// Attaches the registry and the extensions. Later changes are applied immediately.
@@ -108,6 +103,25 @@ impl ServerShared {
     }
 }
 
+impl ChangeListeners for ServerShared {
+    fn notify_of_logged(&self, LoggedChange { change, audience }: &LoggedChange) {
+        match change {
+            Some(change) => self.notifications.post(change, audience),
+            None => self.notifications.post_everything(),
+        }
+    }
+
+    fn stopping(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        let (stop, work) = (self.shutdown.clone(), self.work.stopping().clone());
+        Box::pin(async move {
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = work.cancelled() => {}
+            }
+        })
+    }
+}
+
 impl ServerControl for ServerShared {
     fn spawn(&self, work: Pin<Box<dyn Future<Output = ()> + Send>>) {
         self.work.spawn(work);
@@ -128,8 +142,8 @@ impl ServerControl for ServerShared {
     fn notify(&self, change: ChangeNotification, audience: &NotifiedCallers) {
         // A session that is resumed here is notified of what is not in the log yet. If it does not know of this change by
         // then, it is one of the listeners below.
-        if let Some(relaying) = self.relaying.get() {
-            relaying.send(&change, audience);
+        if let Some(log) = self.change_log.get() {
+            log.announce(&change, audience);
         }
         self.notifications.post(&change, audience);
     }

@@ -9,7 +9,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::context::{OnceStore, RequestInfo, RequestSource};
+use crate::context::{ChangeLog, OnceStore, RequestInfo, RequestSource};
 use crate::handler::dynamic::{DynamicTemplate, DynamicTool};
 use crate::handler::extension::Extension;
 use crate::handler::middleware::UnlinkedMiddleware;
@@ -159,6 +159,8 @@ pub(crate) struct Additions {
     /// Resources that no list contains.
     pub(crate) templates: Vec<DynamicTemplate>,
     pub(crate) wrappings: Vec<OptionWrapping>,
+    /// The log in which this process announces changes to others.
+    pub(crate) changes: Option<Arc<dyn ChangeLog>>,
     /// Counts calls that have a rate, besides this process.
     pub(crate) rates: Option<Arc<dyn RateCounter>>,
 }

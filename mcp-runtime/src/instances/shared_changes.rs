@@ -3,10 +3,8 @@
 //! This instance's changes are merged while they are waiting, so memory use is bounded and no other work waits for the
 //! relay.
 
-#[cfg(feature = "http")]
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::pin::pin;
+use std::collections::{BTreeMap, BTreeSet};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -14,16 +12,26 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use crate::context::{ChangeNotification, ServerHandle};
-#[cfg(feature = "http")]
-use crate::dispatch::notifications::Mailbox;
-use crate::dispatch::server_shared::ServerShared;
+use crate::context::{ChangeListeners, ChangeLog, ChangeNotification, ChangesFuture, LoggedChange};
 use crate::handler::notified_callers::NotifiedCallers;
+use crate::handler::option::{AddOn, StartingServer};
 use crate::lock::lock;
 use crate::observe::NOTIFICATION_GAPS;
 use crate::protocol::encode::ListKind;
 use crate::random::random_id;
 use crate::stores::NotificationRelay;
+
+/// The add-on of servers that have a relay for changes.
+pub(crate) const SHARED_CHANGES: AddOn = AddOn {
+    name: "shared changes",
+    adds_extension: false,
+    start,
+};
+
+fn start(server: &mut StartingServer<'_>) {
+    let relay = server.stores.get();
+    server.added.changes = relay.map(|relay| Arc::new(Relaying::new(relay)) as _);
+}
 
 /// Maximum number of different changes that can wait. If there are more, the other instances are notified that
 /// everything has changed.
@@ -31,7 +39,6 @@ const MAX_WAITING: usize = 1_024;
 /// Time before the first retry when a relay fails. The time doubles with each failure.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
 /// Number of attempts to read what a session may have missed, before everything counts as changed.
-#[cfg(feature = "http")]
 const CATCH_UP_ATTEMPTS: u32 = 5;
 /// Maximum time before a failing relay is tried again.
 const LONGEST_RETRY: Duration = Duration::from_secs(2);
@@ -48,8 +55,7 @@ struct RelayedChange {
 }
 
 impl RelayedChange {
-    /// Returns the notification, unless everything may have changed, and the callers to notify.
-    fn into_parts(self) -> (Option<ChangeNotification>, NotifiedCallers) {
+    fn into_logged(self) -> LoggedChange {
         let audience = self.keys.map_or(NotifiedCallers::All, |keys| {
             let mut audience = NotifiedCallers::None;
             for key in keys {
@@ -57,7 +63,10 @@ impl RelayedChange {
             }
             audience
         });
-        (self.what.notification(), audience)
+        LoggedChange {
+            change: self.what.notification(),
+            audience,
+        }
     }
 }
 
@@ -94,103 +103,29 @@ impl ChangedThing {
 }
 
 /// The relay, and the changes that are waiting for it.
-pub(super) struct Relaying {
+struct Relaying {
     relay: Arc<dyn NotificationRelay>,
     /// The name by which this instance recognizes its own changes.
     instance: String,
     waiting: Mutex<BTreeSet<RelayedChange>>,
     /// This instance's changes that have been passed to the relay but have not come back from the log, and how often.
     /// Locked after `waiting`.
-    #[cfg(feature = "http")]
     unread: Mutex<BTreeMap<RelayedChange, usize>>,
     news: Notify,
     /// The position in the log up to which this instance has notified its clients.
-    #[cfg(feature = "http")]
     position: Mutex<Option<Arc<str>>>,
 }
 
 impl Relaying {
-    pub(super) fn new(relay: Arc<dyn NotificationRelay>) -> Arc<Self> {
-        Arc::new(Self {
+    fn new(relay: Arc<dyn NotificationRelay>) -> Self {
+        Self {
             relay,
             instance: random_id::<12>(),
             waiting: Mutex::default(),
-            #[cfg(feature = "http")]
             unread: Mutex::default(),
             news: Notify::new(),
-            #[cfg(feature = "http")]
             position: Mutex::default(),
-        })
-    }
-
-    /// Returns the position in the log up to which this instance has notified its clients, if it has received any.
-    #[cfg(feature = "http")]
-    pub(super) fn position(&self) -> Option<Arc<str>> {
-        lock(&self.position).clone()
-    }
-
-    /// Notifies one client of all changes after a position, including this instance's own. If they are no longer known,
-    /// everything has changed.
-    #[cfg(feature = "http")]
-    pub(super) async fn catch_up(&self, position: &str, mailbox: &Mailbox) {
-        let mut retry = FIRST_RETRY;
-        for _ in 0..CATCH_UP_ATTEMPTS {
-            let changes = match self.relay.receive(Some(position)).await {
-                Ok(received) => received.texts,
-                Err(error) => {
-                    tracing::debug!(%error, "changes that a session may have missed cannot be read");
-                    sleep(retry).await;
-                    retry = retry.saturating_mul(2).min(LONGEST_RETRY);
-                    continue;
-                }
-            };
-            let Some(changes) = changes else { break };
-            for text in changes {
-                let change = read_change(&text).map(RelayedChange::into_parts);
-                notify(mailbox, change.unwrap_or((None, NotifiedCallers::All)));
-            }
-            return;
         }
-        NOTIFICATION_GAPS.count(&[]);
-        mailbox.post_all_lists();
-        mailbox.post_all_resources();
-    }
-
-    /// Notifies a client that listens here again of this instance's changes that may not be in the log yet, or of which
-    /// this instance does not know whether they are before its position. Its other clients were notified at once.
-    #[cfg(feature = "http")]
-    pub(super) fn notify_of_own_changes(&self, mailbox: &Mailbox) {
-        let changes = {
-            let waiting = lock(&self.waiting);
-            let unread = lock(&self.unread);
-            waiting
-                .iter()
-                .chain(unread.keys())
-                .cloned()
-                .collect::<Vec<_>>()
-        };
-        for change in changes {
-            notify(mailbox, change.into_parts());
-        }
-    }
-
-    /// Queues a change on this instance for the other instances.
-    pub(super) fn send(&self, change: &ChangeNotification, audience: &NotifiedCallers) {
-        let keys = match (audience, audience.keys()) {
-            (NotifiedCallers::None, _) => return,
-            (NotifiedCallers::All, _) => None,
-            (_, Some(keys)) => Some(keys),
-            // Functions and rules cannot be sent. All callers may learn that a list has changed, but not that a
-            // resource has changed.
-            (_, None) if matches!(change, ChangeNotification::List(_)) => None,
-            (_, None) => return,
-        };
-        self.add([RelayedChange {
-            from: self.instance.clone(),
-            what: ChangedThing::of(change),
-            keys,
-        }]);
-        self.news.notify_one();
     }
 
     fn add(&self, changes: impl IntoIterator<Item = RelayedChange>) {
@@ -214,7 +149,6 @@ impl Relaying {
     async fn publish(&self) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         let changes = {
             let mut waiting = lock(&self.waiting);
-            #[cfg(feature = "http")]
             self.mark_unread(&waiting);
             std::mem::take(&mut *waiting)
         };
@@ -229,7 +163,6 @@ impl Relaying {
         let published = self.relay.publish(&texts).await;
         if published.is_err() {
             self.add(changes.iter().cloned());
-            #[cfg(feature = "http")]
             for change in &changes {
                 self.mark_read(change);
             }
@@ -238,7 +171,6 @@ impl Relaying {
     }
 
     /// Records that changes are passed to the relay.
-    #[cfg(feature = "http")]
     fn mark_unread(&self, changes: &BTreeSet<RelayedChange>) {
         let mut unread = lock(&self.unread);
         for change in changes {
@@ -252,7 +184,6 @@ impl Relaying {
     }
 
     /// Records that a change has come back, or that it has not reached the relay.
-    #[cfg(feature = "http")]
     fn mark_read(&self, change: &RelayedChange) {
         let mut unread = lock(&self.unread);
         if let Some(times) = unread.get_mut(change) {
@@ -264,8 +195,7 @@ impl Relaying {
     }
 
     /// Publishes this instance's changes until the server stops.
-    pub(super) async fn publish_all(self: Arc<Self>, server: ServerHandle) {
-        let mut stopping = pin!(server.stopping());
+    async fn publish_all(&self, mut stopping: impl Future<Output = ()> + Unpin) {
         let mut retry = FIRST_RETRY;
         loop {
             tokio::select! {
@@ -293,9 +223,8 @@ impl Relaying {
     }
 
     /// Notifies this instance's clients of changes on other instances until the server stops.
-    pub(super) async fn receive_all(self: Arc<Self>, shared: Arc<ServerShared>) {
-        let stopping = ServerHandle(Arc::clone(&shared) as _);
-        let mut stopping = pin!(stopping.stopping());
+    async fn receive_all(&self, listeners: &dyn ChangeListeners) {
+        let mut stopping = listeners.stopping();
         let mut retry = FIRST_RETRY;
         let mut position = None::<String>;
         loop {
@@ -320,16 +249,14 @@ impl Relaying {
             retry = FIRST_RETRY;
             // Changes before the first position are unknown, and clients may have connected before that position was
             // received.
-            #[cfg(feature = "http")]
             let reached = Arc::from(&*received.position);
             let is_first = position.replace(received.position).is_none();
             match received.texts {
                 Some(texts) if !is_first => {
                     for text in &texts {
-                        self.post(text, &shared);
+                        self.post(text, listeners);
                     }
                     // The log has nothing else, so what stands for too many changes has been read.
-                    #[cfg(feature = "http")]
                     if texts.is_empty() {
                         lock(&self.unread).remove(&self.change_of_everything());
                     }
@@ -339,48 +266,94 @@ impl Relaying {
                         NOTIFICATION_GAPS.count(&[]);
                     }
                     // What has not come back by now may have been lost with the log.
-                    #[cfg(feature = "http")]
                     lock(&self.unread).clear();
-                    shared.notifications.post_everything();
+                    listeners.notify_of_logged(&LoggedChange::EVERYTHING);
                 }
             }
-            #[cfg(feature = "http")]
             lock(&self.position).replace(reached);
         }
     }
 
     /// Notifies this instance's clients of a change, unless this instance announced it.
-    fn post(&self, text: &str, shared: &ServerShared) {
+    fn post(&self, text: &str, listeners: &dyn ChangeListeners) {
         let change = read_change(text);
-        if let Some(known) = &change
-            && known.from == self.instance
-        {
-            #[cfg(feature = "http")]
-            self.mark_read(known);
-            return;
-        }
-        match change.map(RelayedChange::into_parts) {
-            Some((Some(change), audience)) => shared.notifications.post(&change, &audience),
-            // A newer build may announce changes that this build does not recognize.
-            _ => shared.notifications.post_everything(),
+        match &change {
+            Some(known) if known.from == self.instance => self.mark_read(known),
+            _ => listeners.notify_of_logged(&logged(change)),
         }
     }
+}
+
+impl ChangeLog for Relaying {
+    fn run(
+        self: Arc<Self>,
+        listeners: Arc<dyn ChangeListeners>,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(async move {
+            let publishing = self.publish_all(listeners.stopping());
+            tokio::join!(publishing, self.receive_all(&*listeners));
+        })
+    }
+
+    fn announce(&self, change: &ChangeNotification, audience: &NotifiedCallers) {
+        let keys = match (audience, audience.keys()) {
+            (NotifiedCallers::None, _) => return,
+            (NotifiedCallers::All, _) => None,
+            (_, Some(keys)) => Some(keys),
+            // Functions and rules cannot be sent. All callers may learn that a list has changed, but not that a
+            // resource has changed.
+            (_, None) if matches!(change, ChangeNotification::List(_)) => None,
+            (_, None) => return,
+        };
+        self.add([RelayedChange {
+            from: self.instance.clone(),
+            what: ChangedThing::of(change),
+            keys,
+        }]);
+        self.news.notify_one();
+    }
+
+    fn position(&self) -> Option<Arc<str>> {
+        lock(&self.position).clone()
+    }
+
+    fn own_changes(&self) -> Vec<LoggedChange> {
+        let waiting = lock(&self.waiting);
+        let unread = lock(&self.unread);
+        let changes = waiting.iter().chain(unread.keys()).cloned();
+        changes.map(RelayedChange::into_logged).collect()
+    }
+
+    fn changes_after(self: Arc<Self>, position: Box<str>) -> ChangesFuture {
+        Box::pin(async move {
+            let mut retry = FIRST_RETRY;
+            for _ in 0..CATCH_UP_ATTEMPTS {
+                match self.relay.receive(Some(&position)).await {
+                    Ok(received) => {
+                        let Some(texts) = received.texts else { break };
+                        return Some(texts.iter().map(|text| logged(read_change(text))).collect());
+                    }
+                    Err(error) => {
+                        tracing::debug!(%error, "changes that a session may have missed cannot be read");
+                        sleep(retry).await;
+                        retry = retry.saturating_mul(2).min(LONGEST_RETRY);
+                    }
+                }
+            }
+            NOTIFICATION_GAPS.count(&[]);
+            None
+        })
+    }
+}
+
+/// Returns a change from the log. A newer build may announce changes that this build does not recognize.
+fn logged(change: Option<RelayedChange>) -> LoggedChange {
+    change.map_or(LoggedChange::EVERYTHING, RelayedChange::into_logged)
 }
 
 /// Reads a change from the log. Returns `None` if another build has announced it.
 fn read_change(text: &str) -> Option<RelayedChange> {
     serde_json::from_str(text).ok()
-}
-
-/// Notifies a listener of a change, or of everything.
-#[cfg(feature = "http")]
-fn notify(mailbox: &Mailbox, (change, audience): (Option<ChangeNotification>, NotifiedCallers)) {
-    if let Some(change) = change {
-        mailbox.post(&change, &audience);
-    } else {
-        mailbox.post_all_lists();
-        mailbox.post_all_resources();
-    }
 }
 
 #[cfg(test)]
@@ -416,15 +389,15 @@ mod tests {
         let tools = ChangeNotification::List(ListKind::Tools);
         let alice = NotifiedCallers::principal(&Principal::new("alice"));
         let chosen = NotifiedCallers::those(|_| true);
-        relaying.send(&resource("a://a"), &NotifiedCallers::None);
-        relaying.send(&resource("a://a"), &chosen);
+        relaying.announce(&resource("a://a"), &NotifiedCallers::None);
+        relaying.announce(&resource("a://a"), &chosen);
         assert_eq!(waiting(&relaying), []);
-        relaying.send(&resource("a://a"), &alice);
+        relaying.announce(&resource("a://a"), &alice);
         let keys = vec![Principal::new("alice").key().to_owned()];
         let of_alice = (ChangedThing::Resource("a://a".into()), Some(keys));
         assert_eq!(waiting(&relaying), std::slice::from_ref(&of_alice));
         for _ in 0..2 {
-            relaying.send(&tools, &chosen);
+            relaying.announce(&tools, &chosen);
         }
         assert_eq!(waiting(&relaying), [(ChangedThing::Tools, None), of_alice]);
     }
@@ -433,12 +406,11 @@ mod tests {
     fn too_many_changes_become_one() {
         let relaying = Relaying::new(Arc::new(Nowhere));
         for number in 0..=MAX_WAITING {
-            relaying.send(&resource(format!("a://{number}")), &NotifiedCallers::All);
+            relaying.announce(&resource(format!("a://{number}")), &NotifiedCallers::All);
         }
         assert_eq!(waiting(&relaying), [(ChangedThing::Everything, None)]);
     }
 
-    #[cfg(feature = "http")]
     #[tokio::test]
     async fn changes_are_known_until_they_come_back_and_too_many_are_one() {
         let relaying = Relaying::new(Arc::new(Nowhere));
@@ -450,7 +422,7 @@ mod tests {
         };
         let thing = ChangedThing::Resource("a://a".into());
         for times in 1..=2 {
-            relaying.send(&resource("a://a"), &NotifiedCallers::All);
+            relaying.announce(&resource("a://a"), &NotifiedCallers::All);
             relaying.publish().await.unwrap();
             assert_eq!(unread(), [(thing.clone(), times)]);
         }
@@ -460,7 +432,7 @@ mod tests {
         relaying.mark_read(&change);
         assert_eq!(unread(), []);
         for number in 0..=MAX_WAITING {
-            relaying.send(&resource(format!("a://{number}")), &NotifiedCallers::All);
+            relaying.announce(&resource(format!("a://{number}")), &NotifiedCallers::All);
             relaying.publish().await.unwrap();
         }
         assert_eq!(unread(), [(ChangedThing::Everything, 1)]);

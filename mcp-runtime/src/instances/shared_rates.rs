@@ -5,8 +5,8 @@ use std::slice;
 use std::sync::Arc;
 
 use crate::handler::option::{AddOn, StartingServer};
-use crate::rate::{CountFuture, CountedBucket, CountedCall, RateCounter, RateDecision};
-use crate::stores::{self, RateFallback, RateStore, RateToken};
+use crate::rate::{CountFuture, CountOutcome, CountedBucket, CountedCall, RateCounter};
+use crate::stores::{RateDecision, RateFallback, RateStore, RateToken};
 
 /// The add-on of servers that have a store for rates.
 pub(crate) const SHARED_RATES: AddOn = AddOn {
@@ -40,13 +40,13 @@ impl RateCounter for SharedRates {
             let round = call.round.map(RateToken::from);
             let tokens: Vec<_> = call.buckets.into_iter().map(RateToken::from).collect();
             match take(&*store, round.as_ref(), &tokens).await {
-                Ok(stores::RateDecision::Admitted) => RateDecision::Admitted,
-                Ok(stores::RateDecision::Refused(wait)) => RateDecision::Refused(wait),
+                Ok(RateDecision::Admitted) => CountOutcome::Admitted,
+                Ok(RateDecision::Refused(wait)) => CountOutcome::Refused(wait),
                 Err(error) => {
                     tracing::debug!(%error, "a call cannot be counted for all instances");
                     match fallback {
-                        RateFallback::CountLocally => RateDecision::Admitted,
-                        RateFallback::Refuse => RateDecision::Uncounted,
+                        RateFallback::CountLocally => CountOutcome::Admitted,
+                        RateFallback::Refuse => CountOutcome::Uncounted,
                     }
                 }
             }
@@ -59,10 +59,10 @@ async fn take(
     store: &dyn RateStore,
     round: Option<&RateToken>,
     tokens: &[RateToken],
-) -> Result<stores::RateDecision, Box<dyn std::error::Error + Send + Sync>> {
+) -> Result<RateDecision, Box<dyn std::error::Error + Send + Sync>> {
     if let Some(round) = round {
         let round = store.take(slice::from_ref(round)).await?;
-        if round == stores::RateDecision::Admitted {
+        if round == RateDecision::Admitted {
             return Ok(round);
         }
     }

@@ -299,7 +299,7 @@ fn object_of_strings<'a>(members: impl IntoIterator<Item = (&'a str, &'a str)>) 
 
 /// Remembers whether a handler blocks its thread for a long time before its first await point.
 ///
-/// The task that serves a connection must not poll such a handler, because this would delay further messages.
+/// The task that serves a connection must not poll such a handler, because further messages would have to wait.
 #[derive(Debug, Default)]
 pub(crate) struct FirstPollPace(AtomicU32);
 

@@ -11,7 +11,7 @@ use crate::handler::option::AddOn;
 use crate::http::health::ReadyCheck;
 #[cfg(feature = "http")]
 use crate::http::{EventStore, SessionStore};
-use crate::instances::SHARED_RATES;
+use crate::instances::{SHARED_CHANGES, SHARED_RATES};
 #[cfg(feature = "http")]
 use crate::stores::InstanceRelay;
 use crate::stores::{NotificationRelay, RateFallback, RateStore, ResultStore, TaskStore};
@@ -89,6 +89,7 @@ impl Backend {
     /// clients of the instance on which it occurs.
     pub fn notifications(mut self, relay: Arc<dyn NotificationRelay>) -> Self {
         self.notifications = Some(relay);
+        self.add_ons.push(SHARED_CHANGES);
         self
     }
 

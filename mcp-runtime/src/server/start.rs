@@ -135,8 +135,8 @@ impl Server {
         })?);
         self.shared.attach(&registry, &extensions)?;
         sources.attach(&registry)?;
-        if let Some(relay) = self.backend.notifications {
-            self.shared.relay_changes(relay);
+        if let Some(log) = added.changes {
+            self.shared.exchange_changes(log);
         }
         wrapping.check_layered_tools(&registry.snapshot().names(Capability::Tools))?;
         #[cfg(feature = "sealing")]

@@ -31,6 +31,9 @@ impl Server {
         if let Some(results) = &self.backend.results {
             stores.set(Arc::clone(results));
         }
+        if let Some(relay) = &self.backend.notifications {
+            stores.set(Arc::clone(relay));
+        }
         if let Some(rates) = &self.backend.rates {
             stores.set(Arc::clone(rates));
             stores.set(self.backend.rate_fallback);

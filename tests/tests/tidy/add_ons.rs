@@ -65,7 +65,7 @@ const ADD_ONS: [AddOn; 11] = [
             "SharedTokens",
             "shared_definitions",
         ],
-        own: &["dispatch/relaying.rs", "dispatch/shared_rates.rs"],
+        own: &[],
     },
     AddOn {
         name: "jobs",

@@ -2,7 +2,7 @@
 //!
 //! Versions are counts rather than timestamps because clocks can be set back. Counts from different sources cannot be
 //! compared; a source is usually one process. A session with a count from another source is notified that every list
-//! has changed. That notification may be unnecessary, but changes are never lost. Instances with a relay use the relay's
+//! has changed. That notification may be unnecessary, but changes are never lost. Instances with a log of changes use the
 //! log instead (`catching_up.rs`).
 
 use std::collections::VecDeque;

@@ -31,7 +31,7 @@ pub struct SessionRecord {
     /// The list changes that the client has already seen because they were made before the session started.
     #[serde(default, skip_serializing_if = "ListVersion::is_unknown")]
     seen: ListVersion,
-    /// The changes of which the client has been notified, if the instances have a relay: [`SeenChanges::relayed`].
+    /// The changes of which the client has been notified, if the instances have a relay: [`SeenChanges::logged`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     relayed: Option<Box<str>>,
     /// A [`SessionClientInfo`] as JSON, which takes less memory than the parsed form.
@@ -73,7 +73,7 @@ impl SessionRecord {
         (caller, network): (Option<&Principal>, Option<ClientNetwork>),
     ) -> Self {
         let mut record = Self::for_unknown_client(params.version);
-        (record.seen, record.relayed) = (seen.lists, seen.relayed);
+        (record.seen, record.relayed) = (seen.lists, seen.logged);
         record.owner = caller.map(|principal| principal.key().into());
         record.network = network.filter(|_| caller.is_none());
         record.lists = [lists.tools, lists.prompts, lists.resources];
@@ -147,7 +147,7 @@ impl SessionRecord {
             },
             seen: SeenChanges {
                 lists: self.seen,
-                relayed: self.relayed.clone(),
+                logged: self.relayed.clone(),
             },
         }
     }
@@ -155,13 +155,13 @@ impl SessionRecord {
     /// Returns the record of a session whose client has been notified of these changes, or `None` if the record does not
     /// differ.
     pub(in crate::http) fn with_seen_changes(&self, seen: SeenChanges) -> Option<Self> {
-        if seen.relayed.is_none() || seen.relayed == self.relayed {
+        if seen.logged.is_none() || seen.logged == self.relayed {
             return None;
         }
         Some(Self {
             changes: self.changes.saturating_add(1),
             seen: seen.lists,
-            relayed: seen.relayed,
+            relayed: seen.logged,
             ..self.clone()
         })
     }
