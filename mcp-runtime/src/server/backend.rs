@@ -221,6 +221,6 @@ impl fmt::Debug for Backend {
             .field("events", &self.events.is_some())
             .field("instances", &self.instances.is_some())
             .field("ready_checks", &self.ready_checks.len());
-        debug.finish()
+        debug.finish_non_exhaustive()
     }
 }

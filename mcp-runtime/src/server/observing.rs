@@ -33,7 +33,6 @@ impl Server {
     ///     }
     /// });
     /// ```
-    #[must_use]
     pub fn on_span(
         mut self,
         hook: impl Fn(&tracing::Span, Option<&crate::observe::TraceContext>) + Send + Sync + 'static,
