@@ -19,11 +19,8 @@ pub(crate) enum ChangeNotification {
     reason = "only sessions over HTTP move from one process to another"
 )]
 pub(crate) trait ChangeLog: Send + Sync {
-    /// Exchanges changes with other processes until the server stops.
-    fn run(
-        self: Arc<Self>,
-        listeners: Arc<dyn ChangeListeners>,
-    ) -> Pin<Box<dyn Future<Output = ()> + Send>>;
+    /// Returns the work that exchanges changes with other processes until the server stops, each part for a task of its own.
+    fn exchange(self: Arc<Self>, listeners: Arc<dyn ChangeListeners>) -> Vec<ExchangeFuture>;
 
     /// Announces a change of this process to the others.
     fn announce(&self, change: &ChangeNotification, audience: &NotifiedCallers);
@@ -48,6 +45,7 @@ pub(crate) trait ChangeListeners: Send + Sync {
     fn stopping(&self) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 }
 
+pub(crate) type ExchangeFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 pub(crate) type ChangesFuture = Pin<Box<dyn Future<Output = Option<Vec<LoggedChange>>> + Send>>;
 
 /// A change in the log.

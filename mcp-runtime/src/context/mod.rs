@@ -42,7 +42,7 @@ pub use caller::Caller;
 pub(crate) use caller::CallerRecord;
 pub use capability::Capability;
 pub(crate) use change_log::{
-    ChangeListeners, ChangeLog, ChangeNotification, ChangesFuture, LoggedChange,
+    ChangeListeners, ChangeLog, ChangeNotification, ChangesFuture, ExchangeFuture, LoggedChange,
 };
 pub(crate) use editor::{Edit, EditStep};
 pub use editor::{Editor, ListEdit};

@@ -71,7 +71,9 @@ impl ServerShared {
     /// Exchanges changes with other processes, starting once the server accepts requests and ending when it stops.
     pub(crate) fn exchange_changes(self: &Arc<Self>, log: Arc<dyn ChangeLog>) {
         let listeners: Arc<dyn ChangeListeners> = Arc::<Self>::clone(self);
-        self.spawn(Arc::clone(&log).run(listeners));
+        for work in Arc::clone(&log).exchange(listeners) {
+            self.spawn(work);
+        }
         // The value cannot have been set yet: starting consumes the server, so this runs only once.
         let _ = self.change_log.set(log);
     }

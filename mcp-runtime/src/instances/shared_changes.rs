@@ -4,7 +4,6 @@
 //! relay.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -12,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use crate::context::{ChangeListeners, ChangeLog, ChangeNotification, ChangesFuture, LoggedChange};
+use crate::context::{
+    ChangeListeners, ChangeLog, ChangeNotification, ChangesFuture, ExchangeFuture, LoggedChange,
+};
 use crate::handler::notified_callers::NotifiedCallers;
 use crate::handler::option::{AddOn, StartingServer};
 use crate::lock::lock;
@@ -285,14 +286,12 @@ impl Relaying {
 }
 
 impl ChangeLog for Relaying {
-    fn run(
-        self: Arc<Self>,
-        listeners: Arc<dyn ChangeListeners>,
-    ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        Box::pin(async move {
-            let publishing = self.publish_all(listeners.stopping());
-            tokio::join!(publishing, self.receive_all(&*listeners));
-        })
+    fn exchange(self: Arc<Self>, listeners: Arc<dyn ChangeListeners>) -> Vec<ExchangeFuture> {
+        let (publishing, stopping) = (Arc::clone(&self), listeners.stopping());
+        vec![
+            Box::pin(async move { publishing.publish_all(stopping).await }),
+            Box::pin(async move { self.receive_all(&*listeners).await }),
+        ]
     }
 
     fn announce(&self, change: &ChangeNotification, audience: &NotifiedCallers) {
