@@ -100,7 +100,6 @@ mod registry;
 mod server;
 mod spill;
 mod stores;
-#[cfg(feature = "telemetry")]
 mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;

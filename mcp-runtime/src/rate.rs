@@ -40,8 +40,12 @@ pub(crate) enum CountOutcome {
     Admitted,
     /// There are no tokens until this time has passed.
     Refused(Duration),
-    /// The calls cannot be counted now, and must not run uncounted.
-    Uncounted,
+    /// The call could not be counted, for this reason.
+    Failed {
+        error: Box<dyn std::error::Error + Send + Sync>,
+        /// `true` if the call may run nevertheless.
+        may_run: bool,
+    },
 }
 
 /// A number of tokens per time span and a burst size.

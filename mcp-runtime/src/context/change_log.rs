@@ -42,7 +42,7 @@ pub(crate) trait ChangeListeners: Send + Sync {
     fn notify_of_logged(&self, change: &LoggedChange);
 
     /// Waits until the server stops.
-    fn stopping(&self) -> Pin<Box<dyn Future<Output = ()> + Send>>;
+    fn stopped(&self) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 }
 
 pub(crate) type ExchangeFuture = Pin<Box<dyn Future<Output = ()> + Send>>;

@@ -84,16 +84,7 @@ impl ServerHandle {
 
     /// Waits until the server begins shutting down or has no clients left to serve.
     pub fn stopping(&self) -> impl Future<Output = ()> + Send + use<> {
-        let tokens = self.0.stopping();
-        async move {
-            let Some((one, other)) = tokens.first().zip(tokens.last()) else {
-                return std::future::pending().await;
-            };
-            tokio::select! {
-                () = one.cancelled() => {}
-                () = other.cancelled() => {}
-            }
-        }
+        stopped(self.0.stopping())
     }
 
     /// Stops the server. Running and queued calls have up to [`limits.calls.drain_timeout`](crate::Limits) to finish.
@@ -106,6 +97,17 @@ impl ServerHandle {
 impl fmt::Debug for ServerHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServerHandle").finish_non_exhaustive()
+    }
+}
+
+/// Waits until one of the tokens that [`ServerControl::stopping`] returns is cancelled.
+pub(crate) async fn stopped(tokens: Vec<CancellationToken>) {
+    let Some((one, other)) = tokens.first().zip(tokens.last()) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        () = one.cancelled() => {}
+        () = other.cancelled() => {}
     }
 }
 

@@ -11,6 +11,7 @@ use crate::context::reauthorization::ChallengedCaller;
 use crate::context::{ChallengesForNextRequests, Principal, Reauthorization};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::jsonrpc::ErrorObject;
+use crate::observe::TraceContext;
 
 /// The parts of an HTTP request. These are shared by the request's calls and their contexts.
 pub(crate) struct HttpParts {
@@ -51,6 +52,23 @@ impl HttpParts {
     /// Returns the client's address, if it is known.
     pub(crate) fn client_address(&self) -> Option<IpAddr> {
         self.addresses.client
+    }
+
+    /// Returns the trace context that the headers specify. A `traceparent` that is repeated is ambiguous, so it specifies
+    /// none; the values of a repeated `tracestate` are one list.
+    ///
+    // Source: W3C Trace Context, level 1, sections 3.2 and 3.3.
+    pub(crate) fn trace_context(&self) -> Option<TraceContext> {
+        let values = |name| self.parts.headers.get_all(name).iter();
+        let mut parents = values("traceparent");
+        let (parent, None) = (parents.next()?, parents.next()) else {
+            return None;
+        };
+        let states: Vec<&str> = values("tracestate")
+            .filter_map(|state| state.to_str().ok())
+            .collect();
+        let state = (!states.is_empty()).then(|| states.join(","));
+        TraceContext::parse(parent.to_str().ok()?, state.as_deref())
     }
 
     /// Returns the request's URI as the client sees it, even within nested routers.

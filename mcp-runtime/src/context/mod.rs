@@ -49,8 +49,8 @@ pub use editor::{Editor, ListEdit};
 pub(crate) use extension::ExtensionNotification;
 pub use form::{Elicit, FieldKind, FormChoice, FormField};
 pub use from_context::{AsyncFromContext, FromContext};
-pub(crate) use handle::ServerControl;
 pub use handle::ServerHandle;
+pub(crate) use handle::{ServerControl, stopped};
 #[cfg(feature = "http")]
 pub(crate) use http_parts::{ClientAddresses, HttpParts};
 pub use notifier::Notifier;

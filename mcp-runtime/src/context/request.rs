@@ -319,11 +319,9 @@ impl Context {
     /// this call uses, unless the program exports spans itself. See [Observability](crate::guide::observability).
     #[must_use]
     pub fn trace_context(&self) -> Option<TraceContext> {
-        let of_message = self.0.request().meta.as_deref();
-        let header = |name| self.request().header(name).ok().flatten();
-        of_message
-            .and_then(TraceContext::from_meta)
-            .or_else(|| TraceContext::parse(header("traceparent")?, header("tracestate")))
+        let request = self.0.request();
+        let of_message = request.meta.as_deref().and_then(TraceContext::from_meta);
+        of_message.or_else(|| request.info.trace_context())
     }
 
     /// Returns the name and version that the client reports. This information is untrusted, so do not base decisions on

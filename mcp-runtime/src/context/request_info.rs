@@ -20,6 +20,7 @@ use crate::context::{Caller, Context, FromContext};
 #[cfg(feature = "http")]
 use crate::handler::handler_error::HandlerError;
 use crate::handler::handler_error::Result;
+use crate::observe::TraceContext;
 use crate::protocol::ProtocolVersion;
 
 /// The request that started a call. Cheap to clone.
@@ -88,6 +89,15 @@ impl RequestInfo {
         match &self.source {
             #[cfg(feature = "http")]
             RequestSource::Http { session, .. } => session.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Returns the trace context in the headers of an HTTP request.
+    pub(super) fn trace_context(&self) -> Option<TraceContext> {
+        match &self.source {
+            #[cfg(feature = "http")]
+            RequestSource::Http { parts, .. } => parts.trace_context(),
             _ => None,
         }
     }

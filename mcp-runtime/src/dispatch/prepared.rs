@@ -15,7 +15,7 @@ use crate::dispatch::finish::{CallFinisher, CallOutcome};
 use crate::dispatch::handler_run::{CallScope, run_user_code};
 use crate::dispatch::journal::Journal;
 use crate::dispatch::origin::ChannelId;
-use crate::dispatch::rates::{CallToAdmit, UncountedCall};
+use crate::dispatch::rates::{CallToAdmit, CallToCount};
 use crate::dispatch::request::Request;
 use crate::dispatch::rounds::CallMemory;
 use crate::dispatch::seal::{self, SealError};
@@ -170,15 +170,15 @@ impl PreparedCall<'_> {
 }
 
 /// Wraps a handler in its middleware and the steps before it, which run only when the future is polled, like the
-/// handler itself. Returns `None` if the call needs none of them. `rounds` is the number of earlier rounds, and `shared`
-/// contains the tokens that the call must take from the store for rates.
+/// handler itself. Returns `None` if the call needs none of them. `rounds` is the number of earlier rounds, and `uncounted`
+/// is the call if it has yet to be counted elsewhere for rates.
 #[inline(never)]
 fn wrap(
     finish: &CallFinisher,
     (request, source): (&Request<'_>, &RequestSource),
     arguments: &str,
     context: &dyn Fn() -> Context,
-    (rounds, uncounted): (u16, Option<UncountedCall>),
+    (rounds, uncounted): (u16, Option<CallToCount>),
 ) -> Option<(Running, CallPermitWaits)> {
     let member = |member| request.params.get(member);
     let middleware = &finish.dispatcher.settings.middleware;
@@ -339,7 +339,7 @@ fn admit_by_rate(
     finish: &CallFinisher,
     channel: ChannelId,
     resumed: Option<&CallMemory>,
-) -> Result<Option<UncountedCall>, HandlerError> {
+) -> Result<Option<CallToCount>, HandlerError> {
     let call = CallToAdmit {
         principal: finish.caller.principal(),
         channel,

@@ -45,7 +45,7 @@ pub(super) struct RateLimits {
 }
 
 /// A call that this process has admitted, but that has yet to be counted elsewhere.
-pub(super) struct UncountedCall {
+pub(super) struct CallToCount {
     counting: CountFuture,
     /// The caller whose tokens this process has taken. `None` if it has taken none, because of the round.
     charged: Option<u64>,
@@ -88,7 +88,7 @@ impl RateLimits {
         &self,
         call: &CallToAdmit<'_>,
         name: impl FnOnce() -> &'n str,
-    ) -> Result<Option<UncountedCall>, HandlerError> {
+    ) -> Result<Option<CallToCount>, HandlerError> {
         let completions = call.is_completion.then_some(&self.completions);
         let rate = call.callable.and_then(|called| called.guards.rate.as_ref());
         let rates = [completions, rate, self.all.as_ref()];
@@ -123,7 +123,7 @@ impl RateLimits {
         call: &CallToAdmit<'_>,
         charged: Option<u64>,
         round: Option<(CallId, u16)>,
-    ) -> Option<UncountedCall> {
+    ) -> Option<CallToCount> {
         let counter = self.counter.as_deref()?;
         let caller = |rate: Rate| match (rate.is_per_caller(), call.principal) {
             (false, _) => String::new(),
@@ -151,20 +151,25 @@ impl RateLimits {
             rate: self.rounds.rate(),
         });
         let counting = counter.count(CountedCall { round, buckets });
-        Some(UncountedCall { counting, charged })
+        Some(CallToCount { counting, charged })
     }
 
     /// Counts a call elsewhere that this process has admitted. If the call is refused, this process no longer counts it.
     pub(super) async fn count(
         &self,
-        call: UncountedCall,
+        call: CallToCount,
         target: &CallTarget,
     ) -> Result<(), HandlerError> {
         let refused = match call.counting.await {
             CountOutcome::Admitted => return Ok(()),
             CountOutcome::Refused(wait) => too_often(target.name(), wait),
-            CountOutcome::Uncounted => {
-                let refused = errors::uncounted(&format!("`{}`", target.name()), RETRY_STORE);
+            CountOutcome::Failed { error, may_run } => {
+                let called = target.name();
+                tracing::debug!(called, %error, "a call cannot be counted for all instances");
+                if may_run {
+                    return Ok(());
+                }
+                let refused = errors::uncounted(&format!("`{called}`"), RETRY_STORE);
                 HandlerError(HandlerErrorRepr::Busy(refused))
             }
         };

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use crate::cancellation::CancellationToken;
 use crate::context::{
     Caller, Capability, ChangeListeners, ChangeLog, ChangeNotification, Edit, EditStep,
-    ExtensionNotification, LoggedChange, ServerControl,
+    ExtensionNotification, LoggedChange, ServerControl, stopped,
 };
 use crate::dispatch::notifications::NotificationListeners;
 use crate::dispatch::owned_work::OwnedWork;
@@ -113,14 +113,8 @@ impl ChangeListeners for ServerShared {
         }
     }
 
-    fn stopping(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        let (stop, work) = (self.shutdown.clone(), self.work.stopping().clone());
-        Box::pin(async move {
-            tokio::select! {
-                () = stop.cancelled() => {}
-                () = work.cancelled() => {}
-            }
-        })
+    fn stopped(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(stopped(ServerControl::stopping(self)))
     }
 }
 

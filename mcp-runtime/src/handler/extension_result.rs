@@ -1,6 +1,7 @@
 //! Results defined by extensions: results of their own methods, and special results for methods of the core protocol.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,6 +39,9 @@ pub struct ExtensionResult {
     admitted: Option<ExtensionVersions>,
 }
 
+const META: &str = "_meta";
+const RESULT_TYPE: &str = "resultType";
+
 /// The protocol versions in which an extension exists.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ExtensionVersions {
@@ -66,25 +70,18 @@ impl ExtensionResult {
     /// with [`result_type`](Self::result_type).
     pub fn new(value: impl Serialize) -> Result<Self> {
         let unwritable = |error| HandlerError(HandlerErrorRepr::Unwritable(error));
-        let mut members = to_raw_value(&value).map_err(unwritable)?;
-        let mut meta = None;
-        if !is_plain_object(members.get()) {
-            let Value::Object(mut object) = serde_json::to_value(value).map_err(unwritable)? else {
-                return Err(HandlerError::opaque(
-                    "the result of an extension's method must be a JSON object",
-                ));
-            };
-            if object.contains_key("resultType") {
-                return Err(HandlerError::opaque(
-                    "`resultType` cannot be a member of a result; set it with `ExtensionResult::result_type`",
-                ));
-            }
-            meta = match object.shift_remove("_meta") {
-                Some(Value::Object(meta)) if !meta.is_empty() => Some(Box::new(meta)),
-                _ => None,
-            };
-            members = to_raw_value(&object).map_err(unwritable)?;
-        }
+        let written = to_raw_value(&value).map_err(unwritable)?;
+        let Some(members) = members_of(written.get()) else {
+            return Err(HandlerError::opaque(
+                "the result of an extension's method must be a JSON object",
+            ));
+        };
+        let is_one_line = matches!(one_line(written.get()), Cow::Borrowed(_));
+        let (members, meta) = if is_one_line && are_plain(&members) {
+            (written, None)
+        } else {
+            take_meta(&members)?
+        };
         Ok(Self {
             result_type: Self::COMPLETE.into(),
             members: members.into(),
@@ -128,12 +125,7 @@ impl ExtensionResult {
         let mut text = self.members.get().to_owned();
         text.pop();
         for (name, json) in members {
-            if text.len() > 1 {
-                text.push(',');
-            }
-            text.push_str(&serde_json::to_string(name).map_err(unwritable)?);
-            text.push(':');
-            text.push_str(&one_line(json));
+            push_member(&mut text, name, json)?;
         }
         text.push('}');
         self.members = RawValue::from_string(text).map_err(unwritable)?.into();
@@ -202,16 +194,77 @@ impl ExtensionResult {
     }
 }
 
-/// Returns `true` if JSON is an object on a single line without members that are treated separately.
-fn is_plain_object(json: &str) -> bool {
-    let mut scan = Scan::new(json);
-    let mut is_plain = scan.peek() == Some(b'{') && matches!(one_line(json), Cow::Borrowed(_));
-    let scanned = scan.members(|scan, name| {
-        is_plain &= !matches!(&*name, "_meta" | "resultType");
-        scan.next_value()?;
+/// Returns the members of an object, each with its raw JSON, or `None` for another value.
+fn members_of(json: &str) -> Option<Vec<(Cow<'_, str>, &str)>> {
+    let mut members = Vec::new();
+    let scanned = Scan::new(json).members(|scan, name| {
+        members.push((name, scan.next_value()?));
         Some(())
     });
-    scanned.is_some() && is_plain
+    if scanned.is_some() {
+        return Some(members);
+    }
+    // The scanner reads only so many levels.
+    let members: BTreeMap<String, &RawValue> = serde_json::from_str(json).ok()?;
+    let members = members.into_iter();
+    Some(
+        members
+            .map(|(name, json)| (name.into(), json.get()))
+            .collect(),
+    )
+}
+
+/// Returns `true` if each member occurs once and none is treated separately.
+fn are_plain(members: &[(Cow<'_, str>, &str)]) -> bool {
+    let mut names: Vec<&str> = members.iter().map(|(name, _)| &**name).collect();
+    names.sort_unstable();
+    let is_special = |name: &&str| matches!(*name, META | RESULT_TYPE);
+    !names.iter().any(is_special) && names.windows(2).all(|pair| pair.first() != pair.last())
+}
+
+/// Returns the members as a result sends them, and its `_meta`. Of members with the same name, the last one counts.
+fn take_meta(members: &[(Cow<'_, str>, &str)]) -> Result<(Box<RawValue>, Option<Box<Meta>>)> {
+    let unwritable = |error| HandlerError(HandlerErrorRepr::Unwritable(error));
+    let last: HashMap<&str, &str> = members
+        .iter()
+        .map(|(name, json)| (&**name, *json))
+        .collect();
+    if last.contains_key(RESULT_TYPE) {
+        return Err(HandlerError::opaque(
+            "`resultType` cannot be a member of a result; set it with `ExtensionResult::result_type`",
+        ));
+    }
+    let meta = last.get(META).map(|json| serde_json::from_str(json));
+    let meta = match meta.transpose().map_err(unwritable)? {
+        Some(Value::Object(meta)) if !meta.is_empty() => Some(Box::new(meta)),
+        _ => None,
+    };
+    let mut written = HashSet::from([META]);
+    let mut text = String::from("{");
+    for (name, _) in members {
+        if written.insert(name) {
+            push_member(
+                &mut text,
+                name,
+                last.get(&**name).copied().unwrap_or("null"),
+            )?;
+        }
+    }
+    text.push('}');
+    Ok((RawValue::from_string(text).map_err(unwritable)?, meta))
+}
+
+/// Appends a member to an object. Its JSON is converted to a single line.
+fn push_member(object: &mut String, name: &str, json: &str) -> Result<()> {
+    let name = serde_json::to_string(name);
+    let name = name.map_err(|error| HandlerError(HandlerErrorRepr::Unwritable(error)))?;
+    if object.len() > 1 {
+        object.push(',');
+    }
+    object.push_str(&name);
+    object.push(':');
+    object.push_str(&one_line(json));
+    Ok(())
 }
 
 /// Members shared by several messages.
@@ -301,6 +354,11 @@ mod tests {
             ("{\"a\":\n1}", r#"{"a":1}"#),
             (r#"{"\u005fmeta":{"a":1},"b":2}"#, r#"{"b":2}"#),
             (r#"{"_meta":{"a":1}}"#, "{}"),
+            (r#"{"a":1,"b":2,"a":3}"#, r#"{"a":3,"b":2}"#),
+            (
+                r#"{"a":0.1,"b":1e999,"_meta":{}}"#,
+                r#"{"a":0.1,"b":1e999}"#,
+            ),
         ] {
             let value: Box<RawValue> = serde_json::from_str(written).unwrap();
             let result = ExtensionResult::new(value).unwrap();
@@ -308,13 +366,18 @@ mod tests {
             let has_meta = written.contains("meta\":{\"a\"");
             assert_eq!(result.meta_entries().is_some(), has_meta, "{written}");
         }
+        // Values deeper than the scanner reads.
+        let value: Box<RawValue> = RawValue::from_string(deep.clone()).unwrap();
+        let result = ExtensionResult::new(value).unwrap();
+        assert!(result.members().starts_with(r#"{"d":[[["#));
+        assert!(result.members().ends_with("]]]}"));
+        assert!(result.meta_entries().is_some());
         for refused in [
             "[1]",
             "1",
             "null",
             r#"{"resultType":"a"}"#,
             r#"{"resul\u0074Type":1}"#,
-            &deep,
         ] {
             let value: Box<RawValue> = RawValue::from_string(refused.to_owned()).unwrap();
             assert!(ExtensionResult::new(value).is_err(), "{refused}");

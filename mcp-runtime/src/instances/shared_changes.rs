@@ -225,7 +225,7 @@ impl Relaying {
 
     /// Notifies this instance's clients of changes on other instances until the server stops.
     async fn receive_all(&self, listeners: &dyn ChangeListeners) {
-        let mut stopping = listeners.stopping();
+        let mut stopping = listeners.stopped();
         let mut retry = FIRST_RETRY;
         let mut position = None::<String>;
         loop {
@@ -287,7 +287,7 @@ impl Relaying {
 
 impl ChangeLog for Relaying {
     fn exchange(self: Arc<Self>, listeners: Arc<dyn ChangeListeners>) -> Vec<ExchangeFuture> {
-        let (publishing, stopping) = (Arc::clone(&self), listeners.stopping());
+        let (publishing, stopping) = (Arc::clone(&self), listeners.stopped());
         vec![
             Box::pin(async move { publishing.publish_all(stopping).await }),
             Box::pin(async move { self.receive_all(&*listeners).await }),

@@ -42,13 +42,10 @@ impl RateCounter for SharedRates {
             match take(&*store, round.as_ref(), &tokens).await {
                 Ok(RateDecision::Admitted) => CountOutcome::Admitted,
                 Ok(RateDecision::Refused(wait)) => CountOutcome::Refused(wait),
-                Err(error) => {
-                    tracing::debug!(%error, "a call cannot be counted for all instances");
-                    match fallback {
-                        RateFallback::CountLocally => CountOutcome::Admitted,
-                        RateFallback::Refuse => CountOutcome::Uncounted,
-                    }
-                }
+                Err(error) => CountOutcome::Failed {
+                    error,
+                    may_run: fallback == RateFallback::CountLocally,
+                },
             }
         })
     }

@@ -14,14 +14,16 @@ mod trace_context;
 
 pub(crate) use attributes::{CalledItem, RecordedOutcome, RequestAttributes};
 pub(crate) use caller_span::{current_span, in_current_span};
-#[cfg(feature = "telemetry")]
+#[allow(unused_imports, reason = "used by meters, which come with features")]
 pub(crate) use meter::{Label, Meter, MetricKind, install_meter};
 pub(crate) use meter::{
     Metric, MetricGuard, NOTIFICATION_GAPS, SESSIONS, SUBSCRIPTIONS, describe_metrics, is_metered,
 };
-#[cfg(any(feature = "telemetry", feature = "testing"))]
+#[allow(unused_imports, reason = "used by observers, which come with features")]
 pub(crate) use observer::Observer;
 pub(crate) use observer::{Failure, Observers, RequestObserver};
+#[allow(unused_imports, reason = "used by HTTP")]
+pub(crate) use origin::HttpOrigin;
 pub(crate) use origin::{Origin, with_current_origin};
 pub(crate) use recording::{RequestRecording, RequestTimer};
 pub(crate) use refused::{RefusalKind, record_refusal};

@@ -10,6 +10,9 @@ use tracing::Span;
 use crate::observe::{RecordedOutcome, RequestAttributes};
 
 /// Is told what happens in a server. No method may block.
+///
+/// A message's origin is known ([`with_current_origin`](super::with_current_origin)) if the process has a meter, which an
+/// observer can install when the server starts.
 pub(crate) trait Observer: Any + Send + Sync {
     /// The server starts.
     fn start(&self) {}
@@ -40,7 +43,7 @@ pub(crate) trait RequestObserver: Send + Sync {
     fn end(&mut self, outcome: RecordedOutcome);
 }
 
-/// A failure whose cause only the log tells.
+/// A failure that is logged, because the client may not learn its cause.
 #[allow(dead_code, reason = "read by observers, which come with features")]
 pub(crate) struct Failure<'a> {
     /// The name of what was called.
@@ -57,14 +60,14 @@ pub(crate) struct Observers(Vec<Arc<dyn Observer>>);
 
 impl Observers {
     /// Adds an observer, in place of one of the same type.
-    #[cfg(any(feature = "telemetry", feature = "testing"))]
+    #[allow(dead_code, reason = "used by observers, which come with features")]
     pub(crate) fn insert<T: Observer>(&mut self, observer: T) {
         self.0.retain(|other| !is::<T>(&**other));
         self.0.push(Arc::new(observer));
     }
 
     /// Adds an observer, unless there is one of the same type.
-    #[cfg(feature = "telemetry")]
+    #[allow(dead_code, reason = "used by observers, which come with features")]
     pub(crate) fn insert_default<T: Observer + Default>(&mut self) {
         if !self.0.iter().any(|other| is::<T>(&**other)) {
             self.insert(T::default());
@@ -89,7 +92,7 @@ impl Observers {
     }
 }
 
-#[cfg(any(feature = "telemetry", feature = "testing"))]
+#[allow(dead_code, reason = "used by observers, which come with features")]
 fn is<T: Observer>(observer: &dyn Observer) -> bool {
     (observer as &dyn Any).is::<T>()
 }

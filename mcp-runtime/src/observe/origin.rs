@@ -1,6 +1,7 @@
 //! The origins of messages, as far as they are known to the transport.
 
 use std::cell::RefCell;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::SocketAddr;
 
 use crate::observe::{RefusalKind, TraceContext, is_metered, record_refusal};
@@ -24,6 +25,21 @@ pub(crate) struct HttpOrigin {
     pub(crate) session: Option<u64>,
     /// The caller's trace context from the headers. A trace context in the message takes precedence.
     pub(crate) trace: Option<TraceContext>,
+}
+
+impl HttpOrigin {
+    #[allow(dead_code, reason = "used by HTTP")]
+    pub(crate) fn new(session: Option<&str>, trace: Option<TraceContext>) -> Self {
+        let digest = |id: &str| {
+            let mut hasher = DefaultHasher::new();
+            id.hash(&mut hasher);
+            hasher.finish()
+        };
+        Self {
+            session: session.map(digest),
+            trace,
+        }
+    }
 }
 
 thread_local! {
@@ -56,27 +72,11 @@ impl Origin {
         }
     }
 
-    /// An HTTP request; `header` looks up one of its headers.
-    #[cfg(feature = "http")]
-    pub(crate) fn http<'h>(
-        peer: Option<SocketAddr>,
-        header: impl Fn(&'static str) -> Option<&'h str>,
-    ) -> Self {
-        use std::hash::{DefaultHasher, Hash, Hasher};
-        let digest = |id: &str| {
-            let mut hasher = DefaultHasher::new();
-            id.hash(&mut hasher);
-            hasher.finish()
-        };
-        let http = || {
-            Box::new(HttpOrigin {
-                session: header("mcp-session-id").map(digest),
-                trace: header("traceparent")
-                    .and_then(|parent| TraceContext::parse(parent, header("tracestate"))),
-            })
-        };
+    /// An HTTP request; `seen` returns what is known of it.
+    #[allow(dead_code, reason = "used by HTTP")]
+    pub(crate) fn http(peer: Option<SocketAddr>, seen: impl FnOnce() -> HttpOrigin) -> Self {
         Self {
-            http: is_metered().then(http),
+            http: is_metered().then(|| Box::new(seen())),
             ..Self::tcp(peer)
         }
     }

@@ -31,18 +31,14 @@ impl RequestRecording {
             let observed = Vec::new();
             return Self((!span.is_disabled()).then(|| Box::new(Recorded { span, observed })));
         }
-        Self::begin_at(observers, &attributes(), Instant::now(), false)
+        Self::begin_observed(observers, &attributes())
     }
 
-    fn begin_at(
-        observers: &Observers,
-        attributes: &RequestAttributes<'_>,
-        began: Instant,
-        is_answered: bool,
-    ) -> Self {
+    fn begin_observed(observers: &Observers, attributes: &RequestAttributes<'_>) -> Self {
+        let began = Instant::now();
         let observed = observers.iter();
         let observed: Vec<_> = observed
-            .filter_map(|observer| observer.begin_request(attributes, began, is_answered))
+            .filter_map(|observer| observer.begin_request(attributes, began, false))
             .collect();
         let span = observed.iter().find_map(|observed| observed.span());
         let span = span.cloned().unwrap_or_else(current_span);
@@ -97,9 +93,13 @@ impl RequestTimer {
         code: Option<i32>,
         attributes: impl FnOnce() -> RequestAttributes<'a>,
     ) {
-        if let Some(began) = self.0 {
-            let mut recording = RequestRecording::begin_at(observers, &attributes(), began, true);
-            recording.end(code.map_or(RecordedOutcome::Answered, RecordedOutcome::Error));
+        let Some(began) = self.0 else { return };
+        let outcome = code.map_or(RecordedOutcome::Answered, RecordedOutcome::Error);
+        let attributes = attributes();
+        for observer in observers.iter() {
+            if let Some(mut observed) = observer.begin_request(&attributes, began, true) {
+                observed.end(outcome);
+            }
         }
     }
 }

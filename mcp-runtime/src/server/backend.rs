@@ -47,7 +47,7 @@ pub struct Backend {
     pub(super) notifications: Option<Arc<dyn NotificationRelay>>,
     pub(super) rates: Option<Arc<dyn RateStore>>,
     pub(super) rate_fallback: RateFallback,
-    /// What the stores are for, if nothing else adds it.
+    /// The add-ons that use the stores. Those for tasks and large results come with options and settings of the server.
     pub(super) add_ons: Vec<AddOn>,
     #[cfg(feature = "sealing")]
     pub(super) sealing_keys: Option<SealingKeys>,

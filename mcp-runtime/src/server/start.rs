@@ -19,7 +19,6 @@ use crate::observe::describe_metrics;
 use crate::protocol::encode::Identity;
 use crate::registry::{CursorSeal, Registry, ServerRules, Sources, ToolSource, selected_options};
 use crate::server::Server;
-use crate::server::observing::with_built_in;
 
 impl Server {
     /// Returns the dispatcher, for use in tests of the layers above it.
@@ -83,8 +82,9 @@ impl Server {
     /// Checks all definitions and settings and prepares the server for connections.
     pub(super) fn start(mut self) -> Result<(Arc<Dispatcher>, Arc<ServerShared>), Error> {
         let (add_ons, options) = self.add_ons();
-        self.observers = with_built_in(self.observers);
+        self.observers = crate::server::observing::with_built_in(self.observers);
         self.observers.start();
+        // Add-ons describe theirs when they start.
         describe_metrics();
         self.environment.log_values();
         let faults = self.setting_faults();

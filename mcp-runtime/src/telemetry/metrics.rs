@@ -54,10 +54,16 @@ impl Meter for MetricsMeter {
     fn add(&self, metric: &Metric, labels: &[observe::Label<'_>], change: i32) {
         match metric.kind {
             MetricKind::Counter => {
-                counter!(metric.name, owned(labels)).increment(change.unsigned_abs().into());
+                let change = u64::try_from(change).unwrap_or_default();
+                counter!(metric.name, owned(labels)).increment(change);
             }
             MetricKind::Gauge | MetricKind::Time => {
-                gauge!(metric.name, owned(labels)).increment(f64::from(change));
+                let gauge = gauge!(metric.name, owned(labels));
+                if change < 0 {
+                    gauge.decrement(f64::from(change.unsigned_abs()));
+                } else {
+                    gauge.increment(f64::from(change));
+                }
             }
         }
     }

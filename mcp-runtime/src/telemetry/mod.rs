@@ -6,6 +6,8 @@
 //! Names follow OpenTelemetry: semantic-conventions-genai, docs/gen-ai/mcp.md, "Server" and "Metric:
 //! `mcp.server.operation.duration`" (status: development).
 
+#![cfg(feature = "telemetry")]
+
 mod metrics;
 mod requests;
 

@@ -17,10 +17,11 @@ const HEADER: &str = "\
 ";
 
 /// The folders and files of the core.
-const CORE: [&str; 7] = [
+const CORE: [&str; 8] = [
     "mcp-runtime/src/context/",
     "mcp-runtime/src/dispatch/",
     "mcp-runtime/src/handler/",
+    "mcp-runtime/src/observe/",
     "mcp-runtime/src/registry/",
     "mcp-runtime/src/server/backend.rs",
     "mcp-runtime/src/server/builder.rs",
@@ -58,13 +59,7 @@ const ADD_ONS: [AddOn; 11] = [
     },
     AddOn {
         name: "instances",
-        words: &[
-            "elay",
-            "hared_rates",
-            "SharedRates",
-            "SharedTokens",
-            "shared_definitions",
-        ],
+        words: &["elay", "hared_rates", "SharedRates", "shared_definitions"],
         own: &[],
     },
     AddOn {

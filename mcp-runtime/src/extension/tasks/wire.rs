@@ -158,3 +158,40 @@ fn milliseconds(time: std::time::Duration) -> u64 {
     let milliseconds = u64::try_from(time.as_millis()).unwrap_or(LARGEST);
     milliseconds.clamp(1, LARGEST)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+    use crate::stores::NewTask;
+
+    #[test]
+    fn a_failed_tool_fails_its_legacy_task_with_its_text() {
+        let mut task = StoredTask::created(&NewTask::new("", "dig"), SystemTime::UNIX_EPOCH);
+        let id = task.id.as_str().to_owned();
+        let legacy = |task: &StoredTask| serde_json::to_value(LegacyTask::new(task)).unwrap();
+        let time = "1970-01-01T00:00:00.000Z";
+        let mut expected = json!({
+            "taskId": id, "status": "working", "createdAt": time, "lastUpdatedAt": time,
+            "ttl": 3_600_000, "pollInterval": 1_000,
+        });
+        assert_eq!(legacy(&task), expected);
+        task.status = TaskStatus::Completed;
+        task.message = Some("digging".into());
+        let failure = |json: &str| TaskOutcome::Result {
+            json: json.into(),
+            is_error: true,
+        };
+        (expected["status"], expected["statusMessage"]) = ("failed".into(), "digging".into());
+        task.outcome = Some(failure(r#"{"content":[{"type":"image"}]}"#));
+        assert_eq!(legacy(&task), expected);
+        expected["statusMessage"] = "a stone".into();
+        task.outcome = Some(failure(r#"{"content":[{"type":"text","text":"a stone"}]}"#));
+        assert_eq!(legacy(&task), expected);
+        let extension = serde_json::to_value(Task::new(&task)).unwrap();
+        assert_eq!(extension["status"], "completed");
+        assert_eq!(extension["statusMessage"], "digging");
+        assert_eq!(extension["ttlMs"], 3_600_000);
+    }
+}

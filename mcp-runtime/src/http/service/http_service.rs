@@ -26,7 +26,7 @@ use crate::http::response::refusal::HttpRefusal;
 use crate::http::service::{mounted, routing};
 use crate::http::state::ServiceState;
 use crate::jsonrpc::RequestId;
-use crate::observe::{Origin, RefusalKind};
+use crate::observe::{HttpOrigin, Origin, RefusalKind};
 
 /// A server as a `tower` service, for mounting in a program that already serves HTTP.
 ///
@@ -131,7 +131,11 @@ impl HttpService {
             let mut body = pin!(body);
             let parts = &request.parts;
             let headers = RequestHeaders::read(&parts.headers);
-            let origin = Origin::http(peer, |name| parts.headers.get(name)?.to_str().ok());
+            let origin = Origin::http(peer, || {
+                let session = parts.headers.get("mcp-session-id");
+                let session = session.and_then(|id| id.to_str().ok());
+                HttpOrigin::new(session, request.trace_context())
+            });
             let mut response =
                 if let Err((kind, refusal)) = check_head(&state, &parts.uri, &headers) {
                     origin.record_refusal(kind);

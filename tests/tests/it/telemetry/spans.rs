@@ -278,6 +278,52 @@ async fn a_hook_that_panics_harms_nothing() {
 }
 
 #[tokio::test]
+async fn a_repeated_tracestate_is_one_list_and_a_repeated_traceparent_nothing() {
+    let (seen, _guard) = Seen::begin();
+    let served = serve_server(server()).await;
+    let session = served.session(Version::V2025_11_25).await;
+    for version in Version::ERAS {
+        for (again, expected) in [
+            (("tracestate", "c=d"), format!("{PARENT} a=b,c=d")),
+            (("traceparent", OTHER), "none".into()),
+        ] {
+            seen.clear();
+            let request = if version.is_modern() {
+                let params = json!({"name": "trace", "arguments": {}, "_meta": {}});
+                Request::modern(7, "tools/call", params)
+            } else {
+                call(&session, 7, "trace", json!({}), version)
+            };
+            let request = request
+                .header("traceparent", PARENT)
+                .header("tracestate", "a=b")
+                .header(again.0, again.1);
+            let (status, answer) = served.message(&request).await;
+            assert_eq!((status, text(&answer)), (200, &*expected));
+            let is_there = expected != "none";
+            assert_eq!(seen.request().contains_key("trace_id"), is_there);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_last_hook_for_spans_counts() {
+    let (_seen, _guard) = Seen::begin();
+    for version in Version::ERAS {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let tell = |name| {
+            let told = Arc::clone(&told);
+            move |_: &tracing::Span, _: Option<&TraceContext>| told.lock().unwrap().push(name)
+        };
+        let server = server().on_span(tell("first")).on_span(tell("second"));
+        let mut client = connect(server, version).await;
+        told.lock().unwrap().clear();
+        client.tool("talk", json!({})).await;
+        assert_eq!(told.lock().unwrap().as_slice(), ["second"]);
+    }
+}
+
+#[tokio::test]
 async fn over_http_the_header_names_the_trace_if_the_message_does_not() {
     let (seen, _guard) = Seen::begin();
     let served = serve_server(server()).await;
