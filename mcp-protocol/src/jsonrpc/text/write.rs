@@ -12,6 +12,8 @@ const AFTER: usize = 256;
 
 /// Length from which text is written in blocks.
 const LONG: usize = 128;
+/// Space reserved after such a string.
+const AFTER_LONG: usize = 64;
 
 /// Appends `text` as a JSON string, including the quotes.
 pub fn write_string(out: &mut Vec<u8>, text: &str) {
@@ -19,8 +21,11 @@ pub fn write_string(out: &mut Vec<u8>, text: &str) {
     if rest.len() > LARGE.max(out.len()) {
         // A large buffer that must grow is copied, and both copies are in memory meanwhile.
         out.reserve_exact(expected_length(rest) + AFTER);
-    } else {
+    } else if rest.len() < LONG {
         out.reserve(rest.len() + 2);
+    } else {
+        // Enough for some escapes and for the end of a result, so that the buffer does not grow again.
+        out.reserve(rest.len() + rest.len() / 8 + AFTER_LONG);
     }
     out.push(b'"');
     if rest.len() >= LONG {
