@@ -57,7 +57,7 @@ pub(crate) struct LoggedChange {
 }
 
 impl LoggedChange {
-    /// Returns what stands for a change that is not known.
+    /// Stands for changes that are not known.
     pub(crate) const EVERYTHING: Self = Self {
         change: None,
         audience: NotifiedCallers::All,

@@ -56,7 +56,6 @@ impl HttpParts {
 
     /// Returns the trace context that the headers specify. A `traceparent` that is repeated is ambiguous, so it specifies
     /// none; the values of a repeated `tracestate` are one list.
-    ///
     // Source: W3C Trace Context, level 1, sections 3.2 and 3.3.
     pub(crate) fn trace_context(&self) -> Option<TraceContext> {
         let values = |name| self.parts.headers.get_all(name).iter();

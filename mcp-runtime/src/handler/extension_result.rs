@@ -1,7 +1,7 @@
 //! Results defined by extensions: results of their own methods, and special results for methods of the core protocol.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
+use crate::handler::decode::entries;
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr, IntoHandlerError, Result};
 use crate::handler::output::Json;
-use crate::jsonrpc::Scan;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{CacheHint, TextGap, one_line};
 use crate::types::{CacheScope, Meta};
@@ -71,16 +71,11 @@ impl ExtensionResult {
     pub fn new(value: impl Serialize) -> Result<Self> {
         let unwritable = |error| HandlerError(HandlerErrorRepr::Unwritable(error));
         let written = to_raw_value(&value).map_err(unwritable)?;
-        let Some(members) = members_of(written.get()) else {
-            return Err(HandlerError::opaque(
-                "the result of an extension's method must be a JSON object",
-            ));
-        };
-        let is_one_line = matches!(one_line(written.get()), Cow::Borrowed(_));
-        let (members, meta) = if is_one_line && are_plain(&members) {
-            (written, None)
-        } else {
-            take_meta(&members)?
+        let json = written.get();
+        let (members, meta) = match entries(json) {
+            Ok(members) if is_plain(json, &members) => (written, None),
+            Ok(members) => take_meta(members)?,
+            Err(_) => take_meta(last_members(json)?)?,
         };
         Ok(Self {
             result_type: Self::COMPLETE.into(),
@@ -194,63 +189,47 @@ impl ExtensionResult {
     }
 }
 
-/// Returns the members of an object, each with its raw JSON, or `None` for another value.
-fn members_of(json: &str) -> Option<Vec<(Cow<'_, str>, &str)>> {
-    let mut members = Vec::new();
-    let scanned = Scan::new(json).members(|scan, name| {
-        members.push((name, scan.next_value()?));
-        Some(())
-    });
-    if scanned.is_some() {
-        return Some(members);
-    }
-    // The scanner reads only so many levels.
-    let members: BTreeMap<String, &RawValue> = serde_json::from_str(json).ok()?;
+/// Returns `true` if an object can be sent as it is written: on one line, and without members that are treated separately.
+fn is_plain(json: &str, members: &[(Cow<'_, str>, &str)]) -> bool {
+    let mut names = members.iter().map(|(name, _)| &**name);
+    !names.any(|name| matches!(name, META | RESULT_TYPE))
+        && matches!(one_line(json), Cow::Borrowed(_))
+}
+
+/// Returns the members of an object that [`entries`] does not read, because of its depth or because a name is repeated: of
+/// members with the same name, the last one counts.
+fn last_members(json: &str) -> Result<Vec<(Cow<'_, str>, &str)>> {
+    let members = serde_json::from_str::<BTreeMap<String, &RawValue>>(json);
+    let members = members.map_err(|_| {
+        HandlerError::opaque("the result of an extension's method must be a JSON object")
+    })?;
     let members = members.into_iter();
-    Some(
-        members
-            .map(|(name, json)| (name.into(), json.get()))
-            .collect(),
-    )
+    Ok(members
+        .map(|(name, json)| (name.into(), json.get()))
+        .collect())
 }
 
-/// Returns `true` if each member occurs once and none is treated separately.
-fn are_plain(members: &[(Cow<'_, str>, &str)]) -> bool {
-    let mut names: Vec<&str> = members.iter().map(|(name, _)| &**name).collect();
-    names.sort_unstable();
-    let is_special = |name: &&str| matches!(*name, META | RESULT_TYPE);
-    !names.iter().any(is_special) && names.windows(2).all(|pair| pair.first() != pair.last())
-}
-
-/// Returns the members as a result sends them, and its `_meta`. Of members with the same name, the last one counts.
-fn take_meta(members: &[(Cow<'_, str>, &str)]) -> Result<(Box<RawValue>, Option<Box<Meta>>)> {
+/// Returns a result's members, written anew without `_meta`, and its `_meta`.
+fn take_meta(members: Vec<(Cow<'_, str>, &str)>) -> Result<(Box<RawValue>, Option<Box<Meta>>)> {
     let unwritable = |error| HandlerError(HandlerErrorRepr::Unwritable(error));
-    let last: HashMap<&str, &str> = members
-        .iter()
-        .map(|(name, json)| (&**name, *json))
-        .collect();
-    if last.contains_key(RESULT_TYPE) {
-        return Err(HandlerError::opaque(
-            "`resultType` cannot be a member of a result; set it with `ExtensionResult::result_type`",
-        ));
-    }
-    let meta = last.get(META).map(|json| serde_json::from_str(json));
-    let meta = match meta.transpose().map_err(unwritable)? {
-        Some(Value::Object(meta)) if !meta.is_empty() => Some(Box::new(meta)),
-        _ => None,
-    };
-    let mut written = HashSet::from([META]);
+    let mut meta = None;
     let mut text = String::from("{");
-    for (name, _) in members {
-        if written.insert(name) {
-            push_member(
-                &mut text,
-                name,
-                last.get(&**name).copied().unwrap_or("null"),
-            )?;
+    for (name, json) in members {
+        match &*name {
+            RESULT_TYPE => {
+                return Err(HandlerError::opaque(
+                    "`resultType` cannot be a member of a result; set it with `ExtensionResult::result_type`",
+                ));
+            }
+            META => meta = Some(serde_json::from_str(json).map_err(unwritable)?),
+            name => push_member(&mut text, name, json)?,
         }
     }
     text.push('}');
+    let meta = match meta {
+        Some(Value::Object(meta)) if !meta.is_empty() => Some(Box::new(meta)),
+        _ => None,
+    };
     Ok((RawValue::from_string(text).map_err(unwritable)?, meta))
 }
 
@@ -366,7 +345,7 @@ mod tests {
             let has_meta = written.contains("meta\":{\"a\"");
             assert_eq!(result.meta_entries().is_some(), has_meta, "{written}");
         }
-        // Values deeper than the scanner reads.
+        // Deeper than the scanner reads.
         let value: Box<RawValue> = RawValue::from_string(deep.clone()).unwrap();
         let result = ExtensionResult::new(value).unwrap();
         assert!(result.members().starts_with(r#"{"d":[[["#));

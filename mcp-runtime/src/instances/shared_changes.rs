@@ -56,6 +56,7 @@ struct RelayedChange {
 }
 
 impl RelayedChange {
+    /// Returns the change in the form in which the core notifies clients.
     fn into_logged(self) -> LoggedChange {
         let audience = self.keys.map_or(NotifiedCallers::All, |keys| {
             let mut audience = NotifiedCallers::None;

@@ -1,9 +1,9 @@
-//! A request and its outcome, as reported to operators.
+//! A request and its outcome, as observers see them.
 
 use crate::jsonrpc::RequestId;
 use crate::protocol::{Method, ProtocolVersion};
 
-/// Request attributes that are visible to operators.
+/// What observers see of a request.
 #[derive(Clone, Copy)]
 #[allow(dead_code, reason = "read by observers, which come with features")]
 pub(crate) struct RequestAttributes<'a> {

@@ -85,25 +85,21 @@ pub(crate) fn describe_metrics() {
 
 impl Metric {
     pub(crate) const fn counter(name: &'static str, description: &'static str) -> Self {
-        Self {
-            name,
-            kind: MetricKind::Counter,
-            description,
-        }
+        Self::new(name, MetricKind::Counter, description)
     }
 
     pub(crate) const fn gauge(name: &'static str, description: &'static str) -> Self {
-        Self {
-            name,
-            kind: MetricKind::Gauge,
-            description,
-        }
+        Self::new(name, MetricKind::Gauge, description)
     }
 
     pub(crate) const fn time(name: &'static str, description: &'static str) -> Self {
+        Self::new(name, MetricKind::Time, description)
+    }
+
+    const fn new(name: &'static str, kind: MetricKind, description: &'static str) -> Self {
         Self {
             name,
-            kind: MetricKind::Time,
+            kind,
             description,
         }
     }

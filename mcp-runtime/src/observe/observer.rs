@@ -55,7 +55,7 @@ pub(crate) struct Failure<'a> {
 }
 
 /// All observers of a server.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct Observers(Vec<Arc<dyn Observer>>);
 
 impl Observers {

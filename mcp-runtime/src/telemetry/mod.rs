@@ -11,7 +11,6 @@
 mod metrics;
 mod requests;
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use tracing::Span;
@@ -25,9 +24,9 @@ use crate::telemetry::requests::ObservedRequest;
 type SpanHook = dyn Fn(&Span, Option<&TraceContext>) + Send + Sync;
 
 /// The observer that every server has with the `telemetry` feature.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct Telemetry {
-    on_span: Option<Arc<SpanHook>>,
+    on_span: Option<Box<SpanHook>>,
 }
 
 impl Telemetry {
@@ -36,7 +35,7 @@ impl Telemetry {
         hook: impl Fn(&Span, Option<&TraceContext>) + Send + Sync + 'static,
     ) -> Self {
         Self {
-            on_span: Some(Arc::new(hook)),
+            on_span: Some(Box::new(hook)),
         }
     }
 
