@@ -66,6 +66,7 @@
 
 #[cfg(feature = "auth")]
 pub mod auth;
+pub mod backend;
 mod bell;
 mod budget;
 mod cancellation;
@@ -149,24 +150,6 @@ pub mod apps {
     pub use crate::extension::apps::{App, MIME_TYPE};
 }
 
-/// Stores for data that outlives a request: a [`Backend`](backend::Backend) that combines all stores, and the trait for
-/// tasks with its in-memory store.
-///
-/// The traits for sessions and for events are in [`http`]; the trait for the results of [`once`](Context::once) is in
-/// [`once`](mod@once).
-pub mod backend {
-    pub use crate::server::Backend;
-    pub use crate::stores::{
-        ClaimExceptions, DefinitionStore, InstanceRelay, KeptResult, MemoryDefinitionStore,
-        MemoryInstanceRelay, MemoryResultStore, MemoryTaskStore, NewTask, NotificationRelay,
-        RateDecision, RateFallback, RateStore, RateToken, RelayedTexts, ResultId, ResultStore,
-        StoredDefinitions, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
-        TaskDetails, TaskId, TaskOutcome, TaskPage, TaskStatus, TaskStep, TaskStore,
-    };
-    #[cfg(feature = "testing")]
-    pub use crate::stores::{check_definition_store, check_task_store};
-}
-
 /// Completion candidates and their total number.
 pub mod completion {
     pub use crate::handler::completion::Candidates;
@@ -203,7 +186,7 @@ pub mod once {
         StoreRefusal,
     };
     #[cfg(feature = "testing")]
-    pub use crate::context::{check_once_limits, check_once_store, few_once_entries};
+    pub use crate::stores::{check_once_limits, check_once_store, few_once_entries};
     pub use crate::stores::MemoryOnceStore;
 }
 

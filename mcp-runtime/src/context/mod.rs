@@ -17,8 +17,6 @@ mod leaving;
 mod notifier;
 pub(crate) mod on_commit;
 pub(crate) mod once;
-#[cfg(feature = "testing")]
-mod once_contract;
 mod once_store;
 mod patience;
 mod prepared;
@@ -55,8 +53,6 @@ pub(crate) use handle::{ServerControl, stopped};
 pub(crate) use http_parts::{ClientAddresses, HttpParts};
 pub use notifier::Notifier;
 pub use once::OnceStep;
-#[cfg(feature = "testing")]
-pub use once_contract::{check_once_limits, check_once_store, few_once_entries};
 pub use once_store::{
     CallId, ClaimId, OnceClaim, OnceKind, OnceRoom, OnceStore, OnceWork, StoreFuture, StoreRefusal,
 };

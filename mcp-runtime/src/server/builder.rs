@@ -19,7 +19,7 @@ use crate::limits::Limits;
 use crate::observe::Observers;
 use crate::protocol::encode::CacheHint;
 use crate::registry::{MethodReceiver, ToolSource};
-use crate::server::backend::Backend;
+use crate::backend::Backend;
 use crate::server::extension::ExtensionSettings;
 use crate::server::middleware::WrappingSettings;
 use crate::server::tag_settings::TagSettings;

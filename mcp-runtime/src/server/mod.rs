@@ -1,7 +1,6 @@
 //! Builds a server from definitions and settings, and runs it.
 
 mod access;
-mod backend;
 mod builder;
 #[cfg(feature = "cli")]
 mod command_line;
@@ -30,7 +29,6 @@ mod tags;
 #[cfg(feature = "client-logs")]
 mod tracing_layer;
 
-pub use backend::Backend;
 pub use builder::{Cacheable, Server};
 pub use shared_definitions::SharedDefinitions;
 #[cfg(feature = "testing")]

@@ -260,8 +260,8 @@ mod tests {
     #[cfg(feature = "testing")]
     #[tokio::test]
     async fn each_caller_has_a_share_of_the_entries_and_bytes() {
-        let limits = crate::context::few_once_entries();
-        crate::context::check_once_limits(&MemoryOnceStore::with_limits(&limits)).await;
+        let limits = crate::stores::few_once_entries();
+        crate::stores::check_once_limits(&MemoryOnceStore::with_limits(&limits)).await;
     }
 
     #[tokio::test(start_paused = true)]

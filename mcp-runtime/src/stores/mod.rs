@@ -2,7 +2,7 @@
 //! relays between instances: one for change notifications and one for clients' messages. A program can implement all of
 //! these traits, and those for rate limits and definitions that instances share.
 //!
-//! The stores for sessions and events are in `http`, and the store for the steps of calls is in `context`. `server`
+//! The stores for sessions and events are in `http`, and the trait for the steps of calls is in `context`. `backend`
 //! combines all of them in a single value.
 
 #[cfg(any(feature = "testing", test))]
@@ -20,6 +20,8 @@ mod memory_once;
 mod memory_results;
 mod memory_tasks;
 mod notification_relay;
+#[cfg(feature = "testing")]
+mod once_contract;
 #[cfg(feature = "testing")]
 mod rate_contract;
 mod rate_store;
@@ -47,6 +49,8 @@ pub use memory_once::MemoryOnceStore;
 pub use memory_results::MemoryResultStore;
 pub use memory_tasks::MemoryTaskStore;
 pub use notification_relay::{NotificationRelay, RelayedTexts};
+#[cfg(feature = "testing")]
+pub use once_contract::{check_once_limits, check_once_store, few_once_entries};
 #[cfg(feature = "testing")]
 pub(crate) use rate_contract::check_rate_store;
 pub use rate_store::{RateDecision, RateFallback, RateStore, RateToken};

@@ -17,13 +17,12 @@ const HEADER: &str = "\
 ";
 
 /// The folders and files of the core.
-const CORE: [&str; 8] = [
+const CORE: [&str; 7] = [
     "mcp-runtime/src/context/",
     "mcp-runtime/src/dispatch/",
     "mcp-runtime/src/handler/",
     "mcp-runtime/src/observe/",
     "mcp-runtime/src/registry/",
-    "mcp-runtime/src/server/backend.rs",
     "mcp-runtime/src/server/builder.rs",
     "mcp-runtime/src/server/start.rs",
 ];

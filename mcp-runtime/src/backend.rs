@@ -1,4 +1,8 @@
-//! A single value that contains all of a server's stores.
+//! Stores for data that outlives a request: a [`Backend`] that combines all stores, and the trait for tasks with its
+//! in-memory store.
+//!
+//! The traits for sessions and for events are in [`http`](crate::http); the trait for the results of
+//! [`once`](crate::Context::once) is in [`once`](mod@crate::once).
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,9 +16,15 @@ use crate::http::health::ReadyCheck;
 #[cfg(feature = "http")]
 use crate::http::{EventStore, SessionStore};
 use crate::instances::{SHARED_CHANGES, SHARED_RATES};
-#[cfg(feature = "http")]
-use crate::stores::InstanceRelay;
-use crate::stores::{NotificationRelay, RateFallback, RateStore, ResultStore, TaskStore};
+pub use crate::stores::{
+    ClaimExceptions, DefinitionStore, InstanceRelay, KeptResult, MemoryDefinitionStore,
+    MemoryInstanceRelay, MemoryResultStore, MemoryTaskStore, NewTask, NotificationRelay,
+    RateDecision, RateFallback, RateStore, RateToken, RelayedTexts, ResultId, ResultStore,
+    StoredDefinitions, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskDetails,
+    TaskId, TaskOutcome, TaskPage, TaskStatus, TaskStep, TaskStore,
+};
+#[cfg(feature = "testing")]
+pub use crate::stores::{check_definition_store, check_task_store};
 
 /// Stores for data that outlives a request, for [`Server::backend`](crate::Server::backend): tasks, the results of
 /// [`once`](crate::Context::once), legacy sessions, the events on their streams, and large results. Data without a
@@ -41,24 +51,24 @@ use crate::stores::{NotificationRelay, RateFallback, RateStore, ResultStore, Tas
 #[derive(Clone, Default)]
 #[must_use]
 pub struct Backend {
-    pub(super) tasks: Option<Arc<dyn TaskStore>>,
-    pub(super) once: Option<Arc<dyn OnceStore>>,
-    pub(super) results: Option<Arc<dyn ResultStore>>,
-    pub(super) notifications: Option<Arc<dyn NotificationRelay>>,
-    pub(super) rates: Option<Arc<dyn RateStore>>,
-    pub(super) rate_fallback: RateFallback,
+    pub(crate) tasks: Option<Arc<dyn TaskStore>>,
+    pub(crate) once: Option<Arc<dyn OnceStore>>,
+    pub(crate) results: Option<Arc<dyn ResultStore>>,
+    pub(crate) notifications: Option<Arc<dyn NotificationRelay>>,
+    pub(crate) rates: Option<Arc<dyn RateStore>>,
+    pub(crate) rate_fallback: RateFallback,
     /// The add-ons that use the stores. Those for tasks and large results come with options and settings of the server.
-    pub(super) add_ons: Vec<AddOn>,
+    pub(crate) add_ons: Vec<AddOn>,
     #[cfg(feature = "sealing")]
-    pub(super) sealing_keys: Option<SealingKeys>,
+    pub(crate) sealing_keys: Option<SealingKeys>,
     #[cfg(feature = "http")]
-    pub(super) sessions: Option<Arc<dyn SessionStore>>,
+    pub(crate) sessions: Option<Arc<dyn SessionStore>>,
     #[cfg(feature = "http")]
-    pub(super) events: Option<Arc<dyn EventStore>>,
+    pub(crate) events: Option<Arc<dyn EventStore>>,
     #[cfg(feature = "http")]
-    pub(super) instances: Option<Arc<dyn InstanceRelay>>,
+    pub(crate) instances: Option<Arc<dyn InstanceRelay>>,
     #[cfg(feature = "http")]
-    pub(super) ready_checks: Vec<ReadyCheck>,
+    pub(crate) ready_checks: Vec<ReadyCheck>,
 }
 
 impl Backend {
@@ -177,7 +187,7 @@ impl Backend {
             crate::stores::check_task_store(&**store).await;
         }
         if let Some(store) = &self.once {
-            crate::context::check_once_store(&**store).await;
+            crate::stores::check_once_store(&**store).await;
         }
         if let Some(store) = &self.results {
             crate::stores::check_result_store(&**store).await;
