@@ -77,7 +77,8 @@ impl Backend {
         Self::default()
     }
 
-    /// Sets the store for [tasks](crate::tasks).
+    /// Sets the store for [tasks](crate::tasks), which is used if a tool has the `task` option.
+    /// [`Server::task_store`](crate::Server::task_store) takes precedence.
     pub fn tasks(mut self, store: Arc<dyn TaskStore>) -> Self {
         self.tasks = Some(store);
         self
@@ -127,14 +128,14 @@ impl Backend {
         self
     }
 
-    /// Sets the store for legacy sessions.
+    /// Sets the store for legacy sessions. `HttpOptions::sessions` takes precedence.
     #[cfg(feature = "http")]
     pub fn sessions(mut self, store: Arc<dyn SessionStore>) -> Self {
         self.sessions = Some(store);
         self
     }
 
-    /// Sets the store for events on sessions' streams. This requires a store for [`sessions`](Self::sessions).
+    /// Sets the store for events on sessions' streams. `HttpOptions::event_store` takes precedence. This requires a store for [`sessions`](Self::sessions).
     #[cfg(feature = "http")]
     pub fn events(mut self, store: Arc<dyn EventStore>) -> Self {
         self.events = Some(store);

@@ -185,9 +185,9 @@ pub mod once {
         CallId, ClaimId, OnceClaim, OnceKind, OnceRoom, OnceStep, OnceStore, OnceWork, StoreFuture,
         StoreRefusal,
     };
+    pub use crate::stores::MemoryOnceStore;
     #[cfg(feature = "testing")]
     pub use crate::stores::{check_once_limits, check_once_store, few_once_entries};
-    pub use crate::stores::MemoryOnceStore;
 }
 
 /// Progress reports.

@@ -33,7 +33,6 @@ pub(crate) fn expand_app(app: &App) -> TokenStream {
     fields.set_some("ttl", options.ttl.as_ref());
     fields.set_some("cache", options.cache);
     fields.set("attached", Some(quote!(&[&__mcp::InApp])));
-    fields.set_some("app", Some(quote!(<#ident as __mcp::App>::URI)));
     let meta = options.listed.meta.as_ref();
     let meta = option_expression(meta.map(|Expression(meta)| quote!(#meta)));
     fields.set_some(

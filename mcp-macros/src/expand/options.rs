@@ -33,7 +33,7 @@ pub(crate) fn options_expression(handler: &Handler, output: &TokenStream) -> Tok
     fields.set_some("meta", meta.map(|meta| quote!(|| #meta)));
     match &handler.options {
         Options::Tool(tool) => {
-            tool::set_tool_options(&mut fields, tool, handler.self_type.as_ref());
+            tool::set_tool_options(&mut fields, tool);
         }
         Options::Resource(uri, resource) => {
             resource::set_resource_options(&mut fields, uri, resource, output);

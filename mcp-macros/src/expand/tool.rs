@@ -16,11 +16,7 @@ use crate::parse::tool::ToolOptions;
 use crate::parse::value::{Expression, PathValue};
 
 /// Sets the fields of `Options` that only tools have.
-pub(crate) fn set_tool_options(
-    fields: &mut Fields,
-    tool: &ToolOptions,
-    self_type: Option<&syn::Type>,
-) {
+pub(crate) fn set_tool_options(fields: &mut Fields, tool: &ToolOptions) {
     fields.set_some("read_only", tool.read_only.as_ref());
     fields.set_some("destructive", tool.destructive.as_ref());
     fields.set_some("idempotent", tool.idempotent.as_ref());
@@ -46,8 +42,6 @@ pub(crate) fn set_tool_options(
     fields.set_some("ttl", tool.ttl.as_ref());
     fields.set_some("cache", tool.cache);
     fields.set("attached", attached_options(tool));
-    let app = tool.app.as_ref();
-    fields.set_some("app", app.map(|app| app_constant(app, "URI", self_type)));
 }
 
 /// Returns the options that add-ons define. A path leads to each add-on, so only a program with the option contains it.
@@ -74,7 +68,7 @@ pub(crate) fn identifying_argument_checks(
     names
         .filter_map(|name| {
             let index = identifying_parameter(&name.value(), parameters)?;
-            let verdict = quote!(__mcp::rules::identifying_argument(&__MCP_PARAMETERS, #index));
+            let verdict = quote!(__mcp::rules::identifying_argument("idempotent_by", &__MCP_PARAMETERS, #index));
             Some(compile_time_check(name.span(), &verdict))
         })
         .collect()

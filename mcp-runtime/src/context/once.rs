@@ -88,7 +88,7 @@ impl<T> OnceStep<'_, T> {
     ///
     /// Use it for work that may be done twice, such as a download or a request that the receiver recognizes when it is
     /// repeated. The [`Context::call_id`] and the step's name are the same each time, so together they can serve as the
-    /// request's idempotency key:
+    /// key by which the receiver recognizes it:
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -224,7 +224,7 @@ impl OwnedWork {
             name: &self.name,
             claim: self.claim,
             owner: &self.owner,
-            kind: OnceKind::Step,
+            kind: OnceKind::STEP,
             note: "",
             kept: STEP_KEPT,
         }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
+use std::hash::{Hash, Hasher};
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -96,43 +97,59 @@ impl fmt::Display for StoreRefusal {
 
 impl std::error::Error for StoreRefusal {}
 
-/// The reason for which a store remembers work. Work of one kind does not take room from work of the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum OnceKind {
-    /// A step of a call, which must not run again while the call continues.
-    Step,
-    /// A call with an idempotency key, whose result is kept for repeats.
-    Call,
+/// The reason for which a store remembers work. Work of one kind does not take room from work of another. Kinds are
+/// compared by their names.
+#[derive(Clone, Copy)]
+pub struct OnceKind {
+    name: &'static str,
+    room: fn(&Limits) -> OnceRoom,
 }
 
 impl OnceKind {
-    /// Returns a word for the kind, for use in keys of a database.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Step => "step",
-            Self::Call => "call",
-        }
+    /// A step of a call, which must not run again while the call continues. Its room is
+    /// [`limits.once`](crate::limits::OnceLimits).
+    pub const STEP: Self = Self::new("step", |limits| OnceRoom {
+        max_entries: limits.once.max_steps,
+        max_entries_per_caller: limits.once.max_steps_per_caller,
+        max_bytes: limits.once.max_bytes,
+        max_bytes_per_caller: limits.once.max_bytes_per_caller,
+    });
+
+    /// Creates a kind. The name consists of lowercase letters; no other kind has it.
+    pub(crate) const fn new(name: &'static str, room: fn(&Limits) -> OnceRoom) -> Self {
+        Self { name, room }
     }
 
-    /// Returns the room for work of this kind: [`limits.once`](crate::limits::OnceLimits) for steps, and
-    /// [`limits.idempotency`](crate::limits::IdempotencyLimits) for calls.
+    /// Returns the name of the kind, for use in keys of a database.
     #[must_use]
-    pub const fn room(self, limits: &Limits) -> OnceRoom {
-        match self {
-            Self::Step => OnceRoom {
-                max_entries: limits.once.max_steps,
-                max_entries_per_caller: limits.once.max_steps_per_caller,
-                max_bytes: limits.once.max_bytes,
-                max_bytes_per_caller: limits.once.max_bytes_per_caller,
-            },
-            Self::Call => OnceRoom {
-                max_entries: limits.idempotency.max_calls,
-                max_entries_per_caller: limits.idempotency.max_calls_per_caller,
-                max_bytes: limits.idempotency.max_bytes,
-                max_bytes_per_caller: limits.idempotency.max_bytes_per_caller,
-            },
-        }
+    pub const fn as_str(self) -> &'static str {
+        self.name
+    }
+
+    /// Returns the room for work of this kind.
+    #[must_use]
+    pub fn room(self, limits: &Limits) -> OnceRoom {
+        (self.room)(limits)
+    }
+}
+
+impl PartialEq for OnceKind {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for OnceKind {}
+
+impl Hash for OnceKind {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+impl fmt::Debug for OnceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OnceKind").field(&self.name).finish()
     }
 }
 
@@ -154,7 +171,7 @@ pub struct OnceRoom {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct OnceWork<'a> {
-    /// The call, or the digest of an idempotency key. Together with the name, it identifies the work.
+    /// The call, or a digest of what the work belongs to instead. Together with the name, it identifies the work.
     pub call: CallId,
     /// The name of the work in its call.
     pub name: &'a str,
@@ -205,8 +222,8 @@ pub enum OnceClaim {
 /// Each operation can be repeated without further effect, because a reply can be lost: a claim that was granted is
 /// granted again to the same [`OnceWork::claim`].
 ///
-/// The store also keeps the results of calls that have an idempotency key ([Retries](crate::guide::retries)). It keeps
-/// claims for 24 hours, which is longer than a call can last by default, and results for [`OnceWork::kept`].
+/// The store also keeps the results of calls that clients repeat ([Retries](crate::guide::retries)). It keeps claims for 24
+/// hours, which is longer than a call can last by default, and results for [`OnceWork::kept`].
 ///
 /// Clients cause entries, so a store bounds them: for each [kind](OnceWork::kind) of work, and for each
 /// [owner](OnceWork::owner), as [`OnceKind::room`] says. `once::check_once_limits` checks this.
@@ -233,8 +250,8 @@ pub trait OnceStore: Send + Sync + 'static {
     /// Forgets work whose stored result is exactly this text, so that it may be claimed again. Does nothing if a
     /// different result, or no result, is stored. Must be atomic.
     ///
-    /// The default implementation does nothing. An idempotency key whose window has ended then stays in use until the
-    /// store deletes the entry.
+    /// The default implementation does nothing. A call that may be repeated for less time than its entry is kept then
+    /// cannot be made anew until the store deletes the entry.
     fn forget<'a>(&'a self, _work: OnceWork<'a>, _result: &'a str) -> StoreFuture<'a, ()> {
         Box::pin(async { Ok(()) })
     }

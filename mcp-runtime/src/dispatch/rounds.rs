@@ -396,7 +396,7 @@ mod both_stores_tests {
             name,
             claim: ClaimId([claim; 16]),
             owner: "",
-            kind: OnceKind::Step,
+            kind: OnceKind::STEP,
             note: "",
             kept: Duration::from_hours(24),
         };

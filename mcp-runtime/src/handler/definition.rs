@@ -150,8 +150,6 @@ pub struct Options {
     pub ttl: Option<Duration>,
     /// `cache`
     pub cache: Option<CacheScope>,
-    /// For a page, its URI; for a tool, the URI of the page that displays its results.
-    pub app: Option<&'static str>,
     /// `list = …`
     pub list: Option<fn() -> Box<dyn Lister>>,
     /// `#[completer(prompt = …, argument = …)]`
@@ -184,7 +182,6 @@ impl Options {
         last_modified: None,
         ttl: None,
         cache: None,
-        app: None,
         list: None,
         completes: None,
     };

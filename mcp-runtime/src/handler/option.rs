@@ -9,6 +9,8 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
 use crate::context::{ChangeLog, OnceStore, RequestInfo, RequestSource};
 use crate::handler::dynamic::{DynamicTemplate, DynamicTool};
 use crate::handler::extension::Extension;
@@ -106,6 +108,33 @@ impl AdaptedTool {
             option.adapt(&mut tool);
         }
         tool
+    }
+}
+
+/// What the `_meta` of a tool tells the server.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ToolUse<'m> {
+    /// The URI of a resource that belongs to the tool: a request that selects the tool by a tag selects the
+    /// resource, too.
+    pub(crate) companion: Option<&'m str>,
+    /// `true` if models do not call the tool.
+    pub(crate) is_hidden_from_models: bool,
+}
+
+/// Reads the `_meta` of a tool for an add-on, which hands it in through `inventory`. Attributes write it, and authors can
+/// do so by hand.
+pub(crate) struct ReadToolUse(pub(crate) for<'m> fn(&'m Map<String, Value>) -> ToolUse<'m>);
+
+inventory::collect!(ReadToolUse);
+
+impl<'m> ToolUse<'m> {
+    /// Returns what the add-ons in the program read from a tool's `_meta`.
+    pub(crate) fn of_meta(meta: &'m Map<String, Value>) -> Self {
+        let read = inventory::iter::<ReadToolUse>().map(|ReadToolUse(read)| read(meta));
+        read.fold(Self::default(), |all, one| Self {
+            companion: all.companion.or(one.companion),
+            is_hidden_from_models: all.is_hidden_from_models || one.is_hidden_from_models,
+        })
     }
 }
 

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
 use crate::context::{
-    CallId, ClaimId, Context, OnceClaim, OnceKind, OnceStore, OnceWork, StoreError, patiently,
+    CallId, ClaimId, Context, OnceClaim, OnceKind, OnceRoom, OnceStore, OnceWork, StoreError,
+    patiently,
 };
 use crate::handler::middleware::Call;
 use crate::idempotency::key::CallKey;
@@ -23,6 +24,13 @@ use crate::idempotency::record::{CallRecord, RecordedEnd, milliseconds, now};
 use crate::idempotency::settings::Idempotency;
 use crate::limits::{IdempotencyLimits, MAX_IDEMPOTENCY_WINDOW};
 
+/// Calls with a key, whose results are kept for repeats.
+const WHOLE_CALL: OnceKind = OnceKind::new("call", |limits| OnceRoom {
+    max_entries: limits.idempotency.max_calls,
+    max_entries_per_caller: limits.idempotency.max_calls_per_caller,
+    max_bytes: limits.idempotency.max_bytes,
+    max_bytes_per_caller: limits.idempotency.max_bytes_per_caller,
+});
 /// The entry that describes the call.
 const CALL: &str = "call";
 /// Time after which a client gets its result although the store does not know it yet.
@@ -154,7 +162,7 @@ impl CallClaim {
             name: CALL,
             claim: self.call,
             owner: &self.share,
-            kind: OnceKind::Call,
+            kind: WHOLE_CALL,
             note: &self.note,
             kept: self.limits.window.min(MAX_IDEMPOTENCY_WINDOW),
         }

@@ -22,7 +22,7 @@ use crate::handler::definition::{ClientFeature, Kind};
 use crate::handler::handler_error::HandlerError;
 use crate::handler::listing::{Lister, Page};
 use crate::handler::middleware::Next;
-use crate::handler::option::AttachedOption;
+use crate::handler::option::{AttachedOption, ToolUse};
 use crate::handler::refusal::CallRefusal;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::CacheHint;
@@ -219,20 +219,10 @@ impl Callable {
         }
     }
 
-    /// Returns the `_meta.ui` entry of a tool's definition, which describes the tool's page.
-    fn ui(&self) -> Option<&Value> {
-        self.as_tool()?.meta.as_ref()?.get("ui")
-    }
-
-    /// Returns the URI of the page that hosts display for a tool.
-    pub(crate) fn page_uri(&self) -> Option<&str> {
-        self.ui()?.get("resourceUri")?.as_str()
-    }
-
-    /// Returns `true` for a tool that only pages can call. Hosts hide such a tool from models.
-    pub(crate) fn is_for_pages_only(&self) -> bool {
-        let users = self.ui().and_then(|ui| ui.get("visibility")?.as_array());
-        users.is_some_and(|users| !users.iter().any(|user| user == "model"))
+    /// Returns what add-ons read from the `_meta` of a tool.
+    pub(crate) fn tool_use(&self) -> ToolUse<'_> {
+        let meta = self.as_tool().and_then(|tool| tool.meta.as_ref());
+        meta.map(ToolUse::of_meta).unwrap_or_default()
     }
 
     /// Returns `true` if arguments are decoded strictly, so that a string containing a JSON object is not accepted as

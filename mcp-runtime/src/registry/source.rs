@@ -77,7 +77,7 @@ use crate::types::ClientCapabilities;
 /// | time | list requests and calls have [`limits.calls.timeout`](crate::Limits) for sources and tool together, except that a tool found without waiting has its own `timeout` |
 /// | cancellation | if a request is cancelled, the future of the answer is dropped |
 /// | failure | an error or panic fails the request that asked, and no other; its source is named in the log |
-/// | not possible | tools with `task`, `spill`, `rate` or arguments mirrored in headers: they are left out of lists and cannot be called, which is logged |
+/// | not possible | tools with `rate`, an option of an add-on (such as `task`), or arguments mirrored in headers: they are left out of lists and cannot be called, which is logged |
 ///
 /// This trait is open: methods that are added later will have defaults.
 pub trait ToolSource: Send + Sync + 'static {

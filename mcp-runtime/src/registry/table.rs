@@ -43,8 +43,8 @@ pub(crate) struct CallableTable {
     names: FnvMap<Arc<str>, usize>,
     /// The indexes in `slots` of the callables that are served.
     visible: Vec<usize>,
-    /// Maps page URIs to the indexes in `slots` of the tools that name those pages.
-    page_tools: BTreeMap<Box<str>, Vec<usize>>,
+    /// Maps the URIs of resources to the indexes in `slots` of the tools to which they belong.
+    companions: BTreeMap<Box<str>, Vec<usize>>,
     /// `true` if any selected callable has access rules.
     restricted: bool,
     /// `true` if the list is declared. A list is declared if it contains, has contained or may later contain callables,
@@ -85,11 +85,11 @@ impl CallableTable {
             .filter(|(_, slot)| slot.is_served())
             .map(|(index, _)| index)
             .collect();
-        let mut page_tools: BTreeMap<Box<str>, Vec<usize>> = BTreeMap::new();
+        let mut companions: BTreeMap<Box<str>, Vec<usize>> = BTreeMap::new();
         for (index, slot) in slots.iter().enumerate() {
-            if let Some(uri) = slot.callable.page_uri() {
+            if let Some(uri) = slot.callable.tool_use().companion {
                 let uri = Capability::Resources.lookup_key(uri);
-                page_tools.entry(uri.into()).or_default().push(index);
+                companions.entry(uri.into()).or_default().push(index);
             }
         }
         let mut selected = slots.iter().filter(|slot| slot.selected);
@@ -109,7 +109,7 @@ impl CallableTable {
             slots,
             names,
             visible,
-            page_tools,
+            companions,
             restricted,
             items: Default::default(),
             pages: Default::default(),
@@ -151,9 +151,9 @@ impl CallableTable {
         &self.slots
     }
 
-    /// Returns the slots of the tools that name this page, whether or not they are served.
-    pub(crate) fn tools_of_page(&self, uri: &str) -> impl Iterator<Item = &TableSlot> {
-        let tools = self.page_tools.get(uri).into_iter().flatten();
+    /// Returns the slots of the tools to which this resource belongs, whether or not they are served.
+    pub(crate) fn tools_with_companion(&self, uri: &str) -> impl Iterator<Item = &TableSlot> {
+        let tools = self.companions.get(uri).into_iter().flatten();
         tools.filter_map(|index| self.slots.get(*index))
     }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::backend::Backend;
 use crate::context::{
     Capability, EnvironmentHeaders, OnceStore, ServerControl, ServerHandle, States,
 };
@@ -19,7 +20,6 @@ use crate::limits::Limits;
 use crate::observe::Observers;
 use crate::protocol::encode::CacheHint;
 use crate::registry::{MethodReceiver, ToolSource};
-use crate::backend::Backend;
 use crate::server::extension::ExtensionSettings;
 use crate::server::middleware::WrappingSettings;
 use crate::server::tag_settings::TagSettings;
@@ -339,9 +339,7 @@ impl Server {
     /// new_server!().backend(Sqlite::open("state.db")?)
     /// ```
     ///
-    /// The backend's task store is used if a tool has the `task` option. Stores that are set individually take
-    /// precedence: [`task_store`](Self::task_store), [`once_store`](Self::once_store), `HttpOptions::sessions` and
-    /// `HttpOptions::event_store`.
+    /// Stores that are set individually take precedence, as [`once_store`](Self::once_store) does.
     pub fn backend(mut self, backend: impl Into<Backend>) -> Self {
         self.backend = backend.into();
         self

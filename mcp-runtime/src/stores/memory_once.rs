@@ -25,7 +25,7 @@ const CLAIM_KEPT: Duration = Duration::from_hours(24);
 /// store is used.
 #[derive(Debug)]
 pub struct MemoryOnceStore {
-    rooms: [OnceRoom; 2],
+    limits: Limits,
     table: Mutex<OnceTable>,
 }
 
@@ -136,7 +136,7 @@ impl MemoryOnceStore {
     #[must_use]
     pub fn with_limits(limits: &Limits) -> Self {
         Self {
-            rooms: [OnceKind::Step, OnceKind::Call].map(|kind| kind.room(limits)),
+            limits: limits.clone(),
             table: Mutex::default(),
         }
     }
@@ -161,12 +161,7 @@ impl MemoryOnceStore {
                 None => OnceClaim::Taken(entry.note.to_string()),
             };
         }
-        let [of_steps, of_calls] = self.rooms;
-        let room = match work.kind {
-            OnceKind::Step => of_steps,
-            OnceKind::Call => of_calls,
-        };
-        if let Some(refusal) = table.refusal(work, room) {
+        if let Some(refusal) = table.refusal(work, work.kind.room(&self.limits)) {
             return refusal;
         }
         table.insert(work, None, expiry(CLAIM_KEPT));
@@ -251,7 +246,7 @@ mod tests {
             name: "pay",
             claim: ClaimId::random(),
             owner,
-            kind: OnceKind::Call,
+            kind: OnceKind::STEP,
             note: "",
             kept,
         }
@@ -266,7 +261,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_entry_makes_room_when_it_has_expired() {
-        let limits = Limits::default().with(|limits| limits.idempotency.max_calls = 2);
+        let limits = Limits::default().with(|limits| limits.once.max_steps = 2);
         let store = MemoryOnceStore::with_limits(&limits);
         let (done, begun) = (
             work("a", Duration::from_mins(1)),
@@ -290,7 +285,7 @@ mod tests {
         tokio::time::advance(CLAIM_KEPT).await;
         assert_eq!(store.begin(again).await.unwrap(), OnceClaim::Granted);
         let table = store.table();
-        let used = (table.all[&OnceKind::Call].entries, table.by_owner.len());
+        let used = (table.all[&OnceKind::STEP].entries, table.by_owner.len());
         assert_eq!((used, table.by_expiry.len()), ((1, 1), 1));
     }
 

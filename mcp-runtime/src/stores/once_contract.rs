@@ -2,9 +2,20 @@
 
 use std::time::Duration;
 
-use crate::context::{CallId, ClaimId, OnceClaim, OnceKind, OnceStore, OnceWork};
+use crate::context::{CallId, ClaimId, OnceClaim, OnceKind, OnceRoom, OnceStore, OnceWork};
 use crate::limits::Limits;
 use crate::random;
+
+/// Two kinds of work: one that the runtime has, and one of an add-on, with the room of [`few_once_entries`].
+const KINDS: [OnceKind; 2] = [
+    OnceKind::STEP,
+    OnceKind::new("check", |_| OnceRoom {
+        max_entries: 5,
+        max_entries_per_caller: 3,
+        max_bytes: 100,
+        max_bytes_per_caller: 60,
+    }),
+];
 
 /// Checks that a store for completed work follows the rules of [`OnceStore`], except for those about its room.
 ///
@@ -20,13 +31,13 @@ use crate::random;
 ///
 /// Panics if the store breaks a rule. The panic message states the rule.
 pub async fn check_once_store(store: &dyn OnceStore) {
-    for kind in [OnceKind::Step, OnceKind::Call] {
+    for kind in KINDS {
         check_claims(store, kind).await;
         check_abandoned(store, kind).await;
         check_unclaimed(store, kind).await;
         check_end(store, kind).await;
     }
-    let work = new_work("check", OnceKind::Step);
+    let work = new_work("check", OnceKind::STEP);
     let (first, second, third) = tokio::join!(
         store.begin(claimed_again(work)),
         store.begin(claimed_again(work)),
@@ -196,7 +207,7 @@ async fn check_end(store: &dyn OnceStore, kind: OnceKind) {
 ///
 /// Panics if the store breaks a rule. The panic message states the rule.
 pub async fn check_once_limits(store: &dyn OnceStore) {
-    for kind in [OnceKind::Step, OnceKind::Call] {
+    for kind in KINDS {
         check_entries(store, kind).await;
         check_bytes(store, kind).await;
     }
@@ -208,9 +219,6 @@ pub fn few_once_entries() -> Limits {
     Limits::default().with(|limits| {
         (limits.once.max_steps, limits.once.max_steps_per_caller) = (5, 3);
         (limits.once.max_bytes, limits.once.max_bytes_per_caller) = (100, 60);
-        let idempotency = &mut limits.idempotency;
-        (idempotency.max_calls, idempotency.max_calls_per_caller) = (5, 3);
-        (idempotency.max_bytes, idempotency.max_bytes_per_caller) = (100, 60);
     })
 }
 

@@ -15,6 +15,7 @@ use crate::handler::decode::entries;
 use crate::handler::dynamic::{Arguments, DynamicTool};
 use crate::handler::handler_error::HandlerError;
 use crate::handler::listing::Page;
+use crate::handler::option::ToolUse;
 use crate::handler::output::Json;
 use crate::jsonrpc::{ErrorObject, ParseLimits, Scan, constant, unquote};
 use crate::lock::lock;
@@ -190,15 +191,19 @@ impl CoveringSource for SearchTools {
 /// to repeat in headers.
 fn is_listed_for_clients(tool: &Callable) -> bool {
     let execution = tool.as_tool().and_then(|tool| tool.execution.as_ref());
-    tool.page_uri().is_some()
-        || tool.is_for_pages_only()
+    let ToolUse {
+        companion,
+        is_hidden_from_models,
+    } = tool.tool_use();
+    companion.is_some()
+        || is_hidden_from_models
         || execution.is_some_and(|execution| execution.task_support == TaskSupport::Required)
         || tool.mirrors_arguments()
 }
 
 /// Returns the reason why a tool cannot be called through `call_tool`, or `None` if it can.
 fn refusal(tool: &Callable, name: &str) -> Option<String> {
-    if tool.is_for_pages_only() {
+    if tool.tool_use().is_hidden_from_models {
         Some(format!(
             "the tool `{name}` is meant for pages, not for models"
         ))
@@ -323,7 +328,9 @@ fn search_tool(options: &ToolSearch, registry: &Arc<SearchedRegistry>) -> Dynami
             let (caller, selection) = context.viewer();
             let view = snapshot.seen_by(caller).narrowed_to(selection);
             let found = registry.search(&snapshot, view, &query);
-            let found = found.iter().filter(|tool| !tool.is_for_pages_only());
+            let found = found
+                .iter()
+                .filter(|tool| !tool.tool_use().is_hidden_from_models);
             let found = found.take(limit).filter_map(|tool| describe(tool));
             Ok::<_, HandlerError>(Json(json!({"tools": found.collect::<Vec<_>>()})))
         }

@@ -49,6 +49,9 @@ fn unescape(json: &str) -> Option<String> {
 
 /// Minimum capacity for a string with escapes, because its decoded length is not known in advance.
 const DECODED: usize = 64;
+/// Length of JSON for which there is room at once, so that the string does not grow. Only the last strings of a longer message
+/// can get too much.
+const AT_ONCE: usize = 2 << 10;
 
 /// Decodes a JSON string whose opening quote has been read. Returns the string and the length of its JSON up to the
 /// closing quote, or the position of the first invalid byte.
@@ -58,13 +61,23 @@ pub(in crate::jsonrpc) fn decode_leading(json: &str) -> Result<(Cow<'_, str>, us
     if rest.starts_with('"') {
         return Ok((Cow::Borrowed(head), length));
     }
-    let mut text = String::with_capacity(DECODED.max(length.saturating_mul(2)).min(json.len()));
+    let mut text = String::with_capacity(room(DECODED.max(length.saturating_mul(2)), json));
     text.push_str(head);
     let more = decode(rest, &mut text).map_err(|at| length + at)?;
     if rest.as_bytes().get(more) == Some(&b'"') {
         Ok((Cow::Owned(text), length + more))
     } else {
         Err(length + more)
+    }
+}
+
+/// Returns the room to make for decoded JSON, given what its beginning suggests.
+#[inline]
+const fn room(suggested: usize, json: &str) -> usize {
+    if json.len() <= AT_ONCE || suggested > json.len() {
+        json.len()
+    } else {
+        suggested
     }
 }
 
@@ -78,7 +91,7 @@ fn decode(json: &str, text: &mut String) -> Result<usize, usize> {
         let (head, after) = rest.split_at_checked(length).ok_or(at)?;
         if text.capacity() - text.len() <= length {
             // Growing fourfold copies less than doubling. No more can follow than the rest of the JSON.
-            text.reserve((3 * text.len()).max(length + 1).min(rest.len()));
+            text.reserve(room((3 * text.len()).max(length + 1), rest));
         }
         text.push_str(head);
         let at = at + length;

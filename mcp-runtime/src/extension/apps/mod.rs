@@ -9,11 +9,11 @@
 
 mod page;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::context::Context;
 use crate::extension::Extension;
-use crate::handler::option::{AdaptedTool, AddOn, ToolOption};
+use crate::handler::option::{AdaptedTool, AddOn, ReadToolUse, ToolOption, ToolUse};
 
 pub use page::{
     AppCsp, AppPage, AppPermission, ToolVisibility, page_contents, page_meta, tool_meta,
@@ -84,8 +84,20 @@ impl Context {
     }
 }
 
+inventory::submit! { ReadToolUse(read_tool_use) }
+
+/// Returns the page that hosts display for a tool, and whether only pages can call it, so that hosts hide it from models.
+fn read_tool_use(meta: &Map<String, Value>) -> ToolUse<'_> {
+    let ui = meta.get("ui");
+    let users = ui.and_then(|ui| ui.get("visibility")?.as_array());
+    ToolUse {
+        companion: ui.and_then(|ui| ui.get("resourceUri")?.as_str()),
+        is_hidden_from_models: users.is_some_and(|users| !users.iter().any(|user| user == "model")),
+    }
+}
+
 /// Inserts members into the `ui` object, overwriting members with the same name that the author has set.
-fn insert_ui(meta: &mut Value, members: serde_json::Map<String, Value>) {
+fn insert_ui(meta: &mut Value, members: Map<String, Value>) {
     if let Value::Object(meta) = meta {
         let ui = meta
             .entry("ui")

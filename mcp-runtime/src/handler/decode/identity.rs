@@ -44,8 +44,8 @@ impl Decoder {
     /// Returns the arguments in a form that is the same for all texts that are decoded to the same values. Returns `None`
     /// if the arguments are invalid.
     ///
-    /// If a type implements `Serialize` and belongs to a tool with the `idempotent_by` option, the form is that of the
-    /// decoded value. Otherwise, it is that of the text that the type accepts, without the members that make no
+    /// If a type implements `Serialize` and its attribute has passed the means to write it, the form is that of the decoded
+    /// value. Otherwise, it is that of the text that the type accepts, without the members that make no
     /// difference according to the schema.
     pub(crate) fn identities(&self, arguments: &str) -> Option<ArgumentIdentities> {
         let entries = self.accepted_entries(entries(arguments).ok()?).ok()?;

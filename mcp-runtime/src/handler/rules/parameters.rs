@@ -81,14 +81,20 @@ pub const fn partial_text(parameter: &ParameterMeta) -> RuleVerdict {
     RuleVerdict::HOLDS
 }
 
-/// Checks that the parameter that identifies a tool's calls is an argument.
+/// Checks that the parameter by which an option identifies a tool's calls is an argument.
 #[must_use]
-pub const fn identifying_argument(parameters: &[ParameterMeta], index: usize) -> RuleVerdict {
+pub const fn identifying_argument(
+    option: &str,
+    parameters: &[ParameterMeta],
+    index: usize,
+) -> RuleVerdict {
     if !parameters[index].ty.injected {
         return RuleVerdict::HOLDS;
     }
     let verdict = RuleVerdict::wrong(&[
-        "`idempotent_by`: `",
+        "`",
+        option,
+        "`: `",
         parameters[index].name,
         "` is injected, so clients do not send it; this tool has ",
     ]);

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::Build;
-use crate::context::Edit;
+use crate::context::{Capability, Edit};
 use crate::handler::definition::{Definition, Kind, Owner, Selected};
+use crate::handler::option::ToolUse;
 use crate::handler::tags::UnknownTag;
 
 /// Maximum number of methods listed in a message.
@@ -46,16 +47,13 @@ pub(super) fn choose_definitions(
         check(tag, &known);
     }
     let choice = AuthorChoice { only, tags };
-    let pages = choice.selected_page_uris(definitions);
+    let companions = choice.companions(definitions);
     let mut chosen = Vec::new();
     let mut orphans: Vec<(Owner, Vec<&Definition>)> = Vec::new();
     for (rank, definition) in (0_u32..).zip(definitions.iter().copied()) {
-        let is_page = definition.kind == Kind::Resource
-            && definition
-                .options
-                .app
-                .is_some_and(|uri| pages.contains(&uri));
-        if definition.kind == Kind::Completer || !(choice.includes(definition) || is_page) {
+        let is_companion = definition.kind == Kind::Resource
+            && companions.contains(&*Capability::Resources.lookup_key(definition.options.uri));
+        if definition.kind == Kind::Completer || !(choice.includes(definition) || is_companion) {
             continue;
         }
         match definition.receiver {
@@ -128,8 +126,12 @@ pub(crate) struct AuthorChoice<'a> {
 }
 
 impl AuthorChoice<'_> {
+    fn includes_all(self) -> bool {
+        self.only.is_none() && self.tags.is_empty()
+    }
+
     pub(super) fn includes(self, definition: &Definition) -> bool {
-        if self.only.is_none() && self.tags.is_empty() {
+        if self.includes_all() {
             return true;
         }
         let mut only = self.only.unwrap_or_default().iter();
@@ -138,15 +140,21 @@ impl AuthorChoice<'_> {
             || tags.any(|tag| self.tags.iter().any(|asked| asked == tag))
     }
 
-    /// Returns the URIs of the pages named by selected tools. These pages are served too.
-    pub(crate) fn selected_page_uris(
-        self,
-        definitions: &[&'static Definition],
-    ) -> Vec<&'static str> {
-        let definitions = definitions.iter();
-        definitions
-            .filter(|definition| self.includes(definition))
-            .filter_map(|definition| definition.options.app)
+    /// Returns the URIs of the resources that belong to selected tools. They are served too.
+    pub(crate) fn companions(self, definitions: &[&'static Definition]) -> BTreeSet<String> {
+        if self.includes_all() {
+            return BTreeSet::new();
+        }
+        let tools = definitions
+            .iter()
+            .filter(|definition| definition.kind == Kind::Tool && self.includes(definition));
+        let metas = tools.filter_map(|tool| tool.options.meta);
+        metas
+            .filter_map(|meta| {
+                let meta = meta();
+                let companion = ToolUse::of_meta(meta.as_object()?).companion?;
+                Some(Capability::Resources.lookup_key(companion).into_owned())
+            })
             .collect()
     }
 }

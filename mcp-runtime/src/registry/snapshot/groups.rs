@@ -17,7 +17,7 @@ pub(crate) struct ToolGroup<'a> {
 impl<'a> CallerView<'a> {
     /// Groups the tools by tag: first the described tags in their given order, then the other tags by name, and finally
     /// the tools without tags. Returns an empty list if none of the tools has a tag. A tool with several tags appears
-    /// in several groups; tools that only pages can call do not appear in any group.
+    /// in several groups; tools that models do not call do not appear in any group.
     pub(crate) fn tools_by_tag<'g>(
         &self,
         descriptions: &'g [(String, String)],
@@ -27,7 +27,10 @@ impl<'a> CallerView<'a> {
     {
         let mut tagged: BTreeMap<&'g str, Vec<&'g str>> = BTreeMap::new();
         let mut untagged = Vec::new();
-        for tool in self.tools().filter(|tool| !tool.is_for_pages_only()) {
+        for tool in self
+            .tools()
+            .filter(|tool| !tool.tool_use().is_hidden_from_models)
+        {
             let name: &'g str = &tool.name;
             if tool.tags.is_empty() {
                 untagged.push(name);

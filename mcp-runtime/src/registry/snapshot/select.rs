@@ -51,25 +51,25 @@ impl Snapshot {
         }
     }
 
-    /// Returns `true` if the selection contains the definition, or contains a tool that names the definition as its
-    /// page, regardless of the definition's own tags.
+    /// Returns `true` if the selection contains the definition, or contains a tool to which the definition belongs,
+    /// regardless of the definition's own tags.
     pub(in crate::registry) fn selects(
         &self,
         selection: &TagSelection,
         callable: &Callable,
     ) -> bool {
-        let mut tools = self.tools_of_page(callable);
+        let mut tools = self.tools_with_companion(callable);
         selection.selects(&callable.tags)
             || tools.any(|tool| selection.selects(&tool.callable.tags))
     }
 
-    /// Returns the tools that name the definition as their page, whether or not they are served.
-    fn tools_of_page(&self, callable: &Callable) -> impl Iterator<Item = &TableSlot> {
+    /// Returns the tools to which the definition belongs, whether or not they are served.
+    fn tools_with_companion(&self, callable: &Callable) -> impl Iterator<Item = &TableSlot> {
         let uri = match &callable.details {
             ItemDetails::Resource(resource) => Some(&*resource.uri),
             _ => None,
         };
-        let tools = uri.map(|uri| self.tools.tools_of_page(uri));
+        let tools = uri.map(|uri| self.tools.tools_with_companion(uri));
         tools.into_iter().flatten()
     }
 }
@@ -110,8 +110,8 @@ impl CallerView<'_> {
         selection.check(known, shown)
     }
 
-    /// Returns `true` if the request's selection contains the definition or a tool that is visible to the caller and
-    /// names the definition as its page.
+    /// Returns `true` if the request's selection contains the definition, or a tool that is visible to the caller and to
+    /// which the definition belongs.
     #[inline]
     pub(super) fn is_selected(&self, callable: &Callable) -> bool {
         self.selection
@@ -121,7 +121,7 @@ impl CallerView<'_> {
     /// This is not inlined because most requests do not have a selection.
     #[inline(never)]
     fn is_in(&self, selection: &TagSelection, callable: &Callable) -> bool {
-        let mut tools = self.snapshot.tools_of_page(callable);
+        let mut tools = self.snapshot.tools_with_companion(callable);
         selection.selects(&callable.tags)
             || tools.any(|tool| {
                 tool.is_served()
