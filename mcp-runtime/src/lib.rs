@@ -63,6 +63,12 @@
 #![forbid(unsafe_code)]
 // docs.rs builds with `docsrs` and a nightly compiler, so each item shows the feature that it requires.
 #![cfg_attr(docsrs, feature(doc_cfg))]
+// What only some features need has no condition of its own, and is compiled in other builds, too. A build with all of these
+// features finds what nothing needs.
+#![cfg_attr(
+    not(all(feature = "cli", feature = "http", feature = "testing")),
+    allow(dead_code, unused_imports)
+)]
 
 #[cfg(feature = "auth")]
 pub mod auth;
@@ -93,12 +99,14 @@ mod lock;
 mod macros;
 pub mod middleware;
 mod observe;
+mod order;
 mod panics;
 pub mod prelude;
 mod random;
 mod rate;
 mod registry;
 mod server;
+mod spawn;
 mod spill;
 mod stores;
 mod telemetry;

@@ -13,6 +13,7 @@ use tokio::task::AbortHandle;
 use crate::context::short_type_name;
 use crate::error::{Causes, Error, ErrorKind};
 use crate::lock::lock;
+use crate::spawn::spawn;
 
 /// The values passed to [`Server::state`](crate::Server::state) and [`Server::state_with`](crate::Server::state_with),
 /// one for each type.
@@ -202,7 +203,7 @@ impl LazyState {
         }
         let (sender, outcome) = watch::channel(None);
         let (make, value) = (Arc::clone(&self.make), Arc::clone(&self.value));
-        let task = tokio::spawn(async move {
+        let task = spawn(async move {
             let result = make().await.map(|made| {
                 // Attempts do not overlap, so the value cannot exist yet.
                 let _ = value.set(made);

@@ -14,6 +14,7 @@ use tokio::task::AbortHandle;
 use crate::context::{ChangeLog, LoggedChange};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::notifications::{ListVersion, Mailbox};
+use crate::spawn::spawn;
 
 /// The changes of which a session's client has been notified.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,7 +79,7 @@ impl MissedChanges {
                 notify(&mailbox, change);
             }
         };
-        tokio::spawn(reading).abort_handle()
+        spawn(reading).abort_handle()
     }
 }
 

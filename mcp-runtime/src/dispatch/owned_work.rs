@@ -1,8 +1,6 @@
 //! Background work that belongs to the server rather than to a call.
 
 use std::any::Any;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -13,12 +11,10 @@ use tracing::Instrument as _;
 
 use crate::cancellation::CancellationToken;
 use crate::lock::lock;
+use crate::spawn::{Work, boxed};
 
 /// Time within which work must end after the stop signal, in addition to `limits.calls.drain_timeout`.
 const OVERTIME: Duration = Duration::from_millis(500);
-
-/// A future that runs in the background.
-pub(super) type BackgroundWork = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Background work, which starts once the server accepts requests and is dropped when the server shuts down.
 #[derive(Default)]
@@ -26,7 +22,7 @@ pub(super) struct OwnedWork {
     /// Set once the server accepts requests.
     is_serving: AtomicBool,
     /// Work submitted before the server accepts requests.
-    early: Mutex<Vec<BackgroundWork>>,
+    early: Mutex<Vec<Work>>,
     running: Mutex<JoinSet<()>>,
     /// Values that are dropped when the server shuts down.
     kept: Mutex<Vec<Box<dyn Any + Send>>>,
@@ -51,7 +47,7 @@ impl OwnedWork {
     }
 
     /// Runs a future to completion. Does nothing if the server has stopped serving requests.
-    pub(super) fn spawn(&self, work: BackgroundWork) {
+    pub(super) fn spawn(&self, work: Work) {
         {
             let mut early = lock(&self.early);
             if !self.is_serving.load(Ordering::Relaxed) {
@@ -62,7 +58,7 @@ impl OwnedWork {
         let mut running = lock(&self.running);
         while running.try_join_next().is_some() {}
         if !self.stopping.is_cancelled() {
-            running.spawn(work.in_current_span());
+            running.spawn(boxed(work.in_current_span()));
         }
     }
 

@@ -1,16 +1,18 @@
 //! Serves all clients of a transport.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tracing::Instrument as _;
 
 use crate::cancellation::CancellationToken;
 use crate::dispatch::Dispatcher;
 use crate::error::Error;
+use crate::lock::lock;
+use crate::spawn::boxed;
 use crate::transport::process::{ProcessGuard, are_handlers_stuck};
 use crate::transport::signals::StopSequence;
 use crate::transport::watchdog::Watchdog;
@@ -47,14 +49,14 @@ async fn serve_watched<T: Transport>(
     let max = transport.max_connections().max(1);
     let mut connections = JoinSet::new();
     let mut accepted = 0_u64;
-    let mut failure = None;
+    let failures = ConnectionFailures::default();
     let mut ended_by_itself = false;
     let mut accepting = Ok(());
     loop {
         tokio::select! {
             biased;
             () = shutdown.cancelled() => break,
-            Some(ended) = connections.join_next() => failure = log_failure(ended).or(failure),
+            Some(ended) = connections.join_next() => failures.log_panic(ended),
             connection = transport.accept(), if connections.len() < max => match connection {
                 None => {
                     ended_by_itself = true;
@@ -64,7 +66,9 @@ async fn serve_watched<T: Transport>(
                     accepted = accepted.saturating_add(1);
                     let (dispatcher, waking) = (Arc::clone(&dispatcher), Arc::clone(watchdog.waker()));
                     let serving = duplex::serve(dispatcher, connection, waking, shutdown.clone());
-                    connections.spawn(serving.in_current_span());
+                    let failures = failures.clone();
+                    let serving = async move { failures.log(serving.await) };
+                    connections.spawn(boxed(serving.in_current_span()));
                 }
                 Some(Err(error)) if is_temporary_accept_error(&error) => {
                     tracing::warn!(%error, "a client could not be accepted");
@@ -79,11 +83,11 @@ async fn serve_watched<T: Transport>(
     }
     drop(transport);
     while let Some(ended) = connections.join_next().await {
-        failure = log_failure(ended).or(failure);
+        failures.log_panic(ended);
     }
     dispatcher.drain_work().await;
     // A failed connection fails the server only if the transport had no other client.
-    match failure {
+    match failures.last() {
         Some(error) if ended_by_itself && accepted == 1 => Err(error.into()),
         _ => Ok(accepting?),
     }
@@ -126,18 +130,29 @@ pub(crate) async fn serve_process<T: Transport>(
     (served, are_handlers_stuck(is_handler_running).await)
 }
 
-/// Logs a failed connection and returns its error.
-fn log_failure(ended: Result<io::Result<()>, tokio::task::JoinError>) -> Option<io::Error> {
-    match ended {
-        Ok(Ok(())) => None,
-        Ok(Err(error)) => {
+/// The last error of the connections.
+#[derive(Clone, Default)]
+struct ConnectionFailures(Arc<Mutex<Option<io::Error>>>);
+
+impl ConnectionFailures {
+    /// Logs the error of a connection.
+    fn log(&self, ended: io::Result<()>) {
+        if let Err(error) = ended {
             tracing::warn!(%error, "a connection failed");
-            Some(error)
+            *lock(&self.0) = Some(error);
         }
-        Err(error) => {
+    }
+
+    /// Logs that the task of a connection has not come to its end.
+    fn log_panic(&self, ended: Result<(), JoinError>) {
+        if let Err(error) = ended {
             tracing::error!(%error, "a connection's task failed");
-            Some(io::Error::other(error))
+            *lock(&self.0) = Some(io::Error::other(error));
         }
+    }
+
+    fn last(&self) -> Option<io::Error> {
+        lock(&self.0).take()
     }
 }
 

@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 
 use crate::lock::lock;
+use crate::spawn::boxed;
 
 /// Interval between checks while calls arrive.
 const TICK: Duration = Duration::from_millis(5);
@@ -244,7 +245,7 @@ impl WatchdogWaker {
                 if inside {
                     has_run.store(false, SeqCst);
                     let has_run = Arc::clone(&has_run);
-                    drop(runtime.spawn(async move { has_run.store(true, SeqCst) }));
+                    drop(runtime.spawn(boxed(async move { has_run.store(true, SeqCst) })));
                 }
             }
             if self.is_process_overdue(ran) {

@@ -19,6 +19,7 @@ use crate::http::listener::connection::serve_connection;
 use crate::http::response::body::ConnectionActivity;
 use crate::http::service::http_service::HttpService;
 use crate::observe::{RefusalKind, record_refusal};
+use crate::spawn::boxed;
 use crate::transport::{OUT_OF_RESOURCES, is_temporary_accept_error};
 #[cfg(feature = "cli")]
 use crate::transport::{ProcessGuard, StopSequence, are_handlers_stuck};
@@ -68,7 +69,7 @@ where
                     let activity = Arc::new(ConnectionActivity::default());
                     let opening = handshake(stream);
                     let serving = serve_connection(opening, peer, service.clone(), Arc::clone(&activity));
-                    let task = tasks.spawn(serving.in_current_span());
+                    let task = tasks.spawn(boxed(serving.in_current_span()));
                     open.insert(task.id(), OpenConnection { task, since: Instant::now(), activity });
                 }
                 Err(error) if is_temporary_accept_error(&error) => {

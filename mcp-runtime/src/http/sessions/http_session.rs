@@ -38,6 +38,7 @@ use crate::limits::Limits;
 use crate::lock::lock;
 use crate::observe::{RefusalKind, record_refusal};
 use crate::protocol::{ProtocolVersion, errors};
+use crate::spawn::spawn;
 
 /// The live part of a legacy session over HTTP.
 pub(in crate::http) struct HttpSession {
@@ -547,7 +548,7 @@ impl LiveStreams {
     pub(super) fn spawn_transfer(&mut self, transfer: impl Future<Output = ()> + Send + 'static) {
         self.transfers.retain(|transfer| !transfer.is_finished());
         if !self.is_closed {
-            self.transfers.push(tokio::spawn(transfer).abort_handle());
+            self.transfers.push(spawn(transfer).abort_handle());
         }
     }
 
@@ -567,8 +568,7 @@ impl LiveStreams {
             self.left.remove(0).1.abort();
         }
         if !self.is_closed {
-            self.left
-                .push((number, tokio::spawn(transfer).abort_handle()));
+            self.left.push((number, spawn(transfer).abort_handle()));
         }
     }
 
@@ -748,7 +748,7 @@ impl HttpSession {
         }
         state.calls.keep(id, serial, Arc::clone(&stream));
         let (session, call) = (Arc::downgrade(self), id.clone());
-        let task = tokio::spawn(async move {
+        let task = spawn(async move {
             let poll = poll_fn(|cx| {
                 heartbeat.run_watched(|| running.poll_response(&call, cx, &mut answer))
             });

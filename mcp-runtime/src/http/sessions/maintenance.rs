@@ -12,6 +12,7 @@ use crate::http::sessions::live_sessions::{LiveSessions, SessionRegistry};
 use crate::http::sessions::messages::receive_messages;
 use crate::http::stores::maybe_ready::StoreFailed;
 use crate::http::stores::session_storage::SessionStorage;
+use crate::spawn::spawn;
 
 /// Interval between checks of live parts.
 const TEND: Duration = Duration::from_secs(5);
@@ -32,13 +33,13 @@ impl SessionRegistry {
         let id = Arc::clone(&session.id);
         live.sessions.insert(id, Arc::clone(session));
         if live.tending.as_ref().is_none_or(JoinHandle::is_finished) {
-            live.tending = Some(tokio::spawn(maintain_until_empty(Arc::downgrade(self))));
+            live.tending = Some(spawn(maintain_until_empty(Arc::downgrade(self))));
         }
         if let Some(others) = &self.others
             && live.receiving.as_ref().is_none_or(JoinHandle::is_finished)
         {
             let receiving = receive_messages(Arc::downgrade(self), Arc::clone(others));
-            live.receiving = Some(tokio::spawn(receiving));
+            live.receiving = Some(spawn(receiving));
         }
     }
 
