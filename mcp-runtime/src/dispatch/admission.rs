@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::Caller;
+use crate::order::set_of;
 
 /// Rules for admitting callers.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +28,7 @@ impl Admission {
             None => caller,
             Some(_) if self.implied.is_empty() => caller,
             Some(principal) => {
-                let granted: BTreeSet<&str> = principal.scopes().collect();
+                let granted = set_of(principal.scopes());
                 let all = self.with_implied(&granted);
                 if all.len() == granted.len() {
                     return caller;

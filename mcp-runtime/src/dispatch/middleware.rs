@@ -5,6 +5,7 @@ use crate::dispatch::target::CallTarget;
 use crate::handler::middleware::{KeptMembers, Next, UnlinkedMiddleware, chain_around};
 use crate::handler::option::{OptionWrapping, ReadMember, WrappingPlace};
 use crate::jsonrpc::Member;
+use crate::order;
 use crate::registry::Callable;
 
 /// A server's middleware and what add-ons put around it.
@@ -22,7 +23,7 @@ pub(crate) struct LinkedMiddleware {
 impl LinkedMiddleware {
     /// Links the author's middleware, given from the outermost to the innermost.
     pub(crate) fn new(around: &[UnlinkedMiddleware], mut wrappings: Vec<OptionWrapping>) -> Self {
-        wrappings.sort_by_key(|wrapping| wrapping.place);
+        order::sort_by(&mut wrappings, |one, other| one.place.cmp(&other.place));
         Self {
             plain: chain_around(Next::default(), around),
             are_requested: wrappings.iter().any(|it| it.is_requested.is_some()),

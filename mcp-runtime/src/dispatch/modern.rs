@@ -1,6 +1,5 @@
 //! Methods that exist only in modern protocol versions: discovery and listening for changes.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -14,6 +13,7 @@ use crate::dispatch::request::Request;
 use crate::dispatch::request_outcome::RequestOutcome;
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::observe::SUBSCRIPTIONS;
+use crate::order::set_of;
 use crate::protocol::encode::{self, ListenFilter};
 use crate::protocol::{Method, errors};
 
@@ -86,12 +86,8 @@ fn listen<'m>(
     let mut of_extensions = dispatcher.extension_filter(wanted, request)?;
     let wanted: RequestedNotifications = serde_json::from_str(wanted)
         .map_err(|error| errors::unparsable_member("notifications", &error))?;
-    let mut uris: BTreeSet<&str> = wanted
-        .resource_subscriptions
-        .iter()
-        .flatten()
-        .map(String::as_str)
-        .collect();
+    let uris = wanted.resource_subscriptions.iter().flatten();
+    let mut uris = set_of(uris.map(String::as_str));
     let keys = of_extensions.iter().flat_map(|filter| &filter.keys);
     let mut names = uris.iter().copied().chain(keys.flatten().map(|key| &**key));
     let bytes: usize = names.clone().map(subscription_bytes).sum();

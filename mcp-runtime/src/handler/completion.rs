@@ -7,6 +7,7 @@
 use mcp_schema::suggest::distance;
 
 use crate::handler::handler_error::{HandlerError, IntoHandlerError};
+use crate::order::sort_by;
 use crate::types::Completion;
 
 /// Maximum number of values in a result, as defined by the specification.
@@ -141,7 +142,7 @@ pub(crate) fn rank(partial: &str, candidates: Candidates) -> Completion {
         });
         let mut classes: Vec<(MatchQuality, String)> = classes.collect();
         // The sort is stable, so equally good candidates keep the author's order.
-        classes.sort_by_key(|(class, _)| *class);
+        sort_by(&mut classes, |(one, _), (other, _)| one.cmp(other));
         // A guess about a typo is only noise next to a candidate that contains the text.
         if classes
             .first()

@@ -11,6 +11,7 @@ use mcp_schema::suggest::closest;
 use crate::context::{Capability, Edit, EditStep};
 use crate::error::{Error, ErrorKind};
 use crate::handler::notified_callers::NotifiedCallers;
+use crate::order::set_of;
 use crate::registry::callable::Callable;
 use crate::registry::dynamic;
 use crate::registry::order::OrderKey;
@@ -77,20 +78,19 @@ impl PreparedEdit {
     /// Returns names that the edit enables, disables or removes although they do not belong to any definition.
     pub(super) fn missing(&self, snapshot: &Snapshot) -> Vec<MissingName> {
         let slots = snapshot.table(self.list).slots().iter();
-        let mut known: BTreeSet<Arc<str>> =
-            slots.map(|slot| Arc::clone(&slot.callable.name)).collect();
+        let mut known: BTreeSet<&str> = set_of(slots.map(|slot| &*slot.callable.name));
         let mut missing = Vec::new();
         for step in &self.steps {
             let (name, is_there) = match step {
                 PreparedStep::Put { callable, .. } => {
-                    known.insert(Arc::clone(&callable.name));
+                    known.insert(&callable.name);
                     continue;
                 }
-                PreparedStep::Remove(name) => (name, known.remove(&**name)),
-                PreparedStep::Show(name, _) => (name, known.contains(&**name)),
+                PreparedStep::Remove(name) => (name, known.remove(name.as_str())),
+                PreparedStep::Show(name, _) => (name, known.contains(name.as_str())),
             };
             if !is_there {
-                let suggestion = closest(name, known.iter().map(|name| &**name));
+                let suggestion = closest(name, known.iter().copied());
                 missing.push(MissingName {
                     name: name.clone(),
                     suggestion: suggestion.map(str::to_owned),

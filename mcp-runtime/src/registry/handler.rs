@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::context::Context;
 use crate::handler::call::{Blocking, HandlerCall, Output, Run, Running};
-use crate::handler::decode::{ArgumentIdentities, Decoder, HeaderArgument, as_received, to_map};
+use crate::handler::decode::{Decoder, HeaderArgument, to_map};
 use crate::handler::dynamic::{Arguments, DynamicRun};
 use crate::handler::refusal::CallRefusal;
 
@@ -98,15 +98,6 @@ impl Handler {
         match self {
             Self::Function { decoder, .. } => decoder.headers(),
             Self::Closure { input, .. } => input.as_ref().map_or(&[], |input| &input.headers),
-        }
-    }
-
-    /// Returns these arguments as the handler is given them, however they are written, or `None` if they are invalid.
-    pub(crate) fn identities(&self, arguments: &str) -> Option<ArgumentIdentities> {
-        match self {
-            Self::Function { decoder, .. } => decoder.identities(arguments),
-            // A closure is given the values as they are.
-            Self::Closure { .. } => Some(as_received(arguments)),
         }
     }
 

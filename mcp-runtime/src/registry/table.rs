@@ -1,7 +1,7 @@
 //! The callables in a list, which can be looked up by name and are kept in a stable order. List pages are rendered only
 //! once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -10,6 +10,7 @@ use crate::context::Capability;
 use crate::fnv::FnvMap;
 #[cfg(feature = "http")]
 use crate::fnv::fnv;
+use crate::order::{self, set_of};
 use crate::protocol::ProtocolVersion;
 use crate::registry::callable::Callable;
 use crate::registry::cursor::ItemMark;
@@ -43,8 +44,8 @@ pub(crate) struct CallableTable {
     names: FnvMap<Arc<str>, usize>,
     /// The indexes in `slots` of the callables that are served.
     visible: Vec<usize>,
-    /// Maps the URIs of resources to the indexes in `slots` of the tools to which they belong.
-    companions: BTreeMap<Box<str>, Vec<usize>>,
+    /// The URIs of the resources that belong to tools, in order, with the indexes of the tools in `slots`.
+    companions: Vec<(Box<str>, usize)>,
     /// `true` if any selected callable has access rules.
     restricted: bool,
     /// `true` if the list is declared. A list is declared if it contains, has contained or may later contain callables,
@@ -73,7 +74,7 @@ impl CallableTable {
     /// Creates a table from the given callables, which can be in any order. Names must be unique: if several callables
     /// share a name, all but one of them are lost. An empty list is declared only if `offered` is `true`.
     pub(crate) fn new(list: Capability, mut slots: Vec<TableSlot>, offered: bool) -> Self {
-        slots.sort_by(|one, other| one.key.cmp(&other.key));
+        order::sort_by(&mut slots, |one, other| one.key.cmp(&other.key));
         let names = slots
             .iter()
             .enumerate()
@@ -85,13 +86,14 @@ impl CallableTable {
             .filter(|(_, slot)| slot.is_served())
             .map(|(index, _)| index)
             .collect();
-        let mut companions: BTreeMap<Box<str>, Vec<usize>> = BTreeMap::new();
+        let mut companions: Vec<(Box<str>, usize)> = Vec::new();
         for (index, slot) in slots.iter().enumerate() {
             if let Some(uri) = slot.callable.tool_use().companion {
                 let uri = Capability::Resources.lookup_key(uri);
-                companions.entry(uri.into()).or_default().push(index);
+                companions.push((uri.into(), index));
             }
         }
+        order::sort_by(&mut companions, Ord::cmp);
         let mut selected = slots.iter().filter(|slot| slot.selected);
         let restricted = selected.any(|slot| slot.callable.access.is_restricted());
         let mut callables = slots.iter().map(|slot| &slot.callable);
@@ -99,7 +101,7 @@ impl CallableTable {
         Self {
             list,
             offered: offered || !slots.is_empty(),
-            tags: tags.cloned().collect(),
+            tags: set_of(tags.cloned()),
             #[cfg(feature = "http")]
             mirroring: callables
                 .clone()
@@ -153,8 +155,10 @@ impl CallableTable {
 
     /// Returns the slots of the tools to which this resource belongs, whether or not they are served.
     pub(crate) fn tools_with_companion(&self, uri: &str) -> impl Iterator<Item = &TableSlot> {
-        let tools = self.companions.get(uri).into_iter().flatten();
-        tools.filter_map(|index| self.slots.get(*index))
+        let first = self.companions.partition_point(|(known, _)| **known < *uri);
+        let tools = self.companions.get(first..).unwrap_or_default().iter();
+        let tools = tools.take_while(move |(known, _)| **known == *uri);
+        tools.filter_map(|(_, index)| self.slots.get(*index))
     }
 
     /// Returns the callables that are served, in order.

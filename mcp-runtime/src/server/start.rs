@@ -16,6 +16,7 @@ use crate::handler::option::{
     AddOn, Additions, OptionTools, StartingServer, StoresByType, ToolOption,
 };
 use crate::observe::describe_metrics;
+use crate::order;
 use crate::protocol::encode::Identity;
 use crate::registry::{CursorSeal, Registry, ServerRules, Sources, ToolSource, selected_options};
 use crate::server::Server;
@@ -56,7 +57,7 @@ impl Server {
         self.shared
             .each_inserted_tool(|tool| tool.attached.iter().for_each(|option| attach(&**option)));
         // Definitions are linked in any order.
-        add_ons.sort_by_key(|add_on| add_on.name);
+        order::sort_by(&mut add_ons, |one, other| one.name.cmp(other.name));
         (add_ons, options)
     }
 

@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 
 use crate::jsonrpc::{Scan, write_string};
+use crate::order::sort_by;
 
 /// Maximum nesting depth. Messages are never nested this deeply.
 const DEPTH: u32 = 256;
@@ -43,7 +44,7 @@ impl JsonNode<'_> {
         match self {
             Self::Object(mut members) => {
                 // The sort is stable, so duplicate members keep their order.
-                members.sort_by(|(one, _), (other, _)| one.cmp(other));
+                sort_by(&mut members, |(one, _), (other, _)| one.cmp(other));
                 out.push(b'{');
                 for (name, value) in members {
                     write_string(out, &name);

@@ -9,6 +9,7 @@ use crate::context::{Capability, Edit};
 use crate::handler::definition::{Definition, Kind, Owner, Selected};
 use crate::handler::option::ToolUse;
 use crate::handler::tags::UnknownTag;
+use crate::order::set_of;
 
 /// Maximum number of methods listed in a message.
 const LISTED: usize = 5;
@@ -25,10 +26,11 @@ pub(super) fn choose_definitions(
         let problem = selection_problem(selected, definitions);
         build.problems.extend(problem);
     }
-    let known: BTreeSet<_> = definitions
-        .iter()
-        .flat_map(|definition| definition.options.tags.iter().copied())
-        .collect();
+    let known = set_of(
+        definitions
+            .iter()
+            .flat_map(|definition| definition.options.tags.iter().copied()),
+    );
     let rules = Arc::clone(&build.rules);
     let mut check = |tag: &str, known: &BTreeSet<&str>| {
         if !known.contains(tag) {
@@ -52,7 +54,9 @@ pub(super) fn choose_definitions(
     let mut orphans: Vec<(Owner, Vec<&Definition>)> = Vec::new();
     for (rank, definition) in (0_u32..).zip(definitions.iter().copied()) {
         let is_companion = definition.kind == Kind::Resource
-            && companions.contains(&*Capability::Resources.lookup_key(definition.options.uri));
+            && companions
+                .iter()
+                .any(|uri| *uri == *Capability::Resources.lookup_key(definition.options.uri));
         if definition.kind == Kind::Completer || !(choice.includes(definition) || is_companion) {
             continue;
         }
@@ -77,7 +81,7 @@ pub(super) fn choose_definitions(
 /// Checks that prefixes are given to tools and prompts, and at most one to each.
 pub(super) fn check_prefixes(definitions: &[&'static Definition], build: &mut Build) {
     let rules = Arc::clone(&build.rules);
-    let mut prefixed = BTreeSet::new();
+    let mut prefixed = Vec::new();
     for selected in rules.prefixes.iter().flat_map(|(_, functions)| functions) {
         if let Some(problem) = selection_problem(selected, definitions) {
             build.problems.push(problem);
@@ -86,9 +90,11 @@ pub(super) fn check_prefixes(definitions: &[&'static Definition], build: &mut Bu
                 "`{}` cannot have a prefix: clients call tools and prompts by name, and all others by URI",
                 selected.path
             ));
-        } else if !prefixed.insert(selected.function) {
+        } else if prefixed.contains(&selected.function) {
             let problem = format!("`{}` is given two prefixes", selected.path);
             build.problems.push(problem);
+        } else {
+            prefixed.push(selected.function);
         }
     }
 }
@@ -141,9 +147,9 @@ impl AuthorChoice<'_> {
     }
 
     /// Returns the URIs of the resources that belong to selected tools. They are served too.
-    pub(crate) fn companions(self, definitions: &[&'static Definition]) -> BTreeSet<String> {
+    pub(crate) fn companions(self, definitions: &[&'static Definition]) -> Vec<String> {
         if self.includes_all() {
-            return BTreeSet::new();
+            return Vec::new();
         }
         let tools = definitions
             .iter()

@@ -16,6 +16,7 @@ use crate::context::{Capability, Edit, EditStep, LazyState, States, short_type_n
 use crate::error::{Error, ErrorKind};
 use crate::handler::decode::ArgumentInfo;
 use crate::handler::definition::{Definition, Kind, Location, Options, Selected, Submitted};
+use crate::order;
 use crate::registry::callable::Callable;
 use crate::registry::declared::{self, ServerAdditions};
 use crate::registry::order::OrderKey;
@@ -108,8 +109,10 @@ pub(crate) fn selected_options<'a>(
 }
 
 /// Sorts definitions in source order: by file, then by line.
-fn sort_by_location(definitions: &mut [&'static Definition]) {
-    definitions.sort_by_key(|definition| (definition.location, definition.name));
+fn sort_by_location(definitions: &mut Vec<&'static Definition>) {
+    order::sort_by(definitions, |one, other| {
+        (one.location, one.name).cmp(&(other.location, other.name))
+    });
 }
 
 /// Creates a snapshot of the selected `definitions`, which may be in any order.

@@ -1,8 +1,7 @@
 //! The tools that a request may use, grouped by their tags.
 
-use std::collections::BTreeMap;
-
 use super::view::CallerView;
+use crate::order::sort_by;
 
 /// The tools with a given tag.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,7 +24,7 @@ impl<'a> CallerView<'a> {
     where
         'a: 'g,
     {
-        let mut tagged: BTreeMap<&'g str, Vec<&'g str>> = BTreeMap::new();
+        let mut tagged: Vec<(&'g str, Vec<&'g str>)> = Vec::new();
         let mut untagged = Vec::new();
         for tool in self
             .tools()
@@ -36,7 +35,10 @@ impl<'a> CallerView<'a> {
                 untagged.push(name);
             }
             for tag in &tool.tags {
-                tagged.entry(tag).or_default().push(name);
+                match tagged.iter_mut().find(|(known, _)| **known == **tag) {
+                    Some((_, tools)) => tools.push(name),
+                    None => tagged.push((tag, vec![name])),
+                }
             }
         }
         if tagged.is_empty() {
@@ -44,7 +46,8 @@ impl<'a> CallerView<'a> {
         }
         let mut groups = Vec::new();
         for (tag, description) in descriptions {
-            if let Some(tools) = tagged.remove(tag.as_str()) {
+            if let Some(at) = tagged.iter().position(|(known, _)| *known == *tag) {
+                let (_, tools) = tagged.swap_remove(at);
                 groups.push(ToolGroup {
                     tag: Some(tag),
                     description,
@@ -52,6 +55,7 @@ impl<'a> CallerView<'a> {
                 });
             }
         }
+        sort_by(&mut tagged, |(one, _), (other, _)| one.cmp(other));
         groups.extend(tagged.into_iter().map(|(tag, tools)| ToolGroup {
             tag: Some(tag),
             description: "",

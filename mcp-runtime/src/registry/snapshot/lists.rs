@@ -199,7 +199,6 @@ impl CallerView<'_> {
     /// Returns all definitions in a list to which the caller has access, including disabled definitions and excluding
     /// resources that only listers return. The result is `first`, followed by a comma-separated sequence of list items
     /// in the form that `version` requires.
-    #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn declared_items(
         &self,
         list: Capability,

@@ -2,13 +2,13 @@
 //!
 //! The server's own selection is applied when a snapshot is created. A request's selection narrows its view.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Snapshot;
 use super::view::CallerView;
 use crate::context::Capability;
 use crate::handler::tags::{TagSelection, UnknownTag};
+use crate::order::set_of;
 use crate::registry::callable::{Callable, ItemDetails};
 use crate::registry::table::{CallableTable, TableSlot};
 
@@ -21,7 +21,7 @@ impl Snapshot {
         described: impl Iterator<Item = &'t str>,
     ) -> Result<(), UnknownTag> {
         let tags = self.tables().into_iter().flat_map(CallableTable::tags);
-        let tags: BTreeSet<&str> = tags.chain(described).collect();
+        let tags = set_of(tags.chain(described));
         selection.check(|tag| tags.contains(tag), || tags.clone())
     }
 
@@ -83,7 +83,7 @@ impl CallerView<'_> {
         selection: &TagSelection,
         described: impl Iterator<Item = &'t str>,
     ) -> Result<(), UnknownTag> {
-        let described: BTreeSet<&str> = described.collect();
+        let described = set_of(described);
         let visible = || {
             let tables = self.snapshot.tables().into_iter();
             let callables = tables.flat_map(CallableTable::visible);
@@ -103,9 +103,7 @@ impl CallerView<'_> {
         };
         let shown = || {
             let tags = visible().flat_map(|callable| &callable.tags);
-            tags.map(|tag| &**tag)
-                .chain(described.iter().copied())
-                .collect()
+            set_of(tags.map(|tag| &**tag).chain(described.iter().copied()))
         };
         selection.check(known, shown)
     }
