@@ -5,13 +5,12 @@
 //!
 //! Specification: 2026-07-28, schema `Implementation`, `ClientCapabilities`.
 
-use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
+use std::borrow::Cow;
 
-use crate::jsonrpc::{each_member, read_json};
+use crate::jsonrpc::{Scan, each_member, read_json, unquote};
 use crate::types::{
-    ClientCapabilities, ElicitationCapability, Icon, Implementation, RootsCapability,
-    SamplingCapability,
+    ClientCapabilities, ElicitationCapability, Icon, IconTheme, Implementation, Meta,
+    RootsCapability, SamplingCapability,
 };
 
 /// Returns `true` if the value is an object with exactly one name and one version, both strings.
@@ -26,92 +25,196 @@ pub(super) fn has_name_and_version(json: &str) -> bool {
 }
 
 /// Returns the client's identity, or `None` if the name or the version is missing.
-pub(super) fn parse_client_info(json: &str) -> Option<Implementation> {
+#[must_use]
+pub fn parse_client_info(json: &str) -> Option<Implementation> {
     if !has_name_and_version(json) {
         return None;
     }
-    if let Some(read) = parse_json(json) {
-        return Some(read);
-    }
-    let (name, version): (String, String) =
-        (parse_member(json, "name")?, parse_member(json, "version")?);
-    let mut client = Implementation::new(name, version);
-    client.title = parse_member(json, "title");
-    client.description = parse_member(json, "description");
-    client.website_url = parse_member(json, "websiteUrl");
-    let icons: Option<Vec<Box<RawValue>>> = parse_member(json, "icons");
-    let icons = icons.into_iter().flatten();
-    client.icons = icons.filter_map(|json| parse_icon(json.get())).collect();
+    let (mut name, mut version) = (None, None);
+    let mut client = Implementation::default();
+    members(json, &mut |key, value| match key {
+        b"name" => name = text(value),
+        b"version" => version = text(value),
+        b"title" => client.title = text(value),
+        b"description" => client.description = text(value),
+        b"websiteUrl" => client.website_url = text(value),
+        b"icons" => {
+            client.icons = Vec::new();
+            items(value, &mut |icon| client.icons.extend(parse_icon(icon)));
+        }
+        _ => {}
+    });
+    (client.name, client.version) = (name?, version?);
     Some(client)
 }
 
 fn parse_icon(json: &str) -> Option<Icon> {
-    if !is_object(json) {
-        return None;
-    }
-    parse_json(json).or_else(|| {
-        let src: String = parse_member(json, "src")?;
-        let mut icon = Icon::new(src);
-        icon.mime_type = parse_member(json, "mimeType");
-        icon.sizes = parse_member(json, "sizes").unwrap_or_default();
-        icon.theme = parse_member(json, "theme");
-        Some(icon)
-    })
+    let mut src = None;
+    let mut icon = Icon::new("");
+    let mut sizes = Vec::new();
+    members(json, &mut |key, value| match key {
+        b"src" => src = text(value),
+        b"mimeType" => icon.mime_type = text(value).map(Into::into),
+        b"sizes" => {
+            sizes.clear();
+            items(value, &mut |size| {
+                sizes.extend(text(size).map(Cow::<'static, str>::Owned));
+            });
+        }
+        b"theme" => {
+            icon.theme = match value {
+                "\"light\"" => Some(IconTheme::Light),
+                "\"dark\"" => Some(IconTheme::Dark),
+                _ => None,
+            };
+        }
+        _ => {}
+    });
+    icon.src = src?.into();
+    icon.sizes = sizes.into();
+    Some(icon)
 }
 
 /// Returns the client's capabilities, or `None` if the value is not an object.
-pub(super) fn parse_capabilities(json: &str) -> Option<ClientCapabilities> {
+#[must_use]
+pub fn parse_capabilities(json: &str) -> Option<ClientCapabilities> {
     if !is_object(json) {
         return None;
     }
-    parse_json(json).or_else(|| {
-        let capability = |name| raw_member(json, name).filter(|json| is_object(json));
-        Some(ClientCapabilities {
-            roots: capability("roots").map(|json| RootsCapability {
-                list_changed: parse_member(json, "listChanged").unwrap_or_default(),
-            }),
-            sampling: capability("sampling").map(|json| SamplingCapability {
-                tools: parse_member(json, "tools"),
-                context: parse_member(json, "context"),
-            }),
-            elicitation: capability("elicitation").and_then(parse_elicitation),
-            experimental: parse_member(json, "experimental").unwrap_or_default(),
-            extensions: parse_member(json, "extensions").unwrap_or_default(),
-        })
-    })
+    let mut read = ClientCapabilities::default();
+    members(json, &mut |key, value| match key {
+        b"roots" => read.roots = is_object(value).then(|| parse_roots(value)),
+        b"sampling" => read.sampling = is_object(value).then(|| parse_sampling(value)),
+        b"elicitation" => read.elicitation = parse_elicitation(value),
+        b"experimental" => read.experimental = object(value).unwrap_or_default(),
+        b"extensions" => read.extensions = object(value).unwrap_or_default(),
+        _ => {}
+    });
+    Some(read)
+}
+
+fn parse_roots(json: &str) -> RootsCapability {
+    let mut read = RootsCapability::default();
+    members(json, &mut |key, value| {
+        if key == b"listChanged" {
+            read.list_changed = value == "true";
+        }
+    });
+    read
+}
+
+fn parse_sampling(json: &str) -> SamplingCapability {
+    let mut read = SamplingCapability::default();
+    members(json, &mut |key, value| match key {
+        b"tools" => read.tools = object(value),
+        b"context" => read.context = object(value),
+        _ => {}
+    });
+    read
 }
 
 fn parse_elicitation(json: &str) -> Option<ElicitationCapability> {
-    let (form, url) = (raw_member(json, "form"), raw_member(json, "url"));
-    let read = ElicitationCapability {
-        form: form.and_then(parse_json),
-        url: url.and_then(parse_json),
-    };
+    let mut read = ElicitationCapability::default();
+    let (mut form, mut url) = (false, false);
+    members(json, &mut |key, value| match key {
+        b"form" => (form, read.form) = (value != "null", object(value)),
+        b"url" => (url, read.url) = (value != "null", object(value)),
+        _ => {}
+    });
     // An empty object means that forms are supported; an object with only invalid modes does not.
-    let is_empty = form.is_none() && url.is_none();
-    (is_empty || read.form.is_some() || read.url.is_some()).then_some(read)
+    let is_supported = !(form || url) || read.form.is_some() || read.url.is_some();
+    (is_object(json) && is_supported).then_some(read)
 }
 
 fn is_object(json: &str) -> bool {
     json.starts_with('{')
 }
 
-fn parse_json<T: DeserializeOwned>(json: &str) -> Option<T> {
-    read_json(json).ok()
+/// Calls `each` for every member of an object.
+fn members(object: &str, each: &mut dyn FnMut(&[u8], &str)) {
+    each_member(object, |key, value| each(key, value));
 }
 
-/// Returns the raw JSON of a member. `null` counts as absent.
-fn raw_member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
-    let mut found = None;
-    each_member(object, |key, value| {
-        if key == name.as_bytes() {
-            found = Some(value);
-        }
+/// Calls `each` for every item of an array.
+fn items(array: &str, each: &mut dyn FnMut(&str)) {
+    Scan::new(array).items(|scan| {
+        each(scan.next_value()?);
+        Some(())
     });
-    found.filter(|value| *value != "null")
 }
 
-/// Returns a member if it is present and can be parsed.
-fn parse_member<T: DeserializeOwned>(object: &str, name: &str) -> Option<T> {
-    parse_json(raw_member(object, name)?)
+fn text(json: &str) -> Option<String> {
+    unquote(json).ok().map(Cow::into_owned)
+}
+
+fn object(json: &str) -> Option<Meta> {
+    is_object(json).then(|| read_json(json).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_a_client_says_of_itself_is_read_as_far_as_it_is_valid() {
+        let whole = json!({
+            "name": "c\n", "version": "1", "title": "C", "description": "d", "websiteUrl": "https://c.example",
+            "icons": [
+                {"src": "https://c.example/a.png", "mimeType": "image/png", "sizes": ["48x48", "any"], "theme": "dark"},
+                {"src": "data:,"},
+            ],
+        });
+        let read = parse_client_info(&whole.to_string()).unwrap();
+        assert_eq!(serde_json::to_value(&read).unwrap(), whole);
+        let parts = json!({
+            "name": "c", "version": "1", "title": 1, "description": null, "websiteUrl": [], "x": {},
+            "icons": [{"mimeType": "image/png"}, "data:,", {"src": "data:,", "sizes": {}, "theme": "grey", "mimeType": 2}],
+        });
+        let read = parse_client_info(&parts.to_string()).unwrap();
+        let valid = json!({"name": "c", "version": "1", "icons": [{"src": "data:,"}]});
+        assert_eq!(serde_json::to_value(&read).unwrap(), valid);
+        for nobody in [
+            "{}",
+            "[]",
+            r#"{"name": "c", "version": 1}"#,
+            r#"{"name": "c", "name": "d", "version": "1"}"#,
+        ] {
+            assert_eq!(parse_client_info(nobody), None, "{nobody}");
+        }
+    }
+
+    #[test]
+    fn capabilities_are_read_as_far_as_they_are_valid() {
+        for (declared, valid) in [
+            (json!({}), json!({})),
+            (
+                json!({
+                    "roots": {"listChanged": true}, "sampling": {"tools": {}, "context": {"a": 1}},
+                    "elicitation": {"form": {}, "url": {"b": [1.5]}}, "experimental": {"c": null}, "extensions": {"d/e": {}},
+                }),
+                json!({
+                    "roots": {"listChanged": true}, "sampling": {"tools": {}, "context": {"a": 1}},
+                    "elicitation": {"form": {}, "url": {"b": [1.5]}}, "experimental": {"c": null}, "extensions": {"d/e": {}},
+                }),
+            ),
+            (
+                json!({"roots": {"listChanged": "yes"}, "sampling": {"tools": 1}, "elicitation": {}, "extensions": []}),
+                json!({"roots": {}, "sampling": {}, "elicitation": {}}),
+            ),
+            (
+                json!({"roots": [true], "sampling": null, "elicitation": {"form": 1, "url": null}, "experimental": 2}),
+                json!({}),
+            ),
+            (
+                json!({"elicitation": {"form": null, "url": {}}}),
+                json!({"elicitation": {"url": {}}}),
+            ),
+        ] {
+            let read = parse_capabilities(&declared.to_string()).unwrap();
+            assert_eq!(serde_json::to_value(&read).unwrap(), valid, "{declared}");
+        }
+        assert_eq!(parse_capabilities("[]"), None);
+    }
 }

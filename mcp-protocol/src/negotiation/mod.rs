@@ -8,4 +8,5 @@ mod requirements;
 
 pub use claim::{KnownClientInfo, ModernMeta, VersionClaim, claim, client_info};
 pub use handshake::InitializeParams;
+pub use introduction::{parse_capabilities, parse_client_info};
 pub use requirements::missing_capabilities;

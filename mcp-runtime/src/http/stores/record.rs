@@ -1,6 +1,5 @@
 //! Session data in its stored form.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -8,10 +7,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::budget::ClientNetwork;
 use crate::context::Principal;
 use crate::dispatch::{HandshakeOutcome, ListVersion, SeenChanges, SessionMemory, Subscriptions};
+use crate::jsonrpc::each_member;
 use crate::limits::StreamLimits;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::ListenFilter;
-use crate::protocol::negotiation::InitializeParams;
+use crate::protocol::negotiation::{InitializeParams, parse_capabilities, parse_client_info};
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
 /// A legacy session's data: the protocol version, the client's description of itself, the log level, the subscriptions,
@@ -44,11 +44,11 @@ pub struct SessionRecord {
     network: Option<ClientNetwork>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 struct SessionClientInfo<'c> {
-    capabilities: Cow<'c, ClientCapabilities>,
+    capabilities: &'c ClientCapabilities,
     #[serde(skip_serializing_if = "Option::is_none")]
-    info: Option<Cow<'c, Implementation>>,
+    info: Option<&'c Implementation>,
 }
 
 impl SessionRecord {
@@ -129,10 +129,11 @@ impl SessionRecord {
     }
 
     pub(in crate::http) fn handshake_outcome(&self) -> HandshakeOutcome {
-        let client = serde_json::from_str::<SessionClientInfo<'_>>(&self.client).ok();
-        let (capabilities, info) = client.map_or_else(Default::default, |client| {
-            let info = client.info.map(Cow::into_owned);
-            (client.capabilities.into_owned(), info)
+        let (mut capabilities, mut info) = (ClientCapabilities::default(), None);
+        each_member(&self.client, |key, value| match key {
+            b"capabilities" => capabilities = parse_capabilities(value).unwrap_or_default(),
+            b"info" => info = parse_client_info(value),
+            _ => {}
         });
         let [tools, prompts, resources] = self.lists;
         HandshakeOutcome {
@@ -203,10 +204,7 @@ impl SessionRecord {
 }
 
 fn to_json(capabilities: &ClientCapabilities, info: Option<&Implementation>) -> Box<str> {
-    let client = SessionClientInfo {
-        capabilities: Cow::Borrowed(capabilities),
-        info: info.map(Cow::Borrowed),
-    };
+    let client = SessionClientInfo { capabilities, info };
     // Serialization cannot fail because the values were parsed from JSON.
     serde_json::to_string(&client).unwrap_or_default().into()
 }
@@ -247,7 +245,9 @@ impl SessionUpdate {
 
 /// Serializes a protocol version as its date.
 mod date {
-    use super::{Cow, Deserialize, Deserializer, ProtocolVersion, Serializer};
+    use std::borrow::Cow;
+
+    use super::{Deserialize, Deserializer, ProtocolVersion, Serializer};
 
     #[allow(
         clippy::trivially_copy_pass_by_ref,
