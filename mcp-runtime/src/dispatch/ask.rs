@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{Context as TaskContext, Poll};
 
-use serde_json::value::RawValue;
 use tokio::time::sleep;
 
 use crate::bell::Bell;
@@ -510,12 +509,7 @@ impl HandlerRuns {
 
     /// Keeps an answer for further runs.
     pub(super) fn keep_answer(&self, question: &QuestionKey, answer: &str) {
-        self.keep(|journal| {
-            if let Ok(answer) = RawValue::from_string(answer.to_owned()) {
-                let digest = question.named.then(|| question.digest.clone());
-                journal.add_answer(question.key.clone(), digest, answer);
-            }
-        });
+        self.keep(|journal| journal.add_answer(question, answer));
     }
 
     /// Rejects an answer if answers are kept. Like [`Journal::reject_answer`], returns `true` if the question is asked

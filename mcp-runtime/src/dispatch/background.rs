@@ -355,7 +355,7 @@ fn answer(journal: &mut Journal, answers: BTreeMap<String, QuestionAnswer>) {
     for (key, answer) in answers {
         match answer {
             Ok(result) => drop(results.insert(key, result)),
-            Err(error) => journal.add_failure(&key, i64::from(error.code), error.message),
+            Err(error) => journal.add_failure(&key, i64::from(error.code), &error.message),
         }
     }
     journal.add_answers(&mut results);

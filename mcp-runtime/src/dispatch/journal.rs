@@ -5,41 +5,60 @@
 //!
 //! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests".
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::context::{CallId, QuestionKey};
+use crate::jsonrpc::{Scan, unquote, write_string};
 
 /// The state that a call keeps between rounds.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Journal {
     /// The call's id.
-    #[serde(rename = "i")]
     call: Option<[u8; 16]>,
     /// Number of rounds that have ended.
-    #[serde(rename = "r")]
     pub(super) round: u16,
-    #[serde(rename = "a", default, skip_serializing_if = "BTreeMap::is_empty")]
-    answers: BTreeMap<String, RecordedAnswer>,
-    /// Number of invalid answers to each question, by the question's key.
-    #[serde(rename = "n", default, skip_serializing_if = "BTreeMap::is_empty")]
-    rejected: BTreeMap<String, u32>,
-    /// Errors with which the client answered, by the question's key.
-    #[serde(rename = "f", default, skip_serializing_if = "BTreeMap::is_empty")]
-    failures: BTreeMap<String, (i64, String)>,
-    #[serde(rename = "d", default, skip_serializing_if = "BTreeMap::is_empty")]
-    done: BTreeMap<String, Box<RawValue>>,
-    /// The questions that were open when the last round ended. If a question's key does not contain its digest, the
-    /// digest is stored as well.
-    #[serde(rename = "o", default, skip_serializing_if = "BTreeMap::is_empty")]
-    open: BTreeMap<String, Option<String>>,
+    /// What is kept for questions and `once` calls, by their keys and names, as JSON.
+    kept: BTreeMap<(Part, String), Box<str>>,
 }
 
-/// An answer, along with its question's digest if the key does not contain the digest.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct RecordedAnswer(Option<String>, Box<RawValue>);
+/// A part of the journal. Its comment describes the values in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    /// An array of the question's digest, or `null` if the key contains it, and the client's answer.
+    Answers,
+    /// Number of invalid answers to a question.
+    Rejected,
+    /// The code and the message of the error with which the client answered.
+    Failures,
+    /// The result of a `once` call.
+    Done,
+    /// For a question that was open when the last round ended: its digest, or `null` if the key contains it.
+    Open,
+}
+
+impl Part {
+    const ALL: [Self; 5] = [
+        Self::Answers,
+        Self::Rejected,
+        Self::Failures,
+        Self::Done,
+        Self::Open,
+    ];
+
+    /// Returns the name of the part's member.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Answers => "a",
+            Self::Rejected => "n",
+            Self::Failures => "f",
+            Self::Done => "d",
+            Self::Open => "o",
+        }
+    }
+}
 
 /// The answers in a request, by the key of their question. Each answer can be any JSON value.
 pub(super) type InputResponses = BTreeMap<String, Box<RawValue>>;
@@ -58,13 +77,64 @@ impl Journal {
 
     /// Parses an unsealed journal.
     pub(super) fn from_json(json: &[u8]) -> Option<Self> {
-        serde_json::from_str(std::str::from_utf8(json).ok()?).ok()
+        let mut journal = Self::default();
+        let mut has_round = false;
+        let mut scan = Scan::new(std::str::from_utf8(json).ok()?);
+        scan.members(|scan, member| {
+            match &*member {
+                "i" => {
+                    let call = scan.next_value()?;
+                    if call != "null" {
+                        journal.call = Some(read_call(call)?);
+                    }
+                }
+                "r" => {
+                    journal.round = scan.next_number()?.parse().ok()?;
+                    has_round = true;
+                }
+                member => {
+                    let part = Part::ALL.into_iter().find(|part| part.as_str() == member);
+                    scan.members(|scan, key| {
+                        let value = scan.next_value()?;
+                        if let Some(part) = part {
+                            journal.keep(part, key.into_owned(), value);
+                        }
+                        Some(())
+                    })?;
+                }
+            }
+            Some(())
+        })?;
+        (has_round && scan.peek().is_none()).then_some(journal)
     }
 
     /// Serializes the journal for sealing.
     pub(super) fn to_json(&self) -> Vec<u8> {
-        // Serialization cannot fail for strings, numbers and JSON that has already been parsed.
-        serde_json::to_vec(self).unwrap_or_default()
+        let bytes = |call: [u8; 16]| format!("[{}]", call.map(|byte| byte.to_string()).join(","));
+        let call = self.call.map_or_else(|| "null".to_owned(), bytes);
+        let mut out = format!("{{\"i\":{call},\"r\":{}", self.round).into_bytes();
+        let mut last = None;
+        for ((part, key), value) in &self.kept {
+            if last == Some(*part) {
+                out.push(b',');
+            } else {
+                if last.is_some() {
+                    out.push(b'}');
+                }
+                out.push(b',');
+                write_string(&mut out, part.as_str());
+                out.extend_from_slice(b":{");
+                last = Some(*part);
+            }
+            write_string(&mut out, key);
+            out.push(b':');
+            out.extend_from_slice(value.as_bytes());
+        }
+        if last.is_some() {
+            out.push(b'}');
+        }
+        out.push(b'}');
+        out
     }
 
     /// Serializes the journal to text.
@@ -76,79 +146,101 @@ impl Journal {
         self.call.map(CallId)
     }
 
+    fn keep(&mut self, part: Part, key: String, json: impl Into<Box<str>>) {
+        self.kept.insert((part, key), json.into());
+    }
+
+    fn kept(&self, part: Part, key: &str) -> Option<&str> {
+        let kept = self.kept.get(&(part, key.to_owned()));
+        kept.map(|json| &**json)
+    }
+
+    fn remove(&mut self, part: Part, key: &str) -> Option<Box<str>> {
+        self.kept.remove(&(part, key.to_owned()))
+    }
+
     /// Moves all answers to the last round's questions into the journal, whether or not they are still needed. Other
     /// answers are left in `responses`.
     pub(super) fn add_answers(&mut self, responses: &mut InputResponses) {
-        for (key, digest) in std::mem::take(&mut self.open) {
-            if let Some(response) = responses.remove(&key) {
-                self.add_answer(key, digest, response);
+        let open = self.kept.keys().filter(|(part, _)| *part == Part::Open);
+        let open: Vec<String> = open.map(|(_, key)| key.clone()).collect();
+        for key in open {
+            let digest = self.remove(Part::Open, &key);
+            if let Some((digest, response)) = digest.zip(responses.remove(&key)) {
+                self.keep_answer(key, &digest, response.get());
             }
         }
     }
 
-    /// Adds an answer without checking it. The answer is validated when its question is asked.
-    pub(super) fn add_answer(
-        &mut self,
-        key: String,
-        digest: Option<String>,
-        response: Box<RawValue>,
-    ) {
-        self.answers.insert(key, RecordedAnswer(digest, response));
+    /// Adds an answer, which is JSON, without checking it. It is validated when its question is asked.
+    pub(super) fn add_answer(&mut self, question: &QuestionKey, answer: &str) {
+        let digest = question.named.then_some(&*question.digest);
+        self.keep_answer(question.key.clone(), &quoted(digest), answer);
+    }
+
+    fn keep_answer(&mut self, key: String, digest: &str, answer: &str) {
+        self.keep(Part::Answers, key, format!("[{digest},{answer}]"));
     }
 
     /// Returns the answer to a question, unless the question has changed.
     pub(super) fn answer(&self, identity: &QuestionKey) -> Option<&str> {
-        let RecordedAnswer(digest, response) = self.answers.get(&identity.key)?;
-        let is_same = digest
-            .as_ref()
-            .is_none_or(|digest| *digest == identity.digest);
-        is_same.then(|| response.get())
+        let [digest, response] = pair(self.kept(Part::Answers, &identity.key)?)?;
+        let is_same = unquoted(digest).is_none_or(|digest| *digest == *identity.digest);
+        is_same.then_some(response)
     }
 
     /// Adds an error as the answer to a question that was open when the last round ended.
-    pub(super) fn add_failure(&mut self, key: &str, code: i64, message: String) {
-        if self.open.remove(key).is_some() {
-            self.failures.insert(key.to_owned(), (code, message));
+    pub(super) fn add_failure(&mut self, key: &str, code: i64, message: &str) {
+        if self.remove(Part::Open, key).is_some() {
+            let message = quoted(Some(message));
+            self.keep(
+                Part::Failures,
+                key.to_owned(),
+                format!("[{code},{message}]"),
+            );
         }
     }
 
-    /// Returns the error with which the client answered a question.
-    pub(super) fn failure(&self, key: &str) -> Option<&(i64, String)> {
-        self.failures.get(key)
+    /// Returns the code and the message of the error with which the client answered a question.
+    pub(super) fn failure(&self, key: &str) -> Option<(i64, String)> {
+        let [code, message] = pair(self.kept(Part::Failures, key)?)?;
+        Some((code.parse().ok()?, unquoted(message)?.into_owned()))
     }
 
     /// Counts an invalid answer. If fewer than `max` answers have been rejected, removes the answer and returns `true`,
     /// so that the question may be asked again.
     pub(super) fn reject_answer(&mut self, key: &str, max: u32) -> bool {
-        let rejected = self.rejected.entry(key.to_owned()).or_default();
-        *rejected = rejected.saturating_add(1);
-        let again = *rejected < max;
+        let rejected = self.kept(Part::Rejected, key);
+        let rejected: u32 = rejected.and_then(|count| count.parse().ok()).unwrap_or(0);
+        let rejected = rejected.saturating_add(1);
+        self.keep(Part::Rejected, key.to_owned(), rejected.to_string());
+        let again = rejected < max;
         if again {
-            self.answers.remove(key);
+            self.remove(Part::Answers, key);
         }
         again
     }
 
     /// Returns the result of the `once` call with this name.
     pub(super) fn once_result(&self, name: &str) -> Option<&str> {
-        self.done.get(name).map(|result| result.get())
+        self.kept(Part::Done, name)
     }
 
-    /// Stores the result of the `once` call with this name as JSON.
+    /// Stores the result of the `once` call with this name, which is JSON.
     pub(super) fn set_once_result(&mut self, name: &str, result: &str) {
-        if let Ok(result) = RawValue::from_string(result.to_owned()) {
-            self.done.insert(name.to_owned(), result);
-        }
+        self.keep(Part::Done, name.to_owned(), result);
     }
 
     /// Returns the names of all `once` calls that have a result.
     pub(super) fn once_names(&self) -> BTreeSet<String> {
-        self.done.keys().cloned().collect()
+        let done = self.kept.keys().filter(|(part, _)| *part == Part::Done);
+        done.map(|(_, name)| name.clone()).collect()
     }
 
     /// Drops the results of all other `once` calls, because a store keeps them.
     pub(super) fn keep_once_results(&mut self, names: &BTreeSet<String>) {
-        self.done.retain(|name, _| names.contains(name));
+        self.kept
+            .retain(|(part, name), _| *part != Part::Done || names.contains(name));
     }
 
     /// Ends the round and records its open questions.
@@ -159,12 +251,47 @@ impl Journal {
     ) {
         self.call = Some(call.0);
         self.round = self.round.saturating_add(1);
-        self.open.clear();
+        self.kept.retain(|(part, _), _| *part != Part::Open);
         for identity in open {
-            let digest = identity.named.then(|| identity.digest.clone());
-            self.open.insert(identity.key.clone(), digest);
+            let digest = identity.named.then_some(&*identity.digest);
+            self.keep(Part::Open, identity.key.clone(), quoted(digest));
         }
     }
+}
+
+/// Returns the two items of an array.
+fn pair(json: &str) -> Option<[&str; 2]> {
+    let mut items = Vec::with_capacity(2);
+    Scan::new(json).items(|scan| {
+        items.push(scan.next_value()?);
+        Some(())
+    })?;
+    items.try_into().ok()
+}
+
+/// Reads the bytes of a call's id.
+fn read_call(json: &str) -> Option<[u8; 16]> {
+    let mut bytes = Vec::with_capacity(16);
+    Scan::new(json).items(|scan| {
+        bytes.push(scan.next_number()?.parse().ok()?);
+        Some(())
+    })?;
+    bytes.try_into().ok()
+}
+
+/// Returns a string as JSON, or `null`.
+fn quoted(text: Option<&str>) -> String {
+    let Some(text) = text else {
+        return "null".to_owned();
+    };
+    let mut json = Vec::new();
+    write_string(&mut json, text);
+    String::from_utf8(json).unwrap_or_default()
+}
+
+/// Returns the string that [`quoted`] has written, or `None` for `null`.
+fn unquoted(json: &str) -> Option<Cow<'_, str>> {
+    unquote(json).ok()
 }
 
 #[cfg(test)]
@@ -227,11 +354,7 @@ mod tests {
     fn what_is_remembered_survives_the_journey() {
         let mut journal = Journal::default();
         journal.set_once_result("charge", "[1,2]");
-        journal.add_answer(
-            "a".into(),
-            None,
-            RawValue::from_string("{}".into()).unwrap(),
-        );
+        journal.add_answer(&identity("a", "", false), "{}");
         journal.end_round(CallId([1; 16]), [].iter());
         let journal = Journal::from_json(&journal.to_json()).unwrap();
         assert_eq!(journal.once_result("charge"), Some("[1,2]"));
@@ -240,5 +363,43 @@ mod tests {
             Journal::from_json(b"{}x").map(|journal| journal.round),
             None
         );
+    }
+
+    /// Tasks keep journals in stores, which other builds read.
+    #[test]
+    fn the_stored_form_stays_as_it_is() {
+        let mut journal = Journal::of_call(CallId([7; 16]));
+        let [a, b, c] = ["a\n", "b", "c"].map(|key| identity(key, "x\"", key == "b"));
+        journal.end_round(CallId([7; 16]), [&a, &b, &c].into_iter());
+        journal.add_failure("c", -32603, "\u{e4}\\");
+        journal.add_answers(&mut responses(r#"{"a\n":{"x":[1, 2]},"b":"y"}"#));
+        assert!(journal.reject_answer("a\n", 3) && journal.reject_answer("z", 3));
+        journal.add_answer(&a, "1.50");
+        journal.set_once_result("pay", "null");
+        journal.end_round(CallId([7; 16]), [&a, &b].into_iter());
+        let stored = concat!(
+            r#"{"i":[7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7],"r":2,"#,
+            r#""a":{"a\n":[null,1.50],"b":["x\"","y"]},"n":{"a\n":1,"z":1},"f":{"c":[-32603,"ä\\"]},"#,
+            r#""d":{"pay":null},"o":{"a\n":null,"b":"x\""}}"#
+        );
+        assert_eq!(journal.to_text(), stored);
+        let read = Journal::from_json(stored.as_bytes()).unwrap();
+        assert_eq!(read.to_text(), stored);
+        assert_eq!(read.failure("c"), Some((-32603, "\u{e4}\\".to_owned())));
+        assert_eq!(read.once_names().into_iter().collect::<Vec<_>>(), ["pay"]);
+        assert_eq!(Journal::default().to_text(), r#"{"i":null,"r":0}"#);
+        for damaged in [
+            r#"{"i":null}"#,
+            r#"{"i":[1],"r":0}"#,
+            r#"{"r":0,"a":[]}"#,
+            r#"{"r":-1}"#,
+            "[]",
+            "",
+        ] {
+            assert!(
+                Journal::from_json(damaged.as_bytes()).is_none(),
+                "{damaged}"
+            );
+        }
     }
 }

@@ -167,8 +167,7 @@ impl Round {
         if journal.answer(identity).is_none()
             && let Some(answer) = loose.remove(&identity.key)
         {
-            let digest = identity.named.then(|| identity.digest.clone());
-            journal.add_answer(identity.key.clone(), digest, answer);
+            journal.add_answer(identity, answer.get());
         }
         if let Some(answer) = journal.answer(identity) {
             question.progress = QuestionProgress::Over;
@@ -176,10 +175,7 @@ impl Round {
         }
         if let Some((code, message)) = journal.failure(&identity.key) {
             question.progress = QuestionProgress::Over;
-            return Poll::Ready(Ok(Err(AskError::Failed {
-                code: *code,
-                message: message.clone(),
-            })));
+            return Poll::Ready(Ok(Err(AskError::Failed { code, message })));
         }
         let waker = task.waker().clone();
         let mut open = state.open.iter_mut();
