@@ -54,6 +54,8 @@ pub use serde_json;
 /// Panics if the operating system cannot create threads.
 #[cfg(feature = "main")]
 pub fn block_on<F: Future>(future: F) -> F::Output {
+    // tokio has the code of each type of future once for each of its schedulers.
+    let future: std::pin::Pin<&mut dyn Future<Output = F::Output>> = std::pin::pin!(future);
     let workers = std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(workers)

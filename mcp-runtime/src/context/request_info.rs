@@ -276,7 +276,6 @@ impl EnvironmentHeaders {
     }
 
     /// Gives the headers to all callers.
-    #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn show_to_all_callers(&mut self) {
         self.are_for_all_callers = true;
     }

@@ -35,7 +35,6 @@ impl fmt::Display for CallSite {
 }
 
 /// A step in a handler: one call to `once`.
-#[allow(dead_code, reason = "read by the watchers of tests")]
 #[derive(Clone, Debug)]
 pub(crate) struct WatchedStep {
     pub(crate) name: Arc<str>,
@@ -64,7 +63,6 @@ pub(crate) enum QuestionPoint {
 }
 
 /// A question that a handler asks.
-#[allow(dead_code, reason = "read by the watchers of tests")]
 pub(crate) struct WatchedQuestion<'q> {
     pub(crate) site: CallSite,
     pub(crate) digest: &'q str,
@@ -88,13 +86,11 @@ thread_local! {
 }
 
 /// Sets this thread's watcher.
-#[cfg(feature = "testing")]
 pub(crate) fn watch(watcher: Option<Rc<dyn RunWatcher>>) {
     WATCHER.set(watcher);
 }
 
 /// Returns the step whose work this thread is polling.
-#[cfg(feature = "testing")]
 pub(crate) fn current_step() -> Option<WatchedStep> {
     STEP.with_borrow(Clone::clone)
 }
@@ -110,8 +106,9 @@ pub(crate) fn begin_run() {
     }
 }
 
-/// Returns `true` if the process dies at this point of a question.
-pub(crate) fn dies_at(question: &CallQuestion, site: CallSite, point: QuestionPoint) -> bool {
+/// Reports that a handler has reached this point of a question. Returns `true` if the process is dead and the handler does not
+/// continue.
+pub(crate) fn stops_at(question: &CallQuestion, site: CallSite, point: QuestionPoint) -> bool {
     let Some(watcher) = watcher() else {
         return false;
     };

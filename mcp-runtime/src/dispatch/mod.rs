@@ -17,7 +17,6 @@ mod call_table;
 mod catching_up;
 mod channel;
 mod decide;
-#[cfg(any(feature = "cli", feature = "testing"))]
 mod described;
 mod dispatcher;
 mod engine;

@@ -9,7 +9,7 @@ use crate::dispatch::blocking::{CallPermitWaits, run_blocking};
 use crate::dispatch::target::CallTarget;
 use crate::handler::background_permit::BackgroundPermit;
 use crate::handler::call::Running;
-use crate::handler::decode::ArgumentIdentities;
+use crate::handler::decode::Decoder;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::middleware::{Call, InnermostStep, KeptMembers, PermitFuture};
 use crate::handler::option::AttachedOption;
@@ -101,8 +101,8 @@ impl InnermostStep for WrappedHandler {
         self.target.options()
     }
 
-    fn identities(&self, arguments: &str) -> Option<ArgumentIdentities> {
-        self.target.callable()?.handler.identities(arguments)
+    fn decoder(&self) -> Option<&Decoder> {
+        self.target.callable()?.handler.decoder()
     }
 
     fn has_output_schema(&self) -> bool {

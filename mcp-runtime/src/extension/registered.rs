@@ -131,7 +131,6 @@ impl Extensions {
 
     /// Returns the extensions in this protocol version, keyed by identifier, each with its settings and the names of
     /// its methods.
-    #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn described(&self, version: ProtocolVersion) -> Meta {
         let mut all = self.declared(version);
         all.sort_keys();

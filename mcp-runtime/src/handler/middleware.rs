@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use crate::context::{Context, Principal};
 use crate::handler::background_permit::BackgroundPermit;
 use crate::handler::call::{CallOutput, Running};
-use crate::handler::decode::ArgumentIdentities;
+use crate::handler::decode::{ArgumentIdentities, Decoder, as_received};
 use crate::handler::definition::Kind;
 use crate::handler::dynamic::Arguments;
 use crate::handler::handler_error::Result;
@@ -77,8 +77,8 @@ pub(crate) trait InnermostStep: Any + Send + Sync {
     /// Returns the tool's options that add-ons define.
     fn options(&self) -> &[AttachedOption];
 
-    /// Returns these arguments as the handler is given them, however they are written, or `None` if they are invalid.
-    fn identities(&self, arguments: &str) -> Option<ArgumentIdentities>;
+    /// Returns the decoder of the arguments, or `None` if the handler is given them as they are.
+    fn decoder(&self) -> Option<&Decoder>;
 
     /// Returns `true` if the tool has an output schema.
     fn has_output_schema(&self) -> bool;
@@ -210,14 +210,12 @@ impl Call {
         move || handler.result_lifetime()
     }
 
-    /// Returns the arguments as the handler is given them, however they are written, or `None` if they are invalid.
-    pub(crate) fn argument_identities(&self) -> Option<ArgumentIdentities> {
-        self.handler.identities(&self.raw)
-    }
-
-    /// Returns the arguments as received: a JSON object.
-    pub(crate) fn raw_arguments(&self) -> &str {
-        &self.raw
+    /// Returns the arguments as the handler is given them, so that two spellings of a value are the same value. If they are
+    /// invalid, which middleware can still change, they are those that the client has sent.
+    pub(crate) fn argument_identities(&self) -> ArgumentIdentities {
+        let decoder = self.handler.decoder();
+        let identities = decoder.and_then(|decoder| decoder.identities(&self.raw));
+        identities.unwrap_or_else(|| as_received(&self.raw))
     }
 
     /// Returns `true` if the tool's results must match an output schema.

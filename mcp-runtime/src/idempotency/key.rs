@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::context::{Context, RequestSource};
 use crate::dispatch::seal::Binding;
-use crate::handler::decode::{ArgumentIdentities, as_received};
+use crate::handler::decode::ArgumentIdentities;
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::Call;
 use crate::handler::option::ReadMember;
@@ -56,7 +56,7 @@ impl CallKey {
     ) -> Result<Option<Self>> {
         let owner = owner(call.context());
         if let Some(names) = names {
-            let arguments = identities(call);
+            let arguments = call.argument_identities();
             // The tool's own arguments identify the call better than a key that a client makes up.
             return Ok(match (owner, of_arguments(names, &arguments)?) {
                 (Some(owner), Some((name, key))) => {
@@ -76,7 +76,7 @@ impl CallKey {
         })?;
         let key = serde_json::json!(["sent", key]).to_string();
         let name = "idempotency key".to_owned();
-        let arguments = identities(call);
+        let arguments = call.argument_identities();
         Self::new(call, settings, (owner, name, &key), &arguments).map(Some)
     }
 
@@ -157,13 +157,6 @@ fn owner(context: &Context) -> Option<String> {
     let session = context.request().session_id();
     // No caller's key begins like this.
     session.map(|session| format!("session {session}"))
-}
-
-/// Returns the arguments as the handler is given them, so that two spellings of a value are the same value. If the
-/// arguments are invalid, which middleware can still change, they are those that the client has sent.
-fn identities(call: &Call) -> ArgumentIdentities {
-    let identities = call.argument_identities();
-    identities.unwrap_or_else(|| as_received(call.raw_arguments()))
 }
 
 /// Returns the arguments that identify the call: their names for messages, and their names and values as JSON. Returns

@@ -2,19 +2,14 @@
 
 use std::time::Duration;
 
-use crate::context::{CallId, ClaimId, OnceClaim, OnceKind, OnceRoom, OnceStore, OnceWork};
+use crate::context::{CallId, ClaimId, OnceClaim, OnceKind, OnceStore, OnceWork};
 use crate::limits::Limits;
 use crate::random;
 
-/// Two kinds of work: one that the runtime has, and one of an add-on, with the room of [`few_once_entries`].
+/// Two kinds of work, each with the room for steps.
 const KINDS: [OnceKind; 2] = [
     OnceKind::STEP,
-    OnceKind::new("check", |_| OnceRoom {
-        max_entries: 5,
-        max_entries_per_caller: 3,
-        max_bytes: 100,
-        max_bytes_per_caller: 60,
-    }),
+    OnceKind::new("check", |limits| OnceKind::STEP.room(limits)),
 ];
 
 /// Checks that a store for completed work follows the rules of [`OnceStore`], except for those about its room.

@@ -170,7 +170,7 @@ impl<T> Ask<T> {
         const REJECTED: i64 = -1;
         loop {
             let is_new = matches!(self.question.progress, QuestionProgress::Not);
-            if is_new && watching::dies_at(&self.question, self.site, QuestionPoint::Asked) {
+            if is_new && watching::stops_at(&self.question, self.site, QuestionPoint::Asked) {
                 return Poll::Pending;
             }
             let answer = match ready!(self.context.asking().poll(&mut self.question, task)) {
@@ -180,7 +180,7 @@ impl<T> Ask<T> {
                 }
                 Err(error) => return Poll::Ready(Err(error)),
             };
-            if watching::dies_at(&self.question, self.site, QuestionPoint::Answered) {
+            if watching::stops_at(&self.question, self.site, QuestionPoint::Answered) {
                 return Poll::Pending;
             }
             // Without this check, serde would also accept an array in place of a struct.

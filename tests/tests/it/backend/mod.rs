@@ -70,7 +70,6 @@ async fn the_stores_in_memory_keep_the_rules() {
 }
 
 // Limits: once.max_steps, once.max_steps_per_caller, once.max_bytes, once.max_bytes_per_caller
-// Limits: idempotency.max_calls, idempotency.max_calls_per_caller, idempotency.max_bytes, idempotency.max_bytes_per_caller
 #[tokio::test]
 async fn each_caller_has_a_share_of_the_store_for_once() {
     check_once_limits(&MemoryOnceStore::with_limits(&few_once_entries())).await;

@@ -202,6 +202,7 @@ async fn a_call_that_cannot_be_remembered_does_not_run_and_leaves_its_key_free()
     }
 }
 
+// Limits: idempotency.max_calls, idempotency.max_calls_per_caller
 #[tokio::test]
 async fn one_callers_keys_leave_those_of_another_alone_and_take_one_entry_each() {
     for version in Version::ERAS {
@@ -238,6 +239,43 @@ async fn one_callers_keys_leave_those_of_another_alone_and_take_one_entry_each()
         let refused = bob.refused("place", json!({"order_id": 4})).await;
         assert!(refused.contains("of all callers together"), "{refused}");
         assert_eq!(shop.orders(), 3);
+    }
+}
+
+// Limits: idempotency.max_bytes, idempotency.max_bytes_per_caller
+#[tokio::test]
+async fn keys_take_room_for_what_describes_their_calls() {
+    for version in Version::ERAS {
+        let shop = Shop::new();
+        let roomy = Limits::default().with(|limits| {
+            limits.idempotency.max_bytes_per_caller = 10_000;
+            limits.idempotency.max_bytes = 10_000;
+        });
+        for (limits, refusal) in [
+            (roomy.clone(), None),
+            (
+                roomy
+                    .clone()
+                    .with(|limits| limits.idempotency.max_bytes_per_caller = 20),
+                Some("too many calls of this caller"),
+            ),
+            (
+                roomy.with(|limits| limits.idempotency.max_bytes = 20),
+                Some("of all callers together"),
+            ),
+        ] {
+            let store = MemoryOnceStore::with_limits(&limits);
+            let mut client = connect(server(&shop).once_store(store), version).await;
+            let order = json!({"order_id": 1});
+            match refusal {
+                Some(refusal) => {
+                    let refused = client.refused("place", order).await;
+                    assert!(refused.contains(refusal), "{refused}");
+                }
+                None => drop(client.text("place", order).await),
+            }
+            assert_eq!(shop.orders(), 1);
+        }
     }
 }
 
