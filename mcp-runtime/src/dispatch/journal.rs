@@ -82,12 +82,7 @@ impl Journal {
         let mut scan = Scan::new(std::str::from_utf8(json).ok()?);
         scan.members(|scan, member| {
             match &*member {
-                "i" => {
-                    let call = scan.next_value()?;
-                    if call != "null" {
-                        journal.call = Some(read_call(call)?);
-                    }
-                }
+                "i" => journal.call = serde_json::from_str(scan.next_value()?).ok()?,
                 "r" => {
                     journal.round = scan.next_number()?.parse().ok()?;
                     has_round = true;
@@ -110,9 +105,11 @@ impl Journal {
 
     /// Serializes the journal for sealing.
     pub(super) fn to_json(&self) -> Vec<u8> {
-        let bytes = |call: [u8; 16]| format!("[{}]", call.map(|byte| byte.to_string()).join(","));
-        let call = self.call.map_or_else(|| "null".to_owned(), bytes);
-        let mut out = format!("{{\"i\":{call},\"r\":{}", self.round).into_bytes();
+        let mut out = b"{\"i\":".to_vec();
+        // Serialization cannot fail for numbers.
+        let _ = serde_json::to_writer(&mut out, &self.call);
+        out.extend_from_slice(b",\"r\":");
+        let _ = serde_json::to_writer(&mut out, &self.round);
         let mut last = None;
         for ((part, key), value) in &self.kept {
             if last == Some(*part) {
@@ -267,16 +264,6 @@ fn pair(json: &str) -> Option<[&str; 2]> {
         Some(())
     })?;
     items.try_into().ok()
-}
-
-/// Reads the bytes of a call's id.
-fn read_call(json: &str) -> Option<[u8; 16]> {
-    let mut bytes = Vec::with_capacity(16);
-    Scan::new(json).items(|scan| {
-        bytes.push(scan.next_number()?.parse().ok()?);
-        Some(())
-    })?;
-    bytes.try_into().ok()
 }
 
 /// Returns a string as JSON, or `null`.

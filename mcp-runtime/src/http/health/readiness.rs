@@ -32,6 +32,8 @@ pub(crate) struct ReadyCheck {
     check: Arc<dyn Fn() -> CheckFuture + Send + Sync>,
     /// `true` if the latest run failed. Used to log only changes.
     is_failing: Arc<AtomicBool>,
+    /// Begins a round. Only programs with a check contain it.
+    begin_round: fn(Vec<Self>, Duration) -> ReadinessRound,
 }
 
 impl ReadyCheck {
@@ -50,6 +52,7 @@ impl ReadyCheck {
                 Box::pin(async move { checking.await.map_err(Into::into) })
             }),
             is_failing: Arc::default(),
+            begin_round: ReadinessRound::begin,
         }
     }
 
@@ -99,9 +102,9 @@ impl ReadinessProbe {
 
     /// Returns `true` if all checks pass. Reuses a round that is still running or that began less than a second ago.
     pub(in crate::http) async fn is_ready(&self) -> bool {
-        if self.checks.is_empty() {
+        let Some(check) = self.checks.first() else {
             return true;
-        }
+        };
         let passed = {
             let mut latest = lock(&self.latest);
             let usable = latest
@@ -109,19 +112,24 @@ impl ReadinessProbe {
                 .filter(|round| round.passed.peek().is_none() || round.since.elapsed() < FRESH);
             match usable {
                 Some(round) => round.passed.clone(),
-                None => latest.insert(self.begin_readiness_round()).passed.clone(),
+                None => {
+                    let round = (check.begin_round)(self.checks.clone(), self.limit);
+                    latest.insert(round).passed.clone()
+                }
             }
         };
         passed.await
     }
+}
 
-    fn begin_readiness_round(&self) -> ReadinessRound {
-        let (checks, limit) = (self.checks.clone(), self.limit);
+impl ReadinessRound {
+    /// Begins to run the checks, each within the time limit.
+    fn begin(checks: Vec<ReadyCheck>, limit: Duration) -> Self {
         let mut task = ReadinessRoundTask(tokio::spawn(async move {
             let passed = join_all(checks.iter().map(|check| check.passes(limit))).await;
             passed.into_iter().all(|passed| passed)
         }));
-        ReadinessRound {
+        Self {
             since: Instant::now(),
             passed: async move { (&mut task.0).await.unwrap_or(false) }
                 .boxed()

@@ -17,14 +17,6 @@ use crate::transport::duplex::{Channel, ChannelState, ClosingPhase};
 /// Initial capacity of the response buffer, which is large enough for most responses.
 const ANSWER: usize = 256;
 
-/// A call that needs a task.
-enum SpawnedCall {
-    /// A call that has not been started.
-    Queued(Job),
-    /// A call that was pending when it was polled first, under its id.
-    Running(RunningCall, RequestId),
-}
-
 impl Channel {
     /// Starts a call and polls it once. Most calls finish during this poll and never need a task.
     pub(super) fn poll_in_place(
@@ -53,11 +45,7 @@ impl Channel {
                 state.in_flight.calls.keep(id, serial, None);
                 let permit = self.new_run_permit(&mut state);
                 drop(state);
-                return self.spawn_call(
-                    SpawnedCall::Running(running, id.clone()),
-                    (id, serial),
-                    permit,
-                );
+                return self.spawn_running(running, id, serial, permit);
             }
             progress => {
                 // The lock is not held while a call that is no longer needed is dropped, because dropping it runs user
@@ -92,6 +80,27 @@ impl Channel {
     fn new_run_permit(self: &Arc<Self>, state: &mut ChannelState) -> RunPermit {
         state.in_flight.running = state.in_flight.running.saturating_add(1);
         RunPermit(Arc::clone(self))
+    }
+
+    fn spawn_running(
+        self: &Arc<Self>,
+        mut running: RunningCall,
+        id: &RequestId,
+        serial: u64,
+        permit: RunPermit,
+    ) {
+        let (channel, name) = (Arc::clone(self), id.clone());
+        let task = self.runtime.spawn(async move {
+            let answer = Vec::with_capacity(ANSWER);
+            channel
+                .finish_running(&mut running, &name, serial, answer)
+                .await;
+            // The call runs user code when it is dropped, so it still needs its permit then.
+            drop(running);
+            drop(permit);
+        });
+        let calls = &mut self.lock().in_flight.calls;
+        calls.set_task_or_abort(id, serial, task.abort_handle());
     }
 
     /// Starts a queued call.
@@ -134,46 +143,29 @@ impl Channel {
     /// Runs an entire call in a task, including its start.
     pub(super) fn spawn_job(self: &Arc<Self>, job: Job) {
         let permit = self.new_run_permit(&mut self.lock());
-        let (id, serial) = (job.id().clone(), job.serial);
-        self.spawn_call(SpawnedCall::Queued(job), (&id, serial), permit);
-    }
-
-    /// Runs a call, or what is left of it, in a task. All calls have tasks of one type, which are not boxed.
-    fn spawn_call(
-        self: &Arc<Self>,
-        call: SpawnedCall,
-        (id, serial): (&RequestId, u64),
-        permit: RunPermit,
-    ) {
-        let channel = Arc::clone(self);
+        let (channel, id, serial) = (Arc::clone(self), job.id().clone(), job.serial);
         let task = self.runtime.spawn(async move {
             let mut answer = Vec::with_capacity(ANSWER);
-            let (progress, id) = match call {
-                SpawnedCall::Running(running, id) => (Some(CallProgress::Running(running)), id),
-                SpawnedCall::Queued(job) => {
-                    let begin = || {
-                        let begin = || channel.begin_job(&job, &mut answer);
-                        channel.origin.run_as_current(begin)
-                    };
-                    (channel.span.in_scope(begin), job.id().clone())
-                }
+            let begin = || {
+                channel
+                    .origin
+                    .run_as_current(|| channel.begin_job(&job, &mut answer))
             };
-            match progress {
+            match channel.span.in_scope(begin) {
                 None => {}
                 Some(CallProgress::Answered(written)) => {
-                    channel.queue_answer(&id, serial, (answer, written.shared));
+                    channel.queue_answer(job.id(), serial, (answer, written.shared));
                 }
                 Some(CallProgress::Running(mut running)) => {
                     channel
-                        .finish_running(&mut running, &id, serial, answer)
+                        .finish_running(&mut running, job.id(), serial, answer)
                         .await;
                 }
             }
-            // The call runs user code when it is dropped, so it needs its permit until then.
             drop(permit);
         });
         let calls = &mut self.lock().in_flight.calls;
-        calls.set_task_or_abort(id, serial, task.abort_handle());
+        calls.set_task_or_abort(&id, serial, task.abort_handle());
     }
 
     /// Starts a queued call in its task. Returns `None` if the call was cancelled.
