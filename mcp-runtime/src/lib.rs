@@ -63,8 +63,7 @@
 #![forbid(unsafe_code)]
 // docs.rs builds with `docsrs` and a nightly compiler, so each item shows the feature that it requires.
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// What only some features need has no condition of its own, and is compiled in other builds, too. A build with all of these
-// features finds what nothing needs.
+// What only these features need may have no condition of its own. A build with all of them finds what nothing needs.
 #![cfg_attr(
     not(all(feature = "cli", feature = "http", feature = "testing")),
     allow(dead_code, unused_imports)

@@ -5,8 +5,8 @@ use std::pin::Pin;
 
 use tokio::task::JoinHandle;
 
-/// Work for a task. A program contains the code that runs a task anew for each type of work. So all work has this type,
-/// apart from calls, which are too many for another allocation each.
+/// Work for a task. A program contains the code that runs a task anew for each type of work. So work has this type where
+/// another allocation does not count, and a plain call has a type of its own.
 pub(crate) type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Starts a task.

@@ -57,9 +57,14 @@ fn parse_icon(json: &str) -> Option<Icon> {
         b"mimeType" => icon.mime_type = text(value).map(Into::into),
         b"sizes" => {
             sizes.clear();
-            items(value, &mut |size| {
-                sizes.extend(text(size).map(Cow::<'static, str>::Owned));
+            let mut are_valid = true;
+            items(value, &mut |size| match text(size) {
+                Some(size) => sizes.push(Cow::<'static, str>::Owned(size)),
+                None => are_valid = false,
             });
+            if !are_valid {
+                sizes.clear();
+            }
         }
         b"theme" => {
             icon.theme = match value {
@@ -83,8 +88,8 @@ pub fn parse_capabilities(json: &str) -> Option<ClientCapabilities> {
     }
     let mut read = ClientCapabilities::default();
     members(json, &mut |key, value| match key {
-        b"roots" => read.roots = is_object(value).then(|| parse_roots(value)),
-        b"sampling" => read.sampling = is_object(value).then(|| parse_sampling(value)),
+        b"roots" => read.roots = is_settings(value).then(|| parse_roots(value)),
+        b"sampling" => read.sampling = is_settings(value).then(|| parse_sampling(value)),
         b"elicitation" => read.elicitation = parse_elicitation(value),
         b"experimental" => read.experimental = object(value).unwrap_or_default(),
         b"extensions" => read.extensions = object(value).unwrap_or_default(),
@@ -123,11 +128,16 @@ fn parse_elicitation(json: &str) -> Option<ElicitationCapability> {
     });
     // An empty object means that forms are supported; an object with only invalid modes does not.
     let is_supported = !(form || url) || read.form.is_some() || read.url.is_some();
-    (is_object(json) && is_supported).then_some(read)
+    (is_settings(json) && is_supported).then_some(read)
 }
 
 fn is_object(json: &str) -> bool {
     json.starts_with('{')
+}
+
+/// Returns `true` for an object, and for an empty array, which is how PHP writes an empty object.
+fn is_settings(json: &str) -> bool {
+    is_object(json) || json == "[]"
 }
 
 /// Calls `each` for every member of an object.
@@ -206,6 +216,10 @@ mod tests {
             (
                 json!({"roots": [true], "sampling": null, "elicitation": {"form": 1, "url": null}, "experimental": 2}),
                 json!({}),
+            ),
+            (
+                json!({"roots": [], "sampling": [], "elicitation": []}),
+                json!({"roots": {}, "sampling": {}, "elicitation": {}}),
             ),
             (
                 json!({"elicitation": {"form": null, "url": {}}}),

@@ -4,7 +4,6 @@
 //! the request.
 
 use std::collections::HashMap;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -21,6 +20,7 @@ use crate::dispatch::Dispatcher;
 use crate::jsonrpc::ErrorObject;
 use crate::lock::lock;
 use crate::protocol::{ClientNotification, Era, ProtocolVersion};
+use crate::spawn::boxed;
 
 const GONE: Failure = Failure::Broken("the server has closed the connection");
 
@@ -45,13 +45,6 @@ pub(crate) struct InProcessClient {
     caller: Caller,
     /// The tasks that read and write, which are aborted when the client is dropped.
     _tasks: JoinSet<()>,
-}
-
-/// Boxes a task's future. Task code is compiled once for each type of future, and most programs do not use this client.
-fn boxed(
-    work: impl Future<Output = ()> + Send + 'static,
-) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-    Box::pin(work)
 }
 
 struct ConnectionShared {

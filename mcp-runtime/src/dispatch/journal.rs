@@ -13,6 +13,9 @@ use serde_json::value::RawValue;
 use crate::context::{CallId, QuestionKey};
 use crate::jsonrpc::{Scan, unquote, write_string};
 
+/// Initial capacity for a journal as JSON, which suffices if the call has asked nothing.
+const CAPACITY: usize = 128;
+
 /// The state that a call keeps between rounds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Journal {
@@ -82,18 +85,20 @@ impl Journal {
         let mut scan = Scan::new(std::str::from_utf8(json).ok()?);
         scan.members(|scan, member| {
             match &*member {
-                "i" => journal.call = serde_json::from_str(scan.next_value()?).ok()?,
+                "i" if scan.peek() == Some(b'[') => journal.call = Some(read_call(scan)?),
+                "i" => (scan.next_value()? == "null").then_some(())?,
                 "r" => {
                     journal.round = scan.next_number()?.parse().ok()?;
                     has_round = true;
                 }
                 member => {
                     let part = Part::ALL.into_iter().find(|part| part.as_str() == member);
+                    let Some(part) = part else {
+                        // A newer build has written it.
+                        return scan.next_value().map(|_| ());
+                    };
                     scan.members(|scan, key| {
-                        let value = scan.next_value()?;
-                        if let Some(part) = part {
-                            journal.keep(part, key.into_owned(), value);
-                        }
+                        journal.keep(part, key.into_owned(), scan.next_value()?);
                         Some(())
                     })?;
                 }
@@ -105,7 +110,8 @@ impl Journal {
 
     /// Serializes the journal for sealing.
     pub(super) fn to_json(&self) -> Vec<u8> {
-        let mut out = b"{\"i\":".to_vec();
+        let mut out = Vec::with_capacity(CAPACITY);
+        out.extend_from_slice(b"{\"i\":");
         // Serialization cannot fail for numbers.
         let _ = serde_json::to_writer(&mut out, &self.call);
         out.extend_from_slice(b",\"r\":");
@@ -223,9 +229,11 @@ impl Journal {
         self.kept(Part::Done, name)
     }
 
-    /// Stores the result of the `once` call with this name, which is JSON.
+    /// Stores the result of the `once` call with this name. Does nothing if it is not JSON, because a store has damaged it.
     pub(super) fn set_once_result(&mut self, name: &str, result: &str) {
-        self.keep(Part::Done, name.to_owned(), result);
+        if is_json(result) {
+            self.keep(Part::Done, name.to_owned(), result);
+        }
     }
 
     /// Returns the names of all `once` calls that have a result.
@@ -256,6 +264,12 @@ impl Journal {
     }
 }
 
+/// Returns `true` if the text is one JSON value that can be read again as part of a journal.
+fn is_json(text: &str) -> bool {
+    let mut scan = Scan::new(text);
+    scan.next_value().is_some() && scan.peek().is_none()
+}
+
 /// Returns the two items of an array.
 fn pair(json: &str) -> Option<[&str; 2]> {
     let mut items = Vec::with_capacity(2);
@@ -264,6 +278,17 @@ fn pair(json: &str) -> Option<[&str; 2]> {
         Some(())
     })?;
     items.try_into().ok()
+}
+
+/// Reads the bytes of a call's id.
+fn read_call(scan: &mut Scan<'_>) -> Option<[u8; 16]> {
+    let (mut bytes, mut read) = ([0; 16], 0);
+    scan.items(|scan| {
+        *bytes.get_mut(read)? = scan.next_number()?.parse().ok()?;
+        read += 1;
+        Some(())
+    })?;
+    (read == bytes.len()).then_some(bytes)
 }
 
 /// Returns a string as JSON, or `null`.
@@ -375,8 +400,21 @@ mod tests {
         assert_eq!(read.failure("c"), Some((-32603, "\u{e4}\\".to_owned())));
         assert_eq!(read.once_names().into_iter().collect::<Vec<_>>(), ["pay"]);
         assert_eq!(Journal::default().to_text(), r#"{"i":null,"r":0}"#);
+        let newer = r#"{"x":1,"i":null,"y":{"a":[]},"r":3}"#;
+        assert_eq!(Journal::from_json(newer.as_bytes()).unwrap().round, 3);
+        let mut journal = Journal::default();
+        for damaged in [
+            "",
+            "{",
+            "1 2",
+            &format!("{}{}", "[".repeat(200), "]".repeat(200)),
+        ] {
+            journal.set_once_result("pay", damaged);
+            assert_eq!(journal.once_result("pay"), None, "{damaged}");
+        }
         for damaged in [
             r#"{"i":null}"#,
+            r#"{"i":1,"r":0}"#,
             r#"{"i":[1],"r":0}"#,
             r#"{"r":0,"a":[]}"#,
             r#"{"r":-1}"#,

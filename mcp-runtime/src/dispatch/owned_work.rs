@@ -11,7 +11,7 @@ use tracing::Instrument as _;
 
 use crate::cancellation::CancellationToken;
 use crate::lock::lock;
-use crate::spawn::{Work, boxed};
+use crate::spawn::Work;
 
 /// Time within which work must end after the stop signal, in addition to `limits.calls.drain_timeout`.
 const OVERTIME: Duration = Duration::from_millis(500);
@@ -58,7 +58,7 @@ impl OwnedWork {
         let mut running = lock(&self.running);
         while running.try_join_next().is_some() {}
         if !self.stopping.is_cancelled() {
-            running.spawn(boxed(work.in_current_span()));
+            running.spawn(work.in_current_span());
         }
     }
 

@@ -121,16 +121,20 @@ pub(crate) struct ToolUse<'m> {
     pub(crate) is_hidden_from_models: bool,
 }
 
-/// Reads the `_meta` of a tool for an add-on, which hands it in through `inventory`. Attributes write it, and authors can
-/// do so by hand.
-pub(crate) struct ReadToolUse(pub(crate) for<'m> fn(&'m Map<String, Value>) -> ToolUse<'m>);
+/// How an add-on, which hands this in through `inventory`, writes in the `_meta` of a tool what the tool is for. Authors can
+/// write it by hand.
+pub(crate) struct ToolUseFormat {
+    pub(crate) read: for<'m> fn(&'m Map<String, Value>) -> ToolUse<'m>,
+    /// Writes that only models call the tool.
+    pub(crate) write_for_models: fn(&mut Map<String, Value>),
+}
 
-inventory::collect!(ReadToolUse);
+inventory::collect!(ToolUseFormat);
 
 impl<'m> ToolUse<'m> {
     /// Returns what the add-ons in the program read from a tool's `_meta`.
     pub(crate) fn of_meta(meta: &'m Map<String, Value>) -> Self {
-        let read = inventory::iter::<ReadToolUse>().map(|ReadToolUse(read)| read(meta));
+        let read = inventory::iter::<ToolUseFormat>().map(|format| (format.read)(meta));
         read.fold(Self::default(), |all, one| Self {
             companion: all.companion.or(one.companion),
             is_hidden_from_models: all.is_hidden_from_models || one.is_hidden_from_models,

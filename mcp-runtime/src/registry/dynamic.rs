@@ -4,14 +4,14 @@ use std::sync::{Arc, OnceLock};
 
 use mcp_schema::check::Validator;
 use mcp_schema::template::UriTemplate;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::context::AwaitedValues;
 use crate::handler::decode::find_headers;
 use crate::handler::dynamic::{
     DynamicHandler, DynamicItem, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool,
 };
-use crate::handler::option::{AdaptedTool, AttachedOption};
+use crate::handler::option::{AdaptedTool, AttachedOption, ToolUseFormat};
 use crate::handler::{rules, tags};
 use crate::registry::callable::{Callable, ItemDetails, TemplateLister};
 use crate::registry::complete::{ArgumentCompleters, Completer};
@@ -47,7 +47,9 @@ pub(super) fn dynamic_callable(item: DynamicItem, rules: &ServerRules) -> Result
 /// Returns all problems with the definition, on one line.
 pub(super) fn tool_callable(definition: DynamicTool) -> Result<Callable, String> {
     // Through such a tool, a page could reach tools that are only for models.
-    let definition = definition.meta("ui", json!({"visibility": ["model"]}));
+    let mut definition = definition;
+    let meta = definition.tool.meta.get_or_insert_default();
+    inventory::iter::<ToolUseFormat>().for_each(|format| (format.write_for_models)(meta));
     let name = definition.tool.name.clone();
     let definition = DynamicTool {
         handler: definition.handler.without_state(),

@@ -49,8 +49,7 @@ fn unescape(json: &str) -> Option<String> {
 
 /// Minimum capacity for a string with escapes, because its decoded length is not known in advance.
 const DECODED: usize = 64;
-/// Length of JSON for which there is room at once, so that the string does not grow. Only the last strings of a longer message
-/// can get too much.
+/// Length of JSON for all of which there is room when a string first grows, so that it grows once.
 const AT_ONCE: usize = 2 << 10;
 
 /// Decodes a JSON string whose opening quote has been read. Returns the string and the length of its JSON up to the
@@ -61,7 +60,7 @@ pub(in crate::jsonrpc) fn decode_leading(json: &str) -> Result<(Cow<'_, str>, us
     if rest.starts_with('"') {
         return Ok((Cow::Borrowed(head), length));
     }
-    let mut text = String::with_capacity(room(DECODED.max(length.saturating_mul(2)), json));
+    let mut text = String::with_capacity(DECODED.max(length.saturating_mul(2)).min(json.len()));
     text.push_str(head);
     let more = decode(rest, &mut text).map_err(|at| length + at)?;
     if rest.as_bytes().get(more) == Some(&b'"') {

@@ -9,11 +9,11 @@
 
 mod page;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::context::Context;
 use crate::extension::Extension;
-use crate::handler::option::{AdaptedTool, AddOn, ReadToolUse, ToolOption, ToolUse};
+use crate::handler::option::{AdaptedTool, AddOn, ToolOption, ToolUse, ToolUseFormat};
 
 pub use page::{
     AppCsp, AppPage, AppPermission, ToolVisibility, page_contents, page_meta, tool_meta,
@@ -84,7 +84,14 @@ impl Context {
     }
 }
 
-inventory::submit! { ReadToolUse(read_tool_use) }
+inventory::submit! {
+    ToolUseFormat {
+        read: read_tool_use,
+        write_for_models: |meta| {
+            meta.insert("ui".to_owned(), json!({"visibility": ["model"]}));
+        },
+    }
+}
 
 /// Returns the page that hosts display for a tool, and whether only pages can call it, so that hosts hide it from models.
 fn read_tool_use(meta: &Map<String, Value>) -> ToolUse<'_> {

@@ -110,12 +110,11 @@ impl ReadinessProbe {
             let usable = latest
                 .as_ref()
                 .filter(|round| round.passed.peek().is_none() || round.since.elapsed() < FRESH);
-            match usable {
-                Some(round) => round.passed.clone(),
-                None => {
-                    let round = (check.begin_round)(self.checks.clone(), self.limit);
-                    latest.insert(round).passed.clone()
-                }
+            if let Some(round) = usable {
+                round.passed.clone()
+            } else {
+                let round = (check.begin_round)(self.checks.clone(), self.limit);
+                latest.insert(round).passed.clone()
             }
         };
         passed.await

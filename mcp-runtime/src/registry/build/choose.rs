@@ -54,6 +54,7 @@ pub(super) fn choose_definitions(
     let mut orphans: Vec<(Owner, Vec<&Definition>)> = Vec::new();
     for (rank, definition) in (0_u32..).zip(definitions.iter().copied()) {
         let is_companion = definition.kind == Kind::Resource
+            && !definition.options.attached.is_empty()
             && companions
                 .iter()
                 .any(|uri| *uri == *Capability::Resources.lookup_key(definition.options.uri));
@@ -146,7 +147,7 @@ impl AuthorChoice<'_> {
             || tags.any(|tag| self.tags.iter().any(|asked| asked == tag))
     }
 
-    /// Returns the URIs of the resources that belong to selected tools. They are served too.
+    /// Returns the URIs of the resources that belong to selected tools. Those with an option of an add-on are served, too.
     pub(crate) fn companions(self, definitions: &[&'static Definition]) -> Vec<String> {
         if self.includes_all() {
             return Vec::new();

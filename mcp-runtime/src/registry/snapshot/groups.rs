@@ -24,7 +24,7 @@ impl<'a> CallerView<'a> {
     where
         'a: 'g,
     {
-        let mut tagged: Vec<(&'g str, Vec<&'g str>)> = Vec::new();
+        let mut pairs: Vec<(&'g str, &'g str)> = Vec::new();
         let mut untagged = Vec::new();
         for tool in self
             .tools()
@@ -34,11 +34,15 @@ impl<'a> CallerView<'a> {
             if tool.tags.is_empty() {
                 untagged.push(name);
             }
-            for tag in &tool.tags {
-                match tagged.iter_mut().find(|(known, _)| **known == **tag) {
-                    Some((_, tools)) => tools.push(name),
-                    None => tagged.push((tag, vec![name])),
-                }
+            pairs.extend(tool.tags.iter().map(|tag| (&**tag, name)));
+        }
+        // The sort is stable, so the names keep the order of the list.
+        sort_by(&mut pairs, |(one, _), (other, _)| one.cmp(other));
+        let mut tagged: Vec<(&'g str, Vec<&'g str>)> = Vec::new();
+        for (tag, name) in pairs {
+            match tagged.last_mut() {
+                Some((last, tools)) if *last == tag => tools.push(name),
+                _ => tagged.push((tag, vec![name])),
             }
         }
         if tagged.is_empty() {
@@ -47,7 +51,7 @@ impl<'a> CallerView<'a> {
         let mut groups = Vec::new();
         for (tag, description) in descriptions {
             if let Some(at) = tagged.iter().position(|(known, _)| *known == *tag) {
-                let (_, tools) = tagged.swap_remove(at);
+                let (_, tools) = tagged.remove(at);
                 groups.push(ToolGroup {
                     tag: Some(tag),
                     description,
@@ -55,7 +59,6 @@ impl<'a> CallerView<'a> {
                 });
             }
         }
-        sort_by(&mut tagged, |(one, _), (other, _)| one.cmp(other));
         groups.extend(tagged.into_iter().map(|(tag, tools)| ToolGroup {
             tag: Some(tag),
             description: "",
