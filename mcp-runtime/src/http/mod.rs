@@ -40,9 +40,9 @@ pub use service::http_service::HttpService;
 #[cfg(feature = "testing")]
 pub use stores::contract::{check_event_store, check_session_store};
 pub use stores::event_store::{EventStore, StreamEntry};
-pub use stores::http_sessions::HttpSessions;
-pub use stores::maybe_ready::MaybeReady;
 pub use stores::memory_events::MemoryEvents;
 pub use stores::memory_sessions::MemorySessions;
 pub use stores::record::SessionRecord;
+pub use stores::session_storage::HttpSessions;
+pub use stores::session_store::MaybeReady;
 pub use stores::session_store::SessionStore;

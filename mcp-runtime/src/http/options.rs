@@ -12,7 +12,7 @@ use crate::http::health::HealthPaths;
 use crate::http::health::paths::absolute_path;
 use crate::http::proxies::TrustedProxies;
 use crate::http::stores::event_store::EventStore;
-use crate::http::stores::http_sessions::HttpSessions;
+use crate::http::stores::session_storage::HttpSessions;
 use crate::http::stores::session_store::SessionStore;
 use crate::stores::InstanceRelay;
 

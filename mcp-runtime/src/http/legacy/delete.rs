@@ -10,8 +10,8 @@ use crate::http::response::answer;
 use crate::http::response::body::HttpBody;
 use crate::http::response::refusal::HttpRefusal;
 use crate::http::state::ServiceState;
-use crate::http::stores::session_id::is_valid_id;
 use crate::http::stores::session_storage::SessionStorage;
+use crate::http::stores::session_store::is_valid_id;
 
 /// Ends a session.
 pub(in crate::http) async fn handle_delete(

@@ -18,8 +18,8 @@ use crate::http::sessions::event_transfer;
 use crate::http::sessions::http_session::HttpSession;
 use crate::http::sessions::live_sessions::RequestSession;
 use crate::http::state::ServiceState;
+use crate::http::streams::session_stream::StreamReader;
 use crate::http::streams::session_stream::is_standalone;
-use crate::http::streams::stream_reader::StreamReader;
 use crate::http::timers::ExpiryTimer;
 
 /// Opens a session's standalone stream, or resumes a stream whose connection broke.

@@ -23,7 +23,7 @@ use crate::http::response::{answer, sse};
 use crate::http::sessions::http_session::HttpSession;
 use crate::http::state::ServiceState;
 use crate::http::streams::session_stream::SessionStream;
-use crate::http::streams::stream_reader::StreamReader;
+use crate::http::streams::session_stream::StreamReader;
 use crate::http::timers::ExpiryTimer;
 use crate::jsonrpc;
 use crate::jsonrpc::{ErrorObject, Incoming, Message, MetaMember};

@@ -3,7 +3,6 @@
 //! The host, the origin and the headers are checked before any part of the body is read. Authentication is handled by
 //! `access`, and the body is interpreted by `modern` and `legacy`.
 
-pub(super) mod accepts;
 pub(super) mod body;
 pub(super) mod cors;
 pub(super) mod guards;

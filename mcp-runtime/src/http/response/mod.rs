@@ -6,4 +6,3 @@ pub(super) mod answer;
 pub(super) mod body;
 pub(super) mod refusal;
 pub(super) mod sse;
-pub(super) mod stream_permits;

@@ -6,7 +6,7 @@ use hyper::{Response, StatusCode};
 use crate::budget::Shortage;
 use crate::http::response::answer;
 use crate::http::response::body::HttpBody;
-use crate::http::response::stream_permits::PermitRefusal;
+use crate::http::response::body::PermitRefusal;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::observe::{RefusalKind, record_refusal};
 use crate::protocol::encode;

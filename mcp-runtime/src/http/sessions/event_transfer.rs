@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use crate::http::response::sse::{self, EventId};
 use crate::http::sessions::http_session::HttpSession;
-use crate::http::sessions::instance_tag::InstanceTag;
+use crate::http::sessions::other_instances::InstanceTag;
 use crate::http::sessions::other_instances::OtherInstances;
 use crate::http::stores::event_store::{EventStore, StreamEntry};
-use crate::http::stores::maybe_ready::StoreFailed;
+use crate::http::stores::session_store::StoreFailed;
 use crate::http::streams::session_stream::{SessionStream, is_standalone};
 use crate::jsonrpc::ErrorObject;
 use crate::limits::Limits;

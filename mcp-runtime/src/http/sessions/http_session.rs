@@ -26,12 +26,12 @@ use crate::http::response::answer::WholeMessage;
 use crate::http::response::body::{MAX_POLLED_BYTES, StreamStatus};
 use crate::http::response::sse;
 use crate::http::response::sse::EventId;
-use crate::http::sessions::instance_tag::InstanceTag;
+use crate::http::sessions::other_instances::InstanceTag;
 use crate::http::stores::record::{SessionRecord, SessionUpdate};
+use crate::http::streams::session_stream::StreamReader;
 use crate::http::streams::session_stream::{
     AwaitedAnswer, Resumption, SessionStream, StreamProperties,
 };
-use crate::http::streams::stream_reader::StreamReader;
 use crate::http::timers::ValidUntil;
 use crate::jsonrpc::{ErrorObject, Message, RequestId};
 use crate::limits::Limits;

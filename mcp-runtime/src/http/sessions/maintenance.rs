@@ -10,8 +10,8 @@ use tokio::task::JoinHandle;
 use crate::http::sessions::http_session::HttpSession;
 use crate::http::sessions::live_sessions::{LiveSessions, SessionRegistry};
 use crate::http::sessions::messages::receive_messages;
-use crate::http::stores::maybe_ready::StoreFailed;
 use crate::http::stores::session_storage::SessionStorage;
+use crate::http::stores::session_store::StoreFailed;
 use crate::spawn::spawn;
 
 /// Interval between checks of live parts.

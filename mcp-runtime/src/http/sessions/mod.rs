@@ -5,7 +5,6 @@
 
 pub(super) mod event_transfer;
 pub(super) mod http_session;
-mod instance_tag;
 pub(super) mod live_sessions;
 mod maintenance;
 mod messages;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::http::stores::maybe_ready::MaybeReady;
+use crate::http::stores::session_store::MaybeReady;
 
 /// Stores the messages sent on sessions' event streams, for clients that reconnect with `Last-Event-ID`.
 ///

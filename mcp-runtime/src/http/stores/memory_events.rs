@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::http::stores::event_store::{EventStore, StreamEntry};
-use crate::http::stores::maybe_ready::MaybeReady;
+use crate::http::stores::session_store::MaybeReady;
 use crate::limits::Limits;
 use crate::lock::lock;
 

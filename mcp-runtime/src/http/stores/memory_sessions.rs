@@ -8,9 +8,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::budget::ClientNetwork;
-use crate::http::stores::maybe_ready::MaybeReady;
 use crate::http::stores::record::SessionRecord;
-use crate::http::stores::session_id::ById;
+use crate::http::stores::session_store::ById;
+use crate::http::stores::session_store::MaybeReady;
 use crate::http::stores::session_store::SessionStore;
 use crate::limits::Limits;
 use crate::lock::lock;

@@ -6,13 +6,8 @@
 #[cfg(feature = "testing")]
 pub(super) mod contract;
 pub(super) mod event_store;
-pub(super) mod http_sessions;
-pub(super) mod maybe_ready;
 pub(super) mod memory_events;
 pub(super) mod memory_sessions;
 pub(super) mod record;
-#[cfg(feature = "sealing")]
-mod sealed_sessions;
-pub(super) mod session_id;
 pub(super) mod session_storage;
 pub(super) mod session_store;

@@ -1,17 +1,16 @@
 //! Session storage: in a store, with the client (in sealed form), or nowhere.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::dispatch::Dispatcher;
-use crate::http::stores::http_sessions::HttpSessions;
-use crate::http::stores::maybe_ready::MaybeReady;
+use crate::dispatch::seal::Binding;
+use crate::dispatch::{Dispatcher, seal};
 use crate::http::stores::memory_sessions::MemorySessions;
 use crate::http::stores::record::SessionRecord;
-#[cfg(feature = "sealing")]
-use crate::http::stores::sealed_sessions::SealedSessions;
-use crate::http::stores::session_id::is_valid_id;
+use crate::http::stores::session_store::MaybeReady;
 use crate::http::stores::session_store::SessionStore;
+use crate::http::stores::session_store::is_valid_id;
 
 /// The storage for a server's sessions.
 pub(in crate::http) enum SessionStorage {
@@ -54,5 +53,109 @@ impl SessionStorage {
             Self::Sealed(sealed) => MaybeReady::ready(sealed.open(id).map(Arc::new)),
             Self::Store(_) | Self::None => MaybeReady::ready(None),
         }
+    }
+}
+
+// The storage options for a server's legacy sessions.
+
+/// Storage for legacy sessions. Requests that use protocol version 2026-07-28 never belong to a session.
+///
+/// | | served by any instance | survives a restart | elicitation, sampling, roots, log level, subscriptions, GET streams, DELETE |
+/// |---|---|---|---|
+/// | [`Memory`](Self::Memory) | no | no | yes |
+/// | [`Store`](Self::Store) | yes, with a shared store | yes, with a persistent store | yes |
+/// | [`Sealed`](Self::Sealed) | yes, with shared [`sealing_keys`](crate::Server::sealing_keys) | yes, with the same keys | no |
+/// | [`None`](Self::None) | yes | yes | no |
+///
+/// A client that uses protocol version 2024-11-05 and keeps a stream open
+/// ([`HttpOptions::legacy_sse`](crate::http::HttpOptions::legacy_sse)) has a session for as long as its connection
+/// lasts, regardless of this setting.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub enum HttpSessions {
+    /// Sessions are kept in the memory of the process.
+    #[default]
+    Memory,
+    /// Sessions are kept in a store.
+    Store(Arc<dyn SessionStore>),
+    /// Sessions are not stored: a session's id is the sealed result of its handshake, so any instance that has the key
+    /// can serve the session.
+    ///
+    /// The server keeps no state after the handshake, so it neither offers nor serves features that require such state:
+    /// log messages and log levels, subscriptions, notifications of list changes, GET streams (405), DELETE (405), and
+    /// resumable streams. The server cannot send elicitation, sampling or roots requests to the client. Progress
+    /// notifications are sent on the call's stream. `notifications/cancelled` works only on the instance where the call
+    /// runs.
+    ///
+    /// A session lasts for [`limits.sessions.sealed_timeout`](crate::Limits). An id is at most
+    /// [`limits.sessions.max_sealed_bytes`](crate::Limits) characters long; a client whose handshake does not fit
+    /// receives error -32602.
+    #[cfg(feature = "sealing")]
+    Sealed,
+    /// Sessions do not exist: the server answers a handshake and then forgets it. The `MCP-Protocol-Version` header
+    /// specifies the protocol version of a request; the default is 2025-03-26.
+    ///
+    /// The server knows nothing about the client, and all limitations of [`Sealed`](Self::Sealed) apply. In addition,
+    /// calls cannot be cancelled.
+    None,
+}
+
+impl fmt::Debug for HttpSessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Memory => "Memory",
+            Self::Store(_) => "Store(…)",
+            #[cfg(feature = "sealing")]
+            Self::Sealed => "Sealed",
+            Self::None => "None",
+        })
+    }
+}
+
+// Sessions kept by their clients: the id is the sealed result of the handshake, including an expiry time.
+//
+// Ids are sealed with the same keys as `requestState` and bound to the server's name.
+
+/// Seals and opens session ids.
+pub(in crate::http) struct SealedSessions {
+    dispatcher: Arc<Dispatcher>,
+    binding: [u8; 32],
+}
+
+impl SealedSessions {
+    pub(in crate::http) fn new(dispatcher: &Arc<Dispatcher>) -> Self {
+        let binding = Binding {
+            server: &dispatcher.identity().implementation().name,
+            principal: "",
+            // No call uses this method, so a call's state can never be opened as a session.
+            method: "initialize",
+            name: "",
+            arguments: "",
+        };
+        Self {
+            dispatcher: Arc::clone(dispatcher),
+            binding: binding.digest(),
+        }
+    }
+
+    /// Seals a session and returns its id.
+    pub(in crate::http) fn seal(&self, record: &SessionRecord) -> Option<String> {
+        let plain = serde_json::to_vec(record).ok()?;
+        let time = self.dispatcher.limits().sessions.sealed_timeout;
+        let expiry = seal::now().saturating_add(time);
+        self.dispatcher
+            .seal()
+            .seal_until(&self.binding, &plain, expiry)
+    }
+
+    /// Returns the session with this id, or `None` if this server did not seal the id or the id has expired.
+    pub(in crate::http) fn open(&self, id: &str) -> Option<SessionRecord> {
+        if id.len() > self.dispatcher.limits().sessions.max_sealed_bytes {
+            return None;
+        }
+        let opened = self.dispatcher.seal().open(&self.binding, id, seal::now());
+        let plain =
+            opened.inspect_err(|refused| tracing::debug!(?refused, "refused a sealed session"));
+        serde_json::from_slice(&plain.ok()?).ok()
     }
 }

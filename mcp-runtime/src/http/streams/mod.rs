@@ -6,4 +6,3 @@
 
 mod event_log;
 pub(super) mod session_stream;
-pub(super) mod stream_reader;

@@ -9,7 +9,7 @@ use crate::context::Capability;
 use crate::server::command_line::arguments::parse_arguments;
 use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
-use crate::server::command_line::progress_bar::terminal_width;
+use crate::server::command_line::print::terminal_width;
 use crate::server::command_line::rows;
 use crate::server::command_line::session::{CommandSession, with_answer_options};
 

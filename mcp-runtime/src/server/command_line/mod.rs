@@ -4,8 +4,6 @@
 //! Commands that use the server start it in this process and communicate with it over the full protocol, as any client
 //! would.
 
-#[cfg(feature = "http")]
-mod address;
 mod arguments;
 mod call;
 mod check;
@@ -18,7 +16,6 @@ mod interrupt;
 mod list;
 mod outcome;
 mod print;
-mod progress_bar;
 mod prompt;
 #[cfg(feature = "ship")]
 mod publish;
@@ -43,10 +40,10 @@ use clap::{ArgMatches, Command};
 use crate::error::Error;
 use crate::server::Server;
 use crate::types::Implementation;
-#[cfg(feature = "http")]
-pub(super) use address::HttpAddress;
 use commands::{perform_in, with_commands};
 use outcome::{CommandError, CommandResult};
+#[cfg(feature = "http")]
+pub(super) use serve::HttpAddress;
 pub(super) use serve::ServeOptions;
 use session::CommandSession;
 pub(super) use welcome::Welcome;

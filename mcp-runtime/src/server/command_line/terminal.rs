@@ -17,7 +17,7 @@ use crate::context::Progress;
 use crate::lock::lock;
 use crate::server::command_line::input::{ask, read_line, say, say_as_is};
 use crate::server::command_line::print;
-use crate::server::command_line::progress_bar::{bar, single_line, terminal_width};
+use crate::server::command_line::print::{bar, single_line, terminal_width};
 use crate::types::LoggingLevel;
 
 /// Answers given on the command line for a single command.
