@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use crate::server::command_line::install::document::ConfigFormat;
-use crate::server::command_line::install::options::{
+use crate::server::command_line::install::entry::{
     EntryMembers, LocalServer, RemoteServer, command, in_transport, remote, with_first,
 };
 

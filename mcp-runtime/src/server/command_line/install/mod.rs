@@ -3,9 +3,11 @@
 //! Everything else in a file is preserved, and a backup of the old file is saved next to it.
 
 mod add;
+mod change;
 #[cfg(feature = "ship")]
 mod commented_json;
 mod document;
+mod entry;
 mod exposure;
 mod file;
 mod hosts;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use serde_json::ser::PrettyFormatter;
 use serde_json::value::RawValue;
 
-use crate::server::command_line::install::add::{Change, NO_OBJECT};
+use crate::server::command_line::install::change::{Change, NO_OBJECT};
 
 pub(super) fn parse_json(text: &str) -> Result<Value, String> {
     serde_json::from_str(text).map_err(|error| {
