@@ -6,7 +6,7 @@ use std::pin::Pin;
 use tokio::task::JoinHandle;
 
 /// Work for a task. A program contains the code that runs a task anew for each type of work. So work has this type where
-/// another allocation does not count, and a plain call has a type of its own.
+/// another allocation does not count, which it does for plain calls and their channel's leader.
 pub(crate) type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Starts a task.

@@ -42,7 +42,6 @@ use crate::lock::lock;
 use crate::observe::{Origin, current_span};
 use crate::panics;
 use crate::protocol::encode;
-use crate::spawn::boxed;
 use crate::transport::Connection;
 use crate::transport::watchdog::{HandlerBeat, SupervisedChannel, WatchdogWaker};
 use in_flight::{BatchId, InFlight};
@@ -242,7 +241,7 @@ impl Channel {
         if state.phase == ClosingPhase::Closed {
             return;
         }
-        let task = self.runtime.spawn(boxed(async move {
+        let task = self.runtime.spawn(async move {
             let mut leading = pin!(lead::run_leader(&channel, leader));
             poll_fn(|cx| {
                 let poll = || channel.span.in_scope(|| leading.as_mut().poll(cx));
@@ -254,7 +253,7 @@ impl Channel {
                 })
             })
             .await;
-        }));
+        });
         state.leaders.retain(|leader| !leader.is_finished());
         state.leaders.push(task.abort_handle());
     }
