@@ -4,15 +4,15 @@
 //! `Principal` in the request's extensions. Otherwise, on a protected server, a token identifies the caller; on other
 //! servers, a header from a trusted proxy may do so.
 
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{self, HeaderValue};
 #[cfg(feature = "auth")]
 use hyper::http::request::Parts;
-use hyper::{Response, StatusCode, Uri, header};
-use mcp_schema::template::decode;
+use hyper::{Response, StatusCode};
 
 use crate::context::{HttpParts, Principal};
 use crate::dispatch::Dispatcher;
 use crate::http::access::challenge::BearerChallenge;
+use crate::http::access::principal_header::PrincipalHeader;
 #[cfg(feature = "auth")]
 use crate::http::access::protection::Protection;
 use crate::http::options::HttpOptions;
@@ -214,126 +214,5 @@ impl Authentication {
         protection
             .publishes_metadata_at(path, endpoint)
             .then(|| protection.public_document(&parts.method, path, dispatcher))
-    }
-}
-
-// Reads a request's access token from its `Authorization` header.
-//
-// Specification: RFC 6750, section 2.1.
-
-/// Returns `true` if the query string contains a token. Such a token is never used, because proxies and browsers may
-/// have recorded it.
-pub(super) fn has_token_in_query(uri: &Uri) -> bool {
-    let names = uri.query().unwrap_or_default().split('&');
-    let mut names = names.map(|pair| pair.split('=').next().unwrap_or_default());
-    names.any(|name| match decode(name) {
-        Some(name) => name.eq_ignore_ascii_case("access_token"),
-        None => false,
-    })
-}
-
-/// The error for a malformed `Authorization` header.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct MalformedAuthorization;
-
-/// Returns a request's bearer token, or `None` if the request has no credentials or uses a different scheme.
-pub(super) fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, MalformedAuthorization> {
-    let Some(value) = headers.get(header::AUTHORIZATION) else {
-        return Ok(None);
-    };
-    let value = value.to_str().map_err(|_| MalformedAuthorization)?.trim();
-    let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
-    if !scheme.eq_ignore_ascii_case("bearer") {
-        return Ok(None);
-    }
-    let token = token.trim_start();
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte);
-    let body = token.trim_end_matches('=');
-    if body.is_empty() || !body.bytes().all(is_plain) {
-        return Err(MalformedAuthorization);
-    }
-    Ok(Some(token))
-}
-
-// The header in which a trusted proxy names a request's principal.
-
-/// Maximum length of a principal's name, in bytes. The name is part of the keys of stores.
-const MAX_BYTES: usize = 256;
-
-/// The name of the header.
-pub(super) struct PrincipalHeader(HeaderName);
-
-impl PrincipalHeader {
-    /// Returns `None` if this is not a valid name for a header.
-    pub(super) fn new(name: &str) -> Option<Self> {
-        name.parse().ok().map(Self)
-    }
-
-    /// Returns the principal of a request, or `None` if the request has no such header or does not come from a trusted
-    /// proxy. A value that does not name exactly one principal is an error, because a default would give the request to
-    /// another principal.
-    pub(super) fn read(&self, request: &HttpParts) -> Result<Option<Principal>, HttpRefusal> {
-        if !request.is_from_trusted_proxy() {
-            return Ok(None);
-        }
-        let mut values = request.parts.headers.get_all(&self.0).iter();
-        let Some(value) = values.next() else {
-            return Ok(None);
-        };
-        let name = std::str::from_utf8(value.as_bytes()).map(str::trim_ascii);
-        let problem = match name {
-            // Some proxies append their value to the client's, with a comma in between.
-            Ok(name) if name.contains(',') => "names more than one principal",
-            _ if values.next().is_some() => "names more than one principal",
-            Ok("") => "is empty",
-            Ok(name) if name.len() > MAX_BYTES => "is too long",
-            Ok(name) if name.contains(char::is_control) => "has a control character",
-            Err(_) => "is not UTF-8",
-            // The issuer keeps these principals apart from those that the program or an authorization server names.
-            Ok(name) => return Ok(Some(Principal::new(name).with_issuer(self.0.as_str()))),
-        };
-        let refusal = format!("header `{}` {problem}", self.0);
-        Err(HttpRefusal::bad_request(&refusal))
-    }
-}
-
-#[cfg(test)]
-mod bearer_tests {
-    use hyper::header::HeaderValue;
-
-    use super::*;
-
-    #[test]
-    fn a_token_is_read_from_its_field_and_from_nowhere_else() {
-        for (value, token) in [
-            ("Bearer abc", Ok(Some("abc"))),
-            ("bearer   a.b-c_d~e+f/g==", Ok(Some("a.b-c_d~e+f/g=="))),
-            ("Basic YWxpY2U6cGFzcw==", Ok(None)),
-            ("Bearerabc", Ok(None)),
-            ("Bearer", Err(MalformedAuthorization)),
-            ("Bearer ", Err(MalformedAuthorization)),
-            ("Bearer =", Err(MalformedAuthorization)),
-            ("Bearer a b", Err(MalformedAuthorization)),
-            ("Bearer a,b", Err(MalformedAuthorization)),
-            ("Bearer \"a\"", Err(MalformedAuthorization)),
-            ("Bearer a=b", Err(MalformedAuthorization)),
-        ] {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::AUTHORIZATION, HeaderValue::from_static(value));
-            assert_eq!(bearer_token(&headers), token, "{value}");
-        }
-        assert_eq!(bearer_token(&HeaderMap::new()), Ok(None));
-        for (uri, there) in [
-            ("/mcp?access_token=x", true),
-            ("/mcp?a=b&access_token", true),
-            ("/mcp?access%5Ftoken=x", true),
-            ("/mcp?%61CCESS%5ftoken=x", true),
-            ("/mcp?access%token=x", false),
-            ("/mcp?a=access_token", false),
-            ("/mcp?connection=x", false),
-            ("/mcp", false),
-        ] {
-            assert_eq!(has_token_in_query(&uri.parse().unwrap()), there, "{uri}");
-        }
     }
 }

@@ -6,8 +6,11 @@
 //! Specification: basic/authorization of every protocol version since 2025-03-26; RFC 6750; RFC 9728.
 
 pub(super) mod authentication;
+#[cfg(feature = "auth")]
+mod bearer;
 mod challenge;
 #[cfg(feature = "auth")]
 mod metadata;
+mod principal_header;
 #[cfg(feature = "auth")]
 mod protection;

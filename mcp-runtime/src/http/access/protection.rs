@@ -14,9 +14,7 @@ use hyper::http::request::Parts;
 use crate::auth::{AuthError, AuthErrorKind, Authenticator, Credentials, ProtectedResource, Url};
 use crate::context::Principal;
 use crate::dispatch::Dispatcher;
-use crate::http::access::authentication::{
-    MalformedAuthorization, bearer_token, has_token_in_query,
-};
+use crate::http::access::bearer::{MalformedAuthorization, bearer_token, has_token_in_query};
 use crate::http::access::challenge::BearerChallenge;
 use crate::http::response::refusal::HttpRefusal;
 

@@ -9,5 +9,7 @@ pub(super) mod event_store;
 pub(super) mod memory_events;
 pub(super) mod memory_sessions;
 pub(super) mod record;
+#[cfg(feature = "sealing")]
+mod sealed_sessions;
 pub(super) mod session_storage;
 pub(super) mod session_store;

@@ -4,6 +4,8 @@
 //! Commands that use the server start it in this process and communicate with it over the full protocol, as any client
 //! would.
 
+#[cfg(feature = "http")]
+mod address;
 mod arguments;
 mod call;
 mod check;
@@ -40,10 +42,10 @@ use clap::{ArgMatches, Command};
 use crate::error::Error;
 use crate::server::Server;
 use crate::types::Implementation;
+#[cfg(feature = "http")]
+pub(super) use address::HttpAddress;
 use commands::{perform_in, with_commands};
 use outcome::{CommandError, CommandResult};
-#[cfg(feature = "http")]
-pub(super) use serve::HttpAddress;
 pub(super) use serve::ServeOptions;
 use session::CommandSession;
 pub(super) use welcome::Welcome;

@@ -1,0 +1,82 @@
+//! Reads a request's access token from its `Authorization` header.
+//!
+//! Specification: RFC 6750, section 2.1.
+
+use hyper::Uri;
+use hyper::header::{self, HeaderMap};
+use mcp_schema::template::decode;
+
+/// Returns `true` if the query string contains a token. Such a token is never used, because proxies and browsers may
+/// have recorded it.
+pub(super) fn has_token_in_query(uri: &Uri) -> bool {
+    let names = uri.query().unwrap_or_default().split('&');
+    let mut names = names.map(|pair| pair.split('=').next().unwrap_or_default());
+    names.any(|name| match decode(name) {
+        Some(name) => name.eq_ignore_ascii_case("access_token"),
+        None => false,
+    })
+}
+
+/// The error for a malformed `Authorization` header.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct MalformedAuthorization;
+
+/// Returns a request's bearer token, or `None` if the request has no credentials or uses a different scheme.
+pub(super) fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, MalformedAuthorization> {
+    let Some(value) = headers.get(header::AUTHORIZATION) else {
+        return Ok(None);
+    };
+    let value = value.to_str().map_err(|_| MalformedAuthorization)?.trim();
+    let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Ok(None);
+    }
+    let token = token.trim_start();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte);
+    let body = token.trim_end_matches('=');
+    if body.is_empty() || !body.bytes().all(is_plain) {
+        return Err(MalformedAuthorization);
+    }
+    Ok(Some(token))
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_token_is_read_from_its_field_and_from_nowhere_else() {
+        for (value, token) in [
+            ("Bearer abc", Ok(Some("abc"))),
+            ("bearer   a.b-c_d~e+f/g==", Ok(Some("a.b-c_d~e+f/g=="))),
+            ("Basic YWxpY2U6cGFzcw==", Ok(None)),
+            ("Bearerabc", Ok(None)),
+            ("Bearer", Err(MalformedAuthorization)),
+            ("Bearer ", Err(MalformedAuthorization)),
+            ("Bearer =", Err(MalformedAuthorization)),
+            ("Bearer a b", Err(MalformedAuthorization)),
+            ("Bearer a,b", Err(MalformedAuthorization)),
+            ("Bearer \"a\"", Err(MalformedAuthorization)),
+            ("Bearer a=b", Err(MalformedAuthorization)),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::AUTHORIZATION, HeaderValue::from_static(value));
+            assert_eq!(bearer_token(&headers), token, "{value}");
+        }
+        assert_eq!(bearer_token(&HeaderMap::new()), Ok(None));
+        for (uri, there) in [
+            ("/mcp?access_token=x", true),
+            ("/mcp?a=b&access_token", true),
+            ("/mcp?access%5Ftoken=x", true),
+            ("/mcp?%61CCESS%5ftoken=x", true),
+            ("/mcp?access%token=x", false),
+            ("/mcp?a=access_token", false),
+            ("/mcp?connection=x", false),
+            ("/mcp", false),
+        ] {
+            assert_eq!(has_token_in_query(&uri.parse().unwrap()), there, "{uri}");
+        }
+    }
+}
