@@ -49,7 +49,7 @@ impl SessionRegistry {
 
     /// Applies a message from another instance. Returns the session's id if its record must be read again.
     fn apply_relayed(&self, text: &str) -> Option<String> {
-        let Ok(RelayedMessage { session, event }) = serde_json::from_str(text) else {
+        let Some(RelayedMessage { session, event }) = RelayedMessage::parse(text) else {
             tracing::warn!(
                 "ignored a message from another instance, which may be running a different build"
             );

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::Value;
 use tokio::time::sleep;
 
 use crate::context::StoreFuture;
@@ -21,13 +22,13 @@ const ATTEMPTS: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(300);
 
 /// A message about a session, in the form in which the relay carries it.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 pub(super) struct RelayedMessage {
     pub(super) session: String,
     pub(super) event: SessionEvent,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum SessionEvent {
     /// The client answered a question: a result or an error as JSON.
@@ -42,6 +43,29 @@ pub(super) enum SessionEvent {
     Changed,
     /// The session has ended.
     Ended,
+}
+
+impl RelayedMessage {
+    /// Reads the JSON of a message. Returns `None` if it has a different form, as another build may write it.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let message: Value = serde_json::from_str(text).ok()?;
+        let string = |value: &Value| value.as_str().map(str::to_owned);
+        Some(Self {
+            session: string(message.get("session")?)?,
+            event: match message.get("event")? {
+                Value::String(name) if name == "changed" => SessionEvent::Changed,
+                Value::String(name) if name == "ended" => SessionEvent::Ended,
+                event => match (event.get("answered"), event.get("cancelled")) {
+                    (Some(answered), _) => SessionEvent::Answered {
+                        id: string(answered.get("id")?)?,
+                        result: answered.get("result").and_then(string),
+                        error: answered.get("error").and_then(string),
+                    },
+                    (None, cancelled) => SessionEvent::Cancelled(string(cancelled?)?),
+                },
+            },
+        })
+    }
 }
 
 /// A message that must be sent before its request is answered.
@@ -201,8 +225,40 @@ impl InstanceTag {
 }
 
 #[cfg(test)]
-mod instance_tag_tests {
+mod tests {
     use super::*;
+
+    #[test]
+    fn messages_to_other_instances_arrive_as_they_were_sent() {
+        let answered = |result: Option<&str>, error: Option<&str>| SessionEvent::Answered {
+            id: "\"a\"".into(),
+            result: result.map(Into::into),
+            error: error.map(Into::into),
+        };
+        for event in [
+            answered(Some("{\"x\":1}"), None),
+            answered(None, Some("{}")),
+            SessionEvent::Cancelled("7".into()),
+            SessionEvent::Changed,
+            SessionEvent::Ended,
+        ] {
+            let session = "s".to_owned();
+            let text = serde_json::to_string(&RelayedMessage { session, event }).unwrap();
+            let read = RelayedMessage::parse(&text).unwrap();
+            assert_eq!(serde_json::to_string(&read).unwrap(), text);
+        }
+        for other in [
+            "",
+            "[]",
+            r#"{"session":"s"}"#,
+            r#"{"session":1,"event":"ended"}"#,
+            r#"{"session":"s","event":"moved"}"#,
+            r#"{"session":"s","event":{"answered":{}}}"#,
+            r#"{"session":"s","event":{"cancelled":7}}"#,
+        ] {
+            assert!(RelayedMessage::parse(other).is_none(), "{other}");
+        }
+    }
 
     #[test]
     fn questions_and_streams_name_their_instance_for_as_long_as_they_are_numbered() {
