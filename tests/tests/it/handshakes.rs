@@ -93,9 +93,15 @@ fn cases() -> Vec<(Value, Value, &'static str)> {
             "c 1 - | sampling,roots | ",
         ),
         (
-            json!({"sampling": {"tools": true}, "roots": []}),
+            json!({"sampling": {"tools": true}, "roots": 1}),
             name.clone(),
             "c 1 - | sampling | ",
+        ),
+        // An empty object, as PHP writes it.
+        (
+            json!({"sampling": [], "roots": []}),
+            name.clone(),
+            "c 1 - | sampling,roots | ",
         ),
         // An empty object means forms; an unreadable one does not.
         (json!({"elicitation": {}}), name.clone(), "c 1 - | form | "),
