@@ -20,6 +20,22 @@ pub(crate) struct LinkedMiddleware {
     reads: Vec<Member>,
 }
 
+/// What is put around a call.
+pub(super) struct CallWrapping<'t> {
+    pub(super) around: &'t Next,
+    /// The members of the call's request that are read there.
+    reads: &'t [Member],
+}
+
+impl CallWrapping<'_> {
+    /// Returns the members that are read, as `member` returns their raw JSON.
+    pub(super) fn kept(&self, member: &ReadMember<'_>) -> KeptMembers {
+        let kept = self.reads.iter();
+        let kept = kept.filter_map(|read| Some((*read, member(*read)?.into())));
+        kept.collect()
+    }
+}
+
 impl LinkedMiddleware {
     /// Links the author's middleware, given from the outermost to the innermost.
     pub(crate) fn new(around: &[UnlinkedMiddleware], mut wrappings: Vec<OptionWrapping>) -> Self {
@@ -56,23 +72,25 @@ impl LinkedMiddleware {
         )
     }
 
-    /// Returns what is put around a call, and the members of its request that are read there. `member` returns the raw JSON
-    /// of a member of its request.
+    /// Returns what is put around a call. `member` returns the raw JSON of a member of its request.
     pub(super) fn for_call<'t>(
         &'t self,
         (member, source): (&ReadMember<'_>, &RequestSource),
         target: &'t CallTarget,
-    ) -> (&'t Next, KeptMembers) {
+    ) -> CallWrapping<'t> {
         match target.called_tool() {
             Some(tool)
                 if tool.is_wrapped() || self.are_requested && self.is_requested(member, source) =>
             {
-                let kept = self.reads.iter();
-                let kept = kept.filter_map(|read| Some((*read, member(*read)?.into())));
-                let around = tool.around.get_or_init(|| self.around(tool));
-                (around, kept.collect())
+                CallWrapping {
+                    around: tool.around.get_or_init(|| self.around(tool)),
+                    reads: &self.reads,
+                }
             }
-            _ => (&self.plain, KeptMembers::default()),
+            _ => CallWrapping {
+                around: &self.plain,
+                reads: &[],
+            },
         }
     }
 

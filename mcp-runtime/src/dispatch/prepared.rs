@@ -201,18 +201,19 @@ fn wrap(
         };
         (Box::pin(call.run()), waits)
     } else {
-        let (around, members) = middleware.for_call((&member, source), &finish.target);
-        if around.is_handler() && uncounted.is_none() && !finish.must_wait() {
+        let wrapping = middleware.for_call((&member, source), &finish.target);
+        if wrapping.around.is_handler() && uncounted.is_none() && !finish.must_wait() {
             return None;
         }
         let handler = WrappedHandler::new(&finish.dispatcher, &finish.target, None);
         let waits = handler.waits.clone();
         let handler = Arc::new(handler);
         let context = context();
+        let members = wrapping.kept(&member);
         let call = handler.call(arguments, context.clone(), round, members);
         let running: Running = match call {
             Some(call) => {
-                let around = around.clone();
+                let around = wrapping.around.clone();
                 Box::pin(async move { around.start(call).await })
             }
             None => handler.run(arguments.into(), context),
@@ -249,12 +250,13 @@ impl SourcedCall {
         let dispatcher = &self.dispatcher;
         let member = |member| self.members.get(member);
         let middleware = &dispatcher.settings.middleware;
-        let (around, members) = middleware.for_call((&member, &self.source), &target);
+        let wrapping = middleware.for_call((&member, &self.source), &target);
+        let members = wrapping.kept(&member);
         let handler = WrappedHandler::new(dispatcher, &target, None).with_waits(self.waits.clone());
         let handler = Arc::new(handler);
         let context = self.context.clone();
         match handler.call(&self.arguments, context, self.round, members) {
-            Some(call) => around.start(call).await,
+            Some(call) => wrapping.around.start(call).await,
             None => Err(HandlerError::framework_bug(
                 "a tool bypassed its middleware",
             )),
