@@ -5,8 +5,8 @@ use std::pin::Pin;
 
 use tokio::task::JoinHandle;
 
-/// Work for a task. A program contains the code that runs a task anew for each type of work. So work has this type where
-/// another allocation does not count, which it does for plain calls and their channel's leader.
+/// Work for a task. A program contains the code that runs a task once for each type of work, so work has this type where
+/// one more allocation and one more indirection do not matter. They do for a channel: its connection, leader and calls.
 pub(crate) type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Starts a task.

@@ -1,18 +1,16 @@
 //! Serves all clients of a transport.
 
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::JoinSet;
 use tracing::Instrument as _;
 
 use crate::cancellation::CancellationToken;
 use crate::dispatch::Dispatcher;
 use crate::error::Error;
-use crate::lock::lock;
-use crate::spawn::boxed;
 use crate::transport::process::{ProcessGuard, are_handlers_stuck};
 use crate::transport::signals::StopSequence;
 use crate::transport::watchdog::Watchdog;
@@ -49,14 +47,14 @@ async fn serve_watched<T: Transport>(
     let max = transport.max_connections().max(1);
     let mut connections = JoinSet::new();
     let mut accepted = 0_u64;
-    let failures = ConnectionFailures::default();
+    let mut failure = None;
     let mut ended_by_itself = false;
     let mut accepting = Ok(());
     loop {
         tokio::select! {
             biased;
             () = shutdown.cancelled() => break,
-            Some(ended) = connections.join_next() => failures.log_panic(ended),
+            Some(ended) = connections.join_next() => failure = log_failure(ended).or(failure),
             connection = transport.accept(), if connections.len() < max => match connection {
                 None => {
                     ended_by_itself = true;
@@ -66,9 +64,7 @@ async fn serve_watched<T: Transport>(
                     accepted = accepted.saturating_add(1);
                     let (dispatcher, waking) = (Arc::clone(&dispatcher), Arc::clone(watchdog.waker()));
                     let serving = duplex::serve(dispatcher, connection, waking, shutdown.clone());
-                    let failures = failures.clone();
-                    let serving = async move { failures.log(serving.await) };
-                    connections.spawn(boxed(serving.in_current_span()));
+                    connections.spawn(serving.in_current_span());
                 }
                 Some(Err(error)) if is_temporary_accept_error(&error) => {
                     tracing::warn!(%error, "a client could not be accepted");
@@ -83,11 +79,11 @@ async fn serve_watched<T: Transport>(
     }
     drop(transport);
     while let Some(ended) = connections.join_next().await {
-        failures.log_panic(ended);
+        failure = log_failure(ended).or(failure);
     }
     dispatcher.drain_work().await;
     // A failed connection fails the server only if the transport had no other client.
-    match failures.last() {
+    match failure {
         Some(error) if ended_by_itself && accepted == 1 => Err(error.into()),
         _ => Ok(accepting?),
     }
@@ -130,29 +126,18 @@ pub(crate) async fn serve_process<T: Transport>(
     (served, are_handlers_stuck(is_handler_running).await)
 }
 
-/// The last error of the connections.
-#[derive(Clone, Default)]
-struct ConnectionFailures(Arc<Mutex<Option<io::Error>>>);
-
-impl ConnectionFailures {
-    /// Logs the error of a connection.
-    fn log(&self, ended: io::Result<()>) {
-        if let Err(error) = ended {
+/// Logs a failed connection and returns its error.
+fn log_failure(ended: Result<io::Result<()>, tokio::task::JoinError>) -> Option<io::Error> {
+    match ended {
+        Ok(Ok(())) => None,
+        Ok(Err(error)) => {
             tracing::warn!(%error, "a connection failed");
-            *lock(&self.0) = Some(error);
+            Some(error)
         }
-    }
-
-    /// Logs that the task of a connection has not come to its end.
-    fn log_panic(&self, ended: Result<(), JoinError>) {
-        if let Err(error) = ended {
+        Err(error) => {
             tracing::error!(%error, "a connection's task failed");
-            *lock(&self.0) = Some(io::Error::other(error));
+            Some(io::Error::other(error))
         }
-    }
-
-    fn last(&self) -> Option<io::Error> {
-        lock(&self.0).take()
     }
 }
 
