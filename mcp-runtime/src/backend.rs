@@ -135,7 +135,8 @@ impl Backend {
         self
     }
 
-    /// Sets the store for events on sessions' streams. `HttpOptions::event_store` takes precedence. This requires a store for [`sessions`](Self::sessions).
+    /// Sets the store for events on sessions' streams, which requires a store for [`sessions`](Self::sessions).
+    /// `HttpOptions::event_store` takes precedence.
     #[cfg(feature = "http")]
     pub fn events(mut self, store: Arc<dyn EventStore>) -> Self {
         self.events = Some(store);

@@ -40,7 +40,7 @@ impl Context {
     /// its effect. With a store, or in a task, such work does not run again: the step fails with an error that names
     /// it. For work that can safely be done twice, use [`retry`](OnceStep::retry).
     ///
-    /// The guide's page about tests shows how to find effects outside such work that occur twice.
+    /// [Tests](crate::guide::testing) can find effects outside such work that occur twice.
     ///
     /// # Errors
     ///

@@ -106,8 +106,8 @@ pub(crate) fn begin_run() {
     }
 }
 
-/// Reports that a handler has reached this point of a question. Returns `true` if the process is dead and the handler does not
-/// continue.
+/// Reports that a handler has reached this point of a question. Returns `true` if the handler does not continue, because
+/// the process is dead.
 pub(crate) fn stops_at(question: &CallQuestion, site: CallSite, point: QuestionPoint) -> bool {
     let Some(watcher) = watcher() else {
         return false;

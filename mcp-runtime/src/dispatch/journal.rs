@@ -27,7 +27,7 @@ pub(super) struct Journal {
     kept: BTreeMap<(Part, String), Box<str>>,
 }
 
-/// A part of the journal. Its comment describes the values in it.
+/// A part of the journal, with the values that it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     /// An array of the question's digest, or `null` if the key contains it, and the client's answer.

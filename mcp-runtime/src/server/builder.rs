@@ -339,7 +339,7 @@ impl Server {
     /// new_server!().backend(Sqlite::open("state.db")?)
     /// ```
     ///
-    /// Stores that are set individually take precedence, as [`once_store`](Self::once_store) does.
+    /// A store that is set by itself, such as with [`once_store`](Self::once_store), takes precedence.
     pub fn backend(mut self, backend: impl Into<Backend>) -> Self {
         self.backend = backend.into();
         self
