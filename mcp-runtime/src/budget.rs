@@ -71,7 +71,6 @@ struct Total {
     limit: usize,
     held: AtomicUsize,
     /// Notified when bytes are released.
-    #[cfg(feature = "http")]
     released: tokio::sync::Notify,
 }
 
@@ -112,7 +111,6 @@ impl ByteBudget {
             total: Arc::new(Total {
                 limit,
                 held: AtomicUsize::new(0),
-                #[cfg(feature = "http")]
                 released: tokio::sync::Notify::new(),
             }),
             accounts: Mutex::default(),
@@ -161,7 +159,6 @@ impl ByteBudget {
     }
 
     /// Returns `true` if less than half of the budget is free. Otherwise, every client is within its share.
-    #[cfg(feature = "http")]
     pub(crate) fn is_scarce(&self) -> bool {
         self.total.is_scarce()
     }
@@ -171,7 +168,6 @@ impl ByteBudget {
     /// # Errors
     ///
     /// Fails if this takes longer than `limit`.
-    #[cfg(feature = "http")]
     pub(crate) async fn wait_for_room(
         self: &Arc<Self>,
         holder: &Holder,
@@ -198,7 +194,6 @@ impl ByteBudget {
 }
 
 /// The reason why there is no room.
-#[cfg(feature = "http")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shortage {
     /// The client itself holds too much.
@@ -207,7 +202,6 @@ pub(crate) enum Shortage {
     Everywhere,
 }
 
-#[cfg(feature = "http")]
 impl Total {
     fn is_scarce(&self) -> bool {
         self.is_scarce_at(self.held.load(Relaxed))
@@ -234,30 +228,24 @@ impl Account {
         self.held.fetch_sub(bytes, Relaxed);
         let before = self.total.held.fetch_sub(bytes, Relaxed);
         // Otherwise, every client was within its share, so nobody is waiting.
-        #[cfg(feature = "http")]
         if self.total.is_scarce_at(before) {
             self.total.released.notify_waiters();
         }
-        #[cfg(not(feature = "http"))]
-        let _ = before;
     }
 }
 
 impl Charge {
     /// Returns `true` if the client holds at most as much as remains free.
-    #[cfg(feature = "http")]
     pub(crate) fn is_within_share(&self) -> bool {
         !self.is_scarce() || self.account.is_within_share()
     }
 
     /// Returns `true` if less than half of the budget is free.
-    #[cfg(feature = "http")]
     pub(crate) fn is_scarce(&self) -> bool {
         self.account.total.is_scarce()
     }
 
     /// Returns another charge for the same client, of zero bytes.
-    #[cfg(feature = "http")]
     pub(crate) fn another(&self) -> Self {
         Self {
             account: Arc::clone(&self.account),

@@ -22,7 +22,6 @@ mod patience;
 mod prepared;
 mod principal;
 mod progress;
-#[cfg(feature = "http")]
 mod reauthorization;
 mod request;
 mod request_info;
@@ -60,7 +59,6 @@ pub(crate) use patience::{StoreError, is_refused, patiently};
 pub(crate) use prepared::{AwaitedValues, Prepare};
 pub use principal::Principal;
 pub use progress::{Amount, Progress};
-#[cfg(feature = "http")]
 pub(crate) use reauthorization::{ChallengesForNextRequests, Reauthorization};
 pub use request::Context;
 pub(crate) use request::{CallHandle, ClientIdentity, NotificationSender, RequestContext};

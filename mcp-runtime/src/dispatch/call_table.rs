@@ -57,7 +57,6 @@ impl<T> Default for CallTable<T> {
 
 impl<T> CallTable<T> {
     /// Returns the number of calls that have not been answered or cancelled.
-    #[cfg(any(feature = "http", test))]
     pub(crate) fn len(&self) -> usize {
         let polling = self.polling.iter().filter(|call| !call.cancelled).count();
         self.calls.len().saturating_add(polling)

@@ -6,24 +6,19 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
 
-#[cfg(feature = "http")]
 use tokio::task::AbortHandle;
 
-#[cfg(feature = "http")]
 use crate::budget::ClientNetwork;
 use crate::context::Caller;
-#[cfg(feature = "http")]
 use crate::dispatch::catching_up::MissedChanges;
 use crate::dispatch::dispatcher::Dispatcher;
 use crate::dispatch::legacy_client::LegacyClient;
 use crate::dispatch::listen::ListenRequest;
 use crate::dispatch::notifications::{Mailbox, Wake};
-#[cfg(feature = "http")]
 use crate::dispatch::origin::ChannelId;
 use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::pending::PendingQuestions;
 use crate::dispatch::stream::LogBudget;
-#[cfg(feature = "http")]
 use crate::handler::tags::TagSelection;
 use crate::jsonrpc::RequestId;
 use crate::observe::{MetricGuard, SESSIONS};
@@ -55,10 +50,8 @@ pub(super) struct LegacySession {
     pub(super) ready: bool,
     pub(super) mailbox: Arc<Mailbox>,
     /// Changes that have yet to be read.
-    #[cfg(feature = "http")]
     pub(super) missed: Option<MissedChanges>,
     /// The task that reads them.
-    #[cfg(feature = "http")]
     pub(super) catching_up: Option<AbortHandle>,
     /// Counts the session while it exists.
     pub(super) _open: MetricGuard,
@@ -91,13 +84,11 @@ impl ChannelMemory {
     }
 
     /// Sets the definitions that subsequent messages select.
-    #[cfg(feature = "http")]
     pub(crate) fn set_selection(&mut self, requested: Option<TagSelection>) {
         self.origin.selection = requested;
     }
 
     /// Continues numbering the session's questions after this value.
-    #[cfg(feature = "http")]
     pub(crate) fn number_questions_from(&self, last: u64) {
         if let Some(legacy) = &self.legacy {
             legacy.client.pending.number_from(last);
@@ -105,7 +96,6 @@ impl ChannelMemory {
     }
 
     /// Passes the client's answer, which reached another instance, to the call that asked for it.
-    #[cfg(feature = "http")]
     pub(crate) fn answer_question(
         &self,
         id: &RequestId,
@@ -118,13 +108,11 @@ impl ChannelMemory {
     }
 
     /// Sets the network from which the channel's messages come.
-    #[cfg(feature = "http")]
     pub(crate) fn set_network(&mut self, network: Option<ClientNetwork>) {
         self.origin.network = network;
     }
 
     /// Sets the channel used to apply rate limits.
-    #[cfg(feature = "http")]
     pub(crate) fn set_rate_limit_channel(&mut self, channel: ChannelId) {
         self.origin.channel = channel;
     }
@@ -189,9 +177,7 @@ impl ChannelMemory {
             client: Arc::new(client),
             ready: false,
             mailbox,
-            #[cfg(feature = "http")]
             missed: None,
-            #[cfg(feature = "http")]
             catching_up: None,
             _open: SESSIONS.guard(),
         });

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use crate::dispatch::channel::ChannelMemory;
 use crate::dispatch::finish::WrittenResponse;
 use crate::dispatch::listen::ListenScope;
-#[cfg(feature = "http")]
 use crate::dispatch::notifications::Wake;
 use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::prepared::PreparedCall;
@@ -16,7 +15,6 @@ use crate::dispatch::request::{Request, RequestSender};
 use crate::dispatch::request_outcome::RequestOutcome;
 use crate::dispatch::{Dispatcher, legacy, modern};
 use crate::jsonrpc::{ErrorObject, Id, Member, Message, MetaMember, Params, RequestId};
-#[cfg(feature = "http")]
 use crate::observe::CalledItem;
 use crate::observe::RequestAttributes;
 use crate::observe::RequestTimer;
@@ -188,7 +186,6 @@ impl Dispatcher {
     }
 }
 
-#[cfg(feature = "http")]
 impl Dispatcher {
     /// Decides how to handle a request that has no channel and whose claim has already been read. Errors are returned
     /// rather than written because the caller chooses their status code. `wake` creates the function that is called
@@ -232,7 +229,6 @@ impl Dispatcher {
 }
 
 /// Returns the request that a notification cancels, if it cancels one.
-#[cfg(feature = "http")]
 pub(crate) fn cancelled_request(message: &Message<'_>) -> Option<RequestId> {
     let method = ClientNotification::named(message.method.as_deref()?)?;
     let id = || RequestId::parse(message.params.get(Member::RequestId)?);

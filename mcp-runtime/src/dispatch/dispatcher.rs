@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, Weak};
 
-#[cfg(feature = "http")]
 use crate::budget::ClientNetwork;
 use crate::budget::{ByteBudget, Holder, LazyCharge};
 use crate::context::{
@@ -11,7 +10,6 @@ use crate::context::{
 use crate::dispatch::admission::Admission;
 use crate::dispatch::middleware::LinkedMiddleware;
 use crate::dispatch::notifications::NotificationListeners;
-#[cfg(feature = "http")]
 use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::rates::RateLimits;
 use crate::dispatch::request::Request;
@@ -24,13 +22,11 @@ use crate::extension::Extensions;
 #[cfg(feature = "auth")]
 use crate::handler::access::Access;
 use crate::handler::sanitize::Sanitizer;
-#[cfg(feature = "http")]
 use crate::handler::tags::TagSelection;
 use crate::limits::Limits;
 use crate::observe::Observers;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::rate::{Rate, RateCounter};
-#[cfg(feature = "http")]
 use crate::registry::Callable;
 use crate::registry::{CallPermits, CursorSeal, Registry, ServerRules, Snapshot};
 use crate::types::{ListChangedCapability, ResourcesCapability, ServerCapabilities};
@@ -157,7 +153,6 @@ impl Dispatcher {
     }
 
     /// Returns the origin of a request that does not belong to a session or connection.
-    #[cfg(feature = "http")]
     pub(crate) fn stateless_origin(
         &self,
         caller: impl Into<Caller>,
@@ -169,14 +164,12 @@ impl Dispatcher {
     }
 
     /// Returns `true` if an argument of any tool is mirrored in an HTTP header.
-    #[cfg(feature = "http")]
     pub(crate) fn mirrors_arguments(&self) -> bool {
         self.registry.snapshot().mirrors_arguments()
     }
 
     /// Returns the tool with this name if a request with this origin may use it. Used to compare headers with
     /// arguments.
-    #[cfg(feature = "http")]
     pub(crate) fn usable_tool(&self, name: &str, origin: &RequestOrigin) -> Option<Arc<Callable>> {
         let snapshot = self.registry.snapshot();
         let view = snapshot.seen_by(&origin.caller);
@@ -248,7 +241,6 @@ impl Dispatcher {
 
     /// Returns the name of a definition that anonymous callers cannot use because it requires scopes. Returns `None` if
     /// there is no such definition or anonymous callers are trusted.
-    #[cfg(feature = "http")]
     pub(crate) fn closed_to_anonymous(&self) -> Option<String> {
         let snapshot = self.registry.snapshot();
         let mut methods = self.settings.extensions.callables();

@@ -1,10 +1,8 @@
 //! Requests for the methods of extensions, and the parts of core requests that extensions define.
 
-#[cfg(feature = "http")]
 use std::borrow::Cow;
 use std::sync::Arc;
 
-#[cfg(feature = "http")]
 use crate::context::Caller;
 use crate::context::RequestSource;
 use crate::dispatch::Dispatcher;
@@ -15,13 +13,10 @@ use crate::dispatch::request_outcome::RequestOutcome;
 use crate::dispatch::target::{CallTarget, MethodTarget};
 use crate::extension::FilterProblem;
 use crate::jsonrpc::ErrorObject;
-#[cfg(feature = "http")]
 use crate::jsonrpc::{Params, each_member, unquote};
 use crate::observe::CalledItem;
-#[cfg(feature = "http")]
 use crate::protocol::Method;
 use crate::protocol::encode::ExtensionFilter;
-#[cfg(feature = "http")]
 use crate::protocol::negotiation::ModernMeta;
 use crate::protocol::{ProtocolVersion, errors};
 
@@ -101,7 +96,6 @@ impl Dispatcher {
     ///
     /// The header is not compared for a method that this caller cannot see or this client cannot use, so the request is
     /// answered as it would be without the header.
-    #[cfg(feature = "http")]
     pub(crate) fn mirrored_name<'m>(
         &self,
         (method, known): (&str, Option<Method>),
@@ -143,7 +137,6 @@ impl Dispatcher {
 }
 
 /// The part of a request's body that the `Mcp-Name` header mirrors.
-#[cfg(feature = "http")]
 #[derive(Debug)]
 pub(crate) enum MirroredName<'m> {
     /// The header is not used for this method.
@@ -155,7 +148,6 @@ pub(crate) enum MirroredName<'m> {
     Optional(Cow<'m, str>),
 }
 
-#[cfg(feature = "http")]
 impl<'m> From<Option<Cow<'m, str>>> for MirroredName<'m> {
     fn from(name: Option<Cow<'m, str>>) -> Self {
         name.map_or(Self::Missing, Self::Name)

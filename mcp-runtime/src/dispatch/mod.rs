@@ -13,7 +13,6 @@ mod blocking;
 mod call;
 mod call_context;
 mod call_table;
-#[cfg(feature = "http")]
 mod catching_up;
 mod channel;
 mod decide;
@@ -40,7 +39,6 @@ mod prepared;
 mod rates;
 mod request;
 mod request_outcome;
-#[cfg(feature = "http")]
 mod resumed;
 mod rounds;
 pub(crate) mod seal;
@@ -58,29 +56,20 @@ pub(crate) use admission::Admission;
 pub(crate) use batch::read_batch;
 pub(crate) use call::{CallProgress, RunningCall};
 pub(crate) use call_table::{CallTable, RemovedCall};
-#[cfg(feature = "http")]
 pub(crate) use catching_up::SeenChanges;
 pub(crate) use channel::ChannelMemory;
 pub(crate) use decide::Decision;
-#[cfg(feature = "http")]
 pub(crate) use decide::cancelled_request;
 pub(crate) use dispatcher::{CacheHints, Dispatcher, Settings};
-#[cfg(feature = "http")]
 pub(crate) use extension::MirroredName;
 pub(crate) use finish::{SharedText, WrittenResponse};
-#[cfg(feature = "http")]
 pub(crate) use listen::ListenRequest;
 pub(crate) use middleware::LinkedMiddleware;
-#[cfg(feature = "http")]
 pub(crate) use notifications::Wake;
-#[cfg(feature = "http")]
 pub(crate) use notifications::{ListVersion, Subscriptions};
-#[cfg(feature = "http")]
 pub(crate) use origin::{ChannelId, RequestOrigin};
 pub(crate) use prepared::PreparedCall;
-#[cfg(feature = "http")]
 pub(crate) use request_outcome::RequestOutcome;
-#[cfg(feature = "http")]
 pub(crate) use resumed::{HandshakeOutcome, SessionMemory};
 pub(crate) use server_shared::ServerShared;
 pub(crate) use sources::{CoveringSource, ServerSources};

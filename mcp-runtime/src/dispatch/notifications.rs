@@ -7,7 +7,6 @@
 
 mod pending_notifications;
 mod subscriptions;
-#[cfg(feature = "http")]
 mod versions;
 
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
@@ -15,9 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use mcp_schema::template::normal_uri;
 use pending_notifications::PendingNotifications;
 pub(crate) use subscriptions::{Subscriptions, subscription_bytes};
-#[cfg(feature = "http")]
 pub(crate) use versions::ListVersion;
-#[cfg(feature = "http")]
 use versions::ListVersions;
 
 use crate::budget::LazyCharge;
@@ -42,7 +39,6 @@ const LISTS: [ListKind; 3] = [ListKind::Tools, ListKind::Prompts, ListKind::Reso
 pub(crate) struct NotificationListeners {
     mailboxes: Mutex<Vec<Weak<Mailbox>>>,
     /// The changes so far, used when sessions are resumed.
-    #[cfg(feature = "http")]
     versions: Mutex<ListVersions>,
 }
 
@@ -84,7 +80,6 @@ impl NotificationListeners {
 
     /// Adds a listener that has seen all changes up to `seen`. The listener is notified of lists that have changed
     /// since then, or may have.
-    #[cfg(feature = "http")]
     pub(super) fn listen_again(
         &self,
         filter: ListenFilter,
@@ -101,18 +96,15 @@ impl NotificationListeners {
     }
 
     /// Returns `true` if a version is from this process, so that the changes since then are known.
-    #[cfg(feature = "http")]
     pub(super) fn knows(&self, seen: ListVersion) -> bool {
         self.versions().knows(seen)
     }
 
     /// Returns the current version of the lists, for a new listener.
-    #[cfg(feature = "http")]
     pub(super) fn list_version(&self) -> ListVersion {
         self.versions().now()
     }
 
-    #[cfg(feature = "http")]
     fn versions(&self) -> MutexGuard<'_, ListVersions> {
         lock(&self.versions)
     }
@@ -133,7 +125,6 @@ impl NotificationListeners {
     /// Notifies the callers in `audience` that a list has changed.
     pub(crate) fn post_list(&self, list: ListKind, audience: &NotifiedCallers) {
         // Records the change first, so that a listener added at the same time is still notified.
-        #[cfg(feature = "http")]
         self.versions().note(list, audience);
         for mailbox in self.listeners() {
             mailbox.post_list(list, audience);
@@ -203,7 +194,6 @@ struct MailboxState {
 
 impl Mailbox {
     /// Notifies this listener of a change, if its caller is in `audience` and it is subscribed.
-    #[cfg(feature = "http")]
     pub(super) fn post(&self, change: &ChangeNotification, audience: &NotifiedCallers) {
         match change {
             ChangeNotification::List(list) => self.post_list(*list, audience),
@@ -212,7 +202,6 @@ impl Mailbox {
     }
 
     /// Notifies this listener that all lists may have changed.
-    #[cfg(feature = "http")]
     pub(super) fn post_all_lists(&self) {
         for list in LISTS {
             self.post_list(list, &NotifiedCallers::All);
@@ -220,7 +209,6 @@ impl Mailbox {
     }
 
     /// Returns `true` if the listener has been notified of all changes.
-    #[cfg(feature = "http")]
     pub(super) fn is_empty(&self) -> bool {
         let pending = &self.state().pending;
         pending.lists.iter().all(NotifiedCallers::is_empty)
@@ -343,14 +331,12 @@ impl Mailbox {
     }
 
     /// Returns the URIs of the resources to which the listener is subscribed.
-    #[cfg(feature = "http")]
     pub(super) fn uris(&self) -> Subscriptions {
         self.state().uris.clone()
     }
 
     /// Replaces the listener's subscriptions with those that its session has. They were accepted earlier, perhaps by
     /// another instance, and are not refused now.
-    #[cfg(feature = "http")]
     pub(super) fn replace_subscriptions(&self, uris: &Subscriptions) {
         let mut state = self.state();
         state.uris = uris.clone();

@@ -3,7 +3,6 @@
 //! Both legacy and modern requests have an origin. The `channel` module holds the state that a channel keeps between
 //! requests.
 
-#[cfg(feature = "http")]
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,7 +27,6 @@ pub(crate) struct RequestOrigin {
 
 impl RequestOrigin {
     /// Creates the origin of a request that does not belong to a session or connection.
-    #[cfg(feature = "http")]
     pub(super) const fn stateless(
         caller: Caller,
         network: Option<ClientNetwork>,
@@ -64,13 +62,11 @@ impl RequestOrigin {
     }
 
     /// Returns the caller.
-    #[cfg(feature = "http")]
     pub(crate) const fn caller(&self) -> &Caller {
         &self.caller
     }
 
     /// Consumes the origin and returns its caller.
-    #[cfg(feature = "http")]
     pub(crate) fn into_caller(self) -> Caller {
         self.caller
     }
@@ -82,7 +78,6 @@ pub(crate) struct ChannelId(u64);
 
 impl ChannelId {
     /// The channel shared by all requests without a session or connection.
-    #[cfg(feature = "http")]
     pub(crate) const SHARED: Self = Self(0);
 
     /// The bit that distinguishes a session's number from a connection's number.
@@ -105,7 +100,6 @@ impl ChannelId {
 
     /// Derives a session's channel from the session id that the server issued. The channel remains the same when the
     /// session is resumed.
-    #[cfg(feature = "http")]
     pub(crate) fn of_session(id: &str) -> Self {
         let mut hasher = DefaultHasher::new();
         id.hash(&mut hasher);

@@ -66,7 +66,6 @@ impl PendingQuestions {
 
     /// Starts numbering questions at a random value, so that an answer that arrives late or at the wrong server
     /// instance does not match a different question.
-    #[cfg(feature = "http")]
     pub(super) fn numbered_from_random(self) -> Self {
         // The value remains far below the largest integer that a JSON number can represent exactly.
         self.table().last = u64::from_ne_bytes(crate::random::random()) >> 16;
@@ -74,7 +73,6 @@ impl PendingQuestions {
     }
 
     /// Continues numbering questions after this value.
-    #[cfg(feature = "http")]
     pub(super) fn number_from(&self, last: u64) {
         self.table().last = last;
     }

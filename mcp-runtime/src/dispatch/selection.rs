@@ -1,10 +1,8 @@
 //! The definitions that a request selects by tag, from those that the server itself selects.
 
-#[cfg(feature = "http")]
 use crate::context::Caller;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::request::Request;
-#[cfg(feature = "http")]
 use crate::handler::tags::TagSelection;
 use crate::registry::{CallerView, Snapshot};
 
@@ -22,7 +20,6 @@ impl Dispatcher {
     /// # Errors
     ///
     /// Returns the reason why a list is malformed or names a tag that does not exist.
-    #[cfg(feature = "http")]
     pub(crate) fn read_selection<'t>(
         &self,
         lists: impl IntoIterator<Item = &'t str>,

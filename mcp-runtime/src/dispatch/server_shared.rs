@@ -79,7 +79,6 @@ impl ServerShared {
     }
 
     /// Returns the log in which changes are announced, if there is one.
-    #[cfg(feature = "http")]
     pub(super) fn change_log(&self) -> Option<&Arc<dyn ChangeLog>> {
         self.change_log.get()
     }

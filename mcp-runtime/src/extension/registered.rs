@@ -56,16 +56,8 @@ pub(crate) struct RegisteredMethod {
     pub(crate) extension: RegisteredExtension,
     pub(crate) callable: Arc<Callable>,
     /// The member of `params` that the `Mcp-Name` header mirrors.
-    #[cfg_attr(
-        not(feature = "http"),
-        expect(dead_code, reason = "only HTTP has headers")
-    )]
     pub(crate) mirrored_name: Option<Box<str>>,
     /// `true` if requests without that header are refused.
-    #[cfg_attr(
-        not(feature = "http"),
-        expect(dead_code, reason = "only HTTP has headers")
-    )]
     pub(crate) requires_name_header: bool,
     /// The result types that the method may return besides `complete`.
     pub(crate) result_types: Arc<[String]>,
@@ -178,7 +170,6 @@ impl Extensions {
     }
 
     /// Returns the callables for all methods.
-    #[cfg(feature = "http")]
     pub(crate) fn callables(&self) -> impl Iterator<Item = &Callable> {
         self.methods.values().map(|method| &*method.callable)
     }

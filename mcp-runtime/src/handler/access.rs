@@ -75,7 +75,6 @@ impl Access {
     }
 
     /// Returns `true` if scopes are required.
-    #[cfg(feature = "http")]
     pub(crate) fn needs_scopes(&self) -> bool {
         !self.scopes.is_empty()
     }

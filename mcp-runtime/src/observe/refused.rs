@@ -13,10 +13,6 @@ const MOST: u32 = 10;
 
 /// Kinds of refusals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    not(feature = "http"),
-    allow(dead_code, reason = "most of them occur only with HTTP")
-)]
 pub(crate) enum RefusalKind {
     /// The input was not a message, or not a valid message in the current state.
     Malformed,
@@ -58,7 +54,6 @@ impl RefusalKind {
     }
 
     /// Returns the kind for an HTTP response status, or `None` if the request was not refused.
-    #[cfg(feature = "http")]
     pub(crate) fn of_status(status: u16) -> Option<Self> {
         Some(match status {
             401 => Self::Unauthorized,

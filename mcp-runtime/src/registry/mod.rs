@@ -51,11 +51,9 @@ pub(crate) use source::NamedSource;
 pub use source::{SourceAnswer, SourceRequest, SourceTool, ToolSource};
 pub(crate) use words::words;
 
-#[cfg(feature = "http")]
 use crate::context::Caller;
 use crate::context::Edit;
 use crate::error::{Error, ErrorKind};
-#[cfg(feature = "http")]
 use crate::handler::tags::{TagSelection, UnknownTag};
 use crate::lock::lock;
 
@@ -95,7 +93,6 @@ impl Registry {
 
     /// Returns an error if a tag in the selection is unknown, that is, if no definition visible to this caller has it
     /// and the server does not describe it.
-    #[cfg(feature = "http")]
     pub(crate) fn check_tags(
         &self,
         selection: &TagSelection,

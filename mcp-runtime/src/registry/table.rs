@@ -8,7 +8,6 @@ use bytes::Bytes;
 
 use crate::context::Capability;
 use crate::fnv::FnvMap;
-#[cfg(feature = "http")]
 use crate::fnv::fnv;
 use crate::order::{self, set_of};
 use crate::protocol::ProtocolVersion;
@@ -56,7 +55,6 @@ pub(crate) struct CallableTable {
     /// `true` if an argument of any callable has or has had completions.
     completed: bool,
     /// The number of callables with arguments that are mirrored in HTTP headers.
-    #[cfg(feature = "http")]
     mirroring: usize,
     /// The served items, rendered for each protocol version. Used for requests that see only some of the items.
     items: [OnceLock<Box<[Arc<str>]>>; ProtocolVersion::ALL.len()],
@@ -64,7 +62,6 @@ pub(crate) struct CallableTable {
     /// size are kept.
     pages: [OnceLock<Pages>; ProtocolVersion::ALL.len()],
     /// A hash of the served items.
-    #[cfg(feature = "http")]
     digest: OnceLock<u64>,
 }
 
@@ -102,7 +99,6 @@ impl CallableTable {
             list,
             offered: offered || !slots.is_empty(),
             tags: set_of(tags.cloned()),
-            #[cfg(feature = "http")]
             mirroring: callables
                 .clone()
                 .filter(|callable| !callable.handler.headers().is_empty())
@@ -115,7 +111,6 @@ impl CallableTable {
             restricted,
             items: Default::default(),
             pages: Default::default(),
-            #[cfg(feature = "http")]
             digest: OnceLock::new(),
         }
     }
@@ -169,7 +164,6 @@ impl CallableTable {
     }
 
     /// Returns a hash of the served items, which is the same in all processes that serve the same items.
-    #[cfg(feature = "http")]
     pub(crate) fn digest(&self) -> u64 {
         *self.digest.get_or_init(|| {
             let mut items = String::new();
@@ -187,7 +181,6 @@ impl CallableTable {
     }
 
     /// Returns `true` if any callable has this tag, whether or not it is served.
-    #[cfg(feature = "http")]
     pub(crate) fn has_tag(&self, tag: &str) -> bool {
         self.tags.contains(tag)
     }
@@ -208,7 +201,6 @@ impl CallableTable {
     }
 
     /// Returns `true` if an argument of any callable is mirrored in an HTTP header.
-    #[cfg(feature = "http")]
     pub(crate) fn mirrors_arguments(&self) -> bool {
         self.mirroring > 0
     }

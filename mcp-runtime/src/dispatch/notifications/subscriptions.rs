@@ -15,7 +15,6 @@ use std::sync::{Arc, LazyLock};
 use mcp_schema::template::normal_uri;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-#[cfg(feature = "http")]
 use crate::limits::StreamLimits;
 
 /// Approximate size of a node without the URI's characters, in bytes.
@@ -57,7 +56,6 @@ impl Subscriptions {
     }
 
     /// Returns `true` if one session may have all of them.
-    #[cfg(feature = "http")]
     pub(crate) fn are_within(&self, limits: &StreamLimits) -> bool {
         self.count() <= limits.max_subscriptions
             && self.bytes() <= limits.max_subscription_bytes_per_session
@@ -127,7 +125,6 @@ impl Subscriptions {
     }
 
     /// Returns the URIs that `other` does not have. Takes time only for the parts that the sets do not share.
-    #[cfg(feature = "http")]
     pub(crate) fn difference(&self, other: &Self) -> Vec<Arc<str>> {
         let mut found = Vec::new();
         collect_difference(&self.root, &other.root, &mut found);
@@ -243,7 +240,6 @@ fn join(before: &Tree, after: &Tree) -> Tree {
 }
 
 /// Appends the URIs of `tree` that `other` does not have.
-#[cfg(feature = "http")]
 fn collect_difference(tree: &Tree, other: &Tree, found: &mut Vec<Arc<str>>) {
     let Some(node) = tree else { return };
     if other.as_ref().is_some_and(|other| Arc::ptr_eq(node, other)) {

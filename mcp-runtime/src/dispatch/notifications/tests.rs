@@ -319,7 +319,6 @@ fn notifications_of_extensions_that_do_not_fit_are_sent_later() {
     assert_eq!(numbers(&told(&mailbox)), [1]);
 }
 
-#[cfg(feature = "http")]
 #[test]
 fn whoever_was_away_hears_of_what_changed_meanwhile_whatever_the_clock_says() {
     let notifications = NotificationListeners::default();

@@ -53,7 +53,6 @@ fn not_json(arguments: &str, failure: ScanFailure) -> Fault {
 
 /// Returns the value of a member of an object. If there are duplicates, returns the value of the last member, as
 /// parsers that accept duplicates do.
-#[cfg(feature = "http")]
 pub(crate) fn member<'t>(json: &'t str, name: &str) -> Option<&'t str> {
     let mut found = None;
     let scanned = Scan::new(json).members(|scan, key| {

@@ -37,7 +37,6 @@ use crate::handler::parameter::{DefaultValue, ParameterMeta};
 use crate::handler::refusal::CallRefusal;
 use crate::jsonrpc::{ParseLimits, Scan};
 pub(crate) use entries::entries;
-#[cfg(feature = "http")]
 pub(crate) use entries::member;
 pub(crate) use header::{HeaderArgument, find_headers};
 pub(crate) use identity::{ArgumentIdentities, as_received};

@@ -13,7 +13,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::context::{Caller, Capability};
-#[cfg(feature = "http")]
 use crate::fnv::fnv;
 use crate::registry::table::CallableTable;
 pub(crate) use groups::ToolGroup;
@@ -63,7 +62,6 @@ impl Snapshot {
 
     /// Returns a hash of the lists of tools, prompts and resources, which is the same in all processes that serve the same
     /// definitions.
-    #[cfg(feature = "http")]
     pub(crate) fn digest(&self) -> u64 {
         let digests = self.tables().map(|table| table.digest().to_ne_bytes());
         fnv(digests.as_flattened())
@@ -81,7 +79,6 @@ impl Snapshot {
     }
 
     /// Returns the name or URI of a definition that requires scopes, if any.
-    #[cfg(feature = "http")]
     pub(crate) fn needs_scopes(&self) -> Option<&str> {
         let mut slots = self.tables().into_iter().flat_map(CallableTable::slots);
         let first = slots.find(|slot| slot.callable.access.needs_scopes())?;
@@ -112,7 +109,6 @@ impl Snapshot {
     }
 
     /// Returns `true` if an argument of any tool is mirrored in an HTTP header.
-    #[cfg(feature = "http")]
     pub(crate) fn mirrors_arguments(&self) -> bool {
         self.tools.mirrors_arguments()
     }

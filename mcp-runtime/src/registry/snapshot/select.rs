@@ -77,7 +77,6 @@ impl Snapshot {
 impl CallerView<'_> {
     /// Returns an error if a tag in a request's selection is unknown, that is, if no definition visible to this caller
     /// has it and it is not `described`. Tags of definitions that the caller cannot see are treated as unknown.
-    #[cfg(feature = "http")]
     pub(crate) fn check_tags<'t>(
         &'t self,
         selection: &TagSelection,

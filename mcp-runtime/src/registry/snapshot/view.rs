@@ -140,7 +140,6 @@ impl<'a> CallerView<'a> {
     }
 
     /// Returns the tool with this name if the caller may use it.
-    #[cfg(feature = "http")]
     pub(crate) fn usable_tool(&self, name: &str) -> Option<&'a Arc<Callable>> {
         self.find_visible(&self.snapshot.tools, name)
             .filter(|callable| self.permits(callable))
