@@ -1,9 +1,30 @@
-//! Admits callers: adds the scopes that a caller's scopes imply and decides whether to trust anonymous callers.
+//! Admits callers and calls: the scopes that a caller's scopes imply, whether anonymous callers are trusted, and rate
+//! limits, for each handler, for the whole server, and for completions.
+//!
+//! A call with several rounds is charged once, in its first round. Later rounds are recognized by the state that the client
+//! sends, which this server sealed when the previous round ended. A repeated round is charged as a separate call, so a state
+//! cannot be used to bypass a rate limit. If calls are counted elsewhere, too, a call that this process admits is also
+//! counted there, and refused if there were too many.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::context::Caller;
+use tokio::time::Instant;
+
+use crate::context::{CallId, Caller, Principal};
+use crate::dispatch::request::ChannelId;
+use crate::dispatch::target::CallTarget;
+use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
+use crate::limits::Limits;
 use crate::order::set_of;
+use crate::protocol::errors;
+use crate::random::random_id;
+use crate::rate::{
+    CountFuture, CountOutcome, CountedBucket, CountedCall, Rate, RateCounter, RateLimiter,
+};
+use crate::registry::Callable;
 
 /// Rules for admitting callers.
 #[derive(Clone, Debug, Default)]
@@ -53,10 +74,178 @@ impl Admission {
     }
 }
 
+/// Time after which to retry a call that was refused because it could not be counted.
+const RETRY_STORE: Duration = Duration::from_secs(1);
+
+/// A server's rate limits.
+pub(super) struct RateLimits {
+    /// The rate limit for all calls combined.
+    all: Option<RateLimiter>,
+    completions: RateLimiter,
+    /// Admits each round once while its state is valid.
+    rounds: RateLimiter,
+    /// Hashes callers to distinguish them. Clients cannot predict the hashes.
+    hashes: RandomState,
+    most: usize,
+    /// The rates of handlers and of the server are also counted here.
+    counter: Option<Arc<dyn RateCounter>>,
+    /// Distinguishes this process's connections from those of others.
+    process: String,
+}
+
+/// A call that this process has admitted, but that has yet to be counted elsewhere.
+pub(super) struct CallToCount {
+    counting: CountFuture,
+    /// The caller whose tokens this process has taken. `None` if it has taken none, because of the round.
+    charged: Option<u64>,
+}
+
+/// A call to be admitted or refused.
+pub(super) struct CallToAdmit<'a> {
+    pub(super) principal: Option<&'a Principal>,
+    pub(super) channel: ChannelId,
+    /// The call that this request continues, and the number of its rounds that have ended.
+    pub(super) earlier: Option<(CallId, u16)>,
+    pub(super) is_completion: bool,
+    pub(super) callable: Option<&'a Callable>,
+}
+
+impl RateLimits {
+    pub(super) fn new(
+        all: Option<Rate>,
+        counter: Option<Arc<dyn RateCounter>>,
+        limits: &Limits,
+    ) -> Self {
+        let completions = limits.calls.max_completions_per_second;
+        let completions = Rate::per_second(completions, completions.saturating_mul(2)).per_caller();
+        Self {
+            all: all.map(RateLimiter::new),
+            completions: RateLimiter::new(completions),
+            rounds: RateLimiter::new(
+                Rate::new(1, limits.elicitation.state_timeout, 1).per_caller(),
+            ),
+            hashes: RandomState::new(),
+            most: limits.calls.max_rate_callers,
+            counter,
+            process: random_id::<8>(),
+        }
+    }
+
+    /// Admits a call, or returns an error that specifies when to retry. Refused calls are not charged. `name` returns
+    /// the name of the handler. If something is returned, the call must be [counted](Self::count), too.
+    pub(super) fn admit<'n>(
+        &self,
+        call: &CallToAdmit<'_>,
+        name: impl FnOnce() -> &'n str,
+    ) -> Result<Option<CallToCount>, HandlerError> {
+        let completions = call.is_completion.then_some(&self.completions);
+        let rate = call.callable.and_then(|called| called.guards.rate.as_ref());
+        let rates = [completions, rate, self.all.as_ref()];
+        if rates.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        let now = Instant::now();
+        if let Some((id, round)) = call.earlier {
+            let hash = self.hashes.hash_one((id.0, round));
+            if self.rounds.take_token(hash, self.most, now).is_ok() {
+                return Ok(self.uncounted(call, None, Some((id, round))));
+            }
+        }
+        let caller = match call.principal {
+            Some(principal) => self.hashes.hash_one(principal.key()),
+            None => self.hashes.hash_one(call.channel),
+        };
+        let rates = || rates.iter().flatten();
+        let checked = rates().try_for_each(|rate| rate.check(caller, now));
+        let taken = checked
+            .and_then(|()| rates().try_for_each(|rate| rate.take_token(caller, self.most, now)));
+        match taken {
+            Ok(()) => Ok(self.uncounted(call, Some(caller), None)),
+            Err(wait) => Err(too_often(name(), wait)),
+        }
+    }
+
+    /// Returns the call as it is counted elsewhere, or `None` if it is not.
+    #[inline]
+    fn uncounted(
+        &self,
+        call: &CallToAdmit<'_>,
+        charged: Option<u64>,
+        round: Option<(CallId, u16)>,
+    ) -> Option<CallToCount> {
+        let counter = self.counter.as_deref()?;
+        let caller = |rate: Rate| match (rate.is_per_caller(), call.principal) {
+            (false, _) => String::new(),
+            (true, Some(principal)) => format!("principal {}", principal.key()),
+            (true, None) => call.channel.shared_name(&self.process),
+        };
+        let bucket = |of: &str, rate: Rate| CountedBucket {
+            name: format!("{of} {}", caller(rate)),
+            rate,
+        };
+        let of_handler = call.callable.and_then(|callable| {
+            let rate = callable.guards.rate.as_ref()?;
+            let of = format!("{:?} {}", callable.kind(), callable.name);
+            Some(bucket(&of, rate.rate()))
+        });
+        let of_server = self.all.as_ref();
+        let of_server = of_server.map(|rate| bucket("server", rate.rate()));
+        let buckets: Vec<_> = of_handler.into_iter().chain(of_server).collect();
+        if buckets.is_empty() {
+            return None;
+        }
+        // The round is admitted once within the lifetime of its state.
+        let round = round.map(|(id, round)| CountedBucket {
+            name: format!("round {id} {round}"),
+            rate: self.rounds.rate(),
+        });
+        let counting = counter.count(CountedCall { round, buckets });
+        Some(CallToCount { counting, charged })
+    }
+
+    /// Counts a call elsewhere that this process has admitted. If the call is refused, this process no longer counts it.
+    pub(super) async fn count(
+        &self,
+        call: CallToCount,
+        target: &CallTarget,
+    ) -> Result<(), HandlerError> {
+        let refused = match call.counting.await {
+            CountOutcome::Admitted => return Ok(()),
+            CountOutcome::Refused(wait) => too_often(target.name(), wait),
+            CountOutcome::Failed { error, may_run } => {
+                let called = target.name();
+                tracing::debug!(called, %error, "a call cannot be counted for all instances");
+                if may_run {
+                    return Ok(());
+                }
+                let refused = errors::uncounted(&format!("`{called}`"), RETRY_STORE);
+                HandlerError(HandlerErrorRepr::Busy(refused))
+            }
+        };
+        if let Some(caller) = call.charged {
+            let is_completion = matches!(target, CallTarget::Completion(_));
+            let completions = is_completion.then_some(&self.completions);
+            let rate = target.guards().and_then(|guards| guards.rate.as_ref());
+            for rate in [completions, rate, self.all.as_ref()].iter().flatten() {
+                rate.return_token(caller);
+            }
+        }
+        Err(refused)
+    }
+}
+
+fn too_often(name: &str, wait: Duration) -> HandlerError {
+    tracing::debug!(called = name, ?wait, "a call was refused: rate exceeded");
+    HandlerError(HandlerErrorRepr::Busy(errors::too_often(
+        &format!("`{name}`"),
+        wait,
+    )))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::context::Principal;
+    use crate::dispatch::admission::*;
 
     fn granted(caller: &Caller) -> Vec<&str> {
         caller

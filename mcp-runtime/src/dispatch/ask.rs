@@ -13,9 +13,8 @@ use crate::context::{
     AskError, CallId, CallQuestion, DetachedQuestion, OnceStore, QuestionKey, QuestionProgress,
     QuestionTransport, once,
 };
-use crate::dispatch::journal::Journal;
 use crate::dispatch::pending::{PendingQuestions, wire_id};
-use crate::dispatch::rounds::{Round, RoundEnd};
+use crate::dispatch::rounds::{Journal, Round, RoundEnd};
 use crate::dispatch::stream::Sink;
 use crate::dispatch::{Dispatcher, seal};
 use crate::lock::lock;

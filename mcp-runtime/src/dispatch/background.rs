@@ -20,14 +20,11 @@ use crate::context::{
 };
 use crate::dispatch::Dispatcher;
 use crate::dispatch::ask::{ClientQuestions, QuestionDelivery};
-use crate::dispatch::call_context::CallContext;
+use crate::dispatch::call::{CallContext, CallScope, HandlerRun, WrappedHandler};
 use crate::dispatch::finish::{CallFinisher, CallOutcome};
-use crate::dispatch::handler_run::{CallScope, HandlerRun};
-use crate::dispatch::journal::Journal;
-use crate::dispatch::rounds::{CallMemory, Round, RoundEnd};
+use crate::dispatch::rounds::{CallMemory, Journal, Round, RoundEnd};
 use crate::dispatch::stream::CallMessages;
 use crate::dispatch::target::CallTarget;
-use crate::dispatch::wrapped::WrappedHandler;
 use crate::handler::background::{
     AttachedEnd, AttachedFuture, BackgroundCall, BackgroundFuture, BackgroundOutcome,
     BackgroundQuestion, BackgroundRun, BackgroundRunner, QuestionAnswer, WaitingRequest,
@@ -37,8 +34,7 @@ use crate::handler::middleware::{Call, KeptMembers, Next};
 use crate::handler::option::AttachedOption;
 use crate::handler::tags::TagSelection;
 use crate::jsonrpc::{ErrorObject, RequestId};
-use crate::observe::RequestRecording;
-use crate::observe::{RecordedOutcome, RequestAttributes};
+use crate::observe::{RecordedOutcome, RequestAttributes, RequestRecording};
 use crate::protocol::{Method, ProtocolVersion};
 use crate::registry::CallPermit;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};

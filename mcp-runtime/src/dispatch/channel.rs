@@ -1,31 +1,30 @@
-//! State that is remembered for a multiplexed channel: the result of the handshake, and the open subscriptions.
+//! What is remembered for a multiplexed channel: the result of the handshake, and the open subscriptions; the same as data
+//! that can be stored outside the process and used to resume a session; and the changes that a session may have missed while
+//! it moved from one instance to another.
 //!
-//! Modern requests never read the legacy part, and requests without a channel have no such state. The state is plain
-//! data, without tasks or I/O.
+//! Modern requests never read the legacy part, and requests without a channel have no such state. The state is plain data,
+//! without I/O.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU8;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use tokio::task::AbortHandle;
 
-use crate::budget::ClientNetwork;
-use crate::context::Caller;
-use crate::dispatch::catching_up::MissedChanges;
+use crate::budget::{ClientNetwork, Holder};
+use crate::context::{Caller, ChangeLog, LoggedChange};
 use crate::dispatch::dispatcher::Dispatcher;
-use crate::dispatch::legacy_client::LegacyClient;
-use crate::dispatch::listen::ListenRequest;
-use crate::dispatch::notifications::{Mailbox, Wake};
-use crate::dispatch::origin::ChannelId;
-use crate::dispatch::origin::RequestOrigin;
+use crate::dispatch::notifications::{ListVersion, Mailbox, Subscriptions, Wake};
 use crate::dispatch::pending::PendingQuestions;
+use crate::dispatch::request::{ChannelId, LegacyClient, RequestOrigin};
 use crate::dispatch::stream::LogBudget;
 use crate::handler::tags::TagSelection;
 use crate::jsonrpc::RequestId;
 use crate::observe::{MetricGuard, SESSIONS};
-use crate::protocol::ProtocolVersion;
-use crate::protocol::encode::{self, ListenFilter};
+use crate::protocol::encode::{Identity, ListenFilter, ResponseContext};
 use crate::protocol::negotiation::{InitializeParams, KnownClientInfo};
-use crate::types::LoggingLevel;
+use crate::protocol::{ProtocolVersion, encode};
+use crate::spawn::spawn;
+use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
 /// State that is remembered for a multiplexed channel.
 pub(crate) struct ChannelMemory {
@@ -181,5 +180,270 @@ impl ChannelMemory {
             catching_up: None,
             _open: SESSIONS.guard(),
         });
+    }
+}
+
+/// An open `subscriptions/listen` request.
+pub(crate) struct ListenRequest {
+    pub(super) id: RequestId,
+    pub(super) version: ProtocolVersion,
+    pub(super) mailbox: Arc<Mailbox>,
+    /// Counts the subscription while it exists.
+    pub(super) _open: MetricGuard,
+}
+
+/// The listen requests that are already open, and the function that creates the waker for a new request.
+#[derive(Clone, Copy)]
+pub(super) struct ListenScope<'c> {
+    pub(super) open: &'c [ListenRequest],
+    pub(super) wake: &'c dyn Fn() -> Wake,
+}
+
+impl ListenRequest {
+    /// Writes the changes that this caller may see, one on each line, until `out` holds `room` bytes. Returns `true` if
+    /// no changes are left.
+    pub(crate) fn drain(&self, out: &mut Vec<u8>, room: usize, caller: &Caller) -> bool {
+        self.mailbox.drain(out, room, Some(&self.id), caller)
+    }
+
+    /// Writes the result that ends the request as a single line.
+    pub(crate) fn complete(&self, out: &mut Vec<u8>, identity: &Identity) {
+        let reply = ResponseContext {
+            id: Some(&self.id),
+            version: self.version,
+            identity,
+        };
+        encode::listen_result(out, reply);
+        out.push(b'\n');
+    }
+}
+
+/// Higher than any log level.
+const SILENT: u8 = u8::MAX;
+
+/// The result of a handshake, which never changes.
+pub(crate) struct HandshakeOutcome {
+    pub(crate) version: ProtocolVersion,
+    pub(crate) capabilities: ClientCapabilities,
+    pub(crate) info: Option<Implementation>,
+    /// The lists for which the client receives change notifications.
+    pub(crate) offered: ListenFilter,
+    /// The client is notified of other changes than these.
+    pub(crate) seen: SeenChanges,
+}
+
+/// The mutable part of a session's state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SessionMemory {
+    pub(crate) level: LoggingLevel,
+    /// `true` once the client has sent `notifications/initialized`.
+    pub(crate) ready: bool,
+    /// The resources to which the session is subscribed.
+    pub(crate) uris: Subscriptions,
+}
+
+impl ChannelMemory {
+    /// Resumes a session that was started earlier, possibly in another process. Without `memory`, changes to the
+    /// session's state are not kept. Its subscriptions count for `holder`.
+    pub(crate) fn resume(
+        dispatcher: &Arc<Dispatcher>,
+        wake: Wake,
+        mut agreed: HandshakeOutcome,
+        (memory, holder): (Option<&SessionMemory>, Holder),
+    ) -> Self {
+        let mut session = Self::new(dispatcher, wake);
+        let extensions = &dispatcher.settings.extensions;
+        agreed.offered.extensions = extensions.unsolicited(agreed.version, &agreed.capabilities);
+        let wake = || Arc::clone(&session.wake);
+        let client = LegacyClient {
+            version: agreed.version,
+            capabilities: Arc::new(agreed.capabilities),
+            info: agreed.info.map(Arc::new),
+            level: Arc::new(AtomicU8::new(SILENT)),
+            pending: Arc::new(PendingQuestions::new(wake()).numbered_from_random()),
+        };
+        let notifications = dispatcher.notifications();
+        let charge = dispatcher.charge_subscriptions(holder);
+        let listener = (session.origin.caller.clone(), charge);
+        let lists = agreed.seen.lists_here(dispatcher);
+        let mailbox = notifications.listen_again(agreed.offered, wake(), listener, lists);
+        session.is_lasting = memory.is_some();
+        session.is_legacy = true;
+        session.legacy = Some(LegacySession {
+            client: Arc::new(client),
+            ready: false,
+            mailbox,
+            missed: None,
+            catching_up: None,
+            _open: SESSIONS.guard(),
+        });
+        if let Some(memory) = memory {
+            session.restore(memory);
+            if let Some(legacy) = &mut session.legacy {
+                legacy.missed = agreed.seen.notify_missed(&legacy.mailbox, dispatcher);
+            }
+        }
+        session
+    }
+
+    /// Begins to read the changes that the session may have missed before it was resumed here. This is done once, when
+    /// its client begins to listen here.
+    pub(crate) fn catch_up(&mut self) {
+        if let Some(legacy) = &mut self.legacy
+            && let Some(missed) = legacy.missed.take()
+        {
+            legacy.catching_up = Some(missed.read(Arc::clone(&legacy.mailbox)));
+        }
+    }
+
+    /// Returns the changes of which the client has been notified, if these are all changes up to now.
+    pub(crate) fn seen_changes(&self) -> Option<SeenChanges> {
+        let seen = self.dispatcher.seen_changes();
+        // Later changes do not matter: the position was read before.
+        let legacy = self.legacy.as_ref()?;
+        let mut catching_up = legacy.catching_up.iter();
+        let has_caught_up = legacy.missed.is_none() && catching_up.all(AbortHandle::is_finished);
+        (has_caught_up && legacy.mailbox.is_empty()).then_some(seen)
+    }
+
+    /// Returns the session's current state, or `None` before a handshake.
+    pub(crate) fn memory(&self) -> Option<SessionMemory> {
+        let legacy = self.legacy.as_ref()?;
+        let level = usize::from(legacy.client.level.load(Ordering::Relaxed));
+        Some(SessionMemory {
+            level: *LoggingLevel::ALL.get(level)?,
+            ready: legacy.ready,
+            uris: legacy.mailbox.uris(),
+        })
+    }
+
+    /// Replaces the session's state.
+    pub(crate) fn restore(&mut self, memory: &SessionMemory) {
+        let Some(legacy) = &mut self.legacy else {
+            return;
+        };
+        let level = &legacy.client.level;
+        level.store(memory.level as u8, Ordering::Relaxed);
+        legacy.mailbox.replace_subscriptions(&memory.uris);
+        if memory.ready && !legacy.ready {
+            legacy.ready = true;
+            legacy.client.pending.set_ready();
+            (self.wake)();
+        }
+    }
+
+    /// Returns `true` if the session is subscribed to any resources.
+    pub(crate) fn has_subscriptions(&self) -> bool {
+        let legacy = self.legacy.as_ref();
+        legacy.is_some_and(|legacy| legacy.mailbox.subscription_size().0 > 0)
+    }
+}
+
+#[cfg(feature = "sealing")]
+impl Dispatcher {
+    /// Returns this server's seal.
+    pub(crate) fn seal(&self) -> &crate::dispatch::seal::Seal {
+        &self.settings.seal
+    }
+}
+
+// --- The changes that a session may have missed while it moved from one instance to another.
+//
+// A session's record names the last change of which its client has certainly been notified, as a position in the log of
+// the instances. The instance that takes over the session reads the log from there, and adds its own changes that may
+// not be in the log yet. It also compares a digest of the definitions, because another build or
+// another instance can have others.
+//
+// Without a log, nobody knows what has changed elsewhere. The session is then notified of everything.
+
+/// The changes of which a session's client has been notified.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SeenChanges {
+    /// The changes to lists, as counted by one process.
+    pub(crate) lists: ListVersion,
+    /// The digest of the definitions and a position in the log, separated by a space, if the instances have one.
+    pub(crate) logged: Option<Box<str>>,
+}
+
+/// The changes in the log since a position, which have yet to be read.
+pub(super) struct MissedChanges {
+    log: Arc<dyn ChangeLog>,
+    position: Box<str>,
+}
+
+impl SeenChanges {
+    /// Returns the changes to lists that are compared when a session is resumed here.
+    pub(super) fn lists_here(&self, dispatcher: &Dispatcher) -> ListVersion {
+        let notifications = dispatcher.notifications();
+        if self.logged.is_none() || notifications.knows(self.lists) {
+            self.lists
+        } else {
+            // The log and the digest have the changes.
+            notifications.list_version()
+        }
+    }
+
+    /// Notifies a session that is resumed here of what it may have missed, except for changes that have yet to be read.
+    pub(super) fn notify_missed(
+        &self,
+        mailbox: &Mailbox,
+        dispatcher: &Dispatcher,
+    ) -> Option<MissedChanges> {
+        let logged = self.logged.as_deref();
+        let logged = logged.and_then(|text| text.split_once(' '));
+        let log = dispatcher.shared.change_log();
+        let Some(((digest, position), log)) = logged.zip(log) else {
+            mailbox.post_all_resources();
+            return None;
+        };
+        if digest != digest_of(dispatcher) {
+            mailbox.post_all_lists();
+        }
+        for change in log.own_changes() {
+            notify(mailbox, &change);
+        }
+        let is_current = log.position().is_some_and(|now| *now == *position);
+        (!is_current).then(|| MissedChanges {
+            log: Arc::clone(log),
+            position: position.into(),
+        })
+    }
+}
+
+impl MissedChanges {
+    /// Reads the changes and notifies the session of them. Returns the task that does so.
+    pub(super) fn read(self, mailbox: Arc<Mailbox>) -> AbortHandle {
+        let reading = async move {
+            let changes = self.log.changes_after(self.position).await;
+            for change in &changes.unwrap_or_else(|| vec![LoggedChange::EVERYTHING]) {
+                notify(&mailbox, change);
+            }
+        };
+        spawn(reading).abort_handle()
+    }
+}
+
+/// Notifies a listener of a change, or of everything.
+fn notify(mailbox: &Mailbox, LoggedChange { change, audience }: &LoggedChange) {
+    if let Some(change) = change {
+        mailbox.post(change, audience);
+    } else {
+        mailbox.post_all_lists();
+        mailbox.post_all_resources();
+    }
+}
+
+fn digest_of(dispatcher: &Dispatcher) -> String {
+    format!("{:016x}", dispatcher.registry.snapshot().digest())
+}
+
+impl Dispatcher {
+    /// Returns the changes up to now, of which this instance has notified its listeners.
+    pub(crate) fn seen_changes(&self) -> SeenChanges {
+        let position = self.shared.change_log().and_then(|log| log.position());
+        SeenChanges {
+            lists: self.notifications().list_version(),
+            logged: position.map(|at| format!("{} {at}", digest_of(self)).into()),
+        }
     }
 }

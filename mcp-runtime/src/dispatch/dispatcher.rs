@@ -1,35 +1,55 @@
-//! The dispatcher: settings, definitions and limits, shared by all of a server's channels.
+//! The dispatcher: settings, definitions and limits, shared by all of a server's channels; the state behind a server's
+//! handle, which exists even before the server starts; its middleware; and background work that belongs to the server.
 
-use std::sync::{Arc, Weak};
+use std::any::Any;
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::time::Duration;
 
-use crate::budget::ClientNetwork;
-use crate::budget::{ByteBudget, Holder, LazyCharge};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tracing::Instrument as _;
+
+use crate::budget::{ByteBudget, ClientNetwork, Holder, LazyCharge};
+use crate::cancellation::CancellationToken;
 use crate::context::{
-    Caller, EnvironmentHeaders, OnceStore, RequestSource, ServerControl, ServerHandle, States,
+    Caller, Capability, ChangeListeners, ChangeLog, ChangeNotification, Edit, EditStep,
+    EnvironmentHeaders, ExtensionNotification, LoggedChange, OnceStore, RequestSource,
+    ServerControl, ServerHandle, States, stopped,
 };
-use crate::dispatch::admission::Admission;
-use crate::dispatch::middleware::LinkedMiddleware;
+use crate::dispatch::admission::{Admission, RateLimits};
 use crate::dispatch::notifications::NotificationListeners;
-use crate::dispatch::origin::RequestOrigin;
-use crate::dispatch::rates::RateLimits;
-use crate::dispatch::request::Request;
+use crate::dispatch::request::{Request, RequestOrigin};
 use crate::dispatch::seal::Seal;
-use crate::dispatch::server_shared::ServerShared;
 use crate::dispatch::sources::ServerSources;
-use crate::dispatch::state_failures::LoggedStateFailures;
+use crate::dispatch::target::CallTarget;
 use crate::error::Error;
 use crate::extension::Extensions;
-#[cfg(feature = "auth")]
-use crate::handler::access::Access;
+use crate::handler::dynamic::DynamicTool;
+use crate::handler::middleware::{KeptMembers, Next, UnlinkedMiddleware, chain_around};
+use crate::handler::notified_callers::NotifiedCallers;
+use crate::handler::option::{OptionWrapping, ReadMember, WrappingPlace};
 use crate::handler::sanitize::Sanitizer;
 use crate::handler::tags::TagSelection;
+use crate::jsonrpc::{ErrorObject, Member};
 use crate::limits::Limits;
+use crate::lock::lock;
 use crate::observe::Observers;
+use crate::order;
+use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::rate::{Rate, RateCounter};
-use crate::registry::Callable;
-use crate::registry::{CallPermits, CursorSeal, Registry, ServerRules, Snapshot};
-use crate::types::{ListChangedCapability, ResourcesCapability, ServerCapabilities};
+use crate::registry::{CallPermits, Callable, CursorSeal, Registry, ServerRules, Snapshot};
+use crate::spawn::Work;
+use crate::types::{
+    ClientCapabilities, ListChangedCapability, ResourcesCapability, ServerCapabilities,
+};
+
+#[cfg(feature = "auth")]
+use crate::handler::access::Access;
 
 /// State shared by all of a server's channels.
 pub(crate) struct Dispatcher {
@@ -277,5 +297,428 @@ impl std::fmt::Debug for Dispatcher {
         f.debug_struct("Dispatcher")
             .field("identity", self.identity())
             .finish_non_exhaustive()
+    }
+}
+
+/// The state behind a [`ServerHandle`](crate::ServerHandle). It exists even before the server starts.
+#[derive(Default)]
+pub(crate) struct ServerShared {
+    pub(super) notifications: NotificationListeners,
+    registry: OnceLock<Arc<Registry>>,
+    /// Set when the server starts.
+    extensions: OnceLock<Arc<Extensions>>,
+    /// Changes requested before the server starts, which are applied when it starts.
+    early: Mutex<Vec<Edit>>,
+    /// Set when the server starts.
+    pub(super) dispatcher: OnceLock<Weak<dyn Any + Send + Sync>>,
+    shutdown: CancellationToken,
+    pub(super) work: OwnedWork,
+    /// Set when the server starts, if other processes serve together with this one.
+    change_log: OnceLock<Arc<dyn ChangeLog>>,
+}
+
+impl ServerShared {
+    /// Returns the token that is cancelled when the server must stop.
+    pub(crate) fn shutdown(&self) -> &CancellationToken {
+        &self.shutdown
+    }
+
+    /// Returns the first value that `find` returns for a tool inserted by a change requested before the server starts.
+    pub(crate) fn find_in_inserted_tools<T>(
+        &self,
+        find: impl FnMut(&DynamicTool) -> Option<T>,
+    ) -> Option<T> {
+        let early = lock(&self.early);
+        let steps = early.iter().flat_map(|edit| &edit.steps);
+        steps.filter_map(EditStep::inserted_tool).find_map(find)
+    }
+
+    /// Passes on each tool that was inserted before the server started.
+    pub(crate) fn each_inserted_tool(&self, mut pass: impl FnMut(&DynamicTool)) {
+        self.find_in_inserted_tools(|tool| {
+            pass(tool);
+            None::<()>
+        });
+    }
+
+    /// Takes the changes requested before the server started, in order.
+    pub(crate) fn take_early(&self) -> Vec<Edit> {
+        std::mem::take(&mut *lock(&self.early))
+    }
+
+    /// Exchanges changes with other processes, starting once the server accepts requests and ending when it stops.
+    pub(crate) fn exchange_changes(self: &Arc<Self>, log: Arc<dyn ChangeLog>) {
+        let listeners: Arc<dyn ChangeListeners> = Arc::<Self>::clone(self);
+        for work in Arc::clone(&log).exchange(listeners) {
+            self.spawn(work);
+        }
+        // The value cannot have been set yet: starting consumes the server, so this runs only once.
+        let _ = self.change_log.set(log);
+    }
+
+    /// Returns the log in which changes are announced, if there is one.
+    pub(super) fn change_log(&self) -> Option<&Arc<dyn ChangeLog>> {
+        self.change_log.get()
+    }
+
+    /// Attaches the registry and the extensions. Later changes are applied immediately.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a change that was requested while the registry was being built cannot be applied.
+    pub(crate) fn attach(
+        &self,
+        registry: &Arc<Registry>,
+        extensions: &Arc<Extensions>,
+    ) -> Result<(), Error> {
+        let _ = self.extensions.set(Arc::clone(extensions));
+        let mut early = lock(&self.early);
+        for edit in early.drain(..) {
+            registry.edit(edit)?;
+        }
+        // The registry cannot have been set yet: starting consumes the server, so this runs only once.
+        let _ = self.registry.set(Arc::clone(registry));
+        Ok(())
+    }
+}
+
+impl ChangeListeners for ServerShared {
+    fn notify_of_logged(&self, LoggedChange { change, audience }: &LoggedChange) {
+        match change {
+            Some(change) => self.notifications.post(change, audience),
+            None => self.notifications.post_everything(),
+        }
+    }
+
+    fn stopped(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(stopped(ServerControl::stopping(self)))
+    }
+}
+
+impl ServerControl for ServerShared {
+    fn spawn(&self, work: Pin<Box<dyn Future<Output = ()> + Send>>) {
+        self.work.spawn(work);
+    }
+
+    fn dispatcher(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.dispatcher.get()?.upgrade()
+    }
+
+    fn keep_until_end(&self, value: Box<dyn Any + Send>) {
+        self.work.keep(value);
+    }
+
+    fn stopping(&self) -> Vec<CancellationToken> {
+        vec![self.shutdown.clone(), self.work.stopping().clone()]
+    }
+
+    fn notify(&self, change: ChangeNotification, audience: &NotifiedCallers) {
+        // A session that is resumed here is notified of what is not in the log yet. If it does not know of this change by
+        // then, it is one of the listeners below.
+        if let Some(log) = self.change_log.get() {
+            log.announce(&change, audience);
+        }
+        self.notifications.post(&change, audience);
+    }
+
+    fn notify_extension(&self, notification: ExtensionNotification) {
+        let extensions = self.extensions.get();
+        let name = &*notification.method;
+        let Some(extensions) = extensions else {
+            tracing::error!(notification = name, "the server has not been started");
+            return;
+        };
+        if let Some(member) = extensions.member_of(name, notification.key.is_some()) {
+            self.notifications.post_extension(member, &notification);
+        }
+    }
+
+    fn has_listeners(&self, notification: &str, key: Option<&str>) -> bool {
+        let member = self.extensions.get();
+        let member = member.and_then(|all| all.member_of(notification, key.is_some()));
+        member.is_some_and(|member| self.notifications.are_followed(member, key))
+    }
+
+    fn edit(&self, edit: Edit) -> Result<bool, Error> {
+        let list = edit.list.list_kind();
+        let registry = {
+            let mut early = lock(&self.early);
+            let Some(registry) = self.registry.get() else {
+                early.push(edit);
+                return Ok(true);
+            };
+            Arc::clone(registry)
+        };
+        let edited = registry.edit(edit)?;
+        if !edited.audience.is_empty() {
+            self.notifications.post_list(list, &edited.audience);
+        }
+        Ok(edited.changed)
+    }
+
+    fn names(&self, list: Capability) -> Vec<String> {
+        self.registry
+            .get()
+            .map(|registry| registry.snapshot().names(list))
+            .unwrap_or_default()
+    }
+
+    fn has_extension(&self, id: &str, version: ProtocolVersion) -> bool {
+        let extensions = self.extensions.get();
+        extensions.is_some_and(|extensions| extensions.has(id, version))
+    }
+
+    fn may_notify(
+        &self,
+        notification: &str,
+        version: ProtocolVersion,
+        client: &ClientCapabilities,
+    ) -> bool {
+        let extensions = self.extensions.get();
+        extensions.is_some_and(|extensions| extensions.may_notify(notification, version, client))
+    }
+
+    fn may_reach_work_of(&self, tool: &str, caller: &Caller) -> Result<bool, ErrorObject> {
+        let Some(registry) = self.registry.get() else {
+            return Ok(false);
+        };
+        registry.snapshot().seen_by(caller).may_reach_work_of(tool)
+    }
+
+    fn shut_down(&self) {
+        self.shutdown.cancel();
+    }
+}
+
+/// A server's middleware and what add-ons put around it.
+pub(crate) struct LinkedMiddleware {
+    /// The author's middleware, which is around all calls.
+    plain: Next,
+    /// What add-ons put around the tools with their options, the outermost first.
+    wrappings: Vec<OptionWrapping>,
+    /// `true` if a request may need one of them whose option its tool does not have.
+    are_requested: bool,
+    /// The members of requests that they read.
+    reads: Vec<Member>,
+}
+
+/// What is put around a call.
+pub(super) struct CallWrapping<'t> {
+    pub(super) around: &'t Next,
+    /// The members of the call's request that are read there.
+    reads: &'t [Member],
+}
+
+impl CallWrapping<'_> {
+    /// Returns the members that are read, as `member` returns their raw JSON.
+    pub(super) fn kept(&self, member: &ReadMember<'_>) -> KeptMembers {
+        let kept = self.reads.iter();
+        let kept = kept.filter_map(|read| Some((*read, member(*read)?.into())));
+        kept.collect()
+    }
+}
+
+impl LinkedMiddleware {
+    /// Links the author's middleware, given from the outermost to the innermost.
+    pub(crate) fn new(around: &[UnlinkedMiddleware], mut wrappings: Vec<OptionWrapping>) -> Self {
+        order::sort_by(&mut wrappings, |one, other| one.place.cmp(&other.place));
+        Self {
+            plain: chain_around(Next::default(), around),
+            are_requested: wrappings.iter().any(|it| it.is_requested.is_some()),
+            reads: wrappings.iter().filter_map(|it| it.reads).collect(),
+            wrappings,
+        }
+    }
+
+    /// Returns `true` if the server has no middleware of its own for plain calls.
+    pub(super) fn is_empty(&self) -> bool {
+        self.plain.is_handler()
+    }
+
+    /// Returns `true` if nothing is put around calls to the target, whatever their requests contain.
+    #[inline]
+    pub(super) fn is_empty_for(&self, target: &CallTarget) -> bool {
+        let is_wrapped = match target.callable() {
+            Some(callable) => callable.is_wrapped(),
+            // The tool has to be found first.
+            None => matches!(target, CallTarget::Sourced(_)),
+        };
+        !is_wrapped && self.plain.is_handler() && !self.are_requested
+    }
+
+    /// Returns what is put around a run of a call that continues apart from its request.
+    pub(super) fn for_runs(&self, callable: &Callable) -> Next {
+        chain_around(
+            self.plain.clone(),
+            self.links(callable, WrappingPlace::Results),
+        )
+    }
+
+    /// Returns what is put around a call. `member` returns the raw JSON of a member of its request.
+    pub(super) fn for_call<'t>(
+        &'t self,
+        (member, source): (&ReadMember<'_>, &RequestSource),
+        target: &'t CallTarget,
+    ) -> CallWrapping<'t> {
+        match target.called_tool() {
+            Some(tool)
+                if tool.is_wrapped() || self.are_requested && self.is_requested(member, source) =>
+            {
+                CallWrapping {
+                    around: tool.around.get_or_init(|| self.around(tool)),
+                    reads: &self.reads,
+                }
+            }
+            _ => CallWrapping {
+                around: &self.plain,
+                reads: &[],
+            },
+        }
+    }
+
+    /// Returns the members of a request that say what is put around a call, or that are read there.
+    pub(super) fn members(&self) -> impl Iterator<Item = Member> {
+        self.reads.iter().copied().chain([Member::Meta])
+    }
+
+    /// Returns `true` if a request may need a wrapping whose option its tool does not have.
+    fn is_requested(&self, member: &ReadMember<'_>, source: &RequestSource) -> bool {
+        self.wrappings
+            .iter()
+            .filter_map(|wrapping| wrapping.is_requested)
+            .any(|is_requested| is_requested(member, source))
+    }
+
+    /// Links all that calls of a tool may need. Each link passes on the calls that do not need it.
+    fn around(&self, tool: &Callable) -> Next {
+        let apart = self.for_runs(tool);
+        let request = chain_around(apart, self.links(tool, WrappingPlace::Request));
+        chain_around(request, self.links(tool, WrappingPlace::Outermost))
+    }
+
+    /// Returns the links of the wrappings in one place, the outermost first.
+    fn links(
+        &self,
+        tool: &Callable,
+        place: WrappingPlace,
+    ) -> impl DoubleEndedIterator<Item = &UnlinkedMiddleware> {
+        let wrappings = self.wrappings.iter();
+        wrappings
+            .filter(move |it| it.place == place)
+            .filter(|it| it.is_requested.is_some() || tool.has_option(it.option))
+            .map(|it| &it.link)
+    }
+}
+
+/// Time within which work must end after the stop signal, in addition to `limits.calls.drain_timeout`.
+const OVERTIME: Duration = Duration::from_millis(500);
+
+/// Background work, which starts once the server accepts requests and is dropped when the server shuts down.
+#[derive(Default)]
+pub(super) struct OwnedWork {
+    /// Set once the server accepts requests.
+    is_serving: AtomicBool,
+    /// Work submitted before the server accepts requests.
+    early: Mutex<Vec<Work>>,
+    running: Mutex<JoinSet<()>>,
+    /// Values that are dropped when the server shuts down.
+    kept: Mutex<Vec<Box<dyn Any + Send>>>,
+    /// Cancelled when the server stops serving requests.
+    stopping: CancellationToken,
+}
+
+impl OwnedWork {
+    /// Runs the work submitted so far. From then on, new work runs immediately.
+    pub(super) fn begin(&self) {
+        if self.is_serving.load(Ordering::Relaxed) {
+            return;
+        }
+        let early = {
+            let mut early = lock(&self.early);
+            self.is_serving.store(true, Ordering::Relaxed);
+            std::mem::take(&mut *early)
+        };
+        for work in early {
+            self.spawn(work);
+        }
+    }
+
+    /// Runs a future to completion. Does nothing if the server has stopped serving requests.
+    pub(super) fn spawn(&self, work: Work) {
+        {
+            let mut early = lock(&self.early);
+            if !self.is_serving.load(Ordering::Relaxed) {
+                early.push(work);
+                return;
+            }
+        }
+        let mut running = lock(&self.running);
+        while running.try_join_next().is_some() {}
+        if !self.stopping.is_cancelled() {
+            running.spawn(work.in_current_span());
+        }
+    }
+
+    pub(super) fn stopping(&self) -> &CancellationToken {
+        &self.stopping
+    }
+
+    /// Keeps a value until the server shuts down. Drops it immediately if the server has already shut down.
+    pub(super) fn keep(&self, value: Box<dyn Any + Send>) {
+        let mut kept = lock(&self.kept);
+        // The lock is held, so `drop_kept` will drop any value that is pushed here.
+        if !self.stopping.is_cancelled() {
+            kept.push(value);
+        }
+    }
+
+    /// Drops all work.
+    pub(super) fn drop_all(&self) {
+        self.stopping.cancel();
+        let running = std::mem::take(&mut *lock(&self.running));
+        drop(running);
+        self.drop_kept();
+    }
+
+    fn drop_kept(&self) {
+        let early = std::mem::take(&mut *lock(&self.early));
+        drop(early);
+        let kept = std::mem::take(&mut *lock(&self.kept));
+        drop(kept);
+    }
+
+    /// Signals all work to end and waits for it, for at most slightly longer than this time. Work that is still running
+    /// after that is dropped.
+    pub(super) async fn drain(&self, within: Duration) {
+        self.stopping.cancel();
+        let mut running = std::mem::take(&mut *lock(&self.running));
+        let ending = async { while running.join_next().await.is_some() {} };
+        let _ = timeout(within.saturating_add(OVERTIME), ending).await;
+        drop(running);
+        self.drop_kept();
+    }
+}
+
+/// Maximum number of failures to remember.
+const FAILURES: usize = 64;
+
+/// The failures that have been logged, each with the reference that identifies it in the log.
+#[derive(Debug, Default)]
+pub(super) struct LoggedStateFailures(Mutex<HashMap<String, String>>);
+
+impl LoggedStateFailures {
+    /// Returns the reference of a failure. Calls `log`, which returns a new reference, if the failure has not been logged
+    /// yet.
+    pub(super) fn reference(&self, message: String, log: impl FnOnce() -> String) -> String {
+        if let Some(known) = lock(&self.0).get(&message) {
+            return known.clone();
+        }
+        let reference = log();
+        let mut logged = lock(&self.0);
+        if logged.len() >= FAILURES {
+            logged.clear();
+        }
+        logged.insert(message, reference.clone());
+        reference
     }
 }

@@ -1,25 +1,47 @@
-//! Methods common to both eras. Most list requests are answered immediately; all other requests become calls to user
-//! code.
+//! The methods of both eras, and those of extensions: lists are answered at once, other requests become calls to user
+//! code. What a request may see: the definitions that it selects by tag, the tools of sources, the instructions.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde::Deserialize;
 
-use crate::context::{Capability, RequestSource};
+use crate::context::{Caller, Capability, RequestInfo, RequestSource};
 use crate::dispatch::Dispatcher;
-use crate::dispatch::origin::RequestOrigin;
+use crate::dispatch::channel::ListenRequest;
+use crate::dispatch::finish::SharedText;
 use crate::dispatch::prepared::PreparedCall;
-use crate::dispatch::request::Request;
-use crate::dispatch::request_outcome::RequestOutcome;
-use crate::dispatch::target::{CallTarget, CompletionTarget, ListTarget, ReadTarget};
-use crate::dispatch::tools::NextPage;
+use crate::dispatch::request::{Request, RequestOrigin};
+use crate::dispatch::sources::{AskedSource, SourcePage, SourcedTarget, listed_items, push_items};
+use crate::dispatch::target::{
+    CallTarget, CompletionTarget, ListTarget, MethodTarget, ReadTarget, UnfinishedPage,
+};
+use crate::extension::FilterProblem;
 use crate::handler::definition::ClientFeature;
-use crate::jsonrpc::{ErrorObject, Member, read_json};
-use crate::protocol::encode::{self, CacheHint, ResponseContext};
-use crate::protocol::{Method, MethodCapability, errors, negotiation};
-use crate::registry::{CallerView, Snapshot};
-use crate::types::{CacheScope, CompletionReference};
+use crate::handler::tags::TagSelection;
+use crate::jsonrpc::{ErrorObject, Member, Params, each_member, read_json, unquote};
+use crate::observe::CalledItem;
+use crate::protocol::encode::{CacheHint, ExtensionFilter, ResponseContext};
+use crate::protocol::negotiation::ModernMeta;
+use crate::protocol::{Method, MethodCapability, ProtocolVersion, encode, errors, negotiation};
+use crate::registry::{CallerView, ListPage, Snapshot, SourceRequest, ToolGroup, ToolPart};
+use crate::types::{CacheScope, CompletionReference, Meta};
+
+/// The result of answering a request.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "lives on the stack of the code that reads a message; boxing would cost an allocation per call"
+)]
+pub(crate) enum RequestOutcome<'m> {
+    /// The response has been written, except for this text.
+    Answered(SharedText),
+    /// The request remains open. Its first message has been written; others will follow later.
+    Listening(ListenRequest),
+    /// User code must run to produce the response.
+    Call(PreparedCall<'m>),
+}
 
 impl Dispatcher {
     pub(super) fn response_context<'a>(&'a self, request: &'a Request<'_>) -> ResponseContext<'a> {
@@ -255,4 +277,427 @@ fn parse_member<T: serde::de::DeserializeOwned>(
         .filter(|json| json.starts_with('{'));
     let json = json.ok_or_else(|| errors::invalid_member(name, "an object"))?;
     read_json(json).map_err(|error| errors::unparsable_member(name, &error))
+}
+
+impl Dispatcher {
+    /// Answers a request for a method that is not part of the core protocol in this version.
+    ///
+    /// A method that the caller cannot see is answered like a method that does not exist. A client that does not
+    /// declare the extension is refused before any part of the request other than its method is read.
+    pub(super) fn answer_extension<'m>(
+        self: &Arc<Self>,
+        name: &str,
+        request: Request<'m>,
+        origin: &RequestOrigin,
+    ) -> Result<RequestOutcome<'m>, ErrorObject> {
+        let method = self.settings.extensions.method(name, request.version);
+        let method = method
+            .filter(|method| method.callable.access.is_visible_to(&request.caller))
+            .ok_or_else(|| errors::method_not_found(name))?;
+        let extension = &method.extension;
+        if !extension.is_open_to(&request.sender.capabilities(), request.version) {
+            let error = errors::undeclared_extension(request.version, name, &extension.id);
+            return Err(error);
+        }
+        method.callable.access.check_scopes(&request.caller)?;
+        let target = MethodTarget {
+            callable: Arc::clone(&method.callable),
+            result_types: Arc::clone(&method.result_types),
+            may_ask: method.forwards_questions && !request.version.is_modern(),
+            is_built_in: method.is_built_in,
+        };
+        Ok(RequestOutcome::Call(PreparedCall {
+            dispatcher: Arc::clone(self),
+            logs: origin.logs.clone(),
+            channel: origin.channel,
+            target: CallTarget::Method(Arc::new(target)),
+            arguments: request.params.raw().unwrap_or("{}").into(),
+            request,
+            source: RequestSource::Message,
+        }))
+    }
+
+    /// Returns the extension method with this name, as observers see it.
+    pub(super) fn called_method(&self, name: &str) -> CalledItem<'_> {
+        let method = self
+            .settings
+            .extensions
+            .method(name, ProtocolVersion::LATEST);
+        method.map_or(CalledItem::Other, |method| {
+            CalledItem::Method(&method.callable.name)
+        })
+    }
+
+    /// Reads the members that extensions define in a listen filter. User code has not yet checked the keys.
+    pub(super) fn extension_filter(
+        &self,
+        wanted: &str,
+        request: &Request<'_>,
+    ) -> Result<Vec<ExtensionFilter>, ErrorObject> {
+        let extensions = &self.settings.extensions;
+        if !extensions.has_filter_members() {
+            return Ok(Vec::new());
+        }
+        let wanted = serde_json::from_str(wanted)
+            .map_err(|error| errors::unparsable_member("notifications", &error))?;
+        let client = request.sender.capabilities();
+        let filters = extensions.read_filter(&wanted, (request.version, &client));
+        filters.map_err(|problem| match problem {
+            FilterProblem::NotStrings(name) => errors::invalid_member(name, "an array of strings"),
+            FilterProblem::NotABoolean(name) => errors::invalid_member(name, "a boolean"),
+            FilterProblem::Undeclared(id) => {
+                errors::undeclared_extension(request.version, "subscriptions/listen", id)
+            }
+        })
+    }
+
+    /// Returns the part of a request's body that the `Mcp-Name` header mirrors.
+    ///
+    /// The header is not compared for a method that this caller cannot see or this client cannot use, so the request is
+    /// answered as it would be without the header.
+    pub(crate) fn mirrored_name<'m>(
+        &self,
+        (method, known): (&str, Option<Method>),
+        params: &Params<'m>,
+        (modern, caller): (&ModernMeta<'_>, &Caller),
+    ) -> MirroredName<'m> {
+        if let Some(method) = known {
+            return match method.mirrored_member() {
+                None => MirroredName::Nothing,
+                Some(member) => params.string(member).ok().flatten().into(),
+            };
+        }
+        let method = self.settings.extensions.method(method, modern.version);
+        let Some((method, member)) =
+            method.and_then(|method| Some((method, method.mirrored_name.as_deref()?)))
+        else {
+            return MirroredName::Nothing;
+        };
+        let is_usable = method.callable.access.is_visible_to(caller)
+            && method
+                .extension
+                .is_open_to(&modern.capabilities(), modern.version);
+        if !is_usable {
+            return MirroredName::Nothing;
+        }
+        let mut value = None;
+        if let Some(params) = params.raw() {
+            each_member(params, |key, json| {
+                if key == member.as_bytes() {
+                    value = Some(json);
+                }
+            });
+        }
+        match value.and_then(|json| unquote(json).ok()) {
+            Some(name) if !method.requires_name_header => MirroredName::Optional(name),
+            name => name.into(),
+        }
+    }
+}
+
+/// The part of a request's body that the `Mcp-Name` header mirrors.
+#[derive(Debug)]
+pub(crate) enum MirroredName<'m> {
+    /// The header is not used for this method.
+    Nothing,
+    /// The member is missing from the body or is not a string. This is reported later.
+    Missing,
+    Name(Cow<'m, str>),
+    /// The name; the header may be missing.
+    Optional(Cow<'m, str>),
+}
+
+impl<'m> From<Option<Cow<'m, str>>> for MirroredName<'m> {
+    fn from(name: Option<Cow<'m, str>>) -> Self {
+        name.map_or(Self::Missing, Self::Name)
+    }
+}
+
+impl Dispatcher {
+    /// Returns the target of a call to a tool that the registry does not show to the request.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is no such tool, or if the caller lacks scopes.
+    #[inline(never)]
+    pub(super) fn tool_of_source<'m>(
+        &self,
+        name: &str,
+        request: &Request<'m>,
+        view: CallerView<'_>,
+    ) -> Result<(CallTarget, Cow<'m, str>), ErrorObject> {
+        let sources = &self.settings.sources;
+        if let Some(cover) = sources
+            .cover()
+            .filter(|cover| cover.reserves(name).is_some())
+        {
+            let limits = self.limits().message.parse_limits();
+            let (tool, arguments) = cover.target(name, request.arguments()?, view, &limits)?;
+            return Ok((CallTarget::Named(tool), arguments));
+        }
+        let capabilities = || request.sender.capabilities();
+        let info = RequestInfo::new(request.version, RequestSource::Message);
+        let asked = SourceRequest::new(view, &info, &capabilities);
+        if let Some(tool) = sources.built_in_tool(&asked, name) {
+            return Ok((CallTarget::Named(tool), request.arguments()?.into()));
+        }
+        let is_taken = view.has_tool_named(name) || sources.have_built_in(name);
+        match sources.of_authors().filter(|_| !is_taken) {
+            None => Err(view.unknown_tool(name)),
+            Some(authors) => {
+                let target = Arc::new(SourcedTarget::new(authors, name));
+                Ok((CallTarget::Sourced(target), request.arguments()?.into()))
+            }
+        }
+    }
+
+    /// Returns a page of the list of tools.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the cursor does not belong to this list.
+    pub(super) fn tool_page(
+        &self,
+        request: &Request<'_>,
+        view: CallerView<'_>,
+        cursor: Option<&str>,
+    ) -> Result<NextPage, ErrorObject> {
+        let sources = &self.settings.sources;
+        let (version, seal) = (request.version, &self.settings.cursors);
+        let capabilities = || request.sender.capabilities();
+        let info = RequestInfo::new(version, RequestSource::Message);
+        let asked = SourceRequest::new(view, &info, &capabilities);
+        let cover = sources.covering(view);
+        let Some(authors) = sources.of_authors() else {
+            let page = match (cover, cursor) {
+                // The list has only one page, so any cursor belongs to another list.
+                (Some(_), Some(_)) => return Err(errors::invalid_cursor()),
+                (Some(cover), None) => {
+                    let first = listed_items(cover, &asked);
+                    view.short_tool_page(&first, |tool| cover.keeps(tool), version)
+                }
+                (None, cursor) => match view.page(Capability::Tools, version, cursor, seal) {
+                    Ok(ListPage::Ready(page)) => page,
+                    Ok(ListPage::Listing(_)) | Err(_) => return Err(errors::invalid_cursor()),
+                },
+            };
+            return Ok(NextPage::Ready(match cursor {
+                None => with_last_items(page, &sources.last_items(&asked)),
+                Some(_) => page,
+            }));
+        };
+        let part = match (cover, cursor) {
+            (Some(cover), None) => {
+                let first = listed_items(cover, &asked);
+                let items = view.tool_items(&first, |tool| cover.keeps(tool), version);
+                Ok(ToolPart::Last { items, count: 1 })
+            }
+            _ => view.tool_part(version, cursor, &**seal),
+        };
+        let (mut items, count, (start, at)) = match part.map_err(|_| errors::invalid_cursor())? {
+            ToolPart::Page(_) if cover.is_some() => return Err(errors::invalid_cursor()),
+            ToolPart::Last { .. } if cover.is_some() && cursor.is_some() => {
+                return Err(errors::invalid_cursor());
+            }
+            ToolPart::Page(ListPage::Ready(page)) => {
+                return Ok(NextPage::Ready(match cursor {
+                    None => with_last_items(page, &sources.last_items(&asked)),
+                    Some(_) => page,
+                }));
+            }
+            ToolPart::Page(ListPage::Listing(_)) => return Err(errors::invalid_cursor()),
+            ToolPart::Last { items, count } => (items, count, (0, None)),
+            ToolPart::Source { source, cursor } => {
+                let mut names = authors.sources.iter().map(|named| &*named.name);
+                let index = names.position(|name| source.is_of(name));
+                let index = index.ok_or_else(errors::invalid_cursor)?;
+                (String::new(), 0, (index, cursor))
+            }
+        };
+        if cursor.is_none() {
+            push_items(&mut items, &sources.last_items(&asked));
+        }
+        let page = SourcePage {
+            authors: Arc::clone(authors),
+            items,
+            count,
+            start,
+            cursor: at,
+            size: view.page_size(),
+            version,
+            asked: AskedSource::default(),
+        };
+        Ok(NextPage::Unfinished(UnfinishedPage::Tools(Arc::new(page))))
+    }
+}
+
+/// A page of a list, as far as it is known when the request is decided.
+pub(super) enum NextPage {
+    /// The JSON text of the page's members.
+    Ready(Bytes),
+    Unfinished(UnfinishedPage),
+}
+
+impl From<ListPage> for NextPage {
+    fn from(page: ListPage) -> Self {
+        match page {
+            ListPage::Ready(members) => Self::Ready(members),
+            ListPage::Listing(page) => Self::Unfinished(UnfinishedPage::Resources(page)),
+        }
+    }
+}
+
+/// Returns the members of a list's page with these items appended to the list.
+fn with_last_items(page: Bytes, items: &str) -> Bytes {
+    if items.is_empty() {
+        return page;
+    }
+    // Cursors contain no brackets, so the last bracket closes the list.
+    let end = page.iter().rposition(|byte| *byte == b']');
+    let (list, rest) = page.split_at(end.unwrap_or_default());
+    let mut members = list.to_vec();
+    if !list.ends_with(b"[") {
+        members.push(b',');
+    }
+    members.extend_from_slice(items.as_bytes());
+    members.extend_from_slice(rest);
+    members.into()
+}
+
+impl Request<'_> {
+    /// Returns this request's view: the selected definitions that its caller may see.
+    pub(super) fn view<'a>(&'a self, snapshot: &'a Snapshot) -> CallerView<'a> {
+        let view = snapshot.seen_by(&self.caller);
+        view.narrowed_to(self.selection.as_ref())
+    }
+}
+
+impl Dispatcher {
+    /// Parses the lists of tags that are sent with a request. A definition must be selected by all of the lists.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason why a list is malformed or names a tag that does not exist.
+    pub(crate) fn read_selection<'t>(
+        &self,
+        lists: impl IntoIterator<Item = &'t str>,
+        caller: impl Into<Caller>,
+    ) -> Result<Option<TagSelection>, String> {
+        let mut all: Option<TagSelection> = None;
+        for list in lists {
+            let list = TagSelection::parse(list)?;
+            all = Some(all.map_or_else(|| list.clone(), |all| all.and(&list)));
+        }
+        if let Some(selection) = &all {
+            let caller = self.settings.admission.admit(caller.into());
+            let checked = self.registry.check_tags(selection, &caller);
+            checked.map_err(|unknown| unknown.to_string())?;
+        }
+        Ok(all)
+    }
+}
+
+/// Maximum number of tools to name for each tag. Models find the other tools in the list.
+const MAX_NAMES: usize = 40;
+
+impl Dispatcher {
+    /// Returns the cache hint for `server/discover`. Instructions that name tools depend on the request.
+    pub(super) fn discover_cache(&self) -> CacheHint {
+        let mut cache = self.settings.cache.discover;
+        if self.settings.tags_in_instructions {
+            cache.scope = CacheScope::Private;
+        }
+        cache
+    }
+
+    /// Returns the instructions for a request with this origin.
+    pub(super) fn instructions(&self, origin: &RequestOrigin) -> Option<Cow<'_, str>> {
+        let written = self.settings.instructions.as_deref();
+        if !self.settings.tags_in_instructions {
+            return written.map(Cow::Borrowed);
+        }
+        let snapshot = self.registry.snapshot();
+        let view = snapshot.seen_by(&origin.caller);
+        let view = view.narrowed_to(origin.selection.as_ref());
+        let groups = view.tools_by_tag(&self.settings.rules.tag_descriptions);
+        if groups.is_empty() {
+            return written.map(Cow::Borrowed);
+        }
+        let mut text = written.map_or_else(String::new, |written| format!("{written}\n\n"));
+        text.push_str("Tools by tag:");
+        for group in &groups {
+            write_group(&mut text, group);
+        }
+        Some(text.into())
+    }
+}
+
+/// Writes a line such as ``- issues (Bugs and wishes.): list_issues, close_issue``.
+fn write_group(text: &mut String, group: &ToolGroup<'_>) {
+    // Each tag has a single line, so line breaks are removed from its description.
+    let words = group.description.split_whitespace();
+    let description = words.collect::<Vec<_>>().join(" ");
+    let _ = match (group.tag, &*description) {
+        (None, _) => write!(text, "\n- without a tag: "),
+        (Some(tag), "") => write!(text, "\n- {tag}: "),
+        (Some(tag), description) => write!(text, "\n- {tag} ({description}): "),
+    };
+    let shown: Vec<&str> = group.tools.iter().take(MAX_NAMES).copied().collect();
+    text.push_str(&shown.join(", "));
+    let more = group.tools.len().saturating_sub(shown.len());
+    if more > 0 {
+        let _ = write!(text, " and {more} more");
+    }
+}
+
+impl Dispatcher {
+    /// Returns `true` if the author's sources have tools that are not in the registry.
+    #[cfg(feature = "cli")]
+    pub(crate) fn has_tool_sources(&self) -> bool {
+        self.settings.sources.of_authors().is_some()
+    }
+
+    /// Returns the definitions in a list to which this caller has access, including disabled ones, as comma-separated
+    /// JSON objects. The search tools are included if clients receive them.
+    pub(crate) fn declared_items(
+        &self,
+        list: Capability,
+        caller: &Caller,
+        version: ProtocolVersion,
+    ) -> String {
+        let caller = self.settings.admission.admit(caller.clone());
+        let snapshot = self.registry.snapshot();
+        let view = snapshot.seen_by(&caller);
+        let first = match list {
+            Capability::Tools => self.covering_items(view, version),
+            _ => String::new(),
+        };
+        view.declared_items(list, &first, version)
+    }
+
+    /// Returns the list entries that stand for the tools of the registry, if there are any, for a client that declares
+    /// no capabilities.
+    fn covering_items(&self, view: CallerView<'_>, version: ProtocolVersion) -> String {
+        let info = RequestInfo::new(version, RequestSource::Message);
+        let request = SourceRequest::new(view, &info, &Arc::default);
+        let cover = self.settings.sources.covering(view);
+        cover.map_or_else(String::new, |cover| listed_items(cover, &request))
+    }
+
+    /// Returns the extensions in this protocol version, keyed by identifier, each with its settings and the names of
+    /// its methods.
+    pub(crate) fn described_extensions(&self, version: ProtocolVersion) -> Meta {
+        self.settings.extensions.described(version)
+    }
+
+    /// Returns the tools that this caller may use, whether or not they are listed, as comma-separated JSON objects. The
+    /// search tools are included if clients receive them.
+    #[cfg(feature = "cli")]
+    pub(crate) fn all_tools(&self, caller: &Caller, version: ProtocolVersion) -> String {
+        let caller = self.settings.admission.admit(caller.clone());
+        let snapshot = self.registry.snapshot();
+        let view = snapshot.seen_by(&caller);
+        let first = self.covering_items(view, version);
+        view.tool_items(&first, |_| true, version)
+    }
 }

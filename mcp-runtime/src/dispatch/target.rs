@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::context::{AwaitedValues, Context, States};
-use crate::dispatch::sourced::{SourcePage, SourcedTarget};
+use crate::dispatch::sources::{SourcePage, SourcedTarget};
 use crate::handler::call::CallOutput;
 use crate::handler::definition::Kind;
 use crate::handler::extension_result::ExtensionResult;
