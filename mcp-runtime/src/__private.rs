@@ -1,15 +1,11 @@
 //! Support for generated code only. This module is not covered by any stability guarantee.
 
 pub use crate::context::{
-    AsyncFromContext, Context, Elicit, FieldKind, FormChoice, FormField, FromContext,
+    AsyncFromContext, Context, Elicit, FieldKind, FormChoice, FormField, FromContext, form,
 };
 pub use crate::extension::apps::{
     App, AppCsp, AppPage, AppPermission, InApp, MIME_TYPE as APP_MIME_TYPE, ToolVisibility,
     page_contents, page_meta, tool_meta,
-};
-#[cfg(feature = "skills")]
-pub use crate::extension::skills::{
-    CompiledSkill, CompiledSkillFile, compiled_skills, skill_contents,
 };
 pub use crate::extension::tasks::TaskOptions;
 pub use crate::handler::access::visible_if;
@@ -18,29 +14,29 @@ pub use crate::handler::call::{
     running, tool,
 };
 pub use crate::handler::completion::IntoCompletionResult;
-pub use crate::handler::data_field::data_field;
 pub use crate::handler::definition::{
     ClientFeature, Completes, Definition, GuardOptions, IntoSchema, Kind, Location, Options, Owner,
     Submitted, named, type_id_of,
 };
-pub use crate::handler::exposed::{ExposedError, exposed_text};
-pub use crate::handler::form;
+pub use crate::handler::handler_error::{CallRefusal, ExposedError, exposed_text};
 pub use crate::handler::listing::{Lister, lister};
 pub use crate::handler::option::ToolOption;
-pub use crate::handler::output::IntoToolResult;
+pub use crate::handler::output::{IntoPromptResult, IntoResourceResult, IntoToolResult};
 pub use crate::handler::parameter::{
-    DefaultValue, Lend, ParameterMeta, ValueIdentity, fill, referent, source, to_json,
+    DefaultValue, Lend, ParameterMeta, Probe, ProbeFallback, ValueIdentity, data_field, fill,
+    referent, source, to_json,
 };
-pub use crate::handler::probe::{Probe, ProbeFallback};
-pub use crate::handler::prompt::IntoPromptResult;
-pub use crate::handler::refusal::CallRefusal;
-pub use crate::handler::resource::IntoResourceResult;
 pub use crate::handler::rules;
 pub use crate::idempotency::IdempotentBy;
 pub use crate::spill::Spill;
 pub use crate::types::{CacheScope, Choice, Field, FieldFormat, Form, Icon, IconTheme, Meta, Role};
-pub use inventory;
 pub use mcp_schema::constraint::{Bound, Constraints};
+
+#[cfg(feature = "skills")]
+pub use crate::extension::skills::{
+    CompiledSkill, CompiledSkillFile, compiled_skills, skill_contents,
+};
+pub use inventory;
 pub use serde_json;
 
 /// Runs a future to completion on a multi-threaded runtime with at least two workers. `#[main]` expands to a call to

@@ -4,16 +4,22 @@
 //! Items that are private to a module are wrapped in that module's `fuzzing` module and re-exported here.
 
 use std::any::Any;
-#[cfg(feature = "sealing")]
-use std::time::Duration;
 
 use mcp_schema::explain::describe_faults;
 
+use crate::handler::decode::{ArgumentStyle, Decoder};
+use crate::handler::handler_error::CallRefusal;
+use crate::handler::parameter::{Parameter, ParameterMeta};
+
+pub use crate::registry::fuzzing::{cursor, read_cursor};
+pub use crate::transport::fuzzing::lines;
+pub use mcp_schema::template::UriTemplate as Template;
+
+#[cfg(feature = "sealing")]
+use std::time::Duration;
+
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::{Binding, Seal, SealingKey, SealingKeys};
-use crate::handler::decode::{ArgumentStyle, Decoder};
-use crate::handler::parameter::{Parameter, ParameterMeta};
-use crate::handler::refusal::CallRefusal;
 
 #[cfg(feature = "auth")]
 pub use crate::auth::fuzzing::let_in;
@@ -21,9 +27,6 @@ pub use crate::auth::fuzzing::let_in;
 pub use crate::http::fuzzing::{
     accepts, is_allowed_host, is_allowed_origin, mirrors, read_event_id, unwrapped, write_event,
 };
-pub use crate::registry::fuzzing::{cursor, read_cursor};
-pub use crate::transport::fuzzing::lines;
-pub use mcp_schema::template::UriTemplate as Template;
 
 /// Describes a parameter of type `T`, as a macro expansion would.
 #[must_use]

@@ -120,37 +120,37 @@ pub mod __private;
 // Short names for `mcp_protocol` and its modules.
 #[doc(inline)]
 pub use mcp_protocol::types;
-pub(crate) use mcp_protocol::{self as protocol, jsonrpc};
 
 pub use context::{
     AskError, AsyncFromContext, Caller, Capability, Context, Elicit, Elicited, FromContext,
     Notifier, Principal, ServerHandle, State, States,
 };
-#[cfg(feature = "sealing")]
-pub use dispatch::seal::{SealingKey, SealingKeys};
 pub use error::{Error, ErrorKind};
 pub use handler::completion::IntoCompletionResult;
 pub use handler::definition::{IntoSchema, Selected};
 pub use handler::handler_error::{HandlerError, IntoHandlerError, Result, ResultExt};
-pub use handler::output::{IntoToolResult, Json};
-pub use handler::prompt::IntoPromptResult;
-pub use handler::resource::IntoResourceResult;
+pub use handler::output::{IntoPromptResult, IntoResourceResult, IntoToolResult, Json};
 pub use handler::safe_path::SafePath;
 pub use jsonrpc::ErrorObject;
 pub use limits::Limits;
+pub use macros::{
+    Elicit, app, completer, data, expose, prompt, resource, resource_template, server, tool,
+};
+pub(crate) use mcp_protocol as protocol;
+pub(crate) use mcp_protocol::jsonrpc;
+pub use protocol::ProtocolVersion;
+pub use server::{Cacheable, Server};
+pub use transport::{Transport, shutdown_signal};
+pub use types::SamplingRequest;
+
+#[cfg(feature = "sealing")]
+pub use dispatch::seal::{SealingKey, SealingKeys};
 #[cfg(feature = "main")]
 pub use macros::main;
 #[cfg(feature = "skills")]
 pub use macros::skills;
-pub use macros::{
-    Elicit, app, completer, data, expose, prompt, resource, resource_template, server, tool,
-};
-pub use protocol::ProtocolVersion;
 #[cfg(feature = "client-logs")]
 pub use server::client_logs;
-pub use server::{Cacheable, Server};
-pub use transport::{Transport, shutdown_signal};
-pub use types::SamplingRequest;
 
 /// MCP Apps: pages that hosts display next to tool results, using the extension `io.modelcontextprotocol/ui`.
 pub mod apps {

@@ -1,24 +1,30 @@
-//! The handle to a running server, for handlers and background tasks.
+//! The handle to a running server, for handlers and background tasks: editors for its lists, and notifications of changes.
+
+#[cfg(test)]
+mod tests;
 
 use std::any::Any;
 use std::fmt;
 use std::future::Future;
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use serde::Serialize;
+use serde_json::{Map, Value};
+
 use crate::cancellation::CancellationToken;
-use crate::context::Caller;
-use crate::context::capability::Capability;
-use crate::context::change_log::ChangeNotification;
-use crate::context::editor::{Edit, Editor};
-use crate::context::extension::ExtensionNotification;
-use crate::context::notifier::Notifier;
+use crate::context::{Caller, Principal};
 use crate::error::Error;
-use crate::handler::dynamic::{DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool};
+use crate::handler::dynamic::{
+    DynamicItem, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool, ItemKind,
+};
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 use crate::handler::notified_callers::NotifiedCallers;
+use crate::handler::rules;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::ProtocolVersion;
+use crate::protocol::encode::ListKind;
 use crate::types::ClientCapabilities;
 
 /// A handle to a running server, for sending change notifications, editing its lists and stopping it. Cheap to clone.
@@ -158,5 +164,471 @@ pub(crate) trait ServerControl: Send + Sync {
     }
 }
 
-#[cfg(test)]
-mod tests;
+/// A list of definitions that clients can read page by page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Capability {
+    /// `tools/list`
+    Tools,
+    /// `prompts/list`
+    Prompts,
+    /// `resources/list`
+    Resources,
+    /// `resources/templates/list`
+    Templates,
+}
+
+impl Capability {
+    /// Returns the notification that announces a change. Templates and resources share a notification.
+    pub(crate) fn list_kind(self) -> ListKind {
+        match self {
+            Self::Tools => ListKind::Tools,
+            Self::Prompts => ListKind::Prompts,
+            Self::Resources | Self::Templates => ListKind::Resources,
+        }
+    }
+}
+
+/// Edits one of a running server's lists. Clients that are subscribed to the list are notified automatically, but only
+/// if the list has actually changed.
+///
+/// Running calls are not affected: they finish with the definition they started with.
+///
+/// Edits made before the server starts are only recorded. They are checked and applied when the server starts; until
+/// then, [`names`](Self::names) returns an empty list.
+#[derive(Clone)]
+pub struct Editor<D> {
+    control: Arc<dyn ServerControl>,
+    kind: PhantomData<fn(D)>,
+}
+
+impl<D: ItemKind> Editor<D> {
+    pub(crate) fn new(control: &Arc<dyn ServerControl>) -> Self {
+        Self {
+            control: Arc::clone(control),
+            kind: PhantomData,
+        }
+    }
+
+    /// Adds a definition.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Duplicate`](crate::ErrorKind::Duplicate) if the name is taken, even by a disabled definition, or
+    /// [`Configuration`](crate::ErrorKind::Configuration) with a list of all mistakes if the definition is invalid.
+    pub fn insert(&self, definition: D) -> Result<(), Error> {
+        self.apply(EditStep::Insert(definition.into_item()))
+            .map(drop)
+    }
+
+    /// Replaces the definition with the same name or, if no such definition exists, adds a new one. The new definition
+    /// is enabled.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Configuration`](crate::ErrorKind::Configuration) with a list of all mistakes if the definition is
+    /// invalid.
+    pub fn replace(&self, definition: D) -> Result<(), Error> {
+        self.apply(EditStep::Replace(definition.into_item()))
+            .map(drop)
+    }
+
+    /// Removes a definition, whether it was added dynamically or by a macro. Returns `true` if the definition existed.
+    ///
+    /// Before the server starts, this always returns `true`, and an unknown name causes an error at start-up.
+    #[allow(clippy::must_use_candidate, reason = "callers need not use the result")]
+    pub fn remove(&self, name: &str) -> bool {
+        self.apply(EditStep::Remove(name.into())).unwrap_or(false)
+    }
+
+    /// Enables a disabled definition. Returns `true` if this changed the list.
+    ///
+    /// Before the server starts, this always returns `true`, and an unknown name causes an error at start-up.
+    #[allow(clippy::must_use_candidate, reason = "callers need not use the result")]
+    pub fn enable(&self, name: &str) -> bool {
+        self.apply(EditStep::Enable(name.into())).unwrap_or(false)
+    }
+
+    /// Disables a definition so that clients cannot see or use it. Returns `true` if this changed the list.
+    ///
+    /// Before the server starts, this always returns `true`, and an unknown name causes an error at start-up, because
+    /// otherwise a misspelled name would leave a definition enabled.
+    #[allow(clippy::must_use_candidate, reason = "callers need not use the result")]
+    pub fn disable(&self, name: &str) -> bool {
+        self.apply(EditStep::Disable(name.into())).unwrap_or(false)
+    }
+
+    /// Returns the names of all enabled definitions, in the order of the list.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        self.control.names(D::LIST)
+    }
+
+    /// Makes several changes atomically, with a single notification.
+    ///
+    /// Returns `true` if the list changed.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`insert`](Self::insert), for the first definition that is rejected.
+    pub fn edit(&self, changes: impl FnOnce(&mut ListEdit<D>)) -> Result<bool, Error> {
+        let mut batch = ListEdit {
+            steps: Vec::new(),
+            kind: PhantomData,
+        };
+        changes(&mut batch);
+        self.control.edit(Edit {
+            list: D::LIST,
+            steps: batch.steps,
+        })
+    }
+
+    fn apply(&self, step: EditStep) -> Result<bool, Error> {
+        self.control.edit(Edit {
+            list: D::LIST,
+            steps: vec![step],
+        })
+    }
+}
+
+impl<D: ItemKind> fmt::Debug for Editor<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Editor")
+            .field("list", &D::LIST)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Changes collected by [`Editor::edit`] and applied together, in order.
+pub struct ListEdit<D> {
+    steps: Vec<EditStep>,
+    kind: PhantomData<fn(D)>,
+}
+
+impl<D: ItemKind> ListEdit<D> {
+    /// Adds a definition. If the name is taken, the whole edit fails.
+    pub fn insert(&mut self, definition: D) -> &mut Self {
+        self.step(EditStep::Insert(definition.into_item()))
+    }
+
+    /// Replaces the definition with the same name or, if no such definition exists, adds a new one.
+    pub fn replace(&mut self, definition: D) -> &mut Self {
+        self.step(EditStep::Replace(definition.into_item()))
+    }
+
+    /// Removes a definition, if it exists.
+    pub fn remove(&mut self, name: impl Into<String>) -> &mut Self {
+        self.step(EditStep::Remove(name.into()))
+    }
+
+    /// Enables a disabled definition.
+    pub fn enable(&mut self, name: impl Into<String>) -> &mut Self {
+        self.step(EditStep::Enable(name.into()))
+    }
+
+    /// Disables a definition.
+    pub fn disable(&mut self, name: impl Into<String>) -> &mut Self {
+        self.step(EditStep::Disable(name.into()))
+    }
+
+    fn step(&mut self, step: EditStep) -> &mut Self {
+        self.steps.push(step);
+        self
+    }
+}
+
+impl<D: ItemKind> fmt::Debug for ListEdit<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ListEdit")
+            .field("list", &D::LIST)
+            .field("steps", &self.steps.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Changes to a single list, which are applied together or not at all.
+#[derive(Debug)]
+pub(crate) struct Edit {
+    pub(crate) list: Capability,
+    pub(crate) steps: Vec<EditStep>,
+}
+
+impl Edit {
+    /// Returns the tags on the definitions that the edit inserts.
+    pub(crate) fn tags(&self) -> impl Iterator<Item = &str> {
+        let items = self.steps.iter().filter_map(|step| match step {
+            EditStep::Insert(item) | EditStep::Replace(item) => Some(item),
+            EditStep::Remove(_) | EditStep::Enable(_) | EditStep::Disable(_) => None,
+        });
+        items.flat_map(DynamicItem::tags)
+    }
+}
+
+/// One change to a list.
+#[derive(Debug)]
+pub(crate) enum EditStep {
+    Insert(DynamicItem),
+    Replace(DynamicItem),
+    Remove(String),
+    Enable(String),
+    Disable(String),
+}
+
+impl EditStep {
+    /// Returns the tool that the step inserts, if it inserts one.
+    pub(crate) fn inserted_tool(&self) -> Option<&DynamicTool> {
+        match self {
+            Self::Insert(DynamicItem::Tool(tool)) | Self::Replace(DynamicItem::Tool(tool)) => {
+                Some(tool)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Notifies clients of changes. Edits made through [`ServerHandle::tools`](crate::ServerHandle::tools) and similar
+/// methods notify clients automatically.
+#[derive(Clone)]
+pub struct Notifier {
+    control: Arc<dyn ServerControl>,
+    audience: NotifiedCallers,
+}
+
+impl Notifier {
+    /// Creates a notifier for all callers.
+    pub(super) fn new(control: Arc<dyn ServerControl>) -> Self {
+        Self {
+            control,
+            audience: NotifiedCallers::All,
+        }
+    }
+
+    /// Returns a notifier for a single principal's clients. The principal is identified by its issuer, subject and
+    /// client.
+    ///
+    /// ```
+    /// # use mcp_runtime::Context;
+    /// # fn paid(ctx: &Context) {
+    /// if let Some(who) = ctx.principal() {
+    ///     ctx.server().notify().for_principal(who).resource_updated("invoices:///open");
+    /// }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn for_principal(&self, principal: &Principal) -> Self {
+        Self {
+            control: Arc::clone(&self.control),
+            audience: NotifiedCallers::principal(principal),
+        }
+    }
+
+    /// Returns a notifier for the callers with this [key](Caller::key). Use it for data that belongs to a caller who
+    /// may be anonymous, such as a task.
+    #[must_use]
+    pub fn for_key(&self, key: impl Into<Arc<str>>) -> Self {
+        Self {
+            control: Arc::clone(&self.control),
+            audience: NotifiedCallers::with_key(key.into()),
+        }
+    }
+
+    /// Returns a notifier for the callers for whom `includes` returns `true`, for example all callers from one tenant.
+    /// Replaces any previous choice of callers.
+    ///
+    /// ```
+    /// # use mcp_runtime::{Notifier, serde_json::json};
+    /// fn for_tenant(notify: &Notifier, tenant: &'static str) -> Notifier {
+    ///     notify.for_callers(move |caller| {
+    ///         let claims = caller.principal().map(|who| who.claims());
+    ///         claims.is_some_and(|claims| claims.get("tenant") == Some(&json!(tenant)))
+    ///     })
+    /// }
+    /// ```
+    ///
+    /// The function may be called several times, on any thread, and must not block; if it panics, the caller is not
+    /// included. Changes to the same list that are announced through the same notifier or its clones are merged, so
+    /// keep the notifier. If changes to a list for more than 16 different groups are waiting for a client, the client
+    /// is notified even if it does not belong to any of them; the notification says only that the list has changed.
+    #[must_use]
+    pub fn for_callers(&self, includes: impl Fn(&Caller) -> bool + Send + Sync + 'static) -> Self {
+        Self {
+            control: Arc::clone(&self.control),
+            audience: NotifiedCallers::those(includes),
+        }
+    }
+
+    fn send(&self, change: ChangeNotification) {
+        self.control.notify(change, &self.audience);
+    }
+
+    /// Announces that the list of tools has changed.
+    pub fn tools_changed(&self) {
+        self.send(ChangeNotification::List(ListKind::Tools));
+    }
+
+    /// Announces that the list of prompts has changed.
+    pub fn prompts_changed(&self) {
+        self.send(ChangeNotification::List(ListKind::Prompts));
+    }
+
+    /// Announces that the list of resources or resource templates has changed.
+    pub fn resources_changed(&self) {
+        self.send(ChangeNotification::List(ListKind::Resources));
+    }
+
+    /// Announces that the resource at this URI has changed. Notifies the clients subscribed to exactly this URI.
+    ///
+    /// If the URI is invalid, for example because it is not [percent-encoded](crate::text::percent_encode), clients are
+    /// not notified and an error is logged.
+    pub fn resource_updated(&self, uri: impl Into<String>) {
+        let uri = uri.into();
+        match rules::uri(&uri).into_result() {
+            Ok(()) => self.send(ChangeNotification::Resource(uri)),
+            Err(problem) => tracing::error!(problem, "changed resource has an invalid URI"),
+        }
+    }
+
+    /// Sends an extension's notification to the clients that request it with a flag. `params` must serialize to a JSON
+    /// object.
+    ///
+    /// Only the latest notification is kept for a client that reads slowly, so `params` should describe the current
+    /// state rather than a single change. If none of the server's extensions defines the notification with a flag, or
+    /// if `params` is not an object, clients are not notified and an error is logged.
+    ///
+    /// See [`Extension::notification`](crate::extension::Extension::notification).
+    pub fn extension(&self, notification: impl Into<String>, params: impl Serialize) {
+        self.send_extension(notification.into(), None, params);
+    }
+
+    /// Sends an extension's notification to the clients that request it with this key, such as a task's id. The filter
+    /// member must have keys. Otherwise, this works like [`extension`](Self::extension), except that the latest
+    /// notification is kept for each key.
+    pub fn extension_key(
+        &self,
+        notification: impl Into<String>,
+        key: impl Into<String>,
+        params: impl Serialize,
+    ) {
+        self.send_extension(notification.into(), Some(key.into()), params);
+    }
+
+    /// Returns `true` if a client is listening for an extension's notification and, if the notification's filter member
+    /// has keys, for this key. Use this to create expensive parameters only when they are needed. The clients may
+    /// belong to callers other than this notifier's.
+    #[must_use]
+    pub fn has_listeners(&self, notification: &str, key: Option<&str>) -> bool {
+        self.control.has_listeners(notification, key)
+    }
+
+    fn send_extension(&self, method: String, key: Option<String>, params: impl Serialize) {
+        if let Some(params) = notification_params(&method, params) {
+            self.control.notify_extension(ExtensionNotification {
+                method,
+                key,
+                params,
+                audience: self.audience.clone(),
+            });
+        }
+    }
+}
+
+impl fmt::Debug for Notifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Notifier").finish_non_exhaustive()
+    }
+}
+
+/// Returns the parameters of a notification, or logs an error if they are not an object.
+pub(super) fn notification_params(
+    notification: &str,
+    params: impl Serialize,
+) -> Option<Map<String, Value>> {
+    match serde_json::to_value(params) {
+        Ok(Value::Object(params)) => return Some(params),
+        Ok(_) => tracing::error!(
+            notification,
+            "the parameters of a notification are not an object"
+        ),
+        Err(error) => {
+            tracing::error!(notification, %error, "the parameters of a notification cannot be written as JSON");
+        }
+    }
+    None
+}
+
+/// An extension's notification, for the clients that request it.
+#[derive(Clone, Debug)]
+pub(crate) struct ExtensionNotification {
+    /// The name of the notification.
+    pub(crate) method: String,
+    /// The key that is the subject of the notification, if its filter member has keys.
+    pub(crate) key: Option<String>,
+    pub(crate) params: Map<String, Value>,
+    /// The callers to whom the notification may be sent.
+    pub(crate) audience: NotifiedCallers,
+}
+
+impl ExtensionNotification {
+    /// Returns `true` if a client that may receive both notifications needs only the later one.
+    pub(crate) fn is_replaced_by(&self, later: &Self) -> bool {
+        self.method == later.method && self.key == later.key
+    }
+}
+
+/// A change that clients can be notified about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ChangeNotification {
+    List(ListKind),
+    Resource(String),
+}
+
+/// A log in which processes announce changes to each other.
+#[allow(
+    dead_code,
+    reason = "only sessions over HTTP move from one process to another"
+)]
+pub(crate) trait ChangeLog: Send + Sync {
+    /// Returns the work that exchanges changes with other processes until the server stops, each part for a task of its own.
+    fn exchange(self: Arc<Self>, listeners: Arc<dyn ChangeListeners>) -> Vec<ExchangeFuture>;
+
+    /// Announces a change of this process to the others.
+    fn announce(&self, change: &ChangeNotification, audience: &NotifiedCallers);
+
+    /// Returns the position in the log up to which this process has notified its clients, if it has read any.
+    fn position(&self) -> Option<Arc<str>>;
+
+    /// Returns this process's changes that may not be in the log yet, or of which this process does not know whether they
+    /// are before its position. Its clients were notified of them at once.
+    fn own_changes(&self) -> Vec<LoggedChange>;
+
+    /// Reads all changes after a position, including this process's own. Returns `None` if they are no longer known.
+    fn changes_after(self: Arc<Self>, position: Box<str>) -> ChangesFuture;
+}
+
+/// The clients of this process that listen for changes.
+pub(crate) trait ChangeListeners: Send + Sync {
+    /// Notifies them of a change that another process has announced.
+    fn notify_of_logged(&self, change: &LoggedChange);
+
+    /// Waits until the server stops.
+    fn stopped(&self) -> Pin<Box<dyn Future<Output = ()> + Send>>;
+}
+
+pub(crate) type ExchangeFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+pub(crate) type ChangesFuture = Pin<Box<dyn Future<Output = Option<Vec<LoggedChange>>> + Send>>;
+
+/// A change in the log.
+#[derive(Debug)]
+pub(crate) struct LoggedChange {
+    /// `None` if everything may have changed.
+    pub(crate) change: Option<ChangeNotification>,
+    pub(crate) audience: NotifiedCallers,
+}
+
+impl LoggedChange {
+    /// Stands for changes that are not known.
+    pub(crate) const EVERYTHING: Self = Self {
+        change: None,
+        audience: NotifiedCallers::All,
+    };
+}

@@ -1,22 +1,27 @@
-//! Work that runs only once per call, no matter how often the handler runs.
+//! Work that runs only once per call, no matter how often the handler runs; effects that are deferred until a call has its
+//! final result; and leaving the request, for calls that continue apart from it.
 
+use std::any::Any;
 use std::cell::Cell;
-use std::fmt;
-use std::future::Future;
-use std::mem;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
+use std::{fmt, mem};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::cancellation::CancellationToken;
 use crate::context::ask::QuestionTransport;
+use crate::context::request::CallEnding;
 use crate::context::watching::{CallSite, StepPoint, WatchedStep, pass};
 use crate::context::{
-    CallId, ClaimId, Context, OnceClaim, OnceKind, OnceStore, OnceWork, is_refused, patiently,
+    CallHandle, CallId, ClaimId, Context, NotificationSender, OnceClaim, OnceKind, OnceStore,
+    OnceWork, RequestContext, is_refused, patiently,
 };
+use crate::handler::call::{CallOutput, Output};
 use crate::handler::handler_error::{HandlerError, Result};
 
 impl Context {
@@ -352,12 +357,12 @@ impl Drop for OnceInProgress<'_> {
 }
 
 thread_local! {
-    static INSIDE: Cell<bool> = const { Cell::new(false) };
+    static INSIDE_ONCE: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Returns `true` while this thread is polling work that must run only once.
 pub(crate) fn is_inside_once() -> bool {
-    INSIDE.get()
+    INSIDE_ONCE.get()
 }
 
 /// Polls a future so that questions asked within it can detect that they are inside [`Context::once`].
@@ -370,11 +375,187 @@ impl<T> Future for InsideOnce<'_, T> {
         struct Restore(bool);
         impl Drop for Restore {
             fn drop(&mut self) {
-                INSIDE.set(self.0);
+                INSIDE_ONCE.set(self.0);
             }
         }
-        let _restore = Restore(INSIDE.replace(true));
+        let _restore = Restore(INSIDE_ONCE.replace(true));
         let _entered = self.1.map(WatchedStep::enter);
         self.0.as_mut().poll(task)
+    }
+}
+
+impl Context {
+    /// Defers an effect until the handler has returned its final, successful result.
+    ///
+    /// ```
+    /// # use mcp_runtime::prelude::*;
+    /// # #[derive(Elicit)] struct Sure { sure: bool }
+    /// # async fn mail(_: &str) -> Result<()> { Ok(()) }
+    /// /// Publishes a page.
+    /// #[tool]
+    /// async fn publish(ctx: Context, page: String) -> Result<String> {
+    ///     ctx.on_commit({
+    ///         let page = page.clone();
+    ///         async move { mail(&page).await }
+    ///     });
+    ///     let Sure { sure } = ctx.elicit("Really publish?").await?;
+    ///     if !sure {
+    ///         bail!("the user does not want to publish {page}"); // no mail
+    ///     }
+    ///     Ok(format!("{page} is public")) // the mail is sent, then the answer
+    /// }
+    /// ```
+    ///
+    /// A handler can run several times in one call: once for each round of questions, and again if the process that
+    /// runs it as a task dies. Effects of runs that do not produce the final result are dropped without being started.
+    /// The others run one after another, in the order in which they were deferred, before the answer is sent.
+    ///
+    /// They are dropped if the handler fails, panics or takes too long, or if its call is cancelled. A tool result that
+    /// has [`is_error`](crate::types::CallToolResult::is_error) set is a failure.
+    ///
+    /// Their run time counts toward the call's timeout. If one of them fails, the call fails with its error and the
+    /// remaining effects do not run. If the process dies between an effect and the answer, the effect runs again when
+    /// the task is resumed or the round is sent again. As in the handler, [`once`](Self::once) prevents that.
+    ///
+    /// An effect cannot ask the client questions. Deferring an effect inside `once` makes the call fail, because work
+    /// inside `once` is not repeated when the handler runs again.
+    pub fn on_commit(&self, effect: impl Future<Output = Result<()>> + Send + 'static) {
+        if is_inside_once() {
+            return self.call().ending().defer(Box::pin(async {
+                Err(HandlerError::opaque(
+                    "`on_commit` cannot be used inside `once`; use it before or afterwards",
+                ))
+            }));
+        }
+        self.call().ending().defer(Box::pin(effect));
+    }
+
+    /// Runs the deferred effects if the handler has succeeded, and drops them otherwise.
+    pub(crate) async fn commit(&self, output: Output) -> Output {
+        let ending = self.call().ending();
+        if !ending.has_deferred() {
+            return output;
+        }
+        if !is_success(&output) {
+            drop(ending.take_deferred());
+            return output;
+        }
+        let _committing = Committing::begin(ending);
+        // An effect can defer further effects.
+        while ending.has_deferred() {
+            for mut effect in ending.take_deferred() {
+                poll_fn(|task| {
+                    let _inside = InsideCommit::enter();
+                    effect.as_mut().poll(task)
+                })
+                .await?;
+            }
+        }
+        output
+    }
+}
+
+/// Returns `true` if this output means that the handler has succeeded.
+fn is_success(output: &Output) -> bool {
+    match output {
+        Ok(CallOutput::Tool(result)) => !result.is_error,
+        Ok(_) => true,
+        Err(_) => false,
+    }
+}
+
+/// Marks a call while its deferred effects are running.
+struct Committing<'a>(&'a CallEnding);
+
+impl<'a> Committing<'a> {
+    fn begin(ending: &'a CallEnding) -> Self {
+        ending.set_committing(true);
+        Self(ending)
+    }
+}
+
+impl Drop for Committing<'_> {
+    fn drop(&mut self) {
+        self.0.set_committing(false);
+    }
+}
+
+thread_local! {
+    static INSIDE_COMMIT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Returns `true` while this thread is polling a deferred effect.
+pub(crate) fn is_inside_commit() -> bool {
+    INSIDE_COMMIT.get()
+}
+
+struct InsideCommit(bool);
+
+impl InsideCommit {
+    fn enter() -> Self {
+        Self(INSIDE_COMMIT.replace(true))
+    }
+}
+
+impl Drop for InsideCommit {
+    fn drop(&mut self) {
+        INSIDE_COMMIT.set(self.0);
+    }
+}
+
+impl Context {
+    /// Leaves the request if the call can continue apart from it: the handler waits here until it is dropped. In all
+    /// other calls, this does nothing. `method` is the method that the author has called.
+    pub(crate) async fn leave_request(&self, method: &str) {
+        if is_inside_once() || is_inside_commit() {
+            tracing::error!(
+                "`{method}` was called inside `once` or `on_commit`, where it does nothing"
+            );
+            return;
+        }
+        if let Some(leaving) = self.call().leaving() {
+            leaving.cancel();
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Returns a context for the same call with a token that is cancelled when the handler leaves the request.
+    pub(crate) fn with_leaving(&self, leaving: CancellationToken) -> Self {
+        Self::new(Arc::new(LeavingHandle {
+            call: self.clone(),
+            leaving,
+        }))
+    }
+}
+
+/// A call that can continue apart from its request.
+struct LeavingHandle {
+    call: Context,
+    leaving: CancellationToken,
+}
+
+impl CallHandle for LeavingHandle {
+    fn request(&self) -> &RequestContext {
+        self.call.call().request()
+    }
+
+    fn outbound(&self) -> &dyn NotificationSender {
+        self.call.call().outbound()
+    }
+
+    fn asking(&self) -> &dyn QuestionTransport {
+        self.call.call().asking()
+    }
+
+    fn ending(&self) -> &CallEnding {
+        self.call.call().ending()
+    }
+
+    fn leaving(&self) -> Option<&CancellationToken> {
+        Some(&self.leaving)
+    }
+
+    fn prepared(&self) -> Option<&Mutex<Vec<Box<dyn Any + Send>>>> {
+        self.call.call().prepared()
     }
 }

@@ -1,19 +1,21 @@
 //! The context of a single call.
 
 use std::any::Any;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::cancellation::CancellationToken;
-use crate::context::extension::notification_params;
-use crate::context::{
-    CallEnding, Caller, Principal, Progress, QuestionTransport, RequestInfo, ServerHandle, States,
-};
+use crate::context::handle::notification_params;
+use crate::context::{Caller, Principal, QuestionTransport, RequestInfo, ServerHandle, States};
+use crate::handler::handler_error::Result;
 use crate::handler::tags::TagSelection;
 use crate::jsonrpc::read_json;
+use crate::lock::lock;
 use crate::observe::TraceContext;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::negotiation::client_info;
@@ -387,5 +389,187 @@ impl std::fmt::Debug for Context {
         f.debug_struct("Context")
             .field("client", &self.client())
             .finish_non_exhaustive()
+    }
+}
+
+// --- The end of a call: the effects that wait for its final result, and the reasons why it continues after its handler
+// has been dropped.
+
+/// An effect that waits for the call's final result.
+pub(crate) type DeferredEffect = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
+
+/// The state of a call that determines what happens when its handler ends.
+#[derive(Default)]
+pub(crate) struct CallEnding {
+    deferred: Mutex<DeferredEffects>,
+    /// `true` once an effect has been deferred. Most calls defer no effects, so they can skip the lock.
+    has_deferred: AtomicBool,
+    /// `true` while the effects that waited for the result are running.
+    is_committing: AtomicBool,
+    /// `true` once the round has ended with questions.
+    has_asked: AtomicBool,
+    /// `true` once the work continues independently of the request.
+    continues: AtomicBool,
+}
+
+#[derive(Default)]
+struct DeferredEffects {
+    effects: Vec<DeferredEffect>,
+    /// Number of handler runs that have not ended.
+    running: usize,
+}
+
+impl CallEnding {
+    pub(crate) fn defer(&self, effect: DeferredEffect) {
+        self.deferred().effects.push(effect);
+        self.has_deferred.store(true, Ordering::Release);
+    }
+
+    /// Takes the effects, in the order in which they were deferred.
+    pub(crate) fn take_deferred(&self) -> Vec<DeferredEffect> {
+        std::mem::take(&mut self.deferred().effects)
+    }
+
+    pub(crate) fn has_deferred(&self) -> bool {
+        self.has_deferred.load(Ordering::Acquire) && !self.deferred().effects.is_empty()
+    }
+
+    /// Starts a run of the handler, which middleware can repeat. Drops the effects of earlier runs if all those runs
+    /// have ended.
+    pub(crate) fn begin_run(&self) {
+        let mut deferred = self.deferred();
+        if deferred.running == 0 {
+            deferred.effects.clear();
+        }
+        deferred.running = deferred.running.saturating_add(1);
+    }
+
+    pub(crate) fn end_run(&self) {
+        let mut deferred = self.deferred();
+        deferred.running = deferred.running.saturating_sub(1);
+    }
+
+    pub(crate) fn set_committing(&self, is_committing: bool) {
+        self.is_committing.store(is_committing, Ordering::Relaxed);
+    }
+
+    /// Returns `true` while deferred effects are running. The round cannot end during that time.
+    pub(crate) fn is_committing(&self) -> bool {
+        self.is_committing.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_asked(&self) {
+        self.has_asked.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns `true` once the round has ended with questions, so that the call continues in another one.
+    pub(crate) fn has_asked(&self) -> bool {
+        self.has_asked.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_continues(&self) {
+        self.continues.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns `true` once the work continues independently of the request, whose result is only a handle.
+    pub(crate) fn continues(&self) -> bool {
+        self.continues.load(Ordering::Relaxed)
+    }
+
+    fn deferred(&self) -> MutexGuard<'_, DeferredEffects> {
+        lock(&self.deferred)
+    }
+}
+
+/// Progress to report with [`Context::progress`](crate::Context::progress). `Progress` can be converted from a number,
+/// `(number, total)`, `(number, total, message)` or, if the total is unknown, `(number, message)`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// The amount done so far, in any unit. The amount must be finite and increase from one report to the next.
+    pub progress: f64,
+    /// The total amount, if known.
+    pub total: Option<f64>,
+    /// A human-readable description of the current step.
+    pub message: Option<String>,
+}
+
+/// Number types that can express progress.
+pub trait Amount {
+    /// Converts the number into the protocol's type.
+    fn amount(self) -> f64;
+}
+
+macro_rules! amounts {
+    ($($type:ty)*) => {$(
+        impl Amount for $type {
+            #[allow(clippy::cast_precision_loss, clippy::cast_lossless, reason = "progress is shown to people")]
+            fn amount(self) -> f64 {
+                self as f64
+            }
+        }
+        impl From<$type> for Progress {
+            fn from(progress: $type) -> Self {
+                Self { progress: progress.amount(), total: None, message: None }
+            }
+        }
+    )*};
+}
+
+amounts!(i8 i16 i32 i64 u8 u16 u32 u64 isize usize f32 f64);
+
+impl<P: Amount, T: Amount> From<(P, T)> for Progress {
+    fn from((progress, total): (P, T)) -> Self {
+        Self {
+            progress: progress.amount(),
+            total: Some(total.amount()),
+            message: None,
+        }
+    }
+}
+
+impl<P: Amount> From<(P, &str)> for Progress {
+    fn from((progress, message): (P, &str)) -> Self {
+        (progress, message.to_owned()).into()
+    }
+}
+
+impl<P: Amount> From<(P, String)> for Progress {
+    fn from((progress, message): (P, String)) -> Self {
+        Self {
+            message: Some(message),
+            ..progress.amount().into()
+        }
+    }
+}
+
+impl<P: Amount, T: Amount, M: Into<String>> From<(P, T, M)> for Progress {
+    fn from((progress, total, message): (P, T, M)) -> Self {
+        Self {
+            message: Some(message.into()),
+            ..(progress, total).into()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::context::request::*;
+
+    #[test]
+    fn each_form_sets_what_it_contains() {
+        let progress = |total, text: Option<&str>| Progress {
+            progress: 3.0,
+            total,
+            message: text.map(str::to_owned),
+        };
+        assert_eq!(Progress::from(3), progress(None, None));
+        assert_eq!(Progress::from((3, 4)), progress(Some(4.0), None));
+        assert_eq!(Progress::from((3, "x")), progress(None, Some("x")));
+        assert_eq!(
+            Progress::from((3, "x".to_owned())),
+            progress(None, Some("x"))
+        );
+        assert_eq!(Progress::from((3, 4, "x")), progress(Some(4.0), Some("x")));
     }
 }

@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-use crate::context::short_type_name;
 use crate::error::{Causes, Error, ErrorKind};
 use crate::lock::lock;
 use crate::spawn::spawn;
@@ -263,7 +262,7 @@ impl fmt::Debug for LazyState {
 mod lazy_state_tests {
     use tokio::sync::Notify;
 
-    use super::*;
+    use crate::context::states::*;
 
     #[tokio::test]
     async fn a_value_is_made_by_a_task_that_ends_with_its_server() {
@@ -308,5 +307,57 @@ mod lazy_state_tests {
         assert!(error.to_string().ends_with("panicked"), "{error}");
         state.make().await.unwrap();
         assert!(state.is_made());
+    }
+}
+
+/// Returns the name of `T` without module paths, such as `Mutex<Vec<String>>`.
+pub(crate) fn short_type_name<T: ?Sized>() -> String {
+    without_paths(std::any::type_name::<T>())
+}
+
+/// Removes everything before the last segment of each path.
+fn without_paths(name: &str) -> String {
+    let mut short = String::with_capacity(name.len());
+    let mut start = 0;
+    let mut rest = name;
+    while let Some(character) = rest.chars().next() {
+        rest = &rest[character.len_utf8()..];
+        if character == ':' && rest.starts_with(':') && !short[start..].is_empty() {
+            rest = &rest[1..];
+            short.truncate(start);
+            continue;
+        }
+        short.push(character);
+        if !(character.is_alphanumeric() || character == '_') {
+            start = short.len();
+        }
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use crate::context::states::{short_type_name, without_paths};
+
+    #[test]
+    fn paths_are_left_out_and_nothing_else() {
+        assert_eq!(
+            short_type_name::<Mutex<Vec<String>>>(),
+            "Mutex<Vec<String>>"
+        );
+        assert_eq!(short_type_name::<(u8, &str)>(), "(u8, &str)");
+        for (long, short) in [
+            ("app::Db", "Db"),
+            ("alloc::sync::Arc<dyn app::store::Store>", "Arc<dyn Store>"),
+            ("[app::a::B; 3]", "[B; 3]"),
+            ("<app::A as app::B>::C", "<A as B>::C"),
+            ("fn(app::A) -> app::B", "fn(A) -> B"),
+            ("größe::Maß", "Maß"),
+            ("", ""),
+        ] {
+            assert_eq!(without_paths(long), short);
+        }
     }
 }

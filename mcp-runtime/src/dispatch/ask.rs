@@ -8,7 +8,7 @@ use std::task::{Context as TaskContext, Poll};
 use tokio::time::sleep;
 
 use crate::bell::Bell;
-use crate::context::on_commit::is_inside_commit;
+use crate::context::once::is_inside_commit;
 use crate::context::{
     AskError, CallId, CallQuestion, DetachedQuestion, OnceStore, QuestionKey, QuestionProgress,
     QuestionTransport, once,

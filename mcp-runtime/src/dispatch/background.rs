@@ -29,8 +29,7 @@ use crate::handler::background::{
     AttachedEnd, AttachedFuture, BackgroundCall, BackgroundFuture, BackgroundOutcome,
     BackgroundQuestion, BackgroundRun, BackgroundRunner, QuestionAnswer, WaitingRequest,
 };
-use crate::handler::background_permit::BackgroundPermit;
-use crate::handler::middleware::{Call, KeptMembers, Next};
+use crate::handler::middleware::{BackgroundPermit, Call, KeptMembers, Next};
 use crate::handler::option::AttachedOption;
 use crate::handler::tags::TagSelection;
 use crate::jsonrpc::{ErrorObject, RequestId};

@@ -27,11 +27,12 @@ use crate::dispatch::rounds::{CallMemory, Round, RoundEnd};
 use crate::dispatch::stream::{CallLogBudget, CallMessages, CallStream, LogBudget, LogLevel, Sink};
 use crate::dispatch::target::CallTarget;
 use crate::fnv::FnvMap;
-use crate::handler::background_permit::BackgroundPermit;
 use crate::handler::call::{Blocking, Output, Running};
 use crate::handler::decode::Decoder;
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
-use crate::handler::middleware::{Call, InnermostStep, KeptMembers, PermitFuture};
+use crate::handler::middleware::{
+    BackgroundPermit, Call, InnermostStep, KeptMembers, PermitFuture,
+};
 use crate::handler::option::AttachedOption;
 use crate::jsonrpc::{Member, RequestId};
 use crate::lock::lock;

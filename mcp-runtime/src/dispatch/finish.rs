@@ -409,8 +409,8 @@ pub(super) fn with_location(
 #[cfg(test)]
 mod located_tests {
     use crate::dispatch::finish::*;
+    use crate::handler::output::IntoResourceResult;
     use crate::handler::output::Json;
-    use crate::handler::resource::IntoResourceResult;
     use crate::types::ResourceContents;
 
     #[test]

@@ -9,9 +9,7 @@ use crate::extension::registered::{
     CoreTasks, Extensions, RegisteredExtension, RegisteredFilterMember, RegisteredMethod,
     RegisteredNotification,
 };
-use crate::handler::extension::Extension;
-use crate::handler::extension::filter::FilterMember;
-use crate::handler::extension::method::ExtensionMethod;
+use crate::handler::extension::{Extension, ExtensionMethod, FilterMember};
 use crate::handler::extension_result::ExtensionResult;
 use crate::protocol::{is_core_meta_key, is_core_name, is_reserved_meta_key};
 use crate::registry;

@@ -18,11 +18,9 @@ pub(crate) mod tasks;
 pub use crate::handler::background::{
     BackgroundCall, BackgroundOutcome, BackgroundQuestion, BackgroundRun, QuestionAnswer,
 };
-pub use crate::handler::background_permit::BackgroundPermit;
-pub use crate::handler::extension::Extension;
-pub use crate::handler::extension::filter::FilterMember;
-pub use crate::handler::extension::method::ExtensionMethod;
+pub use crate::handler::extension::{Extension, ExtensionMethod, FilterMember};
 pub use crate::handler::extension_result::{ExtensionResult, IntoExtensionResult};
+pub use crate::handler::middleware::BackgroundPermit;
 pub(crate) use additions::ServerChanges;
 pub(crate) use build::build;
 pub(crate) use registered::{Extensions, FilterProblem};

@@ -7,9 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::context::{Caller, ServerHandle};
-use crate::handler::extension::CoreCapability;
-use crate::handler::extension::filter::FilterMember;
-use crate::handler::extension::method::MethodVersions;
+use crate::handler::extension::{CoreCapability, FilterMember, MethodVersions};
 use crate::handler::extension_result::ExtensionVersions;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::ExtensionFilter;

@@ -16,9 +16,8 @@ use serde_json::value::RawValue;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::context::{Context, OnceStore, Progress};
-use crate::handler::background_permit::BackgroundPermit;
 use crate::handler::call::Output;
-use crate::handler::middleware::Next;
+use crate::handler::middleware::{BackgroundPermit, Next};
 use crate::handler::option::{AttachedOption, ToolOption, find_option};
 use crate::jsonrpc::ErrorObject;
 use crate::lock::lock;

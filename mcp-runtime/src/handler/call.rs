@@ -9,12 +9,10 @@ use crate::context::Context;
 use crate::handler::completion::{Candidates, IntoCompletionResult};
 use crate::handler::decode::Decoder;
 use crate::handler::extension_result::ExtensionResult;
-use crate::handler::handler_error::HandlerError;
-use crate::handler::json_text::{JsonResult, JsonText};
-use crate::handler::output::IntoToolResult;
-use crate::handler::prompt::IntoPromptResult;
-use crate::handler::refusal::CallRefusal;
-use crate::handler::resource::IntoResourceResult;
+use crate::handler::handler_error::{CallRefusal, HandlerError};
+use crate::handler::output::{
+    IntoPromptResult, IntoResourceResult, IntoToolResult, JsonResult, JsonText,
+};
 use crate::types::{CallToolResult, GetPromptResult, ReadResourceResult};
 
 /// A handler's outcome.

@@ -2,14 +2,14 @@
 
 use std::any::Any;
 use std::error::Error as StdError;
-use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::{fmt, io};
 
 use mcp_schema::explain::Fault;
 
 use crate::context::AskError;
-use crate::handler::exposed::text_for_model;
 use crate::handler::rules;
+use crate::handler::safe_path::UnsafePath;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::errors;
 
@@ -304,11 +304,105 @@ macro_rules! bail {
     };
 }
 
+// --- Finds errors marked with `#[expose]` in an error's chain of causes.
+
+/// A function that returns an error's text if the error's type and variant are marked. Created only by the macro.
+#[derive(Debug)]
+pub struct ExposedError(pub fn(&(dyn StdError + 'static)) -> Option<String>);
+
+inventory::collect!(ExposedError);
+
+// Its texts say what is wrong with a path that the client has chosen.
+inventory::submit! {
+    ExposedError(|error| exposed_text::<UnsafePath>(error, |_| true))
+}
+
+/// Maximum number of causes to examine.
+const MAX_CAUSES: usize = 64;
+
+/// Returns the text that the model may read: the text of the first marked error in the chain of causes starting with
+/// `error`.
+pub(super) fn text_for_model(error: &(dyn StdError + 'static)) -> Option<String> {
+    let errors = std::iter::successors(Some(error), |&error| cause(error));
+    errors.take(MAX_CAUSES).find_map(|error| {
+        let mut marked = inventory::iter::<ExposedError>();
+        marked.find_map(|marked| (marked.0)(error))
+    })
+}
+
+/// Returns the cause of an error. An I/O error that was made from another error names that error's source as its own, and
+/// not the error itself.
+fn cause<'e>(error: &'e (dyn StdError + 'static)) -> Option<&'e (dyn StdError + 'static)> {
+    let io_error: Option<&io::Error> = error.downcast_ref();
+    match io_error.and_then(io::Error::get_ref) {
+        Some(error) => Some(error),
+        None => error.source(),
+    }
+}
+
+/// Returns the text of an error of type `E` for which the function returns `true`.
+pub fn exposed_text<E: MayBeExposed>(
+    error: &(dyn StdError + 'static),
+    is_exposed: fn(&E) -> bool,
+) -> Option<String> {
+    E::exposed_text(error, is_exposed)
+}
+
+/// A type that can be annotated with `#[expose]`, as every error type can. This trait exists only to improve the
+/// compiler's message for other types.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be `#[expose]`: it must implement `Display`, `std::error::Error`, `Send` and `Sync`",
+    label = "not an error type",
+    note = "implement `Display` and `std::error::Error` for it, for example with `#[derive(Debug, thiserror::Error)]`"
+)]
+pub trait MayBeExposed: Sized + 'static {
+    /// Returns the text of an error of this type for which the function returns `true`.
+    fn exposed_text(
+        error: &(dyn StdError + 'static),
+        is_exposed: fn(&Self) -> bool,
+    ) -> Option<String>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: StdError + Send + Sync + 'static> MayBeExposed for E {
+    fn exposed_text(
+        error: &(dyn StdError + 'static),
+        is_exposed: fn(&Self) -> bool,
+    ) -> Option<String> {
+        let error: &E = error.downcast_ref()?;
+        is_exposed(error).then(|| format!("{error:#}"))
+    }
+}
+
+/// The reason why a call was not started.
+#[derive(Debug)]
+pub enum CallRefusal {
+    /// The arguments are invalid. Contains all errors.
+    Arguments(Vec<Fault>),
+    /// An injected value is unavailable, or there is a bug in the framework.
+    Error(HandlerError),
+}
+
+impl From<HandlerError> for CallRefusal {
+    fn from(error: HandlerError) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl From<CallRefusal> for HandlerError {
+    fn from(refusal: CallRefusal) -> Self {
+        match refusal {
+            CallRefusal::Arguments(faults) => Self(HandlerErrorRepr::Arguments(faults)),
+            CallRefusal::Error(error) => error,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use anyhow::Context as _;
 
-    use super::{HandlerErrorRepr, ResultExt as _};
+    use crate::handler::handler_error::{HandlerErrorRepr, ResultExt as _};
 
     #[test]
     fn what_is_shown_of_an_error_with_causes_includes_them() {

@@ -11,9 +11,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::context::{Context, Principal};
-use crate::handler::background_permit::BackgroundPermit;
 use crate::handler::call::{CallOutput, Running};
 use crate::handler::decode::{ArgumentIdentities, Decoder, as_received};
 use crate::handler::definition::Kind;
@@ -337,3 +337,7 @@ where
         Next::link(move |call| Box::pin(function(call, next.clone())))
     })
 }
+
+/// A permit to run a call to a tool with limited concurrency. The permit is released when dropped.
+#[derive(Debug)]
+pub struct BackgroundPermit(pub(crate) Option<OwnedSemaphorePermit>);

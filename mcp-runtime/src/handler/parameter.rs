@@ -9,14 +9,16 @@ use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashMap};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use mcp_schema::constraint::Constraints;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::context::{AsyncFromContext, Context, FromContext, Prepare, States};
 use crate::handler::handler_error::HandlerError;
-use crate::handler::parameter_kind::{Argument, Awaited, Injected, KindOf, Neither};
+use crate::handler::rules::{ApplicableConstraints, RuleVerdict};
 use crate::handler::safe_path::SafePath;
 
 /// A type that can be a parameter of an annotated function.
@@ -112,10 +114,15 @@ impl<T: AsyncFromContext> Parameter<Awaited> for T {
 
 // Implemented for containers whose contents are of neither kind, so that the compiler's error names those contents.
 impl<T: Parameter<Neither>> Parameter<Neither> for Vec<T> {}
+
 impl<T: Parameter<Neither>> Parameter<Neither> for Option<T> {}
+
 impl<T: Parameter<Neither>> Parameter<Neither> for Box<T> {}
+
 impl<T: Parameter<Neither>, const N: usize> Parameter<Neither> for [T; N] {}
+
 impl<K, T: Parameter<Neither>, S> Parameter<Neither> for HashMap<K, T, S> {}
+
 impl<K, T: Parameter<Neither>> Parameter<Neither> for BTreeMap<K, T> {}
 
 /// Static data that contains everything the runtime knows about a parameter.
@@ -196,7 +203,7 @@ pub struct ImplementedTraits<C, A, D, J>(PhantomData<TraitAnswers<C, A, D, J>>);
 /// This is a function type because the four types do not have values.
 type TraitAnswers<C, A, D, J> = fn() -> (C, A, D, J);
 
-/// Returns the traits that a type implements, given the four functions of its [`Probe`](crate::handler::probe::Probe).
+/// Returns the traits that a type implements, given the four functions of its [`Probe`](Probe).
 #[must_use]
 pub const fn source<C, A, D, J>(
     _: fn() -> C,
@@ -244,7 +251,7 @@ impl ParameterMeta {
     }
 
     /// Sets the function that returns the identity of a value: `IDENTITY` of the type's
-    /// [`Probe`](crate::handler::probe::Probe).
+    /// [`Probe`](Probe).
     #[must_use]
     pub const fn identity(mut self, identity: Option<ValueIdentity>) -> Self {
         self.identity = identity;
@@ -408,4 +415,267 @@ fn among<T: 'static>(id: TypeId) -> bool {
         TypeId::of::<Option<BTreeMap<String, T>>>(),
     ]
     .contains(&id)
+}
+
+// --- The kinds of parameters, and how the compiler determines the kind from the traits that a type implements.
+
+/// Marks a parameter whose value is sent by the client.
+#[derive(Debug)]
+pub enum Argument {}
+
+/// Marks a parameter whose value is taken from the [`Context`](crate::context::Context).
+#[derive(Debug)]
+pub enum Injected {}
+
+/// Marks a parameter whose value is taken from the [`Context`](crate::context::Context) once it is available.
+#[derive(Debug)]
+pub enum Awaited {}
+
+/// Marks a parameter whose type is of neither kind. This type exists only for the compiler's error message.
+#[derive(Debug)]
+pub enum Neither {}
+
+/// Maps the traits that a type implements (`FromContext`, `AsyncFromContext`, `Deserialize`, `JsonSchema`) to the kind
+/// of its parameters ([`Parameter`](crate::handler::parameter::Parameter)).
+///
+/// A type that implements only one of the two traits required of an argument counts as an argument, so that the
+/// compiler names the missing trait.
+#[diagnostic::on_unimplemented(
+    message = "the type of this parameter is ambiguous: with `FromContext` it is injected, and with `Deserialize` and `JsonSchema` it is an argument",
+    label = "argument or injected value?",
+    note = "wrap it in a newtype that implements the traits of only one of them",
+    note = "a type that implements both `FromContext` and `AsyncFromContext` needs only the first"
+)]
+pub trait KindOf {
+    /// [`Argument`], [`Injected`], [`Awaited`] or [`Neither`].
+    type Kind;
+}
+
+/// Maps the answers for `FromContext`, `AsyncFromContext`, `Deserialize` and `JsonSchema`.
+macro_rules! kinds {
+    ($($kind:ident: $(($($answer:ident),+))+;)+) => {
+        $($(
+            #[diagnostic::do_not_recommend]
+            impl KindOf for ($($answer),+) {
+                type Kind = $kind;
+            }
+        )+)+
+    };
+}
+
+kinds! {
+    Argument: (No, No, Yes, Yes) (No, No, Yes, No) (No, No, No, Yes);
+    Injected: (Yes, No, No, No) (Yes, No, No, Yes) (Yes, No, Yes, No);
+    Awaited: (No, Yes, No, No) (No, Yes, No, Yes) (No, Yes, Yes, No);
+    Neither: (No, No, No, No);
+}
+
+// --- Compile-time queries about a parameter's type: which traits it implements and which constraints apply to it.
+
+/// A type that represents the answer "yes".
+#[derive(Debug)]
+#[must_use]
+pub enum Yes {}
+
+/// A type that represents the answer "no".
+#[derive(Debug)]
+#[must_use]
+pub enum No {}
+
+/// Answers queries about `T`. Inherent items, which exist only for some types, take precedence over the items of
+/// [`ProbeFallback`].
+///
+/// The functions are never called; their return types indicate whether `T` implements a trait.
+#[derive(Debug)]
+pub struct Probe<T>(PhantomData<T>);
+
+/// The items for types that do not implement the trait in question and for types unknown to this module.
+pub trait ProbeFallback {
+    /// The constraints that apply to `T`. All constraints are accepted here because they are checked against the schema
+    /// of `T` at start-up.
+    const CONSTRAINTS: ApplicableConstraints = ApplicableConstraints::ALL;
+
+    /// The reason, if any, why a model cannot write values of `T`.
+    const SUITABILITY: RuleVerdict = RuleVerdict::HOLDS;
+
+    /// `T` cannot be both read and written.
+    const IDENTITY: Option<ValueIdentity> = None;
+
+    /// `T` does not implement `FromContext`.
+    fn from_context() -> No {
+        unreachable!("only its return type is used")
+    }
+
+    /// `T` does not implement `AsyncFromContext`.
+    fn async_from_context() -> No {
+        unreachable!("only its return type is used")
+    }
+
+    /// `T` does not implement `Deserialize`.
+    fn deserialize() -> No {
+        unreachable!("only its return type is used")
+    }
+
+    /// `T` does not implement `JsonSchema`.
+    fn json_schema() -> No {
+        unreachable!("only its return type is used")
+    }
+}
+
+impl<T> ProbeFallback for Probe<T> {}
+
+impl<T: DeserializeOwned + Serialize> Probe<T> {
+    /// Reads a value and writes it.
+    pub const IDENTITY: Option<ValueIdentity> = Some(|text| {
+        let value: T = serde_json::from_str(text).ok()?;
+        serde_json::to_value(value).ok()
+    });
+}
+
+impl<T: FromContext> Probe<T> {
+    /// `T` implements `FromContext`.
+    pub fn from_context() -> Yes {
+        unreachable!("only its return type is used")
+    }
+}
+
+impl<T: AsyncFromContext> Probe<T> {
+    /// `T` implements `AsyncFromContext`.
+    pub fn async_from_context() -> Yes {
+        unreachable!("only its return type is used")
+    }
+}
+
+impl<T: DeserializeOwned> Probe<T> {
+    /// `T` implements `Deserialize`.
+    pub fn deserialize() -> Yes {
+        unreachable!("only its return type is used")
+    }
+}
+
+impl<T: JsonSchema> Probe<T> {
+    /// `T` implements `JsonSchema`.
+    pub fn json_schema() -> Yes {
+        unreachable!("only its return type is used")
+    }
+}
+
+/// Defines the constraints that apply to a type and to an `Option` of that type.
+macro_rules! constraints {
+    ($($type:ty)* => $constraints:expr) => {$(
+        impl Probe<$type> {
+            /// The constraints that apply to this type.
+            pub const CONSTRAINTS: ApplicableConstraints = $constraints;
+        }
+        impl Probe<Option<$type>> {
+            /// The constraints that apply to this type.
+            pub const CONSTRAINTS: ApplicableConstraints = <Probe<$type>>::CONSTRAINTS;
+        }
+    )*};
+}
+
+/// Defines the constraints that apply to integers.
+macro_rules! integers {
+    ($($type:ty)*) => {$(
+        constraints!($type => {
+            #[allow(clippy::cast_possible_wrap, clippy::cast_lossless, reason = "every type listed fits into i128")]
+            ApplicableConstraints {
+                min: <$type>::MIN as i128,
+                max: <$type>::MAX as i128,
+                ..NUMBER
+            }
+        });
+    )*};
+}
+
+const NUMBER: ApplicableConstraints = ApplicableConstraints {
+    length: false,
+    text: false,
+    items: false,
+    ..ApplicableConstraints::ALL
+};
+
+integers!(i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
+
+constraints!(f32 f64 => ApplicableConstraints { header: false, ..NUMBER });
+
+constraints!(bool => ApplicableConstraints { range: false, ..NUMBER });
+
+constraints!(String => ApplicableConstraints {
+    range: false,
+    items: false,
+    ..ApplicableConstraints::ALL
+});
+
+constraints!(char => ApplicableConstraints {
+    length: false,
+    ..<Probe<String>>::CONSTRAINTS
+});
+
+/// Defines the reason why a type, an `Option` of it, and a list of it are unsuitable as parameters.
+macro_rules! unsuitable {
+    ($type:ty: $reason:literal) => {
+        unsuitable!(each $reason: $type, Option<$type>, Vec<$type>, Option<Vec<$type>>);
+    };
+    (each $reason:literal: $($type:ty),*) => {$(
+        impl Probe<$type> {
+            /// The reason why a model cannot write values of this type.
+            pub const SUITABILITY: RuleVerdict = RuleVerdict::wrong(&[$reason]);
+        }
+    )*};
+}
+
+unsuitable!(Duration: "a model would have to write this `Duration` as an object of seconds and nanoseconds; take \
+    `mcp_runtime::values::HumanDuration` (feature `duration`) for `90s` or `1h 30m`, or `jiff::SignedDuration` (feature `jiff`)");
+
+unsuitable!(SystemTime: "a model would have to write this `SystemTime` as an object of seconds and nanoseconds; take \
+    `jiff::Timestamp` (feature `jiff`) or `chrono::DateTime<chrono::Utc>` (feature `chrono`)");
+
+// --- The types of fields in `#[data]` types. Used only for the compiler's error message.
+//
+// The derives of serde and schemars have further requirements, but their errors tell authors to derive traits from
+// crates on which they may not depend.
+
+/// A type that is allowed for fields of a `#[data]` type.
+///
+/// `HasSchema` is [`Yes`] or [`No`], as determined by a [`Probe`](Probe).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be used in a field of a `#[data]` type",
+    label = "put `#[data]` on `{Self}` as well",
+    note = "your own type: put `#[data]` on it (or derive the serde and schemars traits)",
+    note = "another crate's type: enable the `chrono` (0.4), `decimal` (`rust_decimal` 1), `jiff` (0.2), `url` (2) or `uuid` (1) feature of `mcp-runtime`, for types of that version of the crate, or put `#[schemars(with = \"String\")]` on the field if the type implements the serde traits"
+)]
+pub trait DataField<HasSchema> {}
+
+impl<T: JsonSchema + ?Sized> DataField<Yes> for T {}
+
+// Implemented for containers whose contents have no schema, so that the compiler's error names the contents.
+impl<T: DataField<No>> DataField<No> for Vec<T> {}
+
+impl<T: DataField<No>> DataField<No> for Option<T> {}
+
+impl<T: DataField<No>> DataField<No> for Box<T> {}
+
+impl<T: DataField<No>, const N: usize> DataField<No> for [T; N] {}
+
+impl<K, T: DataField<No>, S> DataField<No> for HashMap<K, T, S> {}
+
+impl<K, T: DataField<No>> DataField<No> for BTreeMap<K, T> {}
+
+/// The compiler's answer for the type of a field: [`Yes`] if it has a schema, otherwise [`No`].
+#[derive(Debug)]
+pub struct FieldSchema<HasSchema>(PhantomData<fn() -> HasSchema>);
+
+/// Determines whether a field's type has a schema, given the function of the type's
+/// [`Probe`](Probe).
+#[must_use]
+pub const fn data_field<HasSchema>(_: fn() -> HasSchema) -> FieldSchema<HasSchema> {
+    FieldSchema(PhantomData)
+}
+
+impl<HasSchema> FieldSchema<HasSchema> {
+    /// Requires the type to be suitable. At this point, the compiler knows whether the type has a schema.
+    pub const fn check<T: DataField<HasSchema>>(self) {
+        let _ = self.0;
+    }
 }

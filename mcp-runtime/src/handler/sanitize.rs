@@ -2,9 +2,9 @@
 //!
 //! `dispatch` decides which results are sanitized.
 
-mod json;
-
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::iter::Peekable;
 use std::str::Chars;
@@ -12,11 +12,10 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use crate::jsonrpc::ErrorObject;
+use crate::jsonrpc::{ErrorObject, Scan, unquote, write_string};
 use crate::types::{
     CallToolResult, ContentBlock, GetPromptResult, ReadResourceResult, ResourceContents,
 };
-pub(crate) use json::CleanError;
 
 /// A function that cleans a string.
 type TextCleaner = dyn for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync;
@@ -40,7 +39,7 @@ impl Sanitizer {
             self.clean_block(block);
         }
         if let Some(structured) = &mut result.structured_content {
-            let cleaned = json::clean(structured.get(), |text| self.clean_text(text))?;
+            let cleaned = clean(structured.get(), |text| self.clean_text(text))?;
             *structured = RawValue::from_string(cleaned).map_err(|_| CleanError::Unreadable)?;
         }
         Ok(())
@@ -62,7 +61,7 @@ impl Sanitizer {
     pub(crate) fn clean_error(&self, error: &mut ErrorObject) -> Result<(), CleanError> {
         self.clean_text(&mut error.message);
         if let Some(data) = &mut error.data {
-            let cleaned = json::clean(&data.to_string(), |text| self.clean_text(text))?;
+            let cleaned = clean(&data.to_string(), |text| self.clean_text(text))?;
             *data = serde_json::from_str(&cleaned).map_err(|_| CleanError::Unreadable)?;
         }
         Ok(())
@@ -183,63 +182,155 @@ fn skip_control(characters: &mut Peekable<Chars<'_>>) {
     characters.next_if(|character| matches!(character, '@'..='~'));
 }
 
+// --- Cleans the strings in a JSON text and copies everything else unchanged, so that numbers keep all their digits.
+
+/// The reason why JSON cannot be cleaned.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum CleanError {
+    /// Two members of an object would end up with this name, and parsers would keep only one of them.
+    SameName(String),
+    /// The text is not JSON that all parsers accept.
+    Unreadable,
+}
+
+impl fmt::Display for CleanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SameName(name) => {
+                write!(
+                    f,
+                    "two members of the same object would both be named `{name}`"
+                )
+            }
+            Self::Unreadable => f.write_str("the text is not JSON that every parser accepts"),
+        }
+    }
+}
+
+/// Maps each cleaned name in an object to the original name.
+type OriginalNames = HashMap<String, String>;
+
+/// Returns the same JSON with its strings and names cleaned.
+///
+/// # Errors
+///
+/// Returns an error if distinct names become equal, or if the text is not JSON that all parsers accept.
+pub(super) fn clean(json: &str, mut clean: impl FnMut(&mut String)) -> Result<String, CleanError> {
+    let mut out = Vec::with_capacity(json.len());
+    // One entry for each open bracket. If the bracket opens an object, the entry holds the names read so far.
+    let mut open: Vec<Option<OriginalNames>> = Vec::new();
+    let mut names_come = false;
+    let mut rest = json;
+    loop {
+        let is_token = |byte: u8| matches!(byte, b'"' | b'{' | b'}' | b'[' | b']' | b',');
+        let Some(at) = rest.bytes().position(is_token) else {
+            out.extend_from_slice(rest.as_bytes());
+            return String::from_utf8(out).map_err(|_| CleanError::Unreadable);
+        };
+        let (before, from) = rest.split_at_checked(at).ok_or(CleanError::Unreadable)?;
+        out.extend_from_slice(before.as_bytes());
+        let length = match from.bytes().next() {
+            Some(b'"') => {
+                let string = Scan::new(from).next_value();
+                string.ok_or(CleanError::Unreadable)?.len()
+            }
+            _ => 1,
+        };
+        let (token, after) = from
+            .split_at_checked(length)
+            .ok_or(CleanError::Unreadable)?;
+        rest = after;
+        match token {
+            "{" => open.push(Some(OriginalNames::new())),
+            "[" => open.push(None),
+            "}" | "]" => drop(open.pop()),
+            _ => {}
+        }
+        if !token.starts_with('"') {
+            names_come = matches!((token, open.last()), ("{" | ",", Some(Some(_))));
+            out.extend_from_slice(token.as_bytes());
+            continue;
+        }
+        let original = unquote(token).map_err(|_| CleanError::Unreadable)?;
+        let mut text = original.clone().into_owned();
+        clean(&mut text);
+        if text == *original {
+            out.extend_from_slice(token.as_bytes());
+        } else {
+            write_string(&mut out, &text);
+        }
+        if names_come && let Some(Some(names)) = open.last_mut() {
+            match names.entry(text) {
+                Entry::Occupied(other) if *other.get() != *original => {
+                    return Err(CleanError::SameName(other.key().clone()));
+                }
+                // The name occurred twice in the input, so cleaning did not cause the conflict.
+                Entry::Occupied(_) => {}
+                Entry::Vacant(place) => drop(place.insert(original.into_owned())),
+            }
+        }
+        names_come = false;
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    mod sanitize {
+        use serde_json::json;
 
-    use super::*;
+        use crate::handler::sanitize::*;
 
-    #[test]
-    fn hidden_text_is_dropped_and_the_rest_stays() {
-        for (text, visible) in [
-            ("plain\r\n\ttext é 日本 👩‍👩‍👧", "plain\r\n\ttext é 日本 👩‍👩‍👧"),
-            ("\u{1b}[1;31mred\u{1b}[0m", "red"),
-            ("\u{9b}31mred", "red"),
-            ("\u{1b}]0;title\u{7}text", "text"),
-            ("\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link"),
-            ("\u{1b}]no end", "no end"),
-            ("\u{1b}(Btext", "text"),
-            ("\u{1b}", ""),
-            ("a\u{0}b\u{8}c\u{7f}d\u{85}e", "abcde"),
-            ("a\u{202e}b\u{2066}c\u{200b}d\u{feff}", "abcd"),
-            ("a\u{200f}b\u{61c}c\u{e0101}", "abc"),
-            ("ok\u{E0001}\u{E0068}\u{E0069}\u{E007F}", "ok"),
-        ] {
-            assert_eq!(strip_invisible(text), visible, "{text:?}");
-            assert_eq!(strip_invisible(visible), visible);
+        #[test]
+        fn hidden_text_is_dropped_and_the_rest_stays() {
+            for (text, visible) in [
+                ("plain\r\n\ttext é 日本 👩‍👩‍👧", "plain\r\n\ttext é 日本 👩‍👩‍👧"),
+                ("\u{1b}[1;31mred\u{1b}[0m", "red"),
+                ("\u{9b}31mred", "red"),
+                ("\u{1b}]0;title\u{7}text", "text"),
+                ("\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link"),
+                ("\u{1b}]no end", "no end"),
+                ("\u{1b}(Btext", "text"),
+                ("\u{1b}", ""),
+                ("a\u{0}b\u{8}c\u{7f}d\u{85}e", "abcde"),
+                ("a\u{202e}b\u{2066}c\u{200b}d\u{feff}", "abcd"),
+                ("a\u{200f}b\u{61c}c\u{e0101}", "abc"),
+                ("ok\u{E0001}\u{E0068}\u{E0069}\u{E007F}", "ok"),
+            ] {
+                assert_eq!(strip_invisible(text), visible, "{text:?}");
+                assert_eq!(strip_invisible(visible), visible);
+            }
+            assert!(matches!(strip_invisible("plain"), Cow::Borrowed("plain")));
         }
-        assert!(matches!(strip_invisible("plain"), Cow::Borrowed("plain")));
-    }
 
-    #[test]
-    fn texts_that_never_end_are_looked_through_once() {
-        let text = "\u{1b}]x".repeat(1 << 20);
-        assert_eq!(strip_invisible(&text), "x".repeat(1 << 20));
-    }
-
-    #[test]
-    fn a_replacement_of_the_same_length_is_one() {
-        let mut sanitizer = Sanitizer::default();
-        sanitizer.push(|text| Cow::Borrowed(if text == "secret" { "hidden" } else { text }));
-        let mut text = "secret".to_owned();
-        sanitizer.clean_text(&mut text);
-        assert_eq!(text, "hidden");
-    }
-
-    fn secret(text: &str) -> Cow<'_, str> {
-        if text.contains("secret") {
-            Cow::Owned(text.replace("secret", "***"))
-        } else {
-            Cow::Borrowed(text)
+        #[test]
+        fn texts_that_never_end_are_looked_through_once() {
+            let text = "\u{1b}]x".repeat(1 << 20);
+            assert_eq!(strip_invisible(&text), "x".repeat(1 << 20));
         }
-    }
 
-    #[test]
-    fn every_text_of_a_result_is_cleaned() {
-        let mut sanitizer = Sanitizer::default();
-        sanitizer.push(secret);
-        sanitizer.push(|text| Cow::Borrowed(text.trim()));
-        let mut result: CallToolResult = serde_json::from_value(json!({
+        #[test]
+        fn a_replacement_of_the_same_length_is_one() {
+            let mut sanitizer = Sanitizer::default();
+            sanitizer.push(|text| Cow::Borrowed(if text == "secret" { "hidden" } else { text }));
+            let mut text = "secret".to_owned();
+            sanitizer.clean_text(&mut text);
+            assert_eq!(text, "hidden");
+        }
+
+        fn secret(text: &str) -> Cow<'_, str> {
+            if text.contains("secret") {
+                Cow::Owned(text.replace("secret", "***"))
+            } else {
+                Cow::Borrowed(text)
+            }
+        }
+
+        #[test]
+        fn every_text_of_a_result_is_cleaned() {
+            let mut sanitizer = Sanitizer::default();
+            sanitizer.push(secret);
+            sanitizer.push(|text| Cow::Borrowed(text.trim()));
+            let mut result: CallToolResult = serde_json::from_value(json!({
             "content": [
                 {"type": "text", "text": " secret one "},
                 {"type": "image", "data": "secret", "mimeType": "image/png"},
@@ -249,23 +340,83 @@ mod tests {
             "structuredContent": {"secret": ["secret", 1, {"deep": "a secret"}]},
         }))
         .unwrap();
-        sanitizer.clean_tool_result(&mut result).unwrap();
-        assert_eq!(
-            serde_json::to_value(&result).unwrap(),
-            json!({
-                "content": [
-                    {"type": "text", "text": "*** one"},
-                    {"type": "image", "data": "secret", "mimeType": "image/png"},
-                    {"type": "resource_link", "uri": "x://secret", "name": "***", "title": "***", "description": "***"},
-                    {"type": "resource", "resource": {"uri": "x://y", "text": "***"}},
-                ],
-                "structuredContent": {"***": ["***", 1, {"deep": "a ***"}]},
-            })
-        );
-        let data = json!({"faults": [{"message": "secret"}]});
-        let mut error = ErrorObject::internal("secret").with_data(data);
-        sanitizer.clean_error(&mut error).unwrap();
-        assert_eq!(error.message, "***");
-        assert_eq!(error.data, Some(json!({"faults": [{"message": "***"}]})));
+            sanitizer.clean_tool_result(&mut result).unwrap();
+            assert_eq!(
+                serde_json::to_value(&result).unwrap(),
+                json!({
+                    "content": [
+                        {"type": "text", "text": "*** one"},
+                        {"type": "image", "data": "secret", "mimeType": "image/png"},
+                        {"type": "resource_link", "uri": "x://secret", "name": "***", "title": "***", "description": "***"},
+                        {"type": "resource", "resource": {"uri": "x://y", "text": "***"}},
+                    ],
+                    "structuredContent": {"***": ["***", 1, {"deep": "a ***"}]},
+                })
+            );
+            let data = json!({"faults": [{"message": "secret"}]});
+            let mut error = ErrorObject::internal("secret").with_data(data);
+            sanitizer.clean_error(&mut error).unwrap();
+            assert_eq!(error.message, "***");
+            assert_eq!(error.data, Some(json!({"faults": [{"message": "***"}]})));
+        }
+    }
+
+    mod json {
+        use crate::handler::sanitize::*;
+
+        fn redacted(json: &str) -> Result<String, CleanError> {
+            clean(json, |text| *text = text.replace("secret", "***"))
+        }
+
+        #[test]
+        fn strings_are_cleaned_and_all_else_stays() {
+            for same in [
+                "",
+                "null",
+                "340282366920938463463374607431768211455",
+                r#"{"n":0.1000000000000000055511151231257827021181583404541015625,"e":1E+2,"z":-0.0}"#,
+                r#" { "a" : [ 1 , "\u00e9\/\ud83d\ude00" , { } , [ ] ] , "b" : "{,[\"" } "#,
+                r#"{"a":1,"a":2,"\u0061":3}"#,
+                r#"[{"a":1},{"a":2},{"b":{"a":3},"a":4}]"#,
+                r#"{"a":"a","b":"a","c":["a","a"]}"#,
+            ] {
+                assert_eq!(redacted(same).as_deref(), Ok(same));
+            }
+            for (json, cleaned) in [
+                (r#""secret""#, r#""***""#),
+                (r#""se\u0063ret\n\u0001""#, "\"***\\n\\u0001\""),
+                (
+                    r#"{"secret":"secret","b":["secret","secret"],"***b":1}"#,
+                    r#"{"***":"***","b":["***","***"],"***b":1}"#,
+                ),
+                (r#"[{"secret":1},{"***":2}]"#, r#"[{"***":1},{"***":2}]"#),
+                (
+                    r#"{"secret":1,"a":{"***":2}}"#,
+                    r#"{"***":1,"a":{"***":2}}"#,
+                ),
+                // The name occurred twice in the input.
+                (r#"{"secret":1,"secret":2}"#, r#"{"***":1,"***":2}"#),
+            ] {
+                assert_eq!(redacted(json).as_deref(), Ok(cleaned));
+            }
+        }
+
+        #[test]
+        fn names_that_become_the_same_are_refused() {
+            for json in [
+                r#"{"secret":1,"***":2}"#,
+                r#"{"***":1,"secret":2}"#,
+                r#"[0,{"a":{"***":[],"b":{"secret":0},"secret":2}}]"#,
+            ] {
+                assert_eq!(
+                    redacted(json),
+                    Err(CleanError::SameName("***".into())),
+                    "{json}"
+                );
+            }
+            for json in [r#""\ud800""#, "\"", r#"{"a"#, "\"\\"] {
+                assert_eq!(redacted(json), Err(CleanError::Unreadable), "{json}");
+            }
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::context::Context;
-use crate::handler::refusal::CallRefusal;
+use crate::handler::handler_error::CallRefusal;
 use crate::registry::callable::{Callable, finished_completion};
 use crate::registry::handler::HandlerProgress;
 

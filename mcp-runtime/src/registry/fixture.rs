@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::handler::dynamic::{Arguments, DynamicItem, DynamicPrompt, DynamicResource, ItemKind};
 use crate::handler::handler_error::HandlerError;
 use crate::handler::notified_callers::NotifiedCallers;
-use crate::handler::resource::IntoResourceResult;
+use crate::handler::output::IntoResourceResult;
 use crate::protocol::ProtocolVersion;
 use crate::registry::cursor::{CursorSeal, TestSeal};
 use crate::registry::{ItemDetails, ListPage, Registry, Snapshot, Sources};

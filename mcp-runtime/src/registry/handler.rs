@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::handler::call::{Blocking, HandlerCall, Output, Run, Running};
 use crate::handler::decode::{Decoder, HeaderArgument, to_map};
 use crate::handler::dynamic::{Arguments, DynamicRun};
-use crate::handler::refusal::CallRefusal;
+use crate::handler::handler_error::CallRefusal;
 
 /// The state of a call after its arguments have been accepted.
 pub(crate) enum HandlerProgress {

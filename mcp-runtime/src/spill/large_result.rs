@@ -9,11 +9,11 @@ use serde_json::json;
 use crate::context::Context;
 use crate::error::{Error, ErrorKind};
 use crate::handler::handler_error::{HandlerError, Result};
-use crate::handler::json_text::table_of;
+use crate::handler::output::table_of;
 use crate::jsonrpc::RequestId;
-use crate::protocol::ProtocolVersion;
-use crate::protocol::encode::{self, Identity, ResponseContext};
+use crate::protocol::encode::{Identity, ResponseContext};
 use crate::protocol::shape::structured::OutputRoot;
+use crate::protocol::{ProtocolVersion, encode};
 use crate::spill::kept_results::{AboutResult, KeptResults, mime_type};
 use crate::spill::{
     Document, PageEnd, PageRequest, PageText, READ_RESULT, RESULT_URI, Unit, duration,

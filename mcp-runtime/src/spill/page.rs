@@ -6,7 +6,7 @@ use super::document::{Document, Unit};
 use super::escaped_size;
 use super::words::names;
 use crate::handler::decode::entries;
-use crate::handler::json_text::table_of;
+use crate::handler::output::table_of;
 
 /// A request for a part of a result.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::extension::apps::{MIME_TYPE, insert_ui};
 use crate::handler::call::{CallOutput, Output};
-use crate::handler::resource::IntoResourceResult as _;
+use crate::handler::output::IntoResourceResult as _;
 use crate::types::ResourceContents;
 
 /// The element that is replaced with the bridge.

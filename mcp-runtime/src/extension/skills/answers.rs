@@ -11,7 +11,7 @@ use crate::extension::ExtensionResult;
 use crate::extension::skills::FindSkills;
 use crate::extension::skills::catalog::{Catalog, Sight};
 use crate::extension::skills::skill::{ServedFile, ServedSkill};
-use crate::handler::extension::visibility::KeyVisibility;
+use crate::handler::extension::KeyVisibility;
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::jsonrpc::ErrorObject;
 use crate::types::ResourceContents;

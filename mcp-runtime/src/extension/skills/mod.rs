@@ -21,18 +21,19 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use answers::LiveSkills;
 use serde::Deserialize;
 use serde_json::json;
+use skill::ServedSkill;
 
 use crate::context::{Caller, Capability, Context, ServerHandle};
 use crate::extension::{Extension, ExtensionMethod};
-use crate::handler::extension::visibility::KeyVisibility;
+use crate::handler::extension::KeyVisibility;
 use crate::handler::handler_error::{IntoHandlerError, Result};
 use crate::protocol::ProtocolVersion;
 use crate::types::CacheScope;
-use answers::LiveSkills;
+
 pub use compiled::{CompiledSkill, CompiledSkillFile, compiled_skills, skill_contents};
-use skill::ServedSkill;
 pub use skill::Skill;
 
 /// The identifier of the extension.

@@ -27,10 +27,9 @@ use crate::extension::{
     BackgroundCall, BackgroundOutcome, BackgroundQuestion, BackgroundRun, QuestionAnswer,
 };
 use crate::handler::background::{AttachedEnd, WaitingRequest};
-use crate::handler::background_permit::BackgroundPermit;
 use crate::handler::call::CallOutput;
 use crate::handler::handler_error::{HandlerError, Result};
-use crate::handler::middleware::{Call, Next};
+use crate::handler::middleware::{BackgroundPermit, Call, Next};
 use crate::stores::StoredTask;
 use crate::types::CallToolResult;
 

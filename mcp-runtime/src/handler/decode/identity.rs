@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::entries::entries;
 use super::slow::GivenValue;
 use super::{Decoder, WireParameter};
+use crate::handler::decode::entries;
 use crate::handler::parameter::{DefaultValue, ParameterMeta};
 
 /// Maximum nesting depth in which members that make no difference are found.

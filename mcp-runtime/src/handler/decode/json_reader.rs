@@ -10,8 +10,7 @@ use serde_json::Value;
 
 use super::{ArgumentStyle, Decoder};
 use crate::error::{Error, ErrorKind};
-use crate::handler::parameter::ParameterMeta;
-use crate::handler::parameter_kind::Argument;
+use crate::handler::parameter::{Argument, ParameterMeta};
 
 /// Reads JSON from files and other services as strictly as arguments, and explains mistakes as precisely.
 ///

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 
 use super::{ArgumentStyle, Decoder};
 use crate::context::Context;
+use crate::handler::handler_error::CallRefusal;
 use crate::handler::parameter::ParameterMeta;
-use crate::handler::refusal::CallRefusal;
 use crate::handler::values::Base64;
 
 /// A closed record with every way to leave a member out.

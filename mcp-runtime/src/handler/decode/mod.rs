@@ -6,44 +6,39 @@
 //!
 //! `mcp_schema` creates schemas and checks values against them.
 
-mod entries;
-mod forgive;
-mod header;
 mod identity;
 mod json_reader;
 #[cfg(test)]
 mod judgement;
-mod map;
-mod out_of_range;
-mod pointer;
 mod refused;
-mod root;
 mod slow;
 mod start_up;
-mod strings;
 #[cfg(test)]
 mod tests;
 mod types;
 
 use std::any::{Any, TypeId};
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt::Write as _;
 
 use mcp_schema::check::Validator;
 use mcp_schema::constraint::TextConstraints;
-use mcp_schema::explain::push_token;
-use serde_json::Value;
+use mcp_schema::explain::{Fault, push_token, quote};
+use mcp_schema::query::allows;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::context::Context;
+use crate::handler::decode::types::SchemaBeyondType;
+use crate::handler::handler_error::CallRefusal;
 use crate::handler::parameter::{DefaultValue, ParameterMeta};
-use crate::handler::refusal::CallRefusal;
-use crate::jsonrpc::{ParseLimits, Scan};
-pub(crate) use entries::entries;
-pub(crate) use entries::member;
-pub(crate) use header::{HeaderArgument, find_headers};
+use crate::jsonrpc::{ParseLimits, Scan, ScanFailure, unquote};
+
 pub(crate) use identity::{ArgumentIdentities, as_received};
 pub use json_reader::{InvalidJson, JsonReader};
-pub(crate) use map::to_map;
-pub(crate) use strings::strings;
-use types::SchemaBeyondType;
+pub(crate) use slow::to_map;
 
 /// Maximum number of client-supplied parameters of a function. The limit exists because a 64-bit set tracks the
 /// parameters that were provided.
@@ -310,5 +305,375 @@ fn serde_message(error: &serde_json::Error) -> String {
     match text.rfind(" at line ") {
         Some(end) => text.get(..end).unwrap_or(&text).to_owned(),
         None => text,
+    }
+}
+
+// --- Splits an argument object into its members without decoding the values.
+
+/// Returns the names and values in an argument object. Each name must be unique so that all code that examines a call
+/// sees the same arguments.
+///
+/// # Errors
+///
+/// Returns an error if the text is not an object or if an argument is given twice.
+pub(crate) fn entries(arguments: &str) -> Result<Vec<(Cow<'_, str>, &str)>, Vec<Fault>> {
+    let mut scan = Scan::new(arguments);
+    if scan.peek() != Some(b'{') {
+        return Err(vec![Fault::new("", "the arguments must be a JSON object")]);
+    }
+    let mut entries = Vec::new();
+    let scanned = scan.members(|scan, name| {
+        entries.push((name, scan.next_value()?));
+        Some(())
+    });
+    // If the arguments are not JSON, only that error is reported, because any other errors would be guesses.
+    scanned.ok_or_else(|| vec![not_json(arguments, scan.failure())])?;
+    let mut names = HashSet::with_capacity(entries.len());
+    let twice = entries.iter().filter(|(name, _)| !names.insert(&**name));
+    let faults: Vec<Fault> = twice
+        .take(FAULTS)
+        .map(|(name, _)| Fault::new("", format!("argument `{name}` is given twice")))
+        .collect();
+    if faults.is_empty() {
+        Ok(entries)
+    } else {
+        Err(faults)
+    }
+}
+
+/// Explains why the arguments could not be read. The arguments in a message are always valid JSON, so this is needed
+/// only for arguments that were created from strings and for callers in the same program.
+fn not_json(arguments: &str, failure: ScanFailure) -> Fault {
+    let reason = match (failure, serde_json::from_str::<IgnoredAny>(arguments)) {
+        (ScanFailure::Syntax(_), Err(error)) => serde_message(&error),
+        (ScanFailure::Syntax(at), Ok(_)) => format!("invalid JSON at byte {at}"),
+        (ScanFailure::Deep | ScanFailure::Long, _) => "nested too deeply".to_owned(),
+    };
+    Fault::new("", format!("the arguments are not valid JSON: {reason}"))
+}
+
+/// Returns the value of a member of an object. If there are duplicates, returns the value of the last member, as
+/// parsers that accept duplicates do.
+pub(crate) fn member<'t>(json: &'t str, name: &str) -> Option<&'t str> {
+    let mut found = None;
+    let scanned = Scan::new(json).members(|scan, key| {
+        let value = scan.next_value()?;
+        if key == name {
+            found = Some(value);
+        }
+        Some(())
+    });
+    scanned.and(found)
+}
+
+// --- Converts the strings that prompts, templates and completers receive into JSON that is ready to be decoded.
+
+impl Decoder {
+    /// Converts an object of strings into the object that [`decode`](Self::decode) expects. A string remains a string
+    /// if the argument accepts strings; otherwise, it is replaced with the JSON that it contains.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the text is not an object of strings.
+    #[allow(
+        clippy::wrong_self_convention,
+        reason = "named after its input; the decoder only defines the conversion"
+    )]
+    pub(crate) fn from_strings(&self, arguments: &str) -> Result<String, Vec<Fault>> {
+        let pairs = strings(arguments)?;
+        Ok(self.from_pairs(pairs.iter().map(|(name, text)| (&**name, &**text))))
+    }
+
+    /// Like [`from_strings`](Self::from_strings), but converts the variables of a template.
+    #[allow(
+        clippy::wrong_self_convention,
+        reason = "named after its input; the decoder only defines the conversion"
+    )]
+    pub(crate) fn from_pairs<'a>(
+        &self,
+        pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> String {
+        let mut out = String::from("{");
+        for (name, text) in pairs {
+            let wire = self.wire.iter().find(|wire| wire.name == name);
+            // Forms represent an omitted value as an empty string.
+            if wire.is_some_and(|wire| text.is_empty() && !wire.accepts_text && self.may_lack(wire))
+            {
+                continue;
+            }
+            if out.len() > 1 {
+                out.push(',');
+            }
+            let _ = write!(out, "{}:", Value::from(name));
+            match wire {
+                Some(wire)
+                    if !wire.accepts_text && serde_json::from_str::<&RawValue>(text).is_ok() =>
+                {
+                    out.push_str(text);
+                }
+                _ => {
+                    let _ = write!(out, "{}", Value::from(text));
+                }
+            }
+        }
+        out.push('}');
+        out
+    }
+
+    /// Like [`from_pairs`](Self::from_pairs), but skips values that cannot be decoded, because a completion must work
+    /// with the arguments filled in so far. Returns `None` if a required argument would be skipped, because completion
+    /// is not possible without it.
+    #[allow(
+        clippy::wrong_self_convention,
+        reason = "named after its input; the decoder only defines the conversion"
+    )]
+    pub(crate) fn from_decodable_pairs<'a>(
+        &self,
+        pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Option<String> {
+        let decodable = |(name, text): &(&str, &str)| {
+            let Some(wire) = self.wire.iter().find(|wire| wire.name == *name) else {
+                return false;
+            };
+            let Some(parameter) = self.parameters.get(wire.index) else {
+                return false;
+            };
+            let quoted;
+            let json = if wire.accepts_text {
+                quoted = Value::from(*text).to_string();
+                quoted.as_str()
+            } else {
+                text.trim()
+            };
+            (parameter.ty.accepts)(json)
+                && serde_json::from_str::<&RawValue>(json).is_ok()
+                && self.fits(wire, json)
+        };
+        let kept: Vec<(&str, &str)> = pairs.into_iter().filter(decodable).collect();
+        let given = |wire: &WireParameter| kept.iter().any(|(name, _)| *name == wire.name);
+        self.wire
+            .iter()
+            .all(|wire| given(wire) || self.may_lack(wire))
+            .then(|| self.from_pairs(kept))
+    }
+
+    fn may_lack(&self, wire: &WireParameter) -> bool {
+        wire.nullable
+            || self
+                .parameters
+                .get(wire.index)
+                .is_some_and(|parameter| parameter.default.is_some())
+    }
+}
+
+/// Pairs of names and strings.
+type Strings<'t> = Vec<(Cow<'t, str>, Cow<'t, str>)>;
+
+/// Returns the names and values in an object of strings. `null` counts as absent.
+///
+/// # Errors
+///
+/// Returns an error if the text is not an object of strings, or if a name is given twice, even as `null`.
+pub(crate) fn strings(arguments: &str) -> Result<Strings<'_>, Vec<Fault>> {
+    let mut faults = Vec::new();
+    let mut pairs = Vec::new();
+    for (name, value) in entries(arguments)? {
+        match unquote(value) {
+            Ok(text) => pairs.push((name, text)),
+            Err(_) if value == "null" => {}
+            Err(_) if faults.len() >= FAULTS => {}
+            Err(_) => faults.push(Fault::new(
+                pointer_to(&name),
+                format!("expected string, received {}", quote_raw(value)),
+            )),
+        }
+    }
+    if faults.is_empty() {
+        Ok(pairs)
+    } else {
+        Err(faults)
+    }
+}
+
+fn quote_raw(raw: &str) -> String {
+    serde_json::from_str::<Value>(raw)
+        .map_or_else(|_| "something else".to_owned(), |value| quote(&value))
+}
+
+// --- Arguments that are mirrored in headers.
+
+/// The schema keyword that names the header of a tool argument.
+pub(super) const HEADER: &str = "x-mcp-header";
+
+/// An argument that is mirrored in a header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HeaderArgument {
+    /// The property names on the path from the argument object to the value.
+    pub(crate) path: Vec<String>,
+    /// The header name without `Mcp-Param-`.
+    pub(crate) header: String,
+}
+
+/// Finds the arguments that are mirrored in headers. Only strings, booleans and integers that can be reached through
+/// properties alone can be mirrored (HDR-06).
+pub(crate) fn find_headers(schema: &Value, problems: &mut Vec<String>) -> Vec<HeaderArgument> {
+    let mut headers = Vec::new();
+    walk_headers(schema, &mut Vec::new(), true, 0, &mut headers, problems);
+    for (index, one) in headers.iter().enumerate() {
+        if headers
+            .iter()
+            .take(index)
+            .any(|other: &HeaderArgument| other.header.eq_ignore_ascii_case(&one.header))
+        {
+            problems.push(format!("header `{}` mirrors two arguments", one.header));
+        }
+    }
+    headers
+}
+
+pub(super) fn walk_headers(
+    schema: &Value,
+    path: &mut Vec<String>,
+    reachable: bool,
+    depth: u32,
+    headers: &mut Vec<HeaderArgument>,
+    problems: &mut Vec<String>,
+) {
+    let Some(object) = schema.as_object().filter(|_| depth < 128) else {
+        for inner in schema
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|_| depth < 128)
+        {
+            walk_headers(inner, path, false, depth + 1, headers, problems);
+        }
+        return;
+    };
+    if let Some(header) = object.get(HEADER) {
+        let place = path.join(".");
+        match header.as_str() {
+            Some(header) if !is_token(header) => problems.push(format!(
+                "`{place}`: `{header}` is not a valid header name; use letters, digits and `-`"
+            )),
+            None => problems.push(format!("`{place}`: `{HEADER}` must be a header name")),
+            Some(_) if !reachable || path.is_empty() => problems.push(format!(
+                "`{place}`: a header can mirror only a value that is reached through properties"
+            )),
+            Some(header) => {
+                let suits = object
+                    .get("type")
+                    .and_then(Value::as_str)
+                    .is_some_and(|kind| matches!(kind, "string" | "boolean" | "integer"));
+                if suits {
+                    headers.push(HeaderArgument {
+                        path: path.clone(),
+                        header: header.to_owned(),
+                    });
+                } else {
+                    problems.push(format!(
+                        "`{place}`: a header can mirror only a string, a boolean or an integer"
+                    ));
+                }
+            }
+        }
+    }
+    for (keyword, inner) in object {
+        match keyword.as_str() {
+            "properties" => {
+                for (name, inner) in inner.as_object().into_iter().flatten() {
+                    path.push(name.clone());
+                    walk_headers(inner, path, reachable, depth + 1, headers, problems);
+                    path.pop();
+                }
+            }
+            "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
+                for inner in inner.as_object().into_iter().flat_map(Map::values) {
+                    walk_headers(inner, path, false, depth + 1, headers, problems);
+                }
+            }
+            "enum" | "const" | "default" | "examples" => {}
+            _ => walk_headers(inner, path, false, depth + 1, headers, problems),
+        }
+    }
+}
+
+pub(super) fn is_token(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+}
+
+// --- The schema of an argument object while it is being built.
+
+/// The schema of an argument object while it is being built.
+#[derive(Default)]
+pub(super) struct ArgumentSchema {
+    properties: Map<String, Value>,
+    required: Vec<Value>,
+    /// The keywords of a flattened type's schema other than its properties.
+    rest: Option<Map<String, Value>>,
+}
+
+impl ArgumentSchema {
+    pub(super) fn property(&mut self, name: &str, schema: Value, required: bool) {
+        self.properties.insert(name.to_owned(), schema);
+        if required {
+            self.required.push(name.into());
+        }
+    }
+
+    pub(super) fn flatten(&mut self, schema: Value, problems: &mut Vec<String>) {
+        if !allows(&schema, "object") {
+            problems.push(
+                "a parameter that takes the whole argument object must accept an object".to_owned(),
+            );
+            return;
+        }
+        let Value::Object(mut rest) = schema else {
+            return;
+        };
+        if let Some(Value::Object(properties)) = rest.shift_remove("properties") {
+            for (name, schema) in properties {
+                if self.properties.contains_key(&name) {
+                    problems.push(format!("argument `{name}` is defined twice"));
+                }
+                self.properties.insert(name, schema);
+            }
+        }
+        if let Some(Value::Array(required)) = rest.shift_remove("required") {
+            self.required.extend(required);
+        }
+        rest.shift_remove("type");
+        self.rest = Some(rest);
+    }
+
+    /// Returns the schema, along with `true` if it names every allowed property.
+    pub(super) fn finish(self, style: ArgumentStyle) -> (Value, bool) {
+        let mut object = Map::new();
+        object.insert("type".to_owned(), "object".into());
+        let mut rest = self.rest.unwrap_or_default();
+        let open = ["oneOf", "anyOf", "allOf", "$ref", "patternProperties", "if"]
+            .iter()
+            .any(|keyword| rest.contains_key(*keyword))
+            || rest
+                .get("additionalProperties")
+                .is_some_and(|more| more != &Value::Bool(false));
+        if let Some(description) = rest.shift_remove("description") {
+            object.insert("description".to_owned(), description);
+        }
+        // Some model APIs refuse a schema without `properties`, and adapters of hosts expect it, even if it is empty.
+        object.insert("properties".to_owned(), Value::Object(self.properties));
+        if !self.required.is_empty() {
+            object.insert("required".to_owned(), Value::Array(self.required));
+        }
+        if !open && style != ArgumentStyle::Text {
+            object.insert("additionalProperties".to_owned(), Value::Bool(false));
+        }
+        for (keyword, value) in rest {
+            object.entry(keyword).or_insert(value);
+        }
+        (Value::Object(object), !open)
     }
 }

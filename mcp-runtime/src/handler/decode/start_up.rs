@@ -7,10 +7,9 @@ use mcp_schema::query::{allows, candidates};
 use schemars::Schema;
 use serde_json::{Map, Value};
 
-use super::header::{HEADER, find_headers};
-use super::root::ArgumentSchema;
 use super::types::SchemaBeyondType;
 use super::{ArgumentInfo, ArgumentStyle, Decoder, MOST, WireParameter, pointer_to, serde_message};
+use crate::handler::decode::{ArgumentSchema, HEADER, find_headers};
 use crate::handler::parameter::{DefaultValue, ParameterMeta};
 use crate::jsonrpc::ParseLimits;
 use crate::limits::MessageLimits;

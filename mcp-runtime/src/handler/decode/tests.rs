@@ -17,9 +17,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::*;
-use crate::handler::parameter::{Parameter, ParameterMeta};
-use crate::handler::parameter_kind::Argument;
-use crate::handler::probe::Probe;
+use crate::handler::parameter::{Argument, Parameter, ParameterMeta, Probe};
 use crate::handler::safe_path::SafePath;
 use crate::limits::MessageLimits;
 
@@ -748,7 +746,7 @@ fn check_identities<T: Clone + Debug + PartialEq + Parameter<Argument> + 'static
             let given = identities?.into_iter().filter(|(_, it)| !it.is_default);
             let given: Vec<(Value, Option<String>)> = given
                 .map(|(_, it)| {
-                    let text = forgive::without_fractions(&it.text).unwrap_or(it.text);
+                    let text = slow::without_fractions(&it.text).unwrap_or(it.text);
                     let value: Value = serde_json::from_str(&text).unwrap();
                     // A long integer is compared as text, because a `Value` does not hold it. A type that is only read
                     // may not hold it either.

@@ -3,8 +3,7 @@
 use super::*;
 use crate::context::EditStep;
 use crate::handler::dynamic::{Arguments, DynamicTemplate, DynamicTool, ItemKind as _};
-use crate::handler::handler_error::HandlerError;
-use crate::handler::refusal::CallRefusal;
+use crate::handler::handler_error::{CallRefusal, HandlerError};
 use crate::protocol::ProtocolVersion;
 use crate::registry::complete::Completer;
 use crate::registry::fixture::{
