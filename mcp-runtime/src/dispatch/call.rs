@@ -204,7 +204,7 @@ impl<M: CallMessages> HandlerRun<M> {
 
     /// Polls only the handler, for a first poll whose `task` might not have a waker. Runs that end on their first poll
     /// therefore do not need a timer.
-    pub(super) fn poll_handler(
+    fn poll_handler(
         &mut self,
         recording: Option<&RequestRecording>,
         task: &mut TaskContext<'_>,

@@ -373,7 +373,7 @@ pub(super) struct MissedChanges {
 
 impl SeenChanges {
     /// Returns the changes to lists that are compared when a session is resumed here.
-    pub(super) fn lists_here(&self, dispatcher: &Dispatcher) -> ListVersion {
+    fn lists_here(&self, dispatcher: &Dispatcher) -> ListVersion {
         let notifications = dispatcher.notifications();
         if self.logged.is_none() || notifications.knows(self.lists) {
             self.lists
@@ -384,11 +384,7 @@ impl SeenChanges {
     }
 
     /// Notifies a session that is resumed here of what it may have missed, except for changes that have yet to be read.
-    pub(super) fn notify_missed(
-        &self,
-        mailbox: &Mailbox,
-        dispatcher: &Dispatcher,
-    ) -> Option<MissedChanges> {
+    fn notify_missed(&self, mailbox: &Mailbox, dispatcher: &Dispatcher) -> Option<MissedChanges> {
         let logged = self.logged.as_deref();
         let logged = logged.and_then(|text| text.split_once(' '));
         let log = dispatcher.shared.change_log();

@@ -328,7 +328,7 @@ fn without_memory(mut offered: ServerCapabilities) -> ServerCapabilities {
 }
 
 /// Answers a ping, which may arrive at any time.
-pub(super) fn answer_ping(
+fn answer_ping(
     dispatcher: &Dispatcher,
     id: &RequestId,
     channel: &ChannelMemory,
@@ -346,7 +346,7 @@ pub(super) fn answer_ping(
 }
 
 /// Answers a request from a client that has completed the handshake.
-pub(super) fn answer_legacy<'m>(
+fn answer_legacy<'m>(
     dispatcher: &Arc<Dispatcher>,
     method: Method,
     request: Request<'m>,
@@ -406,7 +406,7 @@ fn set_level(
 }
 
 /// Answers a self-contained request.
-pub(super) fn answer_modern<'m>(
+fn answer_modern<'m>(
     dispatcher: &Arc<Dispatcher>,
     method: Method,
     request: Request<'m>,

@@ -324,10 +324,7 @@ impl ServerShared {
     }
 
     /// Returns the first value that `find` returns for a tool inserted by a change requested before the server starts.
-    pub(crate) fn find_in_inserted_tools<T>(
-        &self,
-        find: impl FnMut(&DynamicTool) -> Option<T>,
-    ) -> Option<T> {
+    fn find_in_inserted_tools<T>(&self, find: impl FnMut(&DynamicTool) -> Option<T>) -> Option<T> {
         let early = lock(&self.early);
         let steps = early.iter().flat_map(|edit| &edit.steps);
         steps.filter_map(EditStep::inserted_tool).find_map(find)
@@ -673,7 +670,7 @@ impl OwnedWork {
     }
 
     /// Drops all work.
-    pub(super) fn drop_all(&self) {
+    fn drop_all(&self) {
         self.stopping.cancel();
         let running = std::mem::take(&mut *lock(&self.running));
         drop(running);

@@ -204,11 +204,7 @@ impl CallFinisher {
         }
     }
 
-    pub(super) fn write_tool_error(
-        &self,
-        text: String,
-        out: &mut Vec<u8>,
-    ) -> Result<(), ErrorObject> {
+    fn write_tool_error(&self, text: String, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         let mut result = CallToolResult::error(text);
         if let Some(sanitizer) = self.sanitizer() {
             let cleaned = sanitizer.clean_tool_result(&mut result);
@@ -389,7 +385,7 @@ impl WrittenResponse {
 
 /// Fills in the URI and media type of contents without them. The definition's media type takes precedence over the
 /// result's.
-pub(super) fn with_location(
+fn with_location(
     mut result: ReadResourceResult,
     uri: &str,
     mime_type: Option<&str>,
@@ -447,11 +443,7 @@ mod located_tests {
 
 impl CallFinisher {
     /// Writes that the handler took longer than its limit.
-    pub(super) fn write_timeout(
-        &self,
-        limit: Duration,
-        out: &mut Vec<u8>,
-    ) -> Result<(), ErrorObject> {
+    fn write_timeout(&self, limit: Duration, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         let source = self.target.asked_source();
         tracing::warn!(
             called = self.target.name(),
@@ -467,7 +459,7 @@ impl CallFinisher {
 
     /// Writes a failure as a message for the model, as a JSON-RPC error, or as an internal error (whose cause is logged
     /// but not sent).
-    pub(super) fn write_failure(
+    fn write_failure(
         &self,
         HandlerError(failure): HandlerError,
         out: &mut Vec<u8>,
@@ -532,11 +524,7 @@ impl CallFinisher {
 
     /// Reports invalid arguments. For a tool, invalid arguments are normally reported in a result so that the model can
     /// correct them. In all other cases, they are reported as an error.
-    pub(super) fn write_faults(
-        &self,
-        faults: &[Fault],
-        out: &mut Vec<u8>,
-    ) -> Result<(), ErrorObject> {
+    fn write_faults(&self, faults: &[Fault], out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         let text = describe_faults(faults);
         let is_tool = self.target.tool().is_some();
         let as_error = self.dispatcher.settings.argument_errors
@@ -552,7 +540,7 @@ impl CallFinisher {
     }
 
     /// Logs a panic and returns the error for the client.
-    pub(super) fn panic_error(&self, panic: &str) -> ErrorObject {
+    fn panic_error(&self, panic: &str) -> ErrorObject {
         let reference = random_reference();
         tracing::error!(
             reference,
@@ -565,7 +553,7 @@ impl CallFinisher {
     }
 
     /// Logs a failure and returns the error for the client.
-    pub(super) fn log_internal_error(&self, what: &str, cause: &dyn fmt::Display) -> ErrorObject {
+    fn log_internal_error(&self, what: &str, cause: &dyn fmt::Display) -> ErrorObject {
         internal_error(&self.log(what, cause))
     }
 
@@ -589,7 +577,7 @@ impl CallFinisher {
 
     /// Replaces an error's code if this protocol version does not allow handlers to use it.
     #[cold]
-    pub(super) fn translate(&self, error: &mut ErrorObject) {
+    fn translate(&self, error: &mut ErrorObject) {
         let code = errors::code_of_call(error, self.version);
         if code != error.code {
             tracing::warn!(
@@ -606,7 +594,7 @@ impl CallFinisher {
     /// If the response of `size` bytes that begins at `start` is too large, replaces it. Returns the call's new
     /// outcome, or `None` if the outcome is unchanged because the response is an error or within the limit.
     #[cold]
-    pub(super) fn replace_if_too_large(
+    fn replace_if_too_large(
         &self,
         size: usize,
         error: &mut Option<ErrorObject>,

@@ -420,7 +420,7 @@ impl Dispatcher {
     ///
     /// Returns an error if there is no such tool, or if the caller lacks scopes.
     #[inline(never)]
-    pub(super) fn tool_of_source<'m>(
+    fn tool_of_source<'m>(
         &self,
         name: &str,
         request: &Request<'m>,
@@ -456,7 +456,7 @@ impl Dispatcher {
     /// # Errors
     ///
     /// Returns an error if the cursor does not belong to this list.
-    pub(super) fn tool_page(
+    fn tool_page(
         &self,
         request: &Request<'_>,
         view: CallerView<'_>,

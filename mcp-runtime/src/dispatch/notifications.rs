@@ -504,7 +504,7 @@ pub(super) struct PendingNotifications {
 
 impl PendingNotifications {
     /// Adds a changed resource. Returns `true` if more callers must be notified than before.
-    pub(super) fn add_resource(&mut self, uri: &Arc<str>, audience: &NotifiedCallers) -> bool {
+    fn add_resource(&mut self, uri: &Arc<str>, audience: &NotifiedCallers) -> bool {
         let mut uris = self.uris.iter_mut();
         if let Some((_, told)) = uris.find(|(known, _)| *known == *uri) {
             return told.add(audience);
@@ -514,7 +514,7 @@ impl PendingNotifications {
     }
 
     /// Adds an extension's notification. Returns `true` unless it replaces an earlier notification.
-    pub(super) fn add_extension(&mut self, notification: &Arc<ExtensionNotification>) -> bool {
+    fn add_extension(&mut self, notification: &Arc<ExtensionNotification>) -> bool {
         let mut known = self.extensions.iter();
         let replaced = known.position(|known| known.is_replaced_by(notification));
         if let Some(replaced) = replaced {

@@ -5,17 +5,24 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::context::Capability;
 use crate::extension::registered::{
     CoreTasks, Extensions, RegisteredExtension, RegisteredFilterMember, RegisteredMethod,
     RegisteredNotification,
 };
-use crate::handler::extension::{Extension, ExtensionMethod, FilterMember};
-use crate::handler::extension_result::ExtensionResult;
-use crate::protocol::{is_core_meta_key, is_core_name, is_reserved_meta_key};
+use crate::handler::call::CallOutput;
+use crate::handler::extension::{
+    Extension, ExtensionMethod, ExtensionMiddleware, FilterMember, Setup,
+};
+use crate::handler::extension_result::{ExtensionResult, ExtensionVersions};
+use crate::handler::handler_error::HandlerError;
+use crate::handler::middleware::{Next, UnlinkedMiddleware};
+use crate::protocol::{ProtocolVersion, is_core_meta_key, is_core_name, is_reserved_meta_key};
 use crate::registry;
 
 /// The prefix of official extensions.
 const OFFICIAL: &str = "io.modelcontextprotocol";
+
 /// The listen filter members that the core protocol defines.
 const CORE_MEMBERS: [&str; 4] = [
     "toolsListChanged",
@@ -23,8 +30,10 @@ const CORE_MEMBERS: [&str; 4] = [
     "resourcesListChanged",
     "resourceSubscriptions",
 ];
+
 /// The core protocol methods to which an extension may respond with its own results.
 const ANSWERABLE: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
+
 /// The result types that the core protocol defines.
 const CORE_RESULT_TYPES: [&str; 2] = [ExtensionResult::COMPLETE, "input_required"];
 
@@ -330,4 +339,80 @@ fn is_method_name(name: &str) -> bool {
         && name
             .split('/')
             .all(|part| !part.is_empty() && part.chars().all(is_inner))
+}
+
+// --- An extension's non-protocol additions to a server: middleware, lists and definitions.
+
+/// An extension's additions to a server's settings.
+pub(crate) struct ServerChanges {
+    pub(crate) middleware: Vec<UnlinkedMiddleware>,
+    pub(crate) capabilities: Vec<Capability>,
+}
+
+impl Extension {
+    /// Takes the extension's additions to the server's settings.
+    pub(crate) fn take_additions(&mut self) -> ServerChanges {
+        let id: Arc<str> = self.id.as_str().into();
+        let types: Arc<[(String, String)]> = self.result_types.clone().into();
+        let versions = self.versions;
+        let check = |functions: Vec<ExtensionMiddleware>| {
+            let functions = functions.into_iter();
+            functions
+                .map(|function| checked(function, Arc::clone(&id), Arc::clone(&types), versions))
+                .collect()
+        };
+        ServerChanges {
+            middleware: check(std::mem::take(&mut self.middleware)),
+            capabilities: std::mem::take(&mut self.capabilities),
+        }
+    }
+
+    /// Takes the functions that prepare the server for the extension.
+    pub(crate) fn take_setup(&mut self) -> Vec<Box<Setup>> {
+        std::mem::take(&mut self.setup)
+    }
+
+    /// Returns the reserved `_meta` keys that the extension defines.
+    pub(crate) fn meta_keys(&self) -> &[String] {
+        &self.meta_keys
+    }
+}
+
+/// Converts an extension's middleware into a link that passes on only declared results.
+fn checked(
+    function: ExtensionMiddleware,
+    id: Arc<str>,
+    types: Arc<[(String, String)]>,
+    versions: ExtensionVersions,
+) -> UnlinkedMiddleware {
+    let function = Arc::new(function);
+    Box::new(move |next: Next| {
+        let (function, id, types) = (Arc::clone(&function), Arc::clone(&id), Arc::clone(&types));
+        Next::link(move |call| {
+            let Some(method) = call.kind().method() else {
+                return function(call, next.clone());
+            };
+            let version = call.context().request().protocol_version();
+            let is_declared = call.context().extension(&id).is_some() || (versions.core)(version);
+            let (id, types) = (Arc::clone(&id), Arc::clone(&types));
+            let output = function(call, next.clone());
+            Box::pin(async move {
+                let mut output = output.await?;
+                if let CallOutput::Extension(result) = &mut output
+                    && !result.is_admitted(ProtocolVersion::LATEST)
+                {
+                    let name = result.type_name();
+                    let mut types = types.iter();
+                    if !is_declared || !types.any(|(of, known)| of == method && known == name) {
+                        return Err(HandlerError::opaque(format!(
+                            "the extension `{id}` answered `{method}` with a result of type `{name}`, which the extension \
+                             does not declare or the client does not know"
+                        )));
+                    }
+                    result.admit(versions);
+                }
+                Ok(output)
+            })
+        })
+    })
 }

@@ -7,7 +7,6 @@
 //!
 //! Specification: 2026-07-28, basic/extensions.
 
-mod additions;
 pub(crate) mod apps;
 mod build;
 mod registered;
@@ -21,6 +20,5 @@ pub use crate::handler::background::{
 pub use crate::handler::extension::{Extension, ExtensionMethod, FilterMember};
 pub use crate::handler::extension_result::{ExtensionResult, IntoExtensionResult};
 pub use crate::handler::middleware::BackgroundPermit;
-pub(crate) use additions::ServerChanges;
-pub(crate) use build::build;
+pub(crate) use build::{ServerChanges, build};
 pub(crate) use registered::{Extensions, FilterProblem};

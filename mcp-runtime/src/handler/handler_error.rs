@@ -322,7 +322,7 @@ const MAX_CAUSES: usize = 64;
 
 /// Returns the text that the model may read: the text of the first marked error in the chain of causes starting with
 /// `error`.
-pub(super) fn text_for_model(error: &(dyn StdError + 'static)) -> Option<String> {
+fn text_for_model(error: &(dyn StdError + 'static)) -> Option<String> {
     let errors = std::iter::successors(Some(error), |&error| cause(error));
     errors.take(MAX_CAUSES).find_map(|error| {
         let mut marked = inventory::iter::<ExposedError>();

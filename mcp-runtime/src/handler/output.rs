@@ -232,7 +232,7 @@ macro_rules! content_and_json {
 content_and_json! { A; A B; A B C; A B C D; }
 
 impl<T: Serialize> Json<T> {
-    pub(super) fn into_raw(self) -> Result<Box<RawValue>, HandlerError> {
+    fn into_raw(self) -> Result<Box<RawValue>, HandlerError> {
         to_raw_value(&self.0).map_err(|error| HandlerError(HandlerErrorRepr::Unwritable(error)))
     }
 }

@@ -3,8 +3,12 @@
 use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::SocketAddr;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
-use crate::observe::{RefusalKind, TraceContext, is_metered, record_refusal};
+use crate::lock::lock;
+use crate::observe::meter::REFUSALS;
+use crate::observe::{TraceContext, is_metered};
 
 /// The origin of one or more messages.
 #[allow(dead_code, reason = "read by observers, which come with features")]
@@ -123,4 +127,136 @@ pub(crate) fn with_current_origin<T>(look: impl FnOnce(&Origin) -> T) -> T {
         Some(origin) => look(origin),
         None => look(&unknown),
     })
+}
+
+// --- Counts refusals and logs at most ten of each kind per second, with the peer's address but never the payload.
+
+/// Maximum number of refusals of each kind that are logged per second.
+const MOST: u32 = 10;
+
+/// Kinds of refusals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RefusalKind {
+    /// The input was not a message, or not a valid message in the current state.
+    Malformed,
+    TooLarge,
+    /// The message was received too slowly.
+    TooSlow,
+    /// A limit on concurrent work was reached.
+    TooMany,
+    /// The caller is not authenticated.
+    Unauthorized,
+    /// The caller lacks permission.
+    Forbidden,
+    /// The request was addressed to a host that is not allowed.
+    Host,
+    /// The request came from a web page that is not allowed to use the server.
+    Origin,
+    /// The limit on connections was reached.
+    Connection,
+    /// The server was temporarily unable to serve the request.
+    Unavailable,
+}
+
+impl RefusalKind {
+    const ALL: usize = Self::Unavailable as usize + 1;
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Malformed => "malformed",
+            Self::TooLarge => "too_large",
+            Self::TooSlow => "too_slow",
+            Self::TooMany => "too_many",
+            Self::Unauthorized => "unauthorized",
+            Self::Forbidden => "forbidden",
+            Self::Host => "host",
+            Self::Origin => "origin",
+            Self::Connection => "connection",
+            Self::Unavailable => "unavailable",
+        }
+    }
+
+    /// Returns the kind for an HTTP response status, or `None` if the request was not refused.
+    pub(crate) fn of_status(status: u16) -> Option<Self> {
+        Some(match status {
+            401 => Self::Unauthorized,
+            403 => Self::Forbidden,
+            408 => Self::TooSlow,
+            413 | 431 => Self::TooLarge,
+            // Clients deliberately check whether a session still exists and whether a stream is available. Status 429
+            // is reported by the code that detects the exceeded limit.
+            404 | 405 | 429 => return None,
+            400..500 => Self::Malformed,
+            503 => Self::Unavailable,
+            _ => return None,
+        })
+    }
+}
+
+/// Counts a refusal, and logs it unless too many of its kind were logged within the last second.
+pub(crate) fn record_refusal(kind: RefusalKind, peer: Option<SocketAddr>) {
+    static WINDOWS: [Mutex<RefusalLogWindow>; RefusalKind::ALL] =
+        [const { Mutex::new(RefusalLogWindow::new()) }; RefusalKind::ALL];
+    REFUSALS.count(&[("kind", kind.as_str())]);
+    let peer = peer.or_else(|| with_current_origin(Origin::peer));
+    let window = WINDOWS.get(kind as usize);
+    let admitted = window.and_then(|window| {
+        let mut window = lock(window);
+        window.admit_log_line(Instant::now())
+    });
+    let Some(left_out) = admitted else { return };
+    let (kind, peer) = (kind.as_str(), peer.map(tracing::field::display));
+    if left_out == 0 {
+        tracing::warn!(kind, peer, "refused");
+    } else {
+        tracing::warn!(kind, peer, left_out, "refused, with others left out");
+    }
+}
+
+/// Log entries for one kind of refusal in the current second.
+struct RefusalLogWindow {
+    began: Option<Instant>,
+    logged: u32,
+    left_out: u64,
+}
+
+impl RefusalLogWindow {
+    const fn new() -> Self {
+        Self {
+            began: None,
+            logged: 0,
+            left_out: 0,
+        }
+    }
+
+    /// Returns `None` if the refusal must not be logged; otherwise, returns the number of refusals omitted since the
+    /// last entry.
+    fn admit_log_line(&mut self, now: Instant) -> Option<u64> {
+        let is_over = |began| now.saturating_duration_since(began) >= Duration::from_secs(1);
+        if self.began.is_none_or(is_over) {
+            self.began = Some(now);
+            self.logged = 0;
+        }
+        if self.logged >= MOST {
+            self.left_out = self.left_out.saturating_add(1);
+            return None;
+        }
+        self.logged = self.logged.saturating_add(1);
+        Some(std::mem::take(&mut self.left_out))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::observe::origin::*;
+
+    #[test]
+    fn ten_a_second_are_logged_and_the_rest_is_counted() {
+        let (mut window, start) = (RefusalLogWindow::new(), Instant::now());
+        let logged = (0..25).filter_map(|_| window.admit_log_line(start)).count();
+        assert_eq!(logged, 10);
+        let later = start + Duration::from_secs(1);
+        assert_eq!(window.admit_log_line(later), Some(15));
+        assert_eq!(window.admit_log_line(later), Some(0));
+    }
 }

@@ -4,33 +4,36 @@
 //! `declared` creates callables from annotated functions, and `dynamic` creates them from definitions created at run
 //! time. From then on, all callables are treated in the same way.
 
-use std::any::TypeId;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::any::{Any, TypeId};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use mcp_schema::explain::{Fault, missing_name_message};
+use mcp_schema::check::Validator;
+use mcp_schema::explain::{Fault, describe_faults, missing_name_message};
 use mcp_schema::template::UriTemplate;
+use memchr::memmem;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::context::{AwaitedValues, Context};
 use crate::handler::access::Access;
-use crate::handler::call::CallOutput;
+use crate::handler::call::{Blocking, CallOutput, HandlerCall, Output, Run, Running};
 use crate::handler::completion::Candidates;
-use crate::handler::decode::strings;
-use crate::handler::definition::{ClientFeature, Kind};
+use crate::handler::decode::{Decoder, HeaderArgument, strings, to_map};
+use crate::handler::definition::{ClientFeature, GuardOptions, Kind};
+use crate::handler::dynamic::{Arguments, DynamicRun};
 use crate::handler::handler_error::{CallRefusal, HandlerError};
 use crate::handler::listing::{Lister, Page};
 use crate::handler::middleware::Next;
 use crate::handler::option::{AttachedOption, ToolUse};
 use crate::protocol::ProtocolVersion;
-use crate::protocol::encode::CacheHint;
-use crate::registry::complete::ArgumentCompleters;
-use crate::registry::guards::HandlerLimits;
-use crate::registry::handler::{Handler, HandlerProgress};
-use crate::registry::items::append_item;
-use crate::registry::outputs::OutputChecker;
-use crate::types::{Prompt, Resource, ResourceTemplate, Tool};
+use crate::protocol::encode::{CacheHint, one_line};
+use crate::protocol::shape::ShapeForVersion;
+use crate::protocol::shape::structured::OutputRoot;
+use crate::rate::{Rate, RateLimiter};
+use crate::types::{CacheScope, CallToolResult, Prompt, Resource, ResourceTemplate, Tool};
 
 /// A callable of any kind.
 #[derive(Debug)]
@@ -269,7 +272,7 @@ impl Callable {
 }
 
 /// Returns a finished completion with these candidates.
-pub(super) fn finished_completion(values: Vec<String>) -> HandlerProgress {
+fn finished_completion(values: Vec<String>) -> HandlerProgress {
     HandlerProgress::Done(Ok(CallOutput::Completion(Candidates {
         values,
         ranked: false,
@@ -320,7 +323,7 @@ impl FirstPollPace {
 
 #[cfg(test)]
 mod pace_tests {
-    use super::*;
+    use crate::registry::callable::*;
 
     #[test]
     fn after_a_slow_first_poll_32_calls_are_spawned_first() {
@@ -333,5 +336,482 @@ mod pace_tests {
             assert!(pace.spawn_first());
         }
         assert!(!pace.spawn_first());
+    }
+}
+
+/// The state of a call after its arguments have been accepted.
+pub(crate) enum HandlerProgress {
+    /// The call has finished.
+    Done(Output),
+    /// The call is still running.
+    Running(Running),
+    /// The call must run on a thread that may block.
+    Blocking(Blocking),
+}
+
+/// A handler that can be called.
+pub(crate) enum Handler {
+    /// An annotated function.
+    Function {
+        run: Run,
+        decoder: Decoder,
+        receiver: Option<Arc<dyn Any + Send + Sync>>,
+    },
+    /// A closure and the rules for its arguments.
+    Closure {
+        run: DynamicRun,
+        input: Option<ArgumentRules>,
+    },
+}
+
+/// The rules for a closure's arguments.
+pub(crate) struct ArgumentRules {
+    pub(crate) validator: Validator,
+    /// The arguments that are mirrored in headers.
+    pub(crate) headers: Vec<HeaderArgument>,
+}
+
+impl Handler {
+    /// Decodes the arguments, a JSON object, and starts the call. This may run user code and may even complete the
+    /// call.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the arguments are invalid or an injected value is unavailable.
+    pub(crate) fn start(
+        &self,
+        arguments: &str,
+        context: &dyn Fn() -> Context,
+    ) -> Result<HandlerProgress, CallRefusal> {
+        match self {
+            Self::Function {
+                run,
+                decoder,
+                receiver,
+            } => {
+                let mut call = HandlerCall::new(decoder, arguments, receiver.as_ref(), context);
+                match run {
+                    Run::Sync(run) => run(&mut call).map(HandlerProgress::Done),
+                    Run::Async(run) => run(&mut call).map(HandlerProgress::Running),
+                    Run::Blocking(run) => run(&mut call).map(HandlerProgress::Blocking),
+                }
+            }
+            Self::Closure { run, input } => {
+                let arguments = to_map(arguments).map_err(CallRefusal::Arguments)?;
+                let arguments = match input {
+                    None => arguments,
+                    Some(input) => {
+                        let arguments = Value::Object(arguments);
+                        let faults = input.validator.check(&arguments);
+                        if !faults.is_empty() {
+                            return Err(CallRefusal::Arguments(faults));
+                        }
+                        match arguments {
+                            Value::Object(arguments) => arguments,
+                            _ => Map::new(),
+                        }
+                    }
+                };
+                Ok(HandlerProgress::Running(run(
+                    Arguments(arguments),
+                    context(),
+                )))
+            }
+        }
+    }
+
+    /// Returns the arguments that are mirrored in headers.
+    pub(crate) fn headers(&self) -> &[HeaderArgument] {
+        match self {
+            Self::Function { decoder, .. } => decoder.headers(),
+            Self::Closure { input, .. } => input.as_ref().map_or(&[], |input| &input.headers),
+        }
+    }
+
+    /// Returns the decoder of the arguments, or `None` for a closure.
+    pub(crate) fn decoder(&self) -> Option<&Decoder> {
+        match self {
+            Self::Function { decoder, .. } => Some(decoder),
+            Self::Closure { .. } => None,
+        }
+    }
+}
+
+impl std::fmt::Debug for Handler {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Function { .. } => "Function",
+            Self::Closure { .. } => "Closure",
+        })
+    }
+}
+
+/// The log target for findings about definitions. Only their author causes them, so the default log leaves out none.
+pub(crate) const FINDINGS: &str = "mcp_runtime::definitions";
+
+/// Data about a tool's structured output, except for the text of the output schema.
+#[derive(Debug)]
+pub(crate) struct OutputChecker {
+    /// The value that the output schema describes.
+    pub(crate) root: OutputRoot,
+    /// `true` if every value of the tool's return type matches the schema, which is derived from that type.
+    conforms: bool,
+    /// `true` if the schema contains numbers that may have a fractional part.
+    has_numbers: bool,
+    /// The validator, created on first use. `None` if the schema cannot be used.
+    validator: OnceLock<Option<Box<Validator>>>,
+}
+
+impl OutputChecker {
+    /// Creates the value for a function, whose schema is derived from its return type.
+    pub(crate) fn for_derived_schema(schema: Option<&RawValue>, conforms: bool) -> Self {
+        let finds = |schema: &RawValue| memmem::find(schema.get().as_bytes(), b"\"number\"");
+        Self {
+            root: OutputRoot::from_schema(schema),
+            conforms,
+            has_numbers: schema.and_then(finds).is_some(),
+            validator: OnceLock::new(),
+        }
+    }
+
+    /// Creates the value for a closure, whose schema was written by its author.
+    pub(crate) fn for_written_schema(
+        schema: Option<&RawValue>,
+        validator: Option<Validator>,
+    ) -> Self {
+        Self {
+            validator: OnceLock::from(validator.map(Box::new)),
+            ..Self::for_derived_schema(schema, false)
+        }
+    }
+
+    /// If a result does not match the schema, returns the reason. `was_touched` is `true` if other code may have
+    /// modified the result.
+    pub(crate) fn output_problem(
+        &self,
+        tool: &Tool,
+        result: &CallToolResult,
+        was_touched: bool,
+    ) -> Option<String> {
+        let schema = tool.output_schema.as_deref()?;
+        if result.is_error {
+            return None;
+        }
+        let Some(structured) = &result.structured_content else {
+            return Some(
+                "the tool has an output schema, but the result has no structured content"
+                    .to_owned(),
+            );
+        };
+        let text = structured.get();
+        let fits = self.conforms && !was_touched;
+        if fits && !(self.has_numbers && has_null(text)) {
+            return None;
+        }
+        self.check_json(tool, schema, text)
+    }
+
+    #[cold]
+    fn check_json(&self, tool: &Tool, schema: &RawValue, text: &str) -> Option<String> {
+        let made = self.validator.get_or_init(|| {
+            let made = serde_json::from_str(schema.get()).map_err(|error| error.to_string());
+            let made = made.and_then(Validator::new).inspect_err(|problem| {
+                let tool = &tool.name;
+                tracing::warn!(
+                    target: FINDINGS,
+                    tool,
+                    problem,
+                    "results are not validated against the output schema"
+                );
+            });
+            made.ok().map(Box::new)
+        });
+        let validator = made.as_deref()?;
+        let value: Value = match serde_json::from_str(text) {
+            Ok(value) => value,
+            Err(error) => return Some(format!("the structured content cannot be read: {error}")),
+        };
+        let faults = validator.check_output(&value, text.len());
+        if faults.is_empty() {
+            return None;
+        }
+        let mut problem = describe_faults(&faults);
+        if self.has_numbers && has_null(text) {
+            problem += "\nNaN and infinity, which JSON cannot represent, are written as null";
+        }
+        Some(problem)
+    }
+}
+
+fn has_null(json: &str) -> bool {
+    memmem::find(json.as_bytes(), b"null").is_some()
+}
+
+/// The limits for a single handler. The server's limits apply as well.
+#[derive(Debug, Default)]
+pub(crate) struct HandlerLimits {
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) rate: Option<RateLimiter>,
+    pub(crate) permits: Option<CallPermits>,
+    /// Maximum size of a result, in bytes.
+    pub(crate) max_output: Option<usize>,
+    /// `true` if a result that is larger is replaced before its response, with the request's id, is written.
+    pub(crate) fits_output: bool,
+}
+
+impl HandlerLimits {
+    /// Creates the limits that a definition specifies. Invalid values are reported in `problems`.
+    pub(super) fn new(options: &GuardOptions<impl AsRef<str>>, problems: &mut Vec<String>) -> Self {
+        let rate = options.rate.as_ref().map(|rate| Rate::parse(rate.as_ref()));
+        let rate = rate.transpose().map_err(|problem| problems.push(problem));
+        for (name, value) in [
+            ("concurrency", options.concurrency),
+            ("max_output", options.max_output),
+        ] {
+            if value == Some(0) {
+                problems.push(format!("`{name}` is zero; the minimum is one"));
+            }
+        }
+        Self {
+            timeout: options.timeout,
+            rate: rate.ok().flatten().map(RateLimiter::new),
+            permits: options.concurrency.map(CallPermits::new),
+            max_output: options.max_output,
+            fits_output: false,
+        }
+    }
+}
+
+/// Returns the cache hint for resource contents. If access is restricted, the contents may be cached only for the
+/// caller.
+pub(super) fn cache_hint(
+    ttl: Option<Duration>,
+    scope: Option<CacheScope>,
+    access: &Access,
+) -> CacheHint {
+    CacheHint {
+        ttl: ttl.unwrap_or_default(),
+        scope: match scope {
+            Some(scope) if !access.is_restricted() => scope,
+            _ => CacheScope::Private,
+        },
+    }
+}
+
+/// Permits for concurrent calls, granted in order of arrival.
+#[derive(Debug)]
+pub(crate) struct CallPermits {
+    free: Arc<Semaphore>,
+    max: usize,
+    waiting: AtomicUsize,
+}
+
+/// A permit, released when dropped.
+pub(crate) type CallPermit = OwnedSemaphorePermit;
+
+impl CallPermits {
+    pub(crate) fn new(max: usize) -> Self {
+        let max = max.clamp(1, Semaphore::MAX_PERMITS);
+        Self {
+            free: Arc::new(Semaphore::new(max)),
+            max,
+            waiting: AtomicUsize::new(0),
+        }
+    }
+
+    /// Returns `true` if any permit is in use.
+    pub(crate) fn in_use(&self) -> bool {
+        self.free.available_permits() < self.max
+    }
+
+    /// Returns a permit if one is available.
+    pub(crate) fn try_acquire(&self) -> Option<CallPermit> {
+        Arc::clone(&self.free).try_acquire_owned().ok()
+    }
+
+    /// Waits for a permit, however long it takes. Calls that wait here do not count toward the limit of
+    /// [`acquire`](Self::acquire).
+    pub(crate) async fn wait(&self) -> Option<CallPermit> {
+        // The semaphore is never closed.
+        Arc::clone(&self.free).acquire_owned().await.ok()
+    }
+
+    /// Waits for a permit. Returns `None` if `max_waiting` calls are already waiting. Dropping the future cancels the
+    /// wait.
+    pub(crate) async fn acquire(&self, max_waiting: usize) -> Option<CallPermit> {
+        if let Some(permit) = self.try_acquire() {
+            return Some(permit);
+        }
+        let _waiting = QueuedCall::enter(&self.waiting, max_waiting)?;
+        self.wait().await
+    }
+}
+
+/// A call that is waiting for a permit.
+struct QueuedCall<'a>(&'a AtomicUsize);
+
+impl<'a> QueuedCall<'a> {
+    fn enter(waiting: &'a AtomicUsize, max: usize) -> Option<Self> {
+        let entered = Self(waiting);
+        let before = waiting.fetch_add(1, Ordering::Relaxed);
+        (before < max).then_some(entered)
+    }
+}
+
+impl Drop for QueuedCall<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Appends an item to a JSON array under construction, in the form that `version` requires.
+pub(crate) fn append_item<T: ShapeForVersion + serde::Serialize>(
+    text: &mut String,
+    mut item: T,
+    version: ProtocolVersion,
+) {
+    item.shape(version);
+    match serde_json::to_string(&item) {
+        Ok(item) => push_item(text, &one_line(&item)),
+        // Serialization cannot fail for a type whose keys are all strings. If it did, dropping one item would be better
+        // than losing the whole list.
+        Err(error) => tracing::error!(%error, "a definition cannot be serialized as JSON"),
+    }
+}
+
+/// Appends an item that is already JSON.
+pub(super) fn push_item(text: &mut String, item: &str) {
+    if !text.is_empty() && !item.is_empty() {
+        text.push(',');
+    }
+    text.push_str(item);
+}
+
+// --- Completion candidates for the arguments of prompts and templates: a fixed set, a completer's result, or none.
+//
+// `handler::completion` ranks the candidates.
+
+/// The source of an argument's candidates. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) enum Completer {
+    /// No candidates.
+    Nothing,
+    /// A fixed set of candidates.
+    Fixed(Arc<[String]>),
+    /// The candidates returned by this completer.
+    Function(Arc<Callable>),
+}
+
+/// The completer for the requested argument, along with the values of other arguments in the request's URI.
+#[derive(Clone, Debug)]
+pub(crate) struct RequestedCompleter {
+    pub(super) completer: Completer,
+    /// The URI's variables, if the client referred to a template by a matching URI.
+    pub(super) known: Vec<(String, String)>,
+}
+
+impl RequestedCompleter {
+    /// Requests candidates for the partial text. Ignores `earlier` arguments that are not strings. If no arguments
+    /// remain, the URI's variables are used instead.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if an injected value is unavailable.
+    pub(crate) fn start(
+        &self,
+        partial: &str,
+        earlier: &Map<String, Value>,
+        context: &dyn Fn() -> Context,
+    ) -> Result<HandlerProgress, CallRefusal> {
+        match &self.completer {
+            Completer::Nothing => Ok(finished_completion(Vec::new())),
+            Completer::Fixed(values) => Ok(finished_completion(values.to_vec())),
+            Completer::Function(callable) => {
+                let mut earlier: Vec<(&str, &str)> = earlier
+                    .iter()
+                    .filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
+                    .collect();
+                if earlier.is_empty() {
+                    earlier.extend(self.known.iter().map(|(name, value)| (&**name, &**value)));
+                }
+                callable.complete(partial, earlier, context)
+            }
+        }
+    }
+
+    /// Returns the completer if it is a function.
+    pub(crate) fn callable(&self) -> Option<&Callable> {
+        match &self.completer {
+            Completer::Function(callable) => Some(callable),
+            Completer::Nothing | Completer::Fixed(_) => None,
+        }
+    }
+}
+
+/// The completers for the arguments of a single prompt or template.
+#[derive(Debug, Default)]
+pub(crate) struct ArgumentCompleters(Vec<(Box<str>, Completer)>);
+
+impl ArgumentCompleters {
+    pub(crate) fn push(&mut self, argument: &str, completer: Completer) {
+        self.0.push((argument.into(), completer));
+    }
+
+    /// Returns the completer for an argument, or `None` if there is no such argument.
+    pub(crate) fn find(&self, argument: &str) -> Option<&Completer> {
+        self.0
+            .iter()
+            .find(|(name, _)| **name == *argument)
+            .map(|(_, completer)| completer)
+    }
+
+    /// Replaces the completer for an argument. Returns `false` if there is no such argument.
+    pub(crate) fn set(&mut self, argument: &str, completer: Completer) -> bool {
+        self.0
+            .iter_mut()
+            .find(|(name, _)| **name == *argument)
+            .map(|(_, held)| *held = completer)
+            .is_some()
+    }
+
+    /// Returns the names of the arguments.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| &**name)
+    }
+
+    /// Returns `true` if any argument has a completer.
+    pub(crate) fn has_any(&self) -> bool {
+        self.0
+            .iter()
+            .any(|(_, completer)| !matches!(completer, Completer::Nothing))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::registry::callable::*;
+
+    #[test]
+    fn contents_of_restricted_resources_are_cached_by_their_caller_only() {
+        let open = Access::default();
+        let closed = Access::declared(&["read"], None);
+        let hint = |ttl, scope, access: &Access| {
+            let hint = cache_hint(ttl, scope, access);
+            (hint.ttl, hint.scope)
+        };
+        let public = Some(CacheScope::Public);
+        let second = Duration::from_secs(1);
+        assert_eq!(
+            hint(None, None, &open),
+            (Duration::ZERO, CacheScope::Private)
+        );
+        assert_eq!(
+            hint(Some(second), public, &open),
+            (second, CacheScope::Public)
+        );
+        assert_eq!(
+            hint(Some(second), public, &closed),
+            (second, CacheScope::Private)
+        );
     }
 }

@@ -11,11 +11,13 @@
 //!
 //! Specification: 2026-07-28, server/utilities/pagination.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::context::Capability;
-use crate::registry::order::{OrderKey, fingerprint};
+use crate::fnv::fnv;
 
 /// Indicates that a cursor is not valid for its list. The error code is -32602.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,13 +69,17 @@ pub(crate) struct CursorReader<'a> {
 
 /// Maximum length of a name in a cursor, in bytes. With it, a sealed cursor is at most 1 KiB long.
 const NAME: usize = 160;
+
 /// Maximum length of a lister's cursor, in bytes.
 pub(crate) const INNER: usize = 512;
+
 /// Maximum length of a position in bytes, before it is sealed.
 #[cfg(test)]
 pub(crate) const MAX_POSITION_BYTES: usize = 1 + 4 + 8 + 1 + NAME + INNER;
+
 /// The value used as the rank of items inserted at run time.
 const INSERTED: u32 = u32::MAX;
+
 /// Included in the checksum.
 const SALT: &[u8] = b"mcp-runtime cursor 3";
 
@@ -245,9 +251,23 @@ impl CursorSeal for TestSeal {
     }
 }
 
+/// The position of a callable in its list. The position is the same in every instance of a program.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum OrderKey {
+    /// Annotated functions come first, sorted by the position of their definitions in the program.
+    Declared(u32),
+    /// Definitions inserted at run time follow, sorted by name regardless of the order of insertion.
+    Inserted(Arc<str>),
+}
+
+/// Returns the number that represents a name in a cursor. The number is the same in all instances.
+pub(crate) fn fingerprint(name: &str) -> u64 {
+    fnv(name.as_bytes())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::registry::cursor::*;
 
     const LISTS: [Capability; 4] = [
         Capability::Tools,

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use mcp_schema::check::Validator;
@@ -12,19 +13,20 @@ use mcp_schema::template::{ExplodedList, UriTemplate};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::context::{AwaitedValues, LazyState};
+use crate::context::{AwaitedValues, Capability, LazyState};
 use crate::handler::access::Access;
 use crate::handler::decode::{ArgumentInfo, ArgumentStyle, Decoder};
-use crate::handler::definition::{Definition, Kind};
+use crate::handler::definition::{Definition, Kind, Selected};
 use crate::handler::option::{AdaptedTool, AttachedOption};
+use crate::handler::tags::TagSelection;
 use crate::handler::{rules, tags};
-use crate::registry::callable::{Callable, ItemDetails, TemplateLister};
-use crate::registry::complete::{ArgumentCompleters, Completer};
-use crate::registry::guards::{HandlerLimits, cache_hint};
-use crate::registry::handler::Handler;
-use crate::registry::meta;
-use crate::registry::outputs::{FINDINGS, OutputChecker};
-use crate::registry::server_rules::ServerRules;
+use crate::limits::MessageLimits;
+use crate::panics;
+use crate::protocol::is_reserved_meta_key;
+use crate::registry::callable::{
+    ArgumentCompleters, Callable, Completer, FINDINGS, Handler, HandlerLimits, ItemDetails,
+    OutputChecker, TemplateLister, cache_hint,
+};
 use crate::types::{
     Annotations, Icon, Meta, Prompt, PromptArgument, Resource, ResourceTemplate, Tool,
     ToolAnnotations,
@@ -42,7 +44,7 @@ pub(super) struct ServerAdditions {
 }
 
 /// A function that finds the completer named by a parameter.
-pub(super) type FindCompleter<'a> = &'a mut dyn FnMut(&ArgumentInfo) -> Result<Completer, String>;
+type FindCompleter<'a> = &'a mut dyn FnMut(&ArgumentInfo) -> Result<Completer, String>;
 
 /// Converts a definition of any kind.
 ///
@@ -361,7 +363,7 @@ fn definition_meta(
             return None;
         }
     };
-    problems.extend(meta::meta_problems(Some(&meta), permitted));
+    problems.extend(meta_problems(Some(&meta), permitted));
     Some(meta)
 }
 
@@ -391,4 +393,196 @@ pub(super) fn to_raw_json(schema: &Value, problems: &mut Vec<String>) -> Option<
     to_raw_value(schema)
         .map_err(|error| problems.push(format!("schema: {error}")))
         .ok()
+}
+
+// --- Validates the `_meta` keys that a program sets.
+//
+// Specification: 2026-07-28, basic, "_meta".
+
+/// Returns all problems with the keys. The reserved keys in `permitted` may be used, because they are defined by
+/// extensions.
+pub(super) fn meta_problems(meta: Option<&Meta>, permitted: &[String]) -> Vec<String> {
+    meta.into_iter()
+        .flat_map(Meta::keys)
+        .filter(|key| !permitted.contains(key))
+        .filter_map(|key| entry_problem(key))
+        .collect()
+}
+
+fn entry_problem(key: &str) -> Option<String> {
+    meta_key_problem(key).or_else(|| {
+        is_reserved_meta_key(key).then(|| {
+            format!(
+                "meta key `{key}` is reserved for the protocol; use another prefix, such as `com.example/`"
+            )
+        })
+    })
+}
+
+/// Returns the reason why a key violates the grammar, or `None` if the key is valid.
+pub(crate) fn meta_key_problem(key: &str) -> Option<String> {
+    let (prefix, name) = match key.split_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, key),
+    };
+    if prefix.is_some_and(|prefix| !prefix.split('.').all(is_prefix_label)) {
+        return Some(format!(
+            "meta key `{key}`: the part before `/` must be labels separated by dots, such as `com.example`"
+        ));
+    }
+    (!is_key_name(name)).then(|| {
+        format!("meta key `{key}`: a name consists of letters and digits, with `-`, `_` and `.` only between them")
+    })
+}
+
+/// Returns `true` if the label starts with a letter, ends with a letter or digit, and contains only letters, digits and
+/// `-` in between.
+fn is_prefix_label(label: &str) -> bool {
+    label.starts_with(|first: char| first.is_ascii_alphabetic())
+        && label.ends_with(|last: char| last.is_ascii_alphanumeric())
+        && label
+            .chars()
+            .all(|inner| inner.is_ascii_alphanumeric() || inner == '-')
+}
+
+/// Returns `true` if the name is empty, or if it begins and ends with an alphanumeric character.
+fn is_key_name(name: &str) -> bool {
+    let alphanumeric = |end: char| end.is_ascii_alphanumeric();
+    name.is_empty()
+        || (name.starts_with(alphanumeric)
+            && name.ends_with(alphanumeric)
+            && name
+                .chars()
+                .all(|inner| inner.is_ascii_alphanumeric() || "-_.".contains(inner)))
+}
+
+// --- Rules that a server sets for all of its definitions, including those that are inserted while it runs.
+
+type ReservesFn = dyn Fn(&str) -> Option<String> + Send + Sync;
+
+/// The names that a source of tools reserves.
+#[derive(Clone)]
+pub(crate) struct NameReservation {
+    /// The name of the source.
+    pub(crate) source: Arc<str>,
+    /// Returns the reason why nothing else can have a name.
+    pub(crate) reserves: Arc<ReservesFn>,
+}
+
+impl fmt::Debug for NameReservation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("NameReservation")
+            .field(&self.source)
+            .finish()
+    }
+}
+
+/// The rules that a server sets for all of its definitions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ServerRules {
+    /// Reserved `_meta` keys defined by the server's extensions.
+    pub(crate) meta_keys: Vec<String>,
+    /// The scopes that a tag requires, which apply to all definitions with that tag.
+    pub(crate) tag_scopes: Vec<(String, Vec<String>)>,
+    /// The names that sources of tools reserve.
+    pub(crate) reservations: Vec<NameReservation>,
+    /// The selection of definitions to serve, or `None` to serve all of them.
+    pub(crate) selection: Option<TagSelection>,
+    /// The limits on messages, which also apply to JSON inside strings.
+    pub(crate) message_limits: MessageLimits,
+    /// Tags and their descriptions for models.
+    pub(crate) tag_descriptions: Vec<(String, String)>,
+    /// Prefixes of names, each with the functions whose names have it.
+    pub(crate) prefixes: Vec<(String, Vec<Selected>)>,
+}
+
+impl ServerRules {
+    /// Returns the key by which requests look up a definition on this server: the URI of a resource or template in its
+    /// normal form, and the name of any other definition, with its prefix.
+    pub(super) fn lookup_key(&self, definition: &Definition) -> Cow<'static, str> {
+        let key = definition.lookup_key();
+        let mut prefixes = self.prefixes.iter();
+        let prefix = prefixes.find(|(_, functions)| {
+            let mut functions = functions.iter();
+            functions.any(|selected| selected.function == definition.function)
+        });
+        match prefix {
+            Some((prefix, _)) if definition.kind.has_name_for_clients() => {
+                format!("{prefix}{key}").into()
+            }
+            _ => match Capability::of_kind(definition.kind) {
+                Some(list) => list.lookup_key(key),
+                None => key.into(),
+            },
+        }
+    }
+
+    /// Returns an error if a source of tools reserves the name.
+    pub(super) fn check_tool_name(&self, name: &str) -> Result<(), String> {
+        self.check_name_for(None, name)
+    }
+
+    /// Returns an error if a source of tools other than `own` reserves the name.
+    pub(crate) fn check_name_for(&self, own: Option<&str>, name: &str) -> Result<(), String> {
+        let others = self.reservations.iter();
+        let mut others = others.filter(|other| own != Some(&*other.source));
+        others.try_for_each(|other| match panics::catch(|| (other.reserves)(name)) {
+            Ok(None) => Ok(()),
+            Ok(Some(reason)) => Err(reason),
+            Err(panic) => {
+                let source = &other.source;
+                Err(format!(
+                    "the tool source `{source}` panicked when it was asked whether it reserves the name: {panic}"
+                ))
+            }
+        })
+    }
+
+    /// Returns the tags that have a description, which are valid even while no definition has them.
+    pub(crate) fn described_tags(&self) -> impl Iterator<Item = &str> {
+        self.tag_descriptions.iter().map(|(tag, _)| tag.as_str())
+    }
+
+    /// Returns the scopes that these tags require.
+    pub(super) fn scopes<'r>(&'r self, tags: &'r [Box<str>]) -> impl Iterator<Item = &'r String> {
+        let required = self.tag_scopes.iter();
+        let required = required.filter(|(tag, _)| tags.iter().any(|known| **known == **tag));
+        required.flat_map(|(_, scopes)| scopes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::registry::declared::entry_problem;
+
+    // Covers: META-07, META-09
+    #[test]
+    fn own_keys_pass_and_reserved_ones_do_not() {
+        for (key, fine) in [
+            ("ui", true),
+            ("", true),
+            ("com.example/flag", true),
+            ("com.example/", true),
+            ("example.com/a.b-c_d", true),
+            ("io.modelcontextprotocol/x", false),
+            ("dev.mcp/x", false),
+            ("tools.mcp.com/x", false),
+            ("mcp.dev/x", false),
+            ("com.mcp-tools/x", true),
+            ("com.example.mcp/x", true),
+            ("1com/x", false),
+            ("com-/x", false),
+            ("/x", false),
+            ("a b", false),
+            ("-a", false),
+            ("a/b/c", false),
+        ] {
+            assert_eq!(
+                entry_problem(key).is_none(),
+                fine,
+                "{key}: {:?}",
+                entry_problem(key)
+            );
+        }
+    }
 }

@@ -13,14 +13,12 @@ use crate::handler::dynamic::{
 };
 use crate::handler::option::{AdaptedTool, AttachedOption, ToolUseFormat};
 use crate::handler::{rules, tags};
-use crate::registry::callable::{Callable, ItemDetails, TemplateLister};
-use crate::registry::complete::{ArgumentCompleters, Completer};
-use crate::registry::declared::to_raw_json;
-use crate::registry::guards::{HandlerLimits, cache_hint};
-use crate::registry::handler::{ArgumentRules, Handler};
-use crate::registry::meta;
-use crate::registry::outputs::OutputChecker;
-use crate::registry::server_rules::ServerRules;
+use crate::registry::callable::{
+    ArgumentCompleters, ArgumentRules, Callable, Completer, Handler, HandlerLimits, ItemDetails,
+    OutputChecker, TemplateLister, cache_hint,
+};
+use crate::registry::declared;
+use crate::registry::declared::{ServerRules, to_raw_json};
 use crate::types::{Icon, Meta};
 
 /// Converts a definition of any kind.
@@ -266,7 +264,7 @@ impl CallableDraft {
         meta: Option<&Meta>,
         icons: &[Icon],
     ) -> Self {
-        let mut problems = meta::meta_problems(meta, &server.meta_keys);
+        let mut problems = declared::meta_problems(meta, &server.meta_keys);
         problems.extend(handler.tags.iter().filter_map(|tag| tags::problem(tag)));
         handler.access.require(server.scopes(&handler.tags));
         problems.extend(rules::icon_problems(icons));

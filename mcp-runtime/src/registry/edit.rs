@@ -13,9 +13,9 @@ use crate::error::{Error, ErrorKind};
 use crate::handler::notified_callers::NotifiedCallers;
 use crate::order::set_of;
 use crate::registry::callable::Callable;
+use crate::registry::cursor::OrderKey;
+use crate::registry::declared::ServerRules;
 use crate::registry::dynamic;
-use crate::registry::order::OrderKey;
-use crate::registry::server_rules::ServerRules;
 use crate::registry::snapshot::Snapshot;
 use crate::registry::table::{CallableTable, TableSlot};
 

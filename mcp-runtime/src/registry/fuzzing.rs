@@ -1,8 +1,8 @@
 //! See [`crate::fuzzing`].
 
 use super::cursor::{Cursor, CursorPosition, CursorReader, ItemMark, TestSeal};
-use super::order::OrderKey;
 use crate::context::Capability;
+use crate::registry::cursor::OrderKey;
 
 /// A reader of lists that are the same for all callers.
 const READER: CursorReader<'static> = CursorReader {

@@ -7,7 +7,6 @@
 
 mod build;
 mod callable;
-mod complete;
 mod cursor;
 mod declared;
 mod dynamic;
@@ -16,15 +15,7 @@ mod edit;
 pub(crate) mod fixture;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
-mod guards;
-mod handler;
-mod items;
-mod list;
-mod meta;
-mod order;
-mod outputs;
 mod page;
-mod server_rules;
 mod snapshot;
 mod source;
 mod table;
@@ -32,30 +23,28 @@ mod words;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use crate::context::{Caller, Edit};
+use crate::error::{Error, ErrorKind};
+use crate::handler::tags::{TagSelection, UnknownTag};
+use crate::lock::lock;
+
 pub(crate) use build::{MethodReceiver, Sources, selected_options};
-pub(crate) use callable::{Callable, FirstPollPace, ItemDetails};
-pub(crate) use complete::RequestedCompleter;
-#[cfg(test)]
-pub(crate) use cursor::MAX_POSITION_BYTES;
+pub(crate) use callable::{
+    CallPermit, CallPermits, Callable, FINDINGS, FirstPollPace, HandlerLimits, HandlerProgress,
+    ItemDetails, OutputChecker, RequestedCompleter,
+};
 pub(crate) use cursor::{CursorSeal, INNER as MAX_LISTER_CURSOR_BYTES, source_cursor};
+pub(crate) use declared::{NameReservation, ServerRules, meta_key_problem};
 pub(crate) use dynamic::{built_in_template, method_callable};
 pub(crate) use edit::EditOutcome;
-pub(crate) use guards::{CallPermit, CallPermits, HandlerLimits};
-pub(crate) use handler::HandlerProgress;
-pub(crate) use meta::meta_key_problem;
-pub(crate) use outputs::{FINDINGS, OutputChecker};
 pub(crate) use page::{ListPage, PageWalk, PartialPage, with_origin};
-pub(crate) use server_rules::{NameReservation, ServerRules};
 pub(crate) use snapshot::{CallerView, Snapshot, ToolGroup, ToolPart};
 pub(crate) use source::NamedSource;
 pub use source::{SourceAnswer, SourceRequest, SourceTool, ToolSource};
 pub(crate) use words::words;
 
-use crate::context::Caller;
-use crate::context::Edit;
-use crate::error::{Error, ErrorKind};
-use crate::handler::tags::{TagSelection, UnknownTag};
-use crate::lock::lock;
+#[cfg(test)]
+pub(crate) use cursor::MAX_POSITION_BYTES;
 
 /// The current definitions.
 pub(crate) struct Registry {

@@ -13,9 +13,8 @@ use crate::context::{Capability, Context};
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 use crate::handler::rules;
 use crate::protocol::ProtocolVersion;
-use crate::registry::callable::TemplateLister;
+use crate::registry::callable::{TemplateLister, append_item};
 use crate::registry::cursor::{Cursor, CursorPosition, CursorReader, CursorSeal, INNER, ItemMark};
-use crate::registry::items::append_item;
 use crate::registry::table::CallableTable;
 
 /// One page of a list.

@@ -17,10 +17,9 @@ use crate::handler::listing::Page;
 use crate::lock::lock;
 use crate::panics;
 use crate::protocol::ProtocolVersion;
-use crate::registry::callable::Callable;
+use crate::registry::callable::{Callable, push_item};
+use crate::registry::declared::{NameReservation, ServerRules};
 use crate::registry::dynamic::{sourced_tool, tool_callable};
-use crate::registry::items::push_item;
-use crate::registry::server_rules::{NameReservation, ServerRules};
 use crate::registry::snapshot::CallerView;
 use crate::types::ClientCapabilities;
 

@@ -1,6 +1,8 @@
 //! Builds a server from the definitions collected by the macros and the settings added by the author.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,27 +10,40 @@ use crate::backend::Backend;
 use crate::context::{
     Capability, EnvironmentHeaders, OnceStore, ServerControl, ServerHandle, States,
 };
-#[cfg(feature = "sealing")]
-use crate::dispatch::seal::SealingKey;
 use crate::dispatch::{Admission, CacheHints, CoveringSource, ServerShared};
 use crate::environment::ServerEnvironment;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
+use crate::extension;
+use crate::extension::{Extension, Extensions, ServerChanges};
+use crate::handler::call::CallOutput;
 use crate::handler::definition::Selected;
+use crate::handler::handler_error::Result;
+use crate::handler::middleware::{Call, Next, UnlinkedMiddleware};
 use crate::handler::option::{AddOn, StoresByType};
-use crate::handler::rules;
+use crate::handler::sanitize::Sanitizer;
+use crate::handler::tags::TagSelection;
+use crate::handler::{middleware, rules, tags};
 use crate::limits::Limits;
 use crate::observe::Observers;
 use crate::protocol::encode::CacheHint;
+use crate::rate::Rate;
 use crate::registry::{MethodReceiver, ToolSource};
-use crate::server::extension::ExtensionSettings;
-use crate::server::middleware::WrappingSettings;
-use crate::server::tag_settings::TagSettings;
 use crate::types::{CacheScope, Icon, Implementation};
+
+#[cfg(feature = "sealing")]
+use crate::dispatch::seal::SealingKey;
+#[cfg(feature = "skills")]
+use crate::extension::skills::Skills;
+#[cfg(feature = "tower")]
+use crate::handler::definition::Kind;
+#[cfg(feature = "tower")]
+use crate::handler::tower;
+#[cfg(feature = "tower")]
+use crate::handler::tower::{CallService, Layer};
 
 /// Creates a source that stands for the tools of the registry. A function, so that a program without such a source does
 /// not contain its code.
-pub(super) type CreateCover =
-    Box<dyn FnOnce() -> Result<Arc<dyn CoveringSource>, Error> + Send + Sync>;
+type CreateCover = Box<dyn FnOnce() -> Result<Arc<dyn CoveringSource>, Error> + Send + Sync>;
 
 /// A server that has not been started yet, together with its settings.
 ///
@@ -492,4 +507,364 @@ impl Server {
         self.offered.push(Capability::Tools);
         self
     }
+}
+
+// --- Access control settings: which scopes include others, which scopes a tag requires, and whether anonymous callers are
+// trusted.
+
+impl Server {
+    /// Declares that the scope `broad` includes the scopes `narrow` and, transitively, any scopes that those include.
+    /// Can be called more than once.
+    ///
+    /// ```
+    /// # use mcp_runtime::prelude::*;
+    /// let server = new_server!()
+    ///     .scope_implies("notes:write", ["notes:read"])
+    ///     .scope_implies("admin", ["notes:write", "users:read"]);
+    /// ```
+    ///
+    /// The declaration applies wherever scopes are checked: in options, in `visible_if` functions, and in the
+    /// [`Principal`](crate::Principal) that handlers receive. Start-up fails if a scope is invalid.
+    ///
+    /// Source: revision 2025-11-25 and later, basic/authorization, "Scope Challenge Handling".
+    pub fn scope_implies(
+        mut self,
+        broad: impl AsRef<str>,
+        narrow: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> Self {
+        let broad = broad.as_ref();
+        self.faults.extend(rules::scope(broad).into_result().err());
+        for narrow in narrow {
+            let narrow = narrow.as_ref();
+            self.faults.extend(rules::scope(narrow).into_result().err());
+            self.admission.imply(broad, narrow);
+        }
+        self
+    }
+
+    /// Requires these scopes for every definition with this tag, in addition to any scopes that the definition itself
+    /// requires. Can be called more than once.
+    ///
+    /// Start-up fails if the tag is not used by any definition or if a scope is invalid.
+    pub fn require_scopes(
+        mut self,
+        tag: impl Into<String>,
+        scopes: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        let scopes: Vec<String> = scopes.into_iter().map(Into::into).collect();
+        let verdicts = scopes.iter().map(|scope| rules::scope(scope).into_result());
+        self.faults.extend(verdicts.filter_map(Result::err));
+        self.tag_scopes.push((tag.into(), scopes));
+        self
+    }
+
+    /// Grants anonymous callers full access, as over standard input and output. Scopes then apply only to callers with
+    /// credentials. By default, anonymous callers cannot use definitions that require scopes.
+    ///
+    /// Use this for a server that can be reached only by callers with full access, such as a server on a single-user
+    /// machine or behind a proxy that authenticates callers.
+    pub fn trust_anonymous(mut self) -> Self {
+        self.admission.trusts_anonymous = true;
+        self
+    }
+}
+
+// --- Adds protocol extensions to a server.
+
+/// The extensions added to a server that has not been started yet.
+#[derive(Debug, Default)]
+pub(super) struct ExtensionSettings(Vec<Extension>);
+
+impl Server {
+    /// Adds a protocol extension. Can be called more than once.
+    ///
+    /// Start-up fails if two extensions use the same name, or if an extension uses a name from the core protocol.
+    ///
+    /// Source: revision 2026-07-28, basic/extensions.
+    pub fn extension(mut self, mut extension: Extension) -> Self {
+        let ServerChanges {
+            middleware,
+            capabilities,
+        } = extension.take_additions();
+        self.wrapping.around.extend(middleware);
+        self.offered.extend(capabilities);
+        self.extensions.0.push(extension);
+        self
+    }
+}
+
+#[cfg(feature = "skills")]
+impl Server {
+    /// Serves skills, which are folders with instructions for models. Start-up fails if any skill is invalid, and all
+    /// mistakes are reported together.
+    ///
+    /// Source: the extension `io.modelcontextprotocol/skills`.
+    pub fn skills(self, skills: Skills) -> Self {
+        self.extension(skills.into_extension())
+    }
+}
+
+impl ExtensionSettings {
+    /// Checks all extensions together, then runs the functions that prepare the server for them. Returns the extensions
+    /// and the reserved `_meta` keys that they define.
+    ///
+    /// # Errors
+    ///
+    /// Fails if an extension is invalid (all problems are reported) or if one of these functions fails.
+    pub(super) fn start(
+        mut self,
+        handle: &ServerHandle,
+    ) -> Result<(Arc<Extensions>, Vec<String>), Error> {
+        let (mut meta_keys, mut setup) = (Vec::new(), Vec::new());
+        for extension in &mut self.0 {
+            setup.extend(extension.take_setup());
+            meta_keys.extend_from_slice(extension.meta_keys());
+        }
+        let built = extension::build(self.0);
+        let extensions =
+            built.map_err(|problems| Error::new(ErrorKind::Configuration, problems.join("\n")))?;
+        setup.into_iter().try_for_each(|prepare| prepare(handle))?;
+        Ok((Arc::new(extensions), meta_keys))
+    }
+}
+
+// --- Settings that affect calls to handlers: the rate limit, middleware, and text sanitizers.
+
+/// A server's rate limit, middleware and sanitizer.
+#[derive(Default)]
+pub(super) struct WrappingSettings {
+    pub(super) rate: Option<Rate>,
+    /// Middleware, outermost first.
+    pub(super) around: Vec<UnlinkedMiddleware>,
+    /// The names of tools that have their own layers.
+    pub(super) layered: Vec<String>,
+    pub(super) sanitizer: Option<Sanitizer>,
+}
+
+impl WrappingSettings {
+    /// Checks that every tool with its own layer exists.
+    pub(super) fn check_layered_tools(&self, tools: &[String]) -> std::result::Result<(), Error> {
+        let missing = self.layered.iter().filter(|name| !tools.contains(name));
+        let missing: Vec<_> = missing
+            .map(|name| format!("there is no tool `{name}` to apply a layer to"))
+            .collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Configuration, missing.join("\n")))
+    }
+}
+
+impl Server {
+    /// Limits the total rate of calls to all handlers, for example to `100/s`, `10/min burst 20` or `1000/h per
+    /// caller`. Unlimited by default. A handler's `rate` option applies in addition to this limit.
+    ///
+    /// A caller is identified by its credentials ([`Principal`](crate::Principal)) or, if it has none, by its session
+    /// or connection. All anonymous HTTP requests that use 2026-07-28 are treated as a single caller.
+    ///
+    /// Calls that exceed the rate are rejected with an error that states when to retry. Start-up fails if the rate is
+    /// invalid.
+    pub fn rate(mut self, rate: &str) -> Self {
+        match Rate::parse(rate) {
+            Ok(rate) => self.wrapping.rate = Some(rate),
+            Err(problem) => self.faults.push(problem),
+        }
+        self
+    }
+
+    /// Applies `clean`, after any sanitizers added earlier, to all text that a model reads: tool results and errors,
+    /// prompt messages, resource contents, and the names and values in structured content.
+    ///
+    /// ```
+    /// use std::borrow::Cow;
+    ///
+    /// let server = mcp_runtime::new_server!()
+    ///     .sanitize(mcp_runtime::text::strip_invisible)
+    ///     .sanitize(|text| Cow::Owned(text.replace("hunter2", "***")));
+    /// ```
+    ///
+    /// URIs, `_meta`, images and audio remain unchanged, and numbers in structured content keep all their digits. If
+    /// `clean` panics, or gives two members of an object the same name, the call fails with an internal error.
+    ///
+    /// Source: revision 2026-07-28, server/tools, "Security Considerations".
+    pub fn sanitize(
+        mut self,
+        clean: impl for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync + 'static,
+    ) -> Self {
+        let sanitizer = self.wrapping.sanitizer.get_or_insert_default();
+        sanitizer.push(clean);
+        self
+    }
+
+    /// Adds middleware that wraps every call to a tool, prompt, resource or completer. The middleware added first is
+    /// the outermost.
+    ///
+    /// Middleware may inspect the call, change its arguments, continue with [`Next::run`], inspect and change the
+    /// result, or answer the call itself:
+    ///
+    /// ```
+    /// use mcp_runtime::prelude::*;
+    /// use mcp_runtime::middleware::Kind;
+    ///
+    /// let server = new_server!().middleware(async |call, next| {
+    ///     if call.kind() == Kind::Tool && call.name() == "delete" && call.principal().is_none() {
+    ///         bail!("only authenticated callers may delete");
+    ///     }
+    ///     next.run(call).await
+    /// });
+    /// ```
+    ///
+    /// Get shared values from [`Call::context`], as in `call.context().state::<T>()`, or clone them into a closure that
+    /// returns an `async move` block. Middleware runs within the call's time limit, and if it panics, only that call
+    /// fails. Calls rejected by a rate limit do not reach middleware. In protocol version 2026-07-28, middleware runs
+    /// in each round of a call; see [`Call::round`].
+    pub fn middleware<F, A>(mut self, function: F) -> Self
+    where
+        F: Fn(Call, Next) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<CallOutput>> + Send + 'static,
+    {
+        self.wrapping.around.push(middleware::function(function));
+        self
+    }
+}
+
+#[cfg(feature = "tower")]
+impl Server {
+    /// Like [`middleware`](Self::middleware), but wraps every call in a tower layer instead of a function. If a server
+    /// has both layers and functions, the first to be added is the outermost.
+    ///
+    /// The layer is applied once, to a [`Next`]. The layer sees a handler's failure as a response rather than an error.
+    /// If the layer's own service returns an error, the call fails, and the cause is logged but not sent to the client.
+    pub fn layer<L>(mut self, layer: L) -> Self
+    where
+        L: Layer<Next, Service: CallService> + Send + Sync + 'static,
+    {
+        let layer = tower::layer(layer, |_| true);
+        self.wrapping.around.push(layer);
+        self
+    }
+
+    /// Wraps calls to a single tool in a tower layer. Start-up fails if the tool is unknown.
+    pub fn layer_tool<L>(mut self, name: impl Into<String>, layer: L) -> Self
+    where
+        L: Layer<Next, Service: CallService> + Send + Sync + 'static,
+    {
+        let name = name.into();
+        self.wrapping.layered.push(name.clone());
+        let applies = move |call: &Call| call.kind() == Kind::Tool && call.name() == name;
+        let layer = tower::layer(layer, applies);
+        self.wrapping.around.push(layer);
+        self
+    }
+}
+
+// --- The observers that a feature gives to every server, and what is set for them.
+
+/// Returns the observers of a server, with those that a feature gives to every server.
+#[cfg_attr(
+    not(feature = "telemetry"),
+    expect(unused_mut, reason = "no other feature has any")
+)]
+pub(super) fn with_built_in(mut observers: Observers) -> Observers {
+    #[cfg(feature = "telemetry")]
+    observers.insert_default::<crate::telemetry::Telemetry>();
+    observers
+}
+
+#[cfg(feature = "telemetry")]
+impl Server {
+    /// Sets a hook that is called right after the span for a request is created. The hook receives the span and the
+    /// trace context that the caller sent. Programs that export spans can use it to link their spans to the caller's.
+    /// Replaces any hook that was set earlier.
+    ///
+    /// The span's fields follow OpenTelemetry; [Observability](crate::guide::observability) lists them. The hook must
+    /// not block. It is not called for spans that are not recorded by a subscriber.
+    ///
+    /// ```
+    /// # use mcp_runtime::prelude::*;
+    /// let server = new_server!().on_span(|span, trace| {
+    ///     if let Some(trace) = trace {
+    ///         // With `tracing-opentelemetry`, call `set_parent` here; see `examples/src/bin/traces.rs`.
+    ///         println!("{:?} is part of {:032x}", span.id(), trace.trace_id());
+    ///     }
+    /// });
+    /// ```
+    pub fn on_span(
+        mut self,
+        hook: impl Fn(&tracing::Span, Option<&crate::observe::TraceContext>) + Send + Sync + 'static,
+    ) -> Self {
+        self.observers
+            .insert(crate::telemetry::Telemetry::with_hook(hook));
+        self
+    }
+}
+
+// --- Tag settings: descriptions of tags, and the selection of definitions by tag.
+
+impl Server {
+    /// Serves only the definitions that these tags select, like the `--tags` option. Tags are separated by commas:
+    /// `issues,pulls` selects the definitions that have either tag, and `-admin` selects the definitions that do not
+    /// have the `admin` tag. Can be called more than once; definitions must then match every selection.
+    ///
+    /// ```
+    /// # use mcp_runtime::prelude::*;
+    /// let server = new_server!().select_tags("issues,-admin");
+    /// ```
+    ///
+    /// In contrast to [`tags`](Self::tags), which determines the values that the program must provide, a selection also
+    /// applies to definitions that are created at run time, and it can exclude tags. HTTP clients can narrow it further
+    /// for each request; see [Many tools](crate::guide::many_tools). For clients, definitions that are not selected do
+    /// not appear to exist.
+    ///
+    /// Start-up fails if a tag is unknown, that is, if no definition has it and it is not described with
+    /// [`describe_tag`](Self::describe_tag).
+    pub fn select_tags(mut self, tags: impl AsRef<str>) -> Self {
+        let tags = tags.as_ref();
+        match TagSelection::parse(tags) {
+            Ok(more) => {
+                let selection = &mut self.tag_settings.selection;
+                *selection = Some(
+                    selection
+                        .as_ref()
+                        .map_or(more.clone(), |all| all.and(&more)),
+                );
+            }
+            Err(problem) => self.faults.push(format!("tags `{tags}`: {problem}")),
+        }
+        self
+    }
+
+    /// Describes a tag to models in a few words, for use with [`tags_in_instructions`](Self::tags_in_instructions). A
+    /// described tag can be selected even while no definition has it, because definitions with the tag may be inserted
+    /// later. A description makes the tag public: anyone can learn that it exists, even callers from whom all
+    /// definitions with the tag are hidden.
+    ///
+    /// Start-up fails if a tag is described twice or is invalid.
+    pub fn describe_tag(mut self, tag: impl Into<String>, description: impl Into<String>) -> Self {
+        let tag = tag.into();
+        let descriptions = &mut self.tag_settings.descriptions;
+        self.faults.extend(tags::problem(&tag));
+        if descriptions.iter().any(|(known, _)| *known == tag) {
+            self.faults
+                .push(format!("the tag `{tag}` is described twice"));
+        }
+        descriptions.push((tag, description.into()));
+        self
+    }
+
+    /// Sets whether the [`instructions`](Self::instructions) end with a line for each tag that contains the tag's
+    /// description and the names of its tools. Each client is shown only the tools that it may use. Defaults to
+    /// `false`.
+    pub fn tags_in_instructions(mut self, show: bool) -> Self {
+        self.tag_settings.in_instructions = show;
+        self
+    }
+}
+
+/// The tag settings of a server that has not been started yet.
+#[derive(Debug, Default)]
+pub(super) struct TagSettings {
+    pub(super) selection: Option<TagSelection>,
+    pub(super) descriptions: Vec<(String, String)>,
+    pub(super) in_instructions: bool,
 }

@@ -1,16 +1,12 @@
 //! Builds a server from definitions and settings, and runs it.
 
-mod access;
 mod builder;
 #[cfg(feature = "cli")]
 mod command_line;
 mod environment;
-mod extension;
 #[cfg(feature = "http")]
 mod http;
 mod log;
-mod middleware;
-mod observing;
 mod run;
 #[cfg(feature = "sealing")]
 mod sealed_tasks;
@@ -20,17 +16,15 @@ mod sealing;
 mod service_manager;
 mod shared_definitions;
 mod start;
-mod stderr;
 mod stores;
 #[cfg(feature = "testing")]
 mod surviving;
-mod tag_settings;
-mod tags;
 #[cfg(feature = "client-logs")]
 mod tracing_layer;
 
 pub use builder::{Cacheable, Server};
 pub use shared_definitions::SharedDefinitions;
+
 #[cfg(feature = "testing")]
 pub(crate) use surviving::SurvivingStores;
 #[cfg(feature = "client-logs")]

@@ -1,6 +1,13 @@
 //! Runs a server through its command line, over stdio, or over any other transport.
 
 use std::pin::{Pin, pin};
+
+use crate::error::Error;
+use crate::server::Server;
+use crate::server::log::LogLines;
+use crate::transport;
+use crate::transport::{ParentProcess, Stdio, Transport};
+
 #[cfg(any(feature = "cli", feature = "testing"))]
 use std::sync::Arc;
 
@@ -8,12 +15,8 @@ use std::sync::Arc;
 use crate::client::InProcessServer;
 #[cfg(any(feature = "cli", feature = "testing"))]
 use crate::context::Caller;
-use crate::error::Error;
-use crate::server::Server;
 #[cfg(feature = "cli")]
 use crate::server::command_line::{Grammar, Invocation, Welcome};
-use crate::server::stderr::LogLines;
-use crate::transport::{self, ParentProcess, Stdio, Transport};
 
 impl Server {
     /// Runs the server as specified by the process's command line. Without arguments, it serves standard input and

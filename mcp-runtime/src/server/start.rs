@@ -5,8 +5,6 @@ use std::sync::Arc;
 
 use crate::context::{Capability, ServerControl, ServerHandle};
 use crate::dispatch::seal::{Seal, SealedCursors};
-#[cfg(feature = "sealing")]
-use crate::dispatch::seal::{SealingKey, SealingKeys};
 use crate::dispatch::{
     CoveringSource, Dispatcher, LinkedMiddleware, ServerShared, ServerSources, Settings,
 };
@@ -20,6 +18,9 @@ use crate::order;
 use crate::protocol::encode::Identity;
 use crate::registry::{CursorSeal, Registry, ServerRules, Sources, ToolSource, selected_options};
 use crate::server::Server;
+
+#[cfg(feature = "sealing")]
+use crate::dispatch::seal::{SealingKey, SealingKeys};
 
 impl Server {
     /// Returns the dispatcher, for use in tests of the layers above it.
@@ -83,7 +84,7 @@ impl Server {
     /// Checks all definitions and settings and prepares the server for connections.
     pub(super) fn start(mut self) -> Result<(Arc<Dispatcher>, Arc<ServerShared>), Error> {
         let (add_ons, options) = self.add_ons();
-        self.observers = crate::server::observing::with_built_in(self.observers);
+        self.observers = crate::server::builder::with_built_in(self.observers);
         self.observers.start();
         // Add-ons describe theirs when they start.
         describe_metrics();

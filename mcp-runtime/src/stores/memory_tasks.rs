@@ -1,24 +1,23 @@
 //! The store that keeps tasks in this process.
 
-mod operators;
-mod steps;
-mod table;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
+use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use crate::context::{ClaimId, OnceClaim, StoreFuture};
+use crate::context::{ClaimId, OnceClaim, StoreFuture, StoreRefusal};
 use crate::limits::TaskLimits;
 use crate::lock::lock;
-use crate::stores::memory_tasks::table::{StepEntry, TaskEntry, TaskTable};
-use crate::stores::task::{NewTask, StoredTask, TaskChange, TaskDetails, TaskPage, TaskStatus};
-use crate::stores::task_id::TaskId;
-use crate::stores::task_store::{ClaimExceptions, TaskChanged, TaskClaim, TaskCreation, TaskStore};
+use crate::stores::expiry::ExpiryOrder;
+use crate::stores::task_store::{
+    ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
+    TaskDetails, TaskId, TaskPage, TaskStatus, TaskStep, TaskStore,
+};
 
 /// An in-memory store, which is sufficient for a server that runs as a single instance. Its tasks are lost when the
 /// server restarts.
@@ -394,5 +393,229 @@ impl TaskStore for MemoryTaskStore {
     ) -> StoreFuture<'a, TaskChanged> {
         let retried = self.retry_now(id, version, not_done);
         Box::pin(async { Ok(retried) })
+    }
+}
+
+// --- The tasks kept in memory, and their size in bytes.
+
+/// The tasks, indexed by several keys, and their size in bytes.
+#[derive(Debug, Default)]
+struct TaskTable {
+    pub(super) tasks: HashMap<TaskId, TaskEntry>,
+    pub(super) by_owner: HashMap<Arc<str>, CallerTasks>,
+    pub(super) by_expiry: ExpiryOrder<TaskId>,
+    /// The working tasks in the order in which they are due.
+    pub(super) by_due: BTreeMap<(Instant, u64), TaskId>,
+    pub(super) created: u64,
+    /// Number of claims of due tasks.
+    pub(super) turns: u64,
+    pub(super) bytes: usize,
+}
+
+/// A single caller's tasks.
+#[derive(Debug, Default)]
+struct CallerTasks {
+    /// The ids in order of creation.
+    pub(super) ids: BTreeMap<u64, TaskId>,
+    pub(super) bytes: usize,
+    /// The number of the caller's last turn, or zero.
+    pub(super) last_turn: u64,
+}
+
+/// A step in a task.
+#[derive(Debug)]
+enum StepEntry {
+    Begun(ClaimId),
+    /// The step is done, with this result.
+    Done(Box<str>),
+}
+
+/// A task with its lease and its steps.
+#[derive(Debug)]
+struct TaskEntry {
+    pub(super) task: StoredTask,
+    pub(super) number: u64,
+    pub(super) expires: Instant,
+    /// The time from which a process can claim the task, which is the end of its lease. `None` unless the task is
+    /// working.
+    pub(super) due: Option<Instant>,
+    pub(super) steps: HashMap<Box<str>, StepEntry>,
+    /// Size of the steps in bytes.
+    pub(super) step_bytes: usize,
+    pub(super) changed: Arc<Notify>,
+}
+
+impl TaskTable {
+    pub(super) fn bytes_of(&self, owner: &str) -> usize {
+        self.by_owner.get(owner).map_or(0, |owned| owned.bytes)
+    }
+
+    pub(super) fn has_room(&self, owner: &str, more: usize, limits: &TaskLimits) -> bool {
+        self.bytes.saturating_add(more) <= limits.max_bytes
+            && self.bytes_of(owner).saturating_add(more) <= limits.max_bytes_per_caller
+    }
+
+    /// Replaces `before` bytes with `after` bytes in a caller's count.
+    pub(super) fn count(&mut self, owner: &str, before: usize, after: usize) {
+        let counted = |bytes: usize| bytes.saturating_sub(before).saturating_add(after);
+        self.bytes = counted(self.bytes);
+        if let Some(owned) = self.by_owner.get_mut(owner) {
+            owned.bytes = counted(owned.bytes);
+        }
+    }
+
+    /// Sets the time from which a process can claim a task.
+    fn set_due(&mut self, id: &TaskId, due: Option<Instant>) {
+        let Some(entry) = self.tasks.get_mut(id) else {
+            return;
+        };
+        if let Some(before) = std::mem::replace(&mut entry.due, due) {
+            self.by_due.remove(&(before, entry.number));
+        }
+        if let Some(due) = due {
+            self.by_due.insert((due, entry.number), id.clone());
+        }
+    }
+
+    /// Returns the due task whose turn it is.
+    fn next_due(&self, now: Instant, except: &ClaimExceptions) -> Option<TaskId> {
+        let due = self.by_due.range(..=(now, u64::MAX)).map(|(_, id)| id);
+        let due = due.filter_map(|id| self.tasks.get(id));
+        let due = due.filter(|entry| !except.contains(&entry.task));
+        let last_turn = |owner: &str| self.by_owner.get(owner).map_or(0, |owned| owned.last_turn);
+        // Among the tasks of a caller, the first one is returned.
+        let next = due.min_by_key(|entry| last_turn(&entry.task.owner));
+        next.map(|entry| entry.task.id.clone())
+    }
+
+    /// Records that a caller has had its turn.
+    pub(super) fn end_turn(&mut self, owner: &str) {
+        self.turns = self.turns.saturating_add(1);
+        if let Some(owned) = self.by_owner.get_mut(owner) {
+            owned.last_turn = self.turns;
+        }
+    }
+
+    pub(super) fn remove(&mut self, id: &TaskId) {
+        let Some(entry) = self.tasks.remove(id) else {
+            return;
+        };
+        self.by_expiry.remove(entry.expires, id);
+        if let Some(due) = entry.due {
+            self.by_due.remove(&(due, entry.number));
+        }
+        let size = entry.task.size().saturating_add(entry.step_bytes);
+        self.count(&entry.task.owner, size, 0);
+        if let Some(owned) = self.by_owner.get_mut(&entry.task.owner) {
+            owned.ids.remove(&entry.number);
+            if owned.ids.is_empty() {
+                self.by_owner.remove(&entry.task.owner);
+            }
+        }
+        entry.changed.notify_waiters();
+    }
+}
+
+// --- The operations that operators use, on tasks in memory.
+
+impl MemoryTaskStore {
+    fn list_all_now(&self, cursor: Option<&str>, max: usize) -> Option<TaskPage> {
+        let after: u64 = cursor.map_or(Some(0), |cursor| cursor.parse().ok())?;
+        let table = self.table();
+        let entries = table.tasks.values().filter(|entry| entry.number > after);
+        let mut entries: Vec<_> = entries.collect();
+        entries.sort_unstable_by_key(|entry| entry.number);
+        let max = max.max(1);
+        let has_more = entries.len() > max;
+        entries.truncate(max);
+        let last = entries.last().filter(|_| has_more);
+        let next = last.map(|entry| entry.number.to_string());
+        let tasks = entries.into_iter().map(|entry| entry.task.clone());
+        Some(TaskPage::new(tasks.collect(), next))
+    }
+
+    fn inspect_now(&self, id: &TaskId) -> Option<TaskDetails> {
+        let table = self.table();
+        let entry = table.tasks.get(id)?;
+        let due_in = entry
+            .due
+            .map(|due| due.saturating_duration_since(Instant::now()));
+        let steps = entry.steps.iter();
+        let steps = steps
+            .map(|(name, result)| TaskStep::new(&**name, matches!(result, StepEntry::Done(_))));
+        Some(TaskDetails::new(
+            entry.task.clone(),
+            due_in,
+            steps.collect(),
+        ))
+    }
+
+    fn retry_now(&self, id: &TaskId, version: u64, not_done: Option<&str>) -> TaskChanged {
+        let table = &mut *self.table();
+        let Some(entry) = table.tasks.get_mut(id) else {
+            return TaskChanged::Unchanged;
+        };
+        if entry.task.version != version || !entry.task.can_be_retried() {
+            return TaskChanged::Unchanged;
+        }
+        let before = entry.task.size().saturating_add(entry.step_bytes);
+        entry.task.retry(SystemTime::now());
+        if let Some(name) = not_done
+            && let Some(StepEntry::Begun(_)) = entry.steps.get(name)
+        {
+            entry.steps.remove(name);
+            entry.step_bytes = entry.step_bytes.saturating_sub(name.len());
+        }
+        let after = entry.task.size().saturating_add(entry.step_bytes);
+        entry.changed.notify_waiters();
+        let task = entry.task.clone();
+        table.count(&task.owner, before, after);
+        table.set_due(id, Some(Instant::now()));
+        TaskChanged::Changed(task)
+    }
+}
+
+// --- One attempt's access to the steps of its task.
+
+/// The error for an attempt that is not the latest one.
+const STALE: &str = "the task has ended or was claimed again";
+
+impl MemoryTaskStore {
+    /// Calls `work` with a task's entry if this attempt may still write.
+    fn as_attempt<T>(
+        &self,
+        id: &TaskId,
+        attempt: u64,
+        work: impl FnOnce(&mut TaskEntry) -> T,
+    ) -> Option<T> {
+        let table = &mut *self.table();
+        let entry = table.tasks.get_mut(id)?;
+        let is_latest = entry.task.attempt == attempt && entry.task.status == TaskStatus::Working;
+        is_latest.then(|| work(entry))
+    }
+
+    /// Like [`as_attempt`](Self::as_attempt), for work that adds at most `more` bytes to the steps.
+    fn with_steps<T>(
+        &self,
+        (id, attempt, more): (&TaskId, u64, usize),
+        work: impl FnOnce(&mut TaskEntry) -> T,
+    ) -> Result<T, StoreRefusal> {
+        let stale = || StoreRefusal::new(STALE);
+        let table = &mut *self.table();
+        let entry = table.tasks.get(id).ok_or_else(stale)?;
+        if entry.task.attempt != attempt || entry.task.status != TaskStatus::Working {
+            return Err(stale());
+        }
+        let owner = Arc::clone(&entry.task.owner);
+        let has_room = table.has_room(&owner, more, &self.limits);
+        let entry = table.tasks.get_mut(id).ok_or_else(stale)?;
+        let before = entry.step_bytes;
+        if !has_room && more > 0 {
+            return Err(StoreRefusal::new("the task store is full"));
+        }
+        let done = work(entry);
+        let after = entry.step_bytes;
+        table.count(&owner, before, after);
+        Ok(done)
     }
 }

@@ -5,42 +5,35 @@
 //! transports".
 
 mod duplex;
-mod listeners;
-mod memory;
-mod process;
 mod serve;
 mod signals;
 mod stdio;
 mod watchdog;
 
-use std::fmt;
+use std::collections::VecDeque;
 use std::future::Future;
-use std::io;
+use std::{fmt, io};
 
-use tokio::io::{AsyncRead, AsyncWrite};
-
-#[cfg(fuzzing)]
-pub(crate) use duplex::fuzzing;
-#[cfg(any(feature = "cli", feature = "testing"))]
-pub(crate) use memory::memories;
-pub use memory::{Memory, memory};
-#[cfg(all(feature = "cli", feature = "http"))]
-pub(crate) use process::{ProcessGuard, are_handlers_stuck};
-#[cfg(feature = "http")]
-pub(crate) use serve::{OUT_OF_RESOURCES, is_temporary_accept_error};
-pub(crate) use serve::{serve, serve_process};
-#[cfg(all(feature = "cli", feature = "http"))]
-pub(crate) use signals::StopSequence;
-pub use signals::shutdown_signal;
-pub(crate) use stdio::ParentProcess;
-pub use stdio::Stdio;
-#[cfg(unix)]
-pub(crate) use stdio::replace_unread_output;
-#[cfg(feature = "http")]
-pub(crate) use watchdog::{HandlerBeat, SupervisedChannel, Watchdog};
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 
 use crate::context::{Caller, Principal};
 use crate::observe::Origin;
+
+pub(crate) use serve::{serve, serve_process};
+pub use signals::shutdown_signal;
+pub(crate) use stdio::ParentProcess;
+pub use stdio::Stdio;
+
+#[cfg(fuzzing)]
+pub(crate) use crate::transport::duplex::fuzzing;
+#[cfg(feature = "http")]
+pub(crate) use crate::transport::serve::{OUT_OF_RESOURCES, is_temporary_accept_error};
+#[cfg(all(feature = "cli", feature = "http"))]
+pub(crate) use crate::transport::signals::{ProcessGuard, StopSequence, are_handlers_stuck};
+#[cfg(unix)]
+pub(crate) use crate::transport::stdio::replace_unread_output;
+#[cfg(feature = "http")]
+pub(crate) use crate::transport::watchdog::{HandlerBeat, SupervisedChannel, Watchdog};
 
 /// A source of client connections.
 ///
@@ -166,5 +159,57 @@ impl fmt::Debug for Connection {
 impl Transport for Option<Connection> {
     async fn accept(&mut self) -> Option<io::Result<Connection>> {
         self.take().map(Ok)
+    }
+}
+
+/// Maximum number of bytes that may be in transit in each direction.
+const BUFFER: usize = 64 << 10;
+
+/// The server's end of a [`memory`] transport.
+#[derive(Debug)]
+pub struct Memory {
+    streams: VecDeque<DuplexStream>,
+    caller: Caller,
+}
+
+/// Creates a transport for a single client in the same process. Also returns the client's end, which is a stream of
+/// lines.
+///
+/// The client is trusted ([`Caller`]) unless [`Memory::with_principal`] sets the principal on whose behalf it acts.
+/// Dropping the client's end stops the server.
+#[must_use]
+pub fn memory() -> (Memory, DuplexStream) {
+    let (server, client) = tokio::io::duplex(BUFFER);
+    let memory = Memory {
+        streams: VecDeque::from([server]),
+        caller: Caller::trusted(),
+    };
+    (memory, client)
+}
+
+/// Creates a transport for several clients in the same process. Also returns the client's end of each connection.
+#[cfg(any(feature = "cli", feature = "testing"))]
+pub(crate) fn memories(clients: usize, caller: Caller) -> (Memory, Vec<DuplexStream>) {
+    let pairs = (0..clients).map(|_| tokio::io::duplex(BUFFER));
+    let (streams, clients) = pairs.unzip();
+    (Memory { streams, caller }, clients)
+}
+
+impl Memory {
+    /// Sets the principal on whose behalf the client acts. The permissions of that principal then apply.
+    #[must_use]
+    pub fn with_principal(self, principal: Principal) -> Self {
+        Self {
+            caller: principal.into(),
+            ..self
+        }
+    }
+}
+
+impl Transport for Memory {
+    async fn accept(&mut self) -> Option<io::Result<Connection>> {
+        let mut connection = Connection::from_stream(self.streams.pop_front()?).local();
+        connection.caller = self.caller.clone();
+        Some(Ok(connection))
     }
 }

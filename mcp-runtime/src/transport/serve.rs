@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tracing::Instrument as _;
@@ -11,10 +12,10 @@ use tracing::Instrument as _;
 use crate::cancellation::CancellationToken;
 use crate::dispatch::Dispatcher;
 use crate::error::Error;
-use crate::transport::process::{ProcessGuard, are_handlers_stuck};
-use crate::transport::signals::StopSequence;
+use crate::observe::Origin;
+use crate::transport::signals::{ProcessGuard, StopSequence, are_handlers_stuck};
 use crate::transport::watchdog::Watchdog;
-use crate::transport::{Transport, duplex};
+use crate::transport::{Connection, Transport, duplex};
 
 /// Time to wait if the process has run out of descriptors or memory.
 pub(crate) const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
@@ -158,120 +159,214 @@ pub(crate) fn is_temporary_accept_error(error: &io::Error) -> bool {
     out_of_descriptors || kinds.contains(&error.kind())
 }
 
+// --- Sockets that carry newline-delimited messages: TCP and, on Unix, local sockets.
+//
+// Clients are not authenticated. A TCP listener should use a loopback address or be placed behind a proxy that
+// authenticates clients.
+
+/// Serves each TCP connection as a separate client. Connections are neither encrypted nor authenticated, so listen on a
+/// loopback address.
+///
+/// A web page can also reach loopback addresses, but it can send only HTTP. For this reason, a connection that starts
+/// with anything other than `{` or `[` is closed without a response, and a connection that later sends a line that is
+/// not JSON does not accept any more input.
+impl Transport for TcpListener {
+    async fn accept(&mut self) -> Option<io::Result<Connection>> {
+        let accepted = TcpListener::accept(self).await;
+        Some(accepted.map(|(stream, peer)| {
+            // Messages are written in one piece, so waiting for more bytes would only delay them. Failures are
+            // harmless.
+            let _ = stream.set_nodelay(true);
+            let (reader, writer) = stream.into_split();
+            Connection::new(reader, writer).with_origin(Origin::tcp(Some(peer)))
+        }))
+    }
+}
+
+/// Serves each connection to a local socket as a separate client. Access is controlled by the permissions of the
+/// socket's file.
+///
+/// As with TCP, input that is not JSON ends the connection.
+#[cfg(unix)]
+impl Transport for tokio::net::UnixListener {
+    async fn accept(&mut self) -> Option<io::Result<Connection>> {
+        let accepted = tokio::net::UnixListener::accept(self).await;
+        Some(accepted.map(|(stream, _)| {
+            let (reader, writer) = stream.into_split();
+            Connection::new(reader, writer).with_origin(Origin::unix())
+        }))
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::transport::Connection;
-    use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+    mod serve {
+        use crate::transport::Connection;
+        use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
-    use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};
-    use tokio::net::{TcpListener, TcpStream};
-    use tokio::sync::mpsc;
+        use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};
+        use tokio::net::{TcpListener, TcpStream};
+        use tokio::sync::mpsc;
 
-    use super::*;
-    use crate::limits::Limits;
-    use crate::transport::duplex::tests::server::{ECHO, TestServer, is_echo};
+        use crate::limits::Limits;
+        use crate::transport::duplex::tests::server::{ECHO, TestServer, is_echo};
+        use crate::transport::serve::*;
 
-    fn dispatcher() -> Arc<Dispatcher> {
-        TestServer::new(Limits::default()).dispatcher
+        fn dispatcher() -> Arc<Dispatcher> {
+            TestServer::new(Limits::default()).dispatcher
+        }
+
+        async fn line(stream: impl tokio::io::AsyncRead + Unpin) -> String {
+            let mut line = String::new();
+            let mut reader = BufReader::new(stream);
+            reader.read_line(&mut line).await.unwrap();
+            line
+        }
+
+        #[tokio::test]
+        async fn a_client_in_memory_is_served_until_it_goes() {
+            let (transport, mut client) = crate::transport::memory();
+            let server = tokio::spawn(serve(transport, dispatcher(), CancellationToken::default()));
+            client.write_all(ECHO.as_bytes()).await.unwrap();
+            assert!(is_echo(&line(&mut client).await));
+            drop(client);
+            server.await.unwrap().unwrap();
+        }
+
+        #[tokio::test]
+        async fn clients_of_a_socket_have_ids_of_their_own_and_end_with_the_server() {
+            let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let shutdown = CancellationToken::default();
+            let server = tokio::spawn(serve(listener, dispatcher(), shutdown.clone()));
+            let mut clients = Vec::new();
+            for _ in 0..3 {
+                let mut client = TcpStream::connect(address).await.unwrap();
+                client.write_all(ECHO.as_bytes()).await.unwrap();
+                clients.push(client);
+            }
+            for client in &mut clients {
+                assert!(is_echo(&line(client).await));
+            }
+            drop(clients.pop());
+            shutdown.cancel();
+            for mut client in clients {
+                let mut rest = String::new();
+                client.read_to_string(&mut rest).await.unwrap();
+                assert_eq!(rest, "");
+            }
+            server.await.unwrap().unwrap();
+        }
+
+        /// Yields the clients sent to it and allows at most two at a time. Records calls to `accept`.
+        struct Two(mpsc::Receiver<io::Result<DuplexStream>>, Arc<AtomicBool>);
+
+        impl Transport for Two {
+            async fn accept(&mut self) -> Option<io::Result<Connection>> {
+                self.1.store(true, SeqCst);
+                let stream = self.0.recv().await?;
+                Some(stream.map(Connection::from_stream))
+            }
+
+            fn max_connections(&self) -> usize {
+                2
+            }
+        }
+
+        #[tokio::test(start_paused = true)]
+        async fn nobody_is_accepted_while_there_are_as_many_clients_as_there_may_be() {
+            let (sender, receiver) = mpsc::channel(8);
+            let asked = Arc::new(AtomicBool::new(false));
+            let transport = Two(receiver, Arc::clone(&asked));
+            let server = tokio::spawn(serve(transport, dispatcher(), CancellationToken::default()));
+            // An error from a single client does not end the server.
+            sender
+                .send(Err(io::ErrorKind::ConnectionAborted.into()))
+                .await
+                .unwrap();
+            let mut clients = Vec::new();
+            for _ in 0..3 {
+                let (server, mut client) = tokio::io::duplex(1_024);
+                sender.send(Ok(server)).await.unwrap();
+                client.write_all(ECHO.as_bytes()).await.unwrap();
+                clients.push(client);
+            }
+            line(&mut clients[0]).await;
+            line(&mut clients[1]).await;
+            asked.store(false, SeqCst);
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            assert!(!asked.load(SeqCst));
+            drop(clients.remove(0));
+            line(&mut clients[1]).await;
+            drop((sender, clients));
+            server.await.unwrap().unwrap();
+        }
+
+        #[tokio::test]
+        async fn a_transport_that_fails_fails_the_server() {
+            let (sender, receiver) = mpsc::channel(8);
+            sender
+                .send(Err(io::ErrorKind::PermissionDenied.into()))
+                .await
+                .unwrap();
+            let transport = Two(receiver, Arc::default());
+            let error = serve(transport, dispatcher(), CancellationToken::default())
+                .await
+                .unwrap_err();
+            assert_eq!(error.kind(), crate::ErrorKind::Io);
+        }
     }
 
-    async fn line(stream: impl tokio::io::AsyncRead + Unpin) -> String {
-        let mut line = String::new();
-        let mut reader = BufReader::new(stream);
-        reader.read_line(&mut line).await.unwrap();
-        line
-    }
+    mod listeners {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        use tokio::net::TcpStream;
 
-    #[tokio::test]
-    async fn a_client_in_memory_is_served_until_it_goes() {
-        let (transport, mut client) = crate::transport::memory();
-        let server = tokio::spawn(serve(transport, dispatcher(), CancellationToken::default()));
-        client.write_all(ECHO.as_bytes()).await.unwrap();
-        assert!(is_echo(&line(&mut client).await));
-        drop(client);
-        server.await.unwrap().unwrap();
-    }
+        use crate::cancellation::CancellationToken;
+        use crate::limits::Limits;
+        use crate::transport::duplex::tests::server::{ECHO, TestServer, is_echo};
+        use crate::transport::serve::serve;
+        use crate::transport::serve::*;
 
-    #[tokio::test]
-    async fn clients_of_a_socket_have_ids_of_their_own_and_end_with_the_server() {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let shutdown = CancellationToken::default();
-        let server = tokio::spawn(serve(listener, dispatcher(), shutdown.clone()));
-        let mut clients = Vec::new();
-        for _ in 0..3 {
+        /// Returns everything the server sends to a client that sends `text` and then only reads.
+        async fn sent_to(text: &str) -> String {
+            let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let shutdown = CancellationToken::default();
+            let dispatcher = TestServer::new(Limits::default()).dispatcher;
+            let server = tokio::spawn(serve(listener, dispatcher, shutdown.clone()));
             let mut client = TcpStream::connect(address).await.unwrap();
-            client.write_all(ECHO.as_bytes()).await.unwrap();
-            clients.push(client);
-        }
-        for client in &mut clients {
-            assert!(is_echo(&line(client).await));
-        }
-        drop(clients.pop());
-        shutdown.cancel();
-        for mut client in clients {
-            let mut rest = String::new();
-            client.read_to_string(&mut rest).await.unwrap();
-            assert_eq!(rest, "");
-        }
-        server.await.unwrap().unwrap();
-    }
-
-    /// Yields the clients sent to it and allows at most two at a time. Records calls to `accept`.
-    struct Two(mpsc::Receiver<io::Result<DuplexStream>>, Arc<AtomicBool>);
-
-    impl Transport for Two {
-        async fn accept(&mut self) -> Option<io::Result<Connection>> {
-            self.1.store(true, SeqCst);
-            let stream = self.0.recv().await?;
-            Some(stream.map(Connection::from_stream))
+            client.write_all(text.as_bytes()).await.unwrap();
+            let mut sent = Vec::new();
+            let reading = client.read_to_end(&mut sent);
+            // Leaving input unread may cause the connection to be reset. Only the bytes received before that matter.
+            let _ = tokio::time::timeout(std::time::Duration::from_secs(5), reading)
+                .await
+                .expect("the connection stays open");
+            shutdown.cancel();
+            server.await.unwrap().unwrap();
+            String::from_utf8(sent).unwrap()
         }
 
-        fn max_connections(&self) -> usize {
-            2
+        #[tokio::test]
+        async fn a_web_page_is_not_answered_and_runs_nothing() {
+            let head = "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/plain\r\n\r\n";
+            let sent = sent_to(&format!("{head}{ECHO}")).await;
+            assert!(
+                !sent.contains("error") && !sent.contains("result"),
+                "{sent}"
+            );
+            // The server does not wait for the end of the first line either.
+            let sent = sent_to("\n \r\nP").await;
+            assert!(!sent.contains("error"), "{sent}");
         }
-    }
 
-    #[tokio::test(start_paused = true)]
-    async fn nobody_is_accepted_while_there_are_as_many_clients_as_there_may_be() {
-        let (sender, receiver) = mpsc::channel(8);
-        let asked = Arc::new(AtomicBool::new(false));
-        let transport = Two(receiver, Arc::clone(&asked));
-        let server = tokio::spawn(serve(transport, dispatcher(), CancellationToken::default()));
-        // An error from a single client does not end the server.
-        sender
-            .send(Err(io::ErrorKind::ConnectionAborted.into()))
-            .await
-            .unwrap();
-        let mut clients = Vec::new();
-        for _ in 0..3 {
-            let (server, mut client) = tokio::io::duplex(1_024);
-            sender.send(Ok(server)).await.unwrap();
-            client.write_all(ECHO.as_bytes()).await.unwrap();
-            clients.push(client);
+        #[tokio::test]
+        async fn a_line_that_is_not_json_is_the_last_one() {
+            let sent = sent_to(&format!("{ECHO}nonsense\n{ECHO}")).await;
+            let lines: Vec<_> = sent.lines().collect();
+            assert!(lines.first().is_some_and(|line| is_echo(line)));
+            assert!(lines.get(1).is_some_and(|line| line.contains("-32700")));
+            assert_eq!(sent.matches("\"result\"").count(), 1, "{sent}");
         }
-        line(&mut clients[0]).await;
-        line(&mut clients[1]).await;
-        asked.store(false, SeqCst);
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        assert!(!asked.load(SeqCst));
-        drop(clients.remove(0));
-        line(&mut clients[1]).await;
-        drop((sender, clients));
-        server.await.unwrap().unwrap();
-    }
-
-    #[tokio::test]
-    async fn a_transport_that_fails_fails_the_server() {
-        let (sender, receiver) = mpsc::channel(8);
-        sender
-            .send(Err(io::ErrorKind::PermissionDenied.into()))
-            .await
-            .unwrap();
-        let transport = Two(receiver, Arc::default());
-        let error = serve(transport, dispatcher(), CancellationToken::default())
-            .await
-            .unwrap_err();
-        assert_eq!(error.kind(), crate::ErrorKind::Io);
     }
 }

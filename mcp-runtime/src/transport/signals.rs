@@ -1,14 +1,14 @@
 //! Signals that ask the process to stop.
 
-use std::io;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
-use tokio::runtime::Builder;
+use tokio::runtime::{Builder, Handle};
 
 use crate::cancellation::{CancellationToken, DropGuard};
-use crate::transport::watchdog::WatchdogWaker;
+use crate::limits::Limits;
+use crate::transport::watchdog::{ForcedExit, Watchdog, WatchdogWaker};
 
 /// Completes when the process receives a stop signal: SIGTERM or SIGINT (Ctrl-C) on Unix, or Ctrl-C on Windows.
 ///
@@ -63,7 +63,7 @@ impl StopSequence {
 /// The stop signals are SIGTERM and SIGINT on Unix and Ctrl-C on Windows. A thread with a separate runtime listens for
 /// signals, because handlers may block all workers of the main runtime. The thread ends when this value is dropped.
 #[derive(Debug)]
-pub(super) struct SignalListener(#[allow(dead_code, reason = "held for its `Drop`")] DropGuard);
+struct SignalListener(#[allow(dead_code, reason = "held for its `Drop`")] DropGuard);
 
 impl SignalListener {
     /// Starts listening for signals. A shutdown is also reported to `waking`.
@@ -176,4 +176,58 @@ impl Signals {
     async fn next(&mut self) -> io::Result<i32> {
         tokio::signal::ctrl_c().await.map(|()| 2)
     }
+}
+
+// --- Support for a server that owns its process: handles signals, and ends the process even if handlers block it.
+
+/// Additional time, after `limits.calls.drain_timeout`, within which the process must end. This is longer than the time
+/// allowed for writing the last bytes.
+const OVERTIME: Duration = Duration::from_secs(2);
+
+/// Number of checks for handlers that are still blocking threads, and the delay after each check.
+const LOOKS: usize = 20;
+
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Ends the process gracefully after the first signal and immediately after the second. Also ends the process if
+/// draining takes too long because handlers block all of the runtime's workers. The guard has no further effect once
+/// dropped.
+pub(crate) struct ProcessGuard {
+    pub(super) watchdog: Watchdog,
+    _signals: SignalListener,
+}
+
+impl ProcessGuard {
+    /// Takes control of the process. `hung_up` returns `true` if the only client has disconnected; this function is
+    /// needed when no thread is free to read the end of input.
+    ///
+    /// # Errors
+    ///
+    /// Fails if listening for signals fails or if a thread cannot be started.
+    pub(crate) fn take_control_of_process(
+        limits: &Limits,
+        stop: StopSequence,
+        hung_up: Box<dyn Fn() -> bool + Send + Sync>,
+    ) -> io::Result<Self> {
+        let within = limits.calls.drain_timeout.checked_add(OVERTIME);
+        let last = ForcedExit { within, hung_up };
+        let watchdog = Watchdog::start(Handle::current(), Some(last))?;
+        let signals = SignalListener::start(stop, watchdog.waker())?;
+        Ok(Self {
+            watchdog,
+            _signals: signals,
+        })
+    }
+}
+
+/// Returns `true` if handlers are still blocking threads after the server has finished. Dropping the runtime would wait
+/// for them.
+pub(crate) async fn are_handlers_stuck(is_handler_running: impl Fn() -> bool) -> bool {
+    for _ in 0..LOOKS {
+        if !is_handler_running() {
+            return false;
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    true
 }

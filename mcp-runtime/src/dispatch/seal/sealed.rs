@@ -116,7 +116,7 @@ impl fmt::Debug for Seal {
     }
 }
 
-pub(super) const KEY_ID: usize = 4;
+const KEY_ID: usize = 4;
 
 /// A key that seals `requestState`: 32 unpredictable bytes.
 ///

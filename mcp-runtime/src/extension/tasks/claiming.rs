@@ -13,11 +13,10 @@ use tokio::time::{Instant, sleep};
 
 use crate::cancellation::CancellationToken;
 use crate::context::ServerHandle;
-use crate::extension::tasks::local::LocalTask;
 use crate::extension::tasks::metrics::TaskMetrics;
 use crate::extension::tasks::run_queue::TaskPermit;
 use crate::extension::tasks::running::{AttemptEnd, AttemptStart};
-use crate::extension::tasks::service::{SEALED, TaskService};
+use crate::extension::tasks::service::{LocalTask, SEALED, TaskService};
 use crate::lock::lock;
 use crate::stores::{ClaimExceptions, StoredTask, TaskClaim};
 

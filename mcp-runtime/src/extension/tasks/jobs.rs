@@ -11,12 +11,13 @@ use tokio::time::{Instant, sleep, sleep_until};
 use crate::ErrorObject;
 use crate::context::{AskError, Context};
 use crate::extension::BackgroundQuestion;
-use crate::extension::tasks::heartbeat::PERIOD;
 use crate::extension::tasks::methods::next_question;
-use crate::extension::tasks::names::{JOB_CANCEL, JOB_STATUS};
 use crate::extension::tasks::service::{TaskService, is_unknown};
+use crate::extension::tasks::wire::{JOB_CANCEL, JOB_STATUS};
+use crate::handler::call::CallOutput;
 use crate::handler::dynamic::{Arguments, DynamicTool};
 use crate::handler::handler_error::{HandlerError, Result};
+use crate::handler::middleware::{Call, Next};
 use crate::jsonrpc::constant;
 use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
 use crate::types::CallToolResult;
@@ -284,4 +285,20 @@ fn unanswered(task: &StoredTask) -> String {
         "Job `{id}`, a call to `{tool}`, is waiting for an answer that cannot be requested from this client{asked}. \
          It continues when another client of the same caller answers. `{JOB_CANCEL}` stops it."
     )
+}
+
+// --- Keep-alive reports for clients that are waiting for a plain call and would otherwise give up.
+
+/// Maximum time without a report. Clients give up after 60 seconds at the earliest.
+pub(super) const PERIOD: Duration = Duration::from_secs(15);
+
+/// Runs a call that could have been a task. While the handler does not report progress, sends reports to a client that
+/// wants them.
+pub(super) async fn with_heartbeat(call: Call, next: Next) -> Result<CallOutput> {
+    let context = call.context().clone();
+    tokio::select! {
+        biased;
+        output = next.run(call) => output,
+        output = context.keep_alive(PERIOD) => output,
+    }
 }

@@ -11,13 +11,12 @@ use tokio::time::{Instant, sleep};
 
 use crate::ErrorObject;
 use crate::context::{AskError, Context, ServerHandle};
-use crate::extension::tasks::names::{CHANGED_LEGACY, RELATED_TASK};
 use crate::extension::tasks::running::EXPIRED;
 use crate::extension::tasks::service::{
     TaskService, ask_again, is_unknown, may_reach, no_such_task, refused, to_the_end, unreadable,
 };
-use crate::extension::tasks::state::{TaskQuestion, TaskState};
 use crate::extension::tasks::wire;
+use crate::extension::tasks::wire::{CHANGED_LEGACY, RELATED_TASK, TaskQuestion, TaskState};
 use crate::extension::{BackgroundQuestion, ExtensionResult, QuestionAnswer};
 use crate::handler::decode::entries;
 use crate::handler::handler_error::{HandlerError, Result};

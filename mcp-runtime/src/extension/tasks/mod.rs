@@ -11,30 +11,16 @@
 //! Specification: repository `modelcontextprotocol/ext-tasks`, `specification/2026-07-28/tasks.md`; 2025-11-25,
 //! basic/utilities/tasks.
 
-mod add_on;
-mod call_steps;
 mod claiming;
 mod creation;
-mod handover;
-mod heartbeat;
 mod jobs;
-mod latest_report;
 mod leases;
-mod local;
 mod methods;
 mod metrics;
-mod names;
 mod options;
-mod patience;
-mod run_end;
 mod run_queue;
 mod running;
 mod service;
-mod start;
-mod state;
-mod task_steps;
-mod timestamp;
-mod watching;
 mod wire;
 
 #[cfg(feature = "testing")]
@@ -43,7 +29,7 @@ pub(crate) use claiming::NOT_STARTED_AGAIN;
 pub(crate) use methods::NO_RESULT;
 
 #[cfg(feature = "cli")]
-pub(crate) use timestamp::timestamp;
+pub(crate) use crate::extension::tasks::wire::timestamp;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,14 +37,15 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::context::Caller;
-pub(crate) use crate::extension::tasks::add_on::TASKS;
-pub(crate) use crate::extension::tasks::names::ID;
-use crate::extension::tasks::names::{CHANGED, CHANGED_LEGACY, RELATED_TASK};
-pub use crate::extension::tasks::options::TaskOptions;
 use crate::extension::tasks::service::TaskService;
+use crate::extension::tasks::wire::{CHANGED, CHANGED_LEGACY, RELATED_TASK};
 use crate::extension::{Extension, ExtensionMethod, FilterMember};
 use crate::handler::extension_result::ExtensionVersions;
 use crate::protocol::ProtocolVersion;
+
+pub(crate) use options::TASKS;
+pub use options::TaskOptions;
+pub(crate) use wire::ID;
 
 /// Maximum time for which `tasks/result` waits, which is longer than any task is kept.
 const FOREVER: Duration = Duration::from_hours(24 * 365);

@@ -1,13 +1,26 @@
 //! The `task` option for tools.
 
+use std::any::TypeId;
+use std::future::{Future, poll_fn};
+use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
-use crate::extension::tasks::add_on::TASKS;
+use crate::cancellation::CancellationToken;
+use crate::context::Context;
+use crate::extension::tasks::metrics::describe_task_metrics;
+use crate::extension::tasks::service::TaskService;
+use crate::extension::tasks::wire::ID;
+use crate::extension::tasks::{creation, jobs};
 use crate::handler::background::BackgroundCall;
 use crate::handler::dynamic::DynamicTool;
-use crate::handler::middleware::Call;
-use crate::handler::option::{AdaptedTool, AddOn, AttachedOption, ToolOption};
+use crate::handler::middleware::{Call, Next};
+use crate::handler::option::{
+    AdaptedTool, AddOn, AttachedOption, OptionTools, OptionWrapping, StartingServer, ToolOption,
+    WrappingPlace, find_option,
+};
 use crate::jsonrpc::Member;
+use crate::stores::{MemoryTaskStore, TaskStore};
 use crate::types::{TaskSupport, ToolExecution};
 
 /// Options that determine how calls to a tool become tasks, for the `task` option.
@@ -158,5 +171,120 @@ impl BackgroundCall {
     #[must_use]
     pub fn task_options(&self) -> Option<&TaskOptions> {
         self.option()
+    }
+}
+
+// --- What tasks add to a server that has a tool with the `task` option, or a store for tasks.
+
+/// The add-on that serves tasks.
+pub(crate) const TASKS: AddOn = AddOn {
+    name: "tasks",
+    adds_extension: true,
+    start,
+};
+
+fn start(server: &mut StartingServer<'_>) {
+    describe_task_metrics();
+    let option = TypeId::of::<TaskOptions>();
+    let mut limits = server.limits.tasks.clone();
+    if !server.options.contains(&option) {
+        // Calls to tools that are inserted later are plain calls, because the tools for job handles are not added or
+        // removed at run time.
+        limits.patience = Duration::MAX;
+    }
+    let has_jobs = limits.patience != Duration::MAX;
+    let store: Option<Arc<dyn TaskStore>> = server.stores.get();
+    let store = store.unwrap_or_else(|| Arc::new(MemoryTaskStore::new(limits.clone())));
+    let drain = server.limits.calls.drain_timeout;
+    let service = Arc::new(TaskService::new(store, limits, drain));
+    server
+        .added
+        .extensions
+        .push(crate::extension::tasks::extension(&service));
+    if has_jobs {
+        server.added.tools.push(OptionTools {
+            name: "jobs",
+            is_option: |options| {
+                find_option(options).is_some_and(|task: &TaskOptions| !task.is_required)
+            },
+            // A client that knows tasks gets a task instead of a job.
+            is_for: |request, client| {
+                !request.protocol_version().is_modern() || !client.extensions.contains_key(ID)
+            },
+            tools: jobs::tools(&service).into(),
+            reason: "this name is used by a tool that is added to servers with a `task` tool; choose another, or set \
+                     `limits.tasks.patience` to `Duration::MAX`",
+        });
+    }
+    server.added.wrappings.push(OptionWrapping {
+        option,
+        is_requested: Some(|member, _| member(Member::Task).is_some()),
+        reads: Some(Member::Task),
+        place: WrappingPlace::Request,
+        link: Box::new(move |next| {
+            let service = Arc::clone(&service);
+            Next::link(move |call| {
+                Box::pin(creation::intercept(
+                    Arc::clone(&service),
+                    call,
+                    next.clone(),
+                ))
+            })
+        }),
+    });
+}
+
+// --- Lets a handler choose the point at which its call becomes a task.
+
+impl Context {
+    /// Lets the rest of the call run as a task, if the tool has the `task(manual)` option and the client supports
+    /// tasks. In all other calls, this method does nothing, so the same handler serves all clients.
+    ///
+    /// ```
+    /// # use mcp_runtime::prelude::*;
+    /// # #[derive(Elicit)] struct City { city: String }
+    /// # async fn survey(_: &str) -> Result<String> { Ok(String::new()) }
+    /// /// Surveys a city.
+    /// #[tool(task(manual))]
+    /// async fn survey_city(ctx: Context) -> Result<String> {
+    ///     let City { city } = ctx.elicit("Which city?").await?; // in the call itself
+    ///     ctx.start_task().await;
+    ///     survey(&city).await // in the task
+    /// }
+    /// ```
+    ///
+    /// The handler is dropped at this point and runs again from the beginning in the background. In that run, questions
+    /// that have already been answered return immediately, as do [`once`](Self::once) results. Clients that use
+    /// 2025-11-25 request tasks themselves, so their tasks always consist of the whole call.
+    ///
+    /// If work inside `once` is in progress elsewhere in the call, the call becomes a task when that work has ended.
+    /// Inside `once` itself, this only logs an error, because the work would otherwise be dropped and run again.
+    pub async fn start_task(&self) {
+        self.leave_request("start_task").await;
+    }
+}
+
+impl Call {
+    /// Returns the call and a future that completes when the handler has called
+    /// [`Context::start_task`](crate::Context::start_task) and no work inside [`Context::once`](crate::Context::once)
+    /// is in progress. The handler then waits in `start_task` until it is dropped. The future must be polled in the
+    /// same tokio task as the call, after the call.
+    pub(super) fn until_task_starts(mut self) -> (Self, impl Future<Output = ()> + Send + use<>) {
+        let start = CancellationToken::default();
+        let context = self.context().with_leaving(start.clone());
+        self.set_context(context.clone());
+        let starts = async move {
+            start.cancelled().await;
+            // The call's task is woken when such work ends.
+            poll_fn(|_| {
+                if context.asking().is_once_under_way() {
+                    Poll::Pending
+                } else {
+                    Poll::Ready(())
+                }
+            })
+            .await;
+        };
+        (self, starts)
     }
 }

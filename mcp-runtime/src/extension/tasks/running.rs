@@ -1,37 +1,44 @@
 //! Runs tasks and records how they end.
 
+use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
+use tokio::sync::{Mutex as AsyncMutex, Notify, oneshot};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tracing::Instrument as _;
 
-use crate::ErrorObject;
-use crate::context::ServerHandle;
-use crate::extension::tasks::handover::BegunRun;
-use crate::extension::tasks::latest_report::LatestReport;
+use crate::context::{
+    ClaimId, OnceClaim, OnceStore, OnceWork, Progress, ServerHandle, StoreFuture,
+};
 use crate::extension::tasks::leases::LeaseEnd;
-use crate::extension::tasks::local::LocalTask;
 use crate::extension::tasks::metrics::AttemptRecording;
-use crate::extension::tasks::run_end::RunEnd;
 use crate::extension::tasks::run_queue::TaskPermit;
-use crate::extension::tasks::service::{StoreError, TaskService};
-use crate::extension::tasks::state::TaskState;
-use crate::extension::tasks::task_steps::TaskSteps;
-use crate::extension::{BackgroundOutcome, BackgroundPermit, BackgroundRun};
-use crate::handler::background::{AttachedEnd, OwnSteps};
-use crate::handler::handler_error::Result;
-use crate::panics;
-use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskStatus};
+use crate::extension::tasks::service::{
+    LocalTask, StoreError, TaskService, TaskSteps, unavailable,
+};
+use crate::extension::tasks::wire::TaskState;
+use crate::extension::{BackgroundOutcome, BackgroundPermit, BackgroundQuestion, BackgroundRun};
+use crate::handler::background::{AttachedEnd, AttachedFuture, OwnSteps, WaitingRequest};
+use crate::handler::handler_error::{HandlerError, Result};
+use crate::lock::lock;
+use crate::stores::{
+    NewTask, StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus,
+};
+use crate::{ErrorObject, panics};
 
 /// Maximum time to keep trying to record the end of a run when the store fails.
 const RECORDING: Duration = Duration::from_mins(1);
+
 /// Time before the first retry when a store fails. The time doubles with each failure.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
+
 /// Maximum time between two attempts, in addition to the lease.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+
 /// Minimum time between two status messages of a task.
 const MESSAGE_INTERVAL: Duration = Duration::from_millis(250);
 
@@ -400,5 +407,367 @@ impl TaskService {
             (task.attempt == attempt).then(|| full.change(task, usize::MAX).state(""))
         };
         self.change(id, server, change).await.map(drop)
+    }
+}
+
+// --- The change that records the end of a task's run.
+
+/// A change that ends a run.
+enum RunEnd {
+    Cancelled(&'static str),
+    Completed(TaskOutcome),
+    /// The run failed, with this message and error.
+    Failed(Arc<str>, TaskOutcome),
+    Asks {
+        journal: String,
+        questions: Vec<BackgroundQuestion>,
+    },
+}
+
+impl RunEnd {
+    pub(super) fn of(outcome: BackgroundOutcome) -> Self {
+        match outcome {
+            BackgroundOutcome::Done { result, is_error } => {
+                let json = Arc::from(Box::<str>::from(result));
+                Self::Completed(TaskOutcome::Result { json, is_error })
+            }
+            BackgroundOutcome::Failed(error) => Self::failed(&error),
+            BackgroundOutcome::InputRequired { journal, questions } => {
+                Self::Asks { journal, questions }
+            }
+        }
+    }
+
+    pub(super) fn failed(error: &ErrorObject) -> Self {
+        let json = serde_json::to_string(error).unwrap_or_default().into();
+        Self::Failed((&*error.message).into(), TaskOutcome::Error { json })
+    }
+
+    pub(super) fn change(&self, task: &StoredTask, max_state_bytes: usize) -> TaskChange {
+        match self {
+            Self::Cancelled(why) => {
+                without_state(TaskChange::to(TaskStatus::Cancelled)).message(*why)
+            }
+            Self::Completed(outcome) => {
+                let completed = TaskChange::to(TaskStatus::Completed).outcome(outcome.clone());
+                match outcome {
+                    TaskOutcome::Result { is_error: true, .. } => for_retries(completed, task),
+                    _ => without_state(completed),
+                }
+            }
+            Self::Failed(message, outcome) => {
+                let failed = TaskChange::to(TaskStatus::Failed)
+                    .message(Arc::clone(message))
+                    .outcome(outcome.clone());
+                for_retries(failed, task)
+            }
+            Self::Asks { journal, questions } => {
+                let mut state = TaskState::read(&task.state).unwrap_or_default();
+                state.ask(journal.clone(), questions.clone());
+                let state = state.to_text();
+                if state.len() > max_state_bytes {
+                    let text = format!(
+                        "the state that this task keeps between two runs is {} bytes, but the maximum is {max_state_bytes}",
+                        state.len()
+                    );
+                    let error = ErrorObject::internal(text);
+                    return Self::failed(&error).change(task, max_state_bytes);
+                }
+                TaskChange::to(TaskStatus::InputRequired).state(state)
+            }
+        }
+    }
+}
+
+/// Lets a failed task keep its journal and its answers, so that operators can retry it, if the store has its call.
+fn for_retries(change: TaskChange, task: &StoredTask) -> TaskChange {
+    if task.call.is_empty() {
+        without_state(change)
+    } else {
+        change
+    }
+}
+
+/// Drops the journal and the answers, which are never read again.
+fn without_state(change: TaskChange) -> TaskChange {
+    change.state("")
+}
+
+// --- Turns a call into a task when its request has waited long enough. The call may already be running.
+
+/// A run that was started while its request was waiting.
+pub(super) struct BegunRun {
+    pub(super) running: AttachedFuture,
+    pub(super) request: WaitingRequest,
+    pub(super) reports: Arc<LatestReport>,
+    /// The process's permit, once the run has obtained it.
+    pub(super) room: Option<TaskPermit>,
+}
+
+/// The parts of a call that become part of the task.
+pub(super) struct Handover {
+    pub(super) task: NewTask,
+    pub(super) local: LocalTask,
+    pub(super) steps: Arc<CallSteps>,
+    /// `None` if the call is still waiting for its tool's permit.
+    pub(super) begun: Option<BegunRun>,
+}
+
+impl TaskService {
+    /// Turns a call into a task and continues its run. Returns the run if there is no room for the task.
+    ///
+    /// Once started, this function runs to completion even if the request is dropped. At the end, either the request
+    /// knows about the task or no task exists.
+    pub(super) async fn hand_over(
+        self: &Arc<Self>,
+        handover: Handover,
+    ) -> Result<std::result::Result<StoredTask, Option<BegunRun>>> {
+        let (sender, receiver) = oneshot::channel();
+        let service = Arc::clone(self);
+        let work = async move {
+            let Handover {
+                task,
+                local,
+                steps,
+                begun,
+            } = handover;
+            match service.keep(task, &local, &steps).await {
+                Ok(task) => {
+                    if let Some(begun) = &begun {
+                        begun.request.leave();
+                    }
+                    if sender.send(Ok(task.clone())).is_ok() {
+                        service.go_on_apart(task, local, begun);
+                    } else {
+                        // The run is cancelled like any call whose request has been dropped.
+                        drop(begun);
+                        service.discard(&task, &local).await;
+                    }
+                }
+                Err(error) => {
+                    tracing::warn!(
+                        ?error,
+                        "a call cannot continue in the background; its client has to wait longer"
+                    );
+                    drop(sender.send(Err(begun)));
+                }
+            }
+        };
+        tokio::spawn(work.in_current_span());
+        receiver.await.map_err(HandlerError::opaque)
+    }
+
+    /// Continues a call whose request has been answered.
+    fn go_on_apart(self: &Arc<Self>, task: StoredTask, local: LocalTask, begun: Option<BegunRun>) {
+        match begun {
+            Some(begun) => self.start(task, local, AttemptStart::Begun(begun)),
+            // The call has waited for its tool, and does not hold a lease while it goes on waiting.
+            None if self.store.outlives_process() => self.leave_waiting(task, local),
+            None => self.start(task, local, AttemptStart::Queued),
+        }
+    }
+
+    /// Stores a task with the steps that its call has completed.
+    async fn keep(
+        self: &Arc<Self>,
+        mut task: NewTask,
+        local: &LocalTask,
+        steps: &CallSteps,
+    ) -> Result<StoredTask> {
+        // Until the store contains the steps, other processes must not run the task, even if this process dies.
+        task.lease = task.ttl;
+        let task = self.add(task, local).await?;
+        let own = TaskSteps {
+            store: Arc::clone(&self.store),
+            id: task.id.clone(),
+            attempt: task.attempt,
+        };
+        let kept = async {
+            steps.move_to(own).await?;
+            self.store
+                .renew(&task.id, task.attempt, self.limits.lease)
+                .await
+        };
+        match kept.await {
+            Ok(true) => Ok(task),
+            Ok(false) => Err(HandlerError::opaque("a new task has lost its lease")),
+            Err(error) => {
+                self.discard(&task, local).await;
+                Err(unavailable(error))
+            }
+        }
+    }
+
+    /// Ends a task that the client does not know about.
+    async fn discard(&self, task: &StoredTask, local: &LocalTask) {
+        let discarded = self.change(&task.id, &local.server, |_| {
+            Some(TaskChange::to(TaskStatus::Cancelled).state(""))
+        });
+        if let Err(error) = discarded.await {
+            tracing::warn!(
+                ?error,
+                "a task that was never reported to its client cannot be cancelled"
+            );
+        }
+        self.local.end(&task.id, u64::MAX);
+    }
+}
+
+// --- A handler's latest progress report.
+
+/// The latest progress report, as a status message.
+#[derive(Default)]
+pub(super) struct LatestReport {
+    message: Mutex<Option<String>>,
+    set: Notify,
+}
+
+impl LatestReport {
+    pub(super) fn set(&self, progress: &Progress) {
+        let Progress {
+            progress,
+            total,
+            message,
+            ..
+        } = progress;
+        let message = match (message, total) {
+            (Some(message), Some(total)) => format!("{message} ({progress} of {total})"),
+            (Some(message), None) => message.clone(),
+            (None, Some(total)) => format!("{progress} of {total}"),
+            (None, None) => progress.to_string(),
+        };
+        *lock(&self.message) = Some(message);
+        self.set.notify_one();
+    }
+
+    /// Waits for a report that has not been returned yet.
+    pub(super) async fn next(&self) -> String {
+        loop {
+            if let Some(message) = lock(&self.message).take() {
+                return message;
+            }
+            self.set.notified().await;
+        }
+    }
+}
+
+// --- The results of `once` in a call that may outlive its request.
+
+/// A call's steps, which are kept in memory while its request is waiting and in its task from then on.
+pub(super) struct CallSteps {
+    place: AsyncMutex<StepPlace>,
+    is_first: bool,
+    suffice: Arc<AtomicBool>,
+}
+
+enum StepPlace {
+    /// The steps, keyed by name.
+    Call(BTreeMap<String, CallStep>),
+    Task(Arc<TaskSteps>),
+}
+
+/// A step. Without a result, it has begun but has not been completed.
+struct CallStep {
+    claim: ClaimId,
+    result: Option<String>,
+}
+
+impl CallSteps {
+    /// Creates the steps for a call in its first request or in a later round. While the request is waiting, its client
+    /// may receive a state if it `can_receive_state`; the server's store must then contain the steps as well.
+    pub(super) fn new(is_first: bool, can_receive_state: bool) -> Self {
+        Self {
+            place: AsyncMutex::new(StepPlace::Call(BTreeMap::new())),
+            is_first,
+            suffice: Arc::new(AtomicBool::new(is_first && !can_receive_state)),
+        }
+    }
+
+    /// Returns `true` if the call is in its first request.
+    pub(super) const fn is_first(&self) -> bool {
+        self.is_first
+    }
+
+    /// Returns these steps as the store for a run.
+    pub(super) fn for_run(self: &Arc<Self>) -> OwnSteps {
+        OwnSteps {
+            store: Arc::<Self>::clone(self),
+            suffice: Arc::clone(&self.suffice),
+        }
+    }
+
+    /// Moves all steps to a task, which keeps them from then on. No step begins or ends during the move. If the store
+    /// fails, the steps remain here.
+    async fn move_to(&self, task: TaskSteps) -> Result<(), StoreError> {
+        let place = &mut *self.place.lock().await;
+        let StepPlace::Call(steps) = place else {
+            return Err("the steps have already been moved".into());
+        };
+        for (name, step) in steps {
+            task.claim(name, step.claim).await?;
+            if let Some(result) = &step.result {
+                task.record(name, result).await?;
+            }
+        }
+        *place = StepPlace::Task(Arc::new(task));
+        // The request no longer waits, so its client will not receive a state.
+        self.suffice.store(self.is_first, Ordering::Release);
+        Ok(())
+    }
+}
+
+impl OnceStore for CallSteps {
+    fn begin<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, OnceClaim> {
+        Box::pin(async move {
+            let task = match &mut *self.place.lock().await {
+                StepPlace::Call(steps) => {
+                    let known = steps.get(work.name);
+                    return Ok(match known.map(|step| (&step.result, step.claim)) {
+                        Some((Some(result), _)) => OnceClaim::Done(result.clone()),
+                        Some((None, claim)) if claim != work.claim => {
+                            OnceClaim::Taken(String::new())
+                        }
+                        Some((None, _)) => OnceClaim::Granted,
+                        None => {
+                            let (claim, result) = (work.claim, None);
+                            steps.insert(work.name.to_owned(), CallStep { claim, result });
+                            OnceClaim::Granted
+                        }
+                    });
+                }
+                StepPlace::Task(task) => Arc::clone(task),
+            };
+            task.begin(work).await
+        })
+    }
+
+    fn complete<'a>(&'a self, work: OnceWork<'a>, result: &'a str) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            let task = match &mut *self.place.lock().await {
+                StepPlace::Call(steps) => {
+                    let (claim, result) = (work.claim, Some(result.to_owned()));
+                    steps.insert(work.name.to_owned(), CallStep { claim, result });
+                    return Ok(());
+                }
+                StepPlace::Task(task) => Arc::clone(task),
+            };
+            task.complete(work, result).await
+        })
+    }
+
+    fn abandon<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            let task = match &mut *self.place.lock().await {
+                StepPlace::Call(steps) => {
+                    let known = steps.get(work.name);
+                    if known.is_some_and(|step| step.claim == work.claim) {
+                        steps.remove(work.name);
+                    }
+                    return Ok(());
+                }
+                StepPlace::Task(task) => Arc::clone(task),
+            };
+            task.abandon(work).await
+        })
     }
 }

@@ -1,28 +1,32 @@
 //! Reads and changes tasks in the store and notifies their clients.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use tracing::Instrument as _;
 
-use crate::context::{Context, ServerHandle};
+use crate::cancellation::CancellationToken;
+use crate::context::{
+    Caller, ClaimId, Context, OnceClaim, OnceStore, OnceWork, ServerHandle, StoreFuture,
+};
 use crate::error::Error;
+use crate::extension::BackgroundCall;
 use crate::extension::tasks::leases::Leases;
-use crate::extension::tasks::local::LocalTasks;
 use crate::extension::tasks::metrics::TaskMetrics;
-use crate::extension::tasks::names::CHANGED;
 use crate::extension::tasks::run_queue::RunQueue;
-use crate::extension::tasks::watching::WatchedTasks;
 use crate::extension::tasks::wire;
+use crate::extension::tasks::wire::CHANGED;
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr, Result};
 use crate::limits::TaskLimits;
+use crate::lock::lock;
 use crate::protocol::errors;
 use crate::stores::{
-    StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus, TaskStore,
+    ExpiryOrder, StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus, TaskStore,
 };
 use crate::{ErrorKind, ErrorObject};
 
@@ -34,8 +38,10 @@ pub(super) const SEALED: &str = "the task was sealed with a key that this server
 
 /// Maximum time for which a request about a task waits for a store that fails. Clients wait longer for their answers.
 const PATIENCE: Duration = Duration::from_secs(5);
+
 /// Time before the first retry when a store fails. The time doubles with each failure.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
+
 /// Maximum time between two retries.
 const LONGEST_RETRY: Duration = Duration::from_secs(1);
 
@@ -274,4 +280,246 @@ pub(super) async fn to_the_end<T: Send + 'static>(
 ) -> Result<T> {
     let ended = tokio::spawn(work.in_current_span()).await;
     ended.unwrap_or_else(|error| Err(HandlerError::opaque(error)))
+}
+
+// --- Notifies the clients that listen to tasks of changes that other processes make to them.
+//
+// A task is watched as long as a client of this process listens to it. All of its notifications pass through its entry
+// here, so that a change is reported once even if this process has made it.
+
+/// Maximum time for which a task is watched after its last listener has left.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+
+/// The tasks that are watched.
+#[derive(Default)]
+pub(super) struct WatchedTasks(Mutex<WatchedTable>);
+
+#[derive(Default)]
+struct WatchedTable {
+    /// The ids to which callers listen, with the callers' keys. A task may belong to none of them.
+    watched: HashSet<(TaskId, Arc<str>)>,
+    /// The tasks that were found, each as it was last reported.
+    reported: HashMap<TaskId, ReportedTask>,
+}
+
+/// What clients know of a task.
+#[derive(PartialEq, Eq)]
+struct ReportedTask {
+    status: TaskStatus,
+    updated_at: SystemTime,
+    message: Option<Arc<str>>,
+    /// The hash of the state, which contains the questions.
+    state: u64,
+}
+
+impl WatchedTasks {
+    /// Begins to watch a task for a caller. Returns `false` if it is already watched.
+    fn begin(&self, watched: (TaskId, Arc<str>)) -> bool {
+        lock(&self.0).watched.insert(watched)
+    }
+
+    fn end(&self, watched: &(TaskId, Arc<str>)) {
+        let table = &mut *lock(&self.0);
+        table.watched.remove(watched);
+        if !table.watched.iter().any(|(id, _)| *id == watched.0) {
+            table.reported.remove(&watched.0);
+        }
+    }
+
+    /// Returns `true` if listeners have yet to be notified of this version of a task. A claim changes only the version,
+    /// of which clients know nothing.
+    fn is_news(&self, task: &StoredTask) -> bool {
+        let key = (task.id.clone(), Arc::clone(&task.owner));
+        let table = &mut *lock(&self.0);
+        if !table.watched.contains(&key) {
+            return true;
+        }
+        let mut hasher = DefaultHasher::new();
+        task.state.hash(&mut hasher);
+        let latest = ReportedTask {
+            status: task.status,
+            updated_at: task.updated_at,
+            message: task.message.clone(),
+            state: hasher.finish(),
+        };
+        if let Some(known) = table.reported.get(&task.id)
+            && (known.updated_at > latest.updated_at || *known == latest)
+        {
+            return false;
+        }
+        table.reported.insert(key.0, latest);
+        true
+    }
+}
+
+impl TaskService {
+    /// Watches a task to which a caller has begun to listen, if it is the caller's and other processes can change it.
+    pub(super) fn watch(self: &Arc<Self>, server: &ServerHandle, caller: &Caller, id: &str) {
+        let id = TaskId::parse(id).filter(|_| self.store.outlives_process());
+        let Some(watched) = id.map(|id| (id, Arc::from(caller.key()))) else {
+            return;
+        };
+        if !self.watched.begin(watched.clone()) {
+            return;
+        }
+        let (service, handle) = (Arc::clone(self), server.clone());
+        server.spawn(async move {
+            tokio::select! {
+                () = handle.stopping() => {}
+                () = service.report_changes(&watched.0, &watched.1, &handle) => {}
+            }
+            service.watched.end(&watched);
+        });
+    }
+
+    /// Reports a task as it is and each change to it, until it has ended or no client listens.
+    async fn report_changes(&self, id: &TaskId, caller: &str, server: &ServerHandle) {
+        loop {
+            match self.load(id).await {
+                Ok(Some(task)) if *task.owner == *caller => {
+                    announce(&self.watched, &task, server);
+                    if task.status.is_final() {
+                        return;
+                    }
+                    let _ = timeout(LOOK_AGAIN, self.changed(&task)).await;
+                }
+                Ok(_) => return,
+                // The store does not work, and has been waited for.
+                Err(_) => {}
+            }
+            if !server.notify().has_listeners(CHANGED, Some(id.as_str())) {
+                return;
+            }
+        }
+    }
+}
+
+// --- The tasks whose calls this process has.
+
+/// A task whose call this process has.
+#[derive(Clone, Debug)]
+pub(super) struct LocalTask {
+    pub(super) call: BackgroundCall,
+    pub(super) server: ServerHandle,
+    /// The attempt with which this process acquired the task, or zero while the task waits in the store for a process
+    /// that has room.
+    pub(super) attempt: u64,
+    /// The end of the task's time to live.
+    pub(super) expires: Instant,
+    pub(super) cancel: CancellationToken,
+}
+
+/// The tasks whose calls this process has, except those whose time to live has expired.
+#[derive(Debug, Default)]
+pub(super) struct LocalTasks(Mutex<LocalTable>);
+
+#[derive(Debug, Default)]
+struct LocalTable {
+    tasks: HashMap<TaskId, LocalTask>,
+    by_expiry: ExpiryOrder<TaskId>,
+    /// `true` once the server has ended.
+    is_closed: bool,
+}
+
+impl LocalTasks {
+    /// Adds a task and forgets those whose time to live has expired. Returns `false` once the server has ended.
+    pub(super) fn insert(&self, id: &TaskId, task: LocalTask) -> bool {
+        let table = &mut *lock(&self.0);
+        if table.is_closed {
+            return false;
+        }
+        let now = Instant::now();
+        while let Some(id) = table.by_expiry.pop_expired(now) {
+            table.tasks.remove(&id);
+        }
+        // The entry is from an earlier attempt by this process, which another process has interrupted, or is that of a
+        // waiting task.
+        if let Some(earlier) = table.tasks.remove(id) {
+            table.by_expiry.remove(earlier.expires, id);
+            earlier.cancel.cancel();
+        }
+        table.by_expiry.insert(task.expires, id.clone());
+        table.tasks.insert(id.clone(), task);
+        true
+    }
+
+    pub(super) fn get(&self, id: &TaskId) -> Option<LocalTask> {
+        lock(&self.0).tasks.get(id).cloned()
+    }
+
+    /// Returns the tasks that this process has acquired.
+    pub(super) fn acquired(&self) -> Vec<TaskId> {
+        let table = lock(&self.0);
+        let tasks = table.tasks.iter().filter(|(_, task)| task.attempt > 0);
+        tasks.map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Forgets all tasks, cancels their runs, and does not accept any further tasks.
+    fn end_all(&self) {
+        let closed = LocalTable {
+            is_closed: true,
+            ..LocalTable::default()
+        };
+        let table = std::mem::replace(&mut *lock(&self.0), closed);
+        for task in table.tasks.values() {
+            task.cancel.cancel();
+        }
+    }
+
+    /// Forgets a task that has ended or that this process no longer holds, and cancels its run. Does nothing if the
+    /// process has acquired the task again in a later attempt.
+    pub(super) fn end(&self, id: &TaskId, attempt: u64) {
+        let table = &mut *lock(&self.0);
+        if table
+            .tasks
+            .get(id)
+            .is_some_and(|task| task.attempt <= attempt)
+            && let Some(task) = table.tasks.remove(id)
+        {
+            table.by_expiry.remove(task.expires, id);
+            task.cancel.cancel();
+        }
+    }
+}
+
+// --- The `once` results in a task, which are stored with the task.
+
+/// The steps of a single attempt, in the task's own journal.
+pub(super) struct TaskSteps {
+    pub(super) store: Arc<dyn TaskStore>,
+    pub(super) id: TaskId,
+    pub(super) attempt: u64,
+}
+
+impl TaskSteps {
+    /// Claims a step that began before the task existed.
+    pub(super) async fn claim(&self, name: &str, claim: ClaimId) -> Result<(), StoreError> {
+        let claim = self.store.begin_step(&self.id, self.attempt, name, claim);
+        claim.await.map(drop)
+    }
+
+    /// Records the result of a step that was completed before the task existed.
+    pub(super) async fn record(&self, name: &str, result: &str) -> Result<(), StoreError> {
+        let complete = self
+            .store
+            .complete_step(&self.id, self.attempt, name, result);
+        complete.await
+    }
+}
+
+impl OnceStore for TaskSteps {
+    fn begin<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, OnceClaim> {
+        let OnceWork { name, claim, .. } = work;
+        self.store.begin_step(&self.id, self.attempt, name, claim)
+    }
+
+    fn complete<'a>(&'a self, work: OnceWork<'a>, result: &'a str) -> StoreFuture<'a, ()> {
+        self.store
+            .complete_step(&self.id, self.attempt, work.name, result)
+    }
+
+    fn abandon<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, ()> {
+        let OnceWork { name, claim, .. } = work;
+        self.store.abandon_step(&self.id, self.attempt, name, claim)
+    }
 }

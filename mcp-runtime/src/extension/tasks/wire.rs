@@ -1,12 +1,16 @@
 //! The forms of a task in both protocols.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::extension::tasks::state::TaskState;
-use crate::extension::tasks::timestamp::timestamp;
+use crate::ErrorObject;
+use crate::extension::{BackgroundQuestion, QuestionAnswer};
 use crate::stores::{StoredTask, TaskOutcome, TaskStatus};
 
 /// Maximum number of characters of a failure's text to use as a task's message.
@@ -159,39 +163,294 @@ fn milliseconds(time: std::time::Duration) -> u64 {
     milliseconds.clamp(1, LARGEST)
 }
 
+// --- A task's state between runs, as text in its store.
+
+/// A task's state between two runs.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct TaskState {
+    /// The call's journal.
+    pub(super) journal: String,
+    /// `true` if the task began with its call's first request. No request can then do the call's work again, because
+    /// no client has received a state to resend.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_first: bool,
+    /// The unanswered questions, keyed by their wire keys.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) open: BTreeMap<String, TaskQuestion>,
+    /// The answers received since the last run, keyed by their journal keys.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    answers: BTreeMap<String, StoredAnswer>,
+    /// All keys that have been used on the wire; keys are not reused during a task's lifetime.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    used: BTreeSet<String>,
+}
+
+/// An unanswered question.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct TaskQuestion {
+    /// The key in the journal.
+    key: String,
+    pub(super) method: AskedMethod,
+    pub(super) params: Value,
+}
+
+/// A question's method.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) enum AskedMethod {
+    #[serde(rename = "elicitation/create")]
+    Elicit,
+    #[serde(rename = "sampling/createMessage")]
+    Sample,
+    #[serde(rename = "roots/list")]
+    Roots,
+}
+
+impl AskedMethod {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Elicit => "elicitation/create",
+            Self::Sample => "sampling/createMessage",
+            Self::Roots => "roots/list",
+        }
+    }
+
+    fn named(name: &str) -> Self {
+        match name {
+            "sampling/createMessage" => Self::Sample,
+            "roots/list" => Self::Roots,
+            _ => Self::Elicit,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum StoredAnswer {
+    #[serde(rename = "r")]
+    Result(Box<RawValue>),
+    #[serde(rename = "e")]
+    Error(i32, String),
+}
+
+impl TaskState {
+    /// Creates the state for a new task, which the call became in its first request or in a later round.
+    pub(super) fn new(journal: &str, is_first: bool) -> Self {
+        Self {
+            journal: journal.to_owned(),
+            is_first,
+            ..Self::default()
+        }
+    }
+
+    /// Reads a state written by [`to_text`](Self::to_text). Returns `None` for any other text.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+
+    pub(super) fn to_text(&self) -> Arc<str> {
+        // Serialization cannot fail for strings, numbers and JSON that has already been parsed.
+        serde_json::to_string(self).unwrap_or_default().into()
+    }
+
+    /// Replaces the questions with those from the latest run, each under its own key.
+    pub(super) fn ask(&mut self, journal: String, questions: Vec<BackgroundQuestion>) {
+        self.journal = journal;
+        self.answers.clear();
+        self.open.clear();
+        for question in questions {
+            let key = self.unused_key(&question.key);
+            self.used.insert(key.clone());
+            let open = TaskQuestion {
+                key: question.key,
+                method: AskedMethod::named(question.method),
+                params: question.params,
+            };
+            self.open.insert(key, open);
+        }
+    }
+
+    fn unused_key(&self, wanted: &str) -> String {
+        let mut key = wanted.to_owned();
+        let mut number = 1_usize;
+        while self.used.contains(&key) {
+            number = number.saturating_add(1);
+            key = format!("{wanted}-{number}");
+        }
+        key
+    }
+
+    /// Adds the answer to a question. Returns `false` if no question with this key is open.
+    pub(super) fn answer(&mut self, key: &str, answer: QuestionAnswer) -> bool {
+        let Some(question) = self.open.remove(key) else {
+            return false;
+        };
+        let answer = match answer {
+            Ok(result) => StoredAnswer::Result(result),
+            Err(error) => StoredAnswer::Error(error.code, error.message),
+        };
+        self.answers.insert(question.key, answer);
+        true
+    }
+
+    /// Takes the answers received since the last run.
+    pub(super) fn take_answers(
+        &mut self,
+    ) -> impl Iterator<Item = (String, QuestionAnswer)> + use<> {
+        let answers = std::mem::take(&mut self.answers).into_iter();
+        answers.map(|(key, answer)| {
+            let answer = match answer {
+                StoredAnswer::Result(result) => Ok(result),
+                StoredAnswer::Error(code, message) => Err(ErrorObject::new(code, message)),
+            };
+            (key, answer)
+        })
+    }
+}
+
+// --- Times in the protocol's format.
+
+/// Returns a time in ISO 8601 format, in UTC with millisecond precision. A time before 1970 is written as 1970.
+pub(crate) fn timestamp(time: SystemTime) -> String {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (seconds, milliseconds) = (since.as_secs(), since.subsec_millis());
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = date(days);
+    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}Z")
+}
+
+/// Returns the year, month and day in the Gregorian calendar for this number of days after 1970-01-01.
+fn date(days: u64) -> (u64, u64, u64) {
+    // For this calculation, years begin in March, so that the leap day is the last day of a year. Day 0 is 0000-03-01.
+    let days = days.saturating_add(719_468);
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let is_next_year = month >= 10;
+    let month = if is_next_year { month - 9 } else { month + 3 };
+    (era * 400 + year + u64::from(is_next_year), month, day)
+}
+
+/// The extension's identifier.
+pub(crate) const ID: &str = "io.modelcontextprotocol/tasks";
+
+/// The `_meta` key for the task to which a message belongs. Used only in 2025-11-25.
+pub(super) const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
+
+/// The notification about a change, for clients that use 2026-07-28.
+pub(super) const CHANGED: &str = "notifications/tasks";
+
+/// The notification about a change, for clients that use 2025-11-25.
+pub(super) const CHANGED_LEGACY: &str = "notifications/tasks/status";
+
+/// The tool that clients without task support use to wait for a task.
+pub(super) const JOB_STATUS: &str = "job_status";
+
+/// The tool that such clients use to cancel a task.
+pub(super) const JOB_CANCEL: &str = "job_cancel";
+
 #[cfg(test)]
 mod tests {
-    use std::time::SystemTime;
+    mod wire {
+        use std::time::SystemTime;
 
-    use super::*;
-    use crate::stores::NewTask;
+        use crate::extension::tasks::wire::*;
+        use crate::stores::NewTask;
 
-    #[test]
-    fn a_failed_tool_fails_its_legacy_task_with_its_text() {
-        let mut task = StoredTask::created(&NewTask::new("", "dig"), SystemTime::UNIX_EPOCH);
-        let id = task.id.as_str().to_owned();
-        let legacy = |task: &StoredTask| serde_json::to_value(LegacyTask::new(task)).unwrap();
-        let time = "1970-01-01T00:00:00.000Z";
-        let mut expected = json!({
-            "taskId": id, "status": "working", "createdAt": time, "lastUpdatedAt": time,
-            "ttl": 3_600_000, "pollInterval": 1_000,
-        });
-        assert_eq!(legacy(&task), expected);
-        task.status = TaskStatus::Completed;
-        task.message = Some("digging".into());
-        let failure = |json: &str| TaskOutcome::Result {
-            json: json.into(),
-            is_error: true,
-        };
-        (expected["status"], expected["statusMessage"]) = ("failed".into(), "digging".into());
-        task.outcome = Some(failure(r#"{"content":[{"type":"image"}]}"#));
-        assert_eq!(legacy(&task), expected);
-        expected["statusMessage"] = "a stone".into();
-        task.outcome = Some(failure(r#"{"content":[{"type":"text","text":"a stone"}]}"#));
-        assert_eq!(legacy(&task), expected);
-        let extension = serde_json::to_value(Task::new(&task)).unwrap();
-        assert_eq!(extension["status"], "completed");
-        assert_eq!(extension["statusMessage"], "digging");
-        assert_eq!(extension["ttlMs"], 3_600_000);
+        #[test]
+        fn a_failed_tool_fails_its_legacy_task_with_its_text() {
+            let mut task = StoredTask::created(&NewTask::new("", "dig"), SystemTime::UNIX_EPOCH);
+            let id = task.id.as_str().to_owned();
+            let legacy = |task: &StoredTask| serde_json::to_value(LegacyTask::new(task)).unwrap();
+            let time = "1970-01-01T00:00:00.000Z";
+            let mut expected = json!({
+                "taskId": id, "status": "working", "createdAt": time, "lastUpdatedAt": time,
+                "ttl": 3_600_000, "pollInterval": 1_000,
+            });
+            assert_eq!(legacy(&task), expected);
+            task.status = TaskStatus::Completed;
+            task.message = Some("digging".into());
+            let failure = |json: &str| TaskOutcome::Result {
+                json: json.into(),
+                is_error: true,
+            };
+            (expected["status"], expected["statusMessage"]) = ("failed".into(), "digging".into());
+            task.outcome = Some(failure(r#"{"content":[{"type":"image"}]}"#));
+            assert_eq!(legacy(&task), expected);
+            expected["statusMessage"] = "a stone".into();
+            task.outcome = Some(failure(r#"{"content":[{"type":"text","text":"a stone"}]}"#));
+            assert_eq!(legacy(&task), expected);
+            let extension = serde_json::to_value(Task::new(&task)).unwrap();
+            assert_eq!(extension["status"], "completed");
+            assert_eq!(extension["statusMessage"], "digging");
+            assert_eq!(extension["ttlMs"], 3_600_000);
+        }
+    }
+
+    mod state {
+        use crate::extension::tasks::wire::*;
+
+        fn question(key: &str) -> BackgroundQuestion {
+            BackgroundQuestion {
+                key: key.into(),
+                method: "elicitation/create",
+                params: Value::Null,
+            }
+        }
+
+        // Covers: XTASK-06
+        #[test]
+        fn a_key_is_never_used_twice() {
+            let mut state = TaskState::new("{}", true);
+            let mut seen = Vec::new();
+            for _ in 0..3 {
+                state.ask("{}".into(), vec![question("a"), question("a-2")]);
+                seen.extend(state.open.keys().cloned());
+                state = TaskState::read(&state.to_text()).unwrap();
+            }
+            seen.sort();
+            seen.dedup();
+            assert_eq!(seen.len(), 6, "{seen:?}");
+        }
+
+        #[test]
+        fn an_answer_is_kept_under_the_key_of_the_journal() {
+            let mut state = TaskState::new("{}", true);
+            state.ask("1".into(), vec![question("a")]);
+            state.ask("2".into(), vec![question("a"), question("b")]);
+            assert!(!state.answer("a", Ok(RawValue::NULL.to_owned())));
+            assert!(state.answer("a-2", Ok(RawValue::NULL.to_owned())));
+            assert!(state.answer("b", Err(ErrorObject::new(-1, "no"))));
+            let mut state = TaskState::read(&state.to_text()).unwrap();
+            assert_eq!((&*state.journal, state.open.len()), ("2", 0));
+            let answers: Vec<_> = state.take_answers().collect();
+            assert!(matches!(&answers[..], [(a, Ok(_)), (b, Err(_))] if a == "a" && b == "b"));
+        }
+    }
+
+    mod timestamp {
+        use std::time::Duration;
+
+        use crate::extension::tasks::wire::*;
+
+        #[test]
+        fn times_are_written_as_iso_8601() {
+            for (milliseconds, text) in [
+                (0, "1970-01-01T00:00:00.000Z"),
+                (951_782_399_999, "2000-02-28T23:59:59.999Z"),
+                (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+                (951_868_800_000, "2000-03-01T00:00:00.000Z"),
+                (1_785_196_800_001, "2026-07-28T00:00:00.001Z"),
+                (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+            ] {
+                let time = UNIX_EPOCH + Duration::from_millis(milliseconds);
+                assert_eq!(timestamp(time), text);
+            }
+            assert_eq!(
+                timestamp(UNIX_EPOCH - Duration::from_secs(1)),
+                "1970-01-01T00:00:00.000Z"
+            );
+        }
     }
 }

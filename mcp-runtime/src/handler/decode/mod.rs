@@ -531,7 +531,7 @@ pub(crate) fn find_headers(schema: &Value, problems: &mut Vec<String>) -> Vec<He
     headers
 }
 
-pub(super) fn walk_headers(
+fn walk_headers(
     schema: &Value,
     path: &mut Vec<String>,
     reachable: bool,

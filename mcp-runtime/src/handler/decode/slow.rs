@@ -443,7 +443,7 @@ impl MeantValue {
     }
 
     /// Returns the first text that can be read, with the most likely one last.
-    pub(super) fn take_text(&mut self, is_read: &mut dyn FnMut(&str) -> bool) -> Option<String> {
+    fn take_text(&mut self, is_read: &mut dyn FnMut(&str) -> bool) -> Option<String> {
         if is_read(&self.text) {
             return Some(std::mem::take(&mut self.text));
         }
@@ -656,7 +656,7 @@ const SHOWN: usize = 40;
 
 /// Returns an error for each number in a value that is out of range. `pointer` leads to the value, which has this
 /// schema. Where there are no such numbers, every [`Value`] can hold the value.
-pub(super) fn out_of_range(pointer: &str, json: &str, schema: &Value) -> Vec<Fault> {
+fn out_of_range(pointer: &str, json: &str, schema: &Value) -> Vec<Fault> {
     let huge = numbers(json).filter(|(_, number)| is_huge(number));
     let fault = |(at, number): (usize, &str)| {
         let inner = pointer_at(json, 1, at.saturating_add(number.len()));

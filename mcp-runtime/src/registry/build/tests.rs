@@ -12,8 +12,8 @@ use crate::handler::handler_error::HandlerError;
 use crate::handler::parameter::ParameterMeta;
 use crate::jsonrpc::ErrorObject;
 use crate::registry::Registry;
+use crate::registry::callable::HandlerProgress;
 use crate::registry::fixture::{context, early, prompt, prompts, title};
-use crate::registry::handler::HandlerProgress;
 use crate::types::CompletionReference;
 
 /// Stands in for the type of the `N`th function item.

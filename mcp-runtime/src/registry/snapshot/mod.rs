@@ -1,23 +1,19 @@
 //! An immutable snapshot of all definitions. Requests are served through a [`CallerView`] of it.
 
-mod groups;
-mod lists;
-mod search;
-mod select;
 #[cfg(test)]
 mod tests;
 mod view;
 
 #[cfg(feature = "auth")]
 use std::collections::BTreeSet;
+
 use std::sync::Arc;
 
 use crate::context::{Caller, Capability};
 use crate::fnv::fnv;
 use crate::registry::table::CallableTable;
-pub(crate) use groups::ToolGroup;
-pub(crate) use lists::ToolPart;
-pub(crate) use view::CallerView;
+
+pub(crate) use view::{CallerView, ToolGroup, ToolPart};
 
 /// All definitions at a particular point in time. Unchanged tables are shared with earlier and later snapshots.
 #[derive(Clone, Debug)]

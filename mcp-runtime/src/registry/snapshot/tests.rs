@@ -5,7 +5,7 @@ use crate::context::EditStep;
 use crate::handler::dynamic::{Arguments, DynamicTemplate, DynamicTool, ItemKind as _};
 use crate::handler::handler_error::{CallRefusal, HandlerError};
 use crate::protocol::ProtocolVersion;
-use crate::registry::complete::Completer;
+use crate::registry::callable::Completer;
 use crate::registry::fixture::{
     Closed, MODERN, change, context, early, page, prompt, prompts, resource, test_seal,
 };

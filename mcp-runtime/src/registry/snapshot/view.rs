@@ -9,16 +9,22 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use mcp_schema::suggest::closest;
 
-use super::Snapshot;
 use crate::context::{Caller, Capability};
-use crate::handler::tags::TagSelection;
+use crate::handler::option::AttachedOption;
+use crate::handler::tags::{TagSelection, UnknownTag};
 use crate::jsonrpc::ErrorObject;
+use crate::order::{set_of, sort_by};
 use crate::protocol::{ProtocolVersion, errors};
-use crate::registry::callable::{Callable, ItemDetails};
-use crate::registry::complete::RequestedCompleter;
-use crate::registry::table::CallableTable;
+use crate::registry::callable::{Callable, ItemDetails, RequestedCompleter, push_item};
+use crate::registry::cursor::{
+    Cursor, CursorPosition, CursorReader, CursorSeal, InvalidCursor, ItemMark,
+};
+use crate::registry::page::{ListPage, PartialPage, TemplateWithLister};
+use crate::registry::snapshot::Snapshot;
+use crate::registry::table::{CallableTable, SelectedCallables, TableSlot};
 use crate::types::CompletionReference;
 
 /// A snapshot as seen by a particular caller.
@@ -267,3 +273,470 @@ impl<'a> CallerView<'a> {
 
 /// A template, and the variables for which it expands to the URI.
 type TemplateMatch<'a> = (&'a Arc<Callable>, Vec<(&'a str, String)>);
+
+// --- Selects definitions by tag, and checks that selected tags exist.
+//
+// The server's own selection is applied when a snapshot is created. A request's selection narrows its view.
+
+impl Snapshot {
+    /// Returns an error if a tag in the server's own selection is unknown, that is, if no definition has it and it is
+    /// not `described`.
+    pub(in crate::registry) fn check_tags<'t>(
+        &'t self,
+        selection: &TagSelection,
+        described: impl Iterator<Item = &'t str>,
+    ) -> Result<(), UnknownTag> {
+        let tags = self.tables().into_iter().flat_map(CallableTable::tags);
+        let tags = set_of(tags.chain(described));
+        selection.check(|tag| tags.contains(tag), || tags.clone())
+    }
+
+    /// Restricts the snapshot to the server's own selection.
+    pub(in crate::registry) fn apply_selection(&mut self, selection: &TagSelection) {
+        for list in [
+            Capability::Tools,
+            Capability::Prompts,
+            Capability::Resources,
+            Capability::Templates,
+        ] {
+            let table = self.table(list);
+            let selects = |slot: &TableSlot| self.selects(selection, &slot.callable);
+            if table
+                .slots()
+                .iter()
+                .all(|slot| slot.selected == selects(slot))
+            {
+                continue;
+            }
+            let slots = table.slots().iter().map(|slot| TableSlot {
+                selected: selects(slot),
+                ..slot.clone()
+            });
+            let table = table.with_slots(slots.collect());
+            *self.table_mut(list) = Arc::new(table);
+        }
+    }
+
+    /// Returns `true` if the selection contains the definition, or contains a tool to which the definition belongs,
+    /// regardless of the definition's own tags.
+    pub(in crate::registry) fn selects(
+        &self,
+        selection: &TagSelection,
+        callable: &Callable,
+    ) -> bool {
+        let mut tools = self.tools_with_companion(callable);
+        selection.selects(&callable.tags)
+            || tools.any(|tool| selection.selects(&tool.callable.tags))
+    }
+
+    /// Returns the tools to which the definition belongs, whether or not they are served.
+    fn tools_with_companion(&self, callable: &Callable) -> impl Iterator<Item = &TableSlot> {
+        let uri = match &callable.details {
+            ItemDetails::Resource(resource) => Some(&*resource.uri),
+            _ => None,
+        };
+        let tools = uri.map(|uri| self.tools.tools_with_companion(uri));
+        tools.into_iter().flatten()
+    }
+}
+
+impl CallerView<'_> {
+    /// Returns an error if a tag in a request's selection is unknown, that is, if no definition visible to this caller
+    /// has it and it is not `described`. Tags of definitions that the caller cannot see are treated as unknown.
+    pub(crate) fn check_tags<'t>(
+        &'t self,
+        selection: &TagSelection,
+        described: impl Iterator<Item = &'t str>,
+    ) -> Result<(), UnknownTag> {
+        let described = set_of(described);
+        let visible = || {
+            let tables = self.snapshot.tables().into_iter();
+            let callables = tables.flat_map(CallableTable::visible);
+            let callables = callables.map(|slot| &*slot.callable);
+            callables.filter(|callable| callable.access.is_visible_to(self.caller))
+        };
+        let has =
+            |callable: &Callable, tag: &str| callable.tags.iter().any(|known| **known == *tag);
+        let known = |tag: &str| {
+            // Most unknown tags are detected without examining each definition.
+            let exists = self
+                .snapshot
+                .tables()
+                .iter()
+                .any(|table| table.has_tag(tag));
+            described.contains(tag) || (exists && visible().any(|callable| has(callable, tag)))
+        };
+        let shown = || {
+            let tags = visible().flat_map(|callable| &callable.tags);
+            set_of(tags.map(|tag| &**tag).chain(described.iter().copied()))
+        };
+        selection.check(known, shown)
+    }
+
+    /// Returns `true` if the request's selection contains the definition, or a tool that is visible to the caller and to
+    /// which the definition belongs.
+    #[inline]
+    fn is_selected(&self, callable: &Callable) -> bool {
+        self.selection
+            .is_none_or(|selection| self.is_in(selection, callable))
+    }
+
+    /// This is not inlined because most requests do not have a selection.
+    #[inline(never)]
+    fn is_in(&self, selection: &TagSelection, callable: &Callable) -> bool {
+        let mut tools = self.snapshot.tools_with_companion(callable);
+        selection.selects(&callable.tags)
+            || tools.any(|tool| {
+                tool.is_served()
+                    && selection.selects(&tool.callable.tags)
+                    && tool.callable.access.is_visible_to(self.caller)
+            })
+    }
+}
+
+// --- List pages as seen by a particular caller.
+//
+// A list that is the same for all callers is rendered once. If a list depends on the caller, its items are rendered
+// once, but its pages are assembled from the items for each request, and its cursors are valid only for the same
+// caller.
+
+/// The registry's part of a page of tools whose list goes on with the tools of sources.
+pub(crate) enum ToolPart {
+    /// The whole page, which is followed by others of the registry.
+    Page(ListPage),
+    /// The registry's last tools, as comma-separated JSON, and their number.
+    Last { items: String, count: usize },
+    /// The page begins within a source, at its cursor.
+    Source {
+        source: ItemMark,
+        cursor: Option<String>,
+    },
+}
+
+impl CallerView<'_> {
+    /// Returns the list page that starts at `cursor`, or the first page if there is no cursor. `seal` seals and opens the
+    /// cursors that are for this caller only.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `cursor` was not created for this list and this caller.
+    pub(crate) fn page(
+        &self,
+        list: Capability,
+        version: ProtocolVersion,
+        cursor: Option<&str>,
+        seal: &Arc<dyn CursorSeal>,
+    ) -> Result<ListPage, InvalidCursor> {
+        let position = cursor
+            .map(|cursor| Cursor::decode(list, self.cursor_reader(list, &**seal), cursor))
+            .transpose()?
+            .map(|cursor| cursor.position);
+        if list == Capability::Resources {
+            self.resource_page(version, position, seal)
+        } else {
+            self.plain_page(list, version, position.as_ref(), &**seal)
+        }
+    }
+
+    /// Returns the registry's part of a page of tools whose list goes on with the tools of sources.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `cursor` was not created for this list and this caller.
+    pub(crate) fn tool_part(
+        &self,
+        version: ProtocolVersion,
+        cursor: Option<&str>,
+        seal: &dyn CursorSeal,
+    ) -> Result<ToolPart, InvalidCursor> {
+        let list = Capability::Tools;
+        let table = &self.snapshot.tools;
+        let position = cursor
+            .map(|cursor| Cursor::decode(list, self.cursor_reader(list, seal), cursor))
+            .transpose()?
+            .map(|cursor| cursor.position);
+        let start = match &position {
+            None => 0,
+            Some(CursorPosition::After(mark)) => table.count_through(mark),
+            Some(CursorPosition::Within(mark, _)) => {
+                let source = mark.clone();
+                let cursor = match position {
+                    Some(CursorPosition::Within(_, cursor)) => cursor,
+                    _ => None,
+                };
+                return Ok(ToolPart::Source { source, cursor });
+            }
+        };
+        let permits = |tool: &Callable| self.permits(tool);
+        let part = table.select_visible(start, self.snapshot.page_size, Some(&permits));
+        if part.more {
+            let page = self.plain_page(list, version, position.as_ref(), seal)?;
+            return Ok(ToolPart::Page(page));
+        }
+        Ok(ToolPart::Last {
+            items: table.rendered_items(&part, version),
+            count: part.len(),
+        })
+    }
+
+    /// Returns the maximum number of items on a page.
+    pub(crate) const fn page_size(&self) -> usize {
+        self.snapshot.page_size
+    }
+
+    fn plain_page(
+        &self,
+        list: Capability,
+        version: ProtocolVersion,
+        position: Option<&CursorPosition>,
+        seal: &dyn CursorSeal,
+    ) -> Result<ListPage, InvalidCursor> {
+        let table = self.snapshot.table(list);
+        let start = match position {
+            None => 0,
+            Some(CursorPosition::After(mark)) => table.count_through(mark),
+            Some(CursorPosition::Within(..)) => return Err(InvalidCursor),
+        };
+        let cursor = |last: &TableSlot| {
+            let position = CursorPosition::After(ItemMark::new(&last.key, &last.callable.name));
+            Cursor { list, position }.encode(self.cursor_reader(list, seal))
+        };
+        let size = self.snapshot.page_size;
+        Ok(ListPage::Ready(if self.is_filtered(list) {
+            let part = self.page_range(table, start);
+            table.page_members(&part, version, cursor).into()
+        } else {
+            table.render_page(start, size, version, cursor)
+        }))
+    }
+
+    fn resource_page(
+        &self,
+        version: ProtocolVersion,
+        position: Option<CursorPosition>,
+        seal: &Arc<dyn CursorSeal>,
+    ) -> Result<ListPage, InvalidCursor> {
+        let table = &self.snapshot.resources;
+        let visible = self.snapshot.templates.visible();
+        let open = visible.filter(|slot| self.permits(&slot.callable));
+        let mut listers: Vec<_> = open
+            .filter_map(|slot| {
+                let ItemDetails::Template { lister, .. } = &slot.callable.details else {
+                    return None;
+                };
+                let lister = lister.clone()?;
+                let name = &slot.callable.name;
+                let template = TemplateWithLister {
+                    uri_template: Arc::clone(name),
+                    lister,
+                };
+                Some((&slot.key, ItemMark::new(&slot.key, name), template))
+            })
+            .collect();
+        let start = match &position {
+            None => 0,
+            Some(CursorPosition::After(mark)) => table.count_through(mark),
+            Some(CursorPosition::Within(..)) => table.len(),
+        };
+        let part = (!listers.is_empty()).then(|| self.page_range(table, start));
+        let Some(part) = part.filter(|part| !part.more) else {
+            let position = position.filter(|at| matches!(at, CursorPosition::After(_)));
+            return match position {
+                None if start > 0 => Ok(ListPage::Ready("\"resources\":[]".into())),
+                position => {
+                    let position = position.as_ref();
+                    self.plain_page(Capability::Resources, version, position, &**seal)
+                }
+            };
+        };
+        let mut cursor = None;
+        if let Some(CursorPosition::Within(mark, inner)) = position {
+            // If the template no longer exists, continue with the first page of the next template.
+            let held = listers
+                .iter()
+                .position(|(_, held, _)| held.fingerprint == mark.fingerprint);
+            let skip = match held {
+                Some(index) => {
+                    cursor = inner;
+                    index
+                }
+                None => listers.partition_point(|(key, ..)| **key <= mark.key),
+            };
+            listers.drain(..skip.min(listers.len()));
+        }
+        Ok(ListPage::Listing(Arc::new(PartialPage {
+            text: table.rendered_items(&part, version),
+            count: part.len(),
+            listers: listers
+                .into_iter()
+                .map(|(_, mark, entry)| (mark, entry))
+                .collect(),
+            cursor,
+            caller: self.caller.key().to_owned(),
+            seal: Arc::clone(seal),
+            listed: Arc::clone(table),
+            size: self.snapshot.page_size,
+            version,
+        })))
+    }
+
+    /// Returns all definitions in a list to which the caller has access, including disabled definitions and excluding
+    /// resources that only listers return. The result is `first`, followed by a comma-separated sequence of list items
+    /// in the form that `version` requires.
+    pub(crate) fn declared_items(
+        &self,
+        list: Capability,
+        first: &str,
+        version: ProtocolVersion,
+    ) -> String {
+        let mut items = first.to_owned();
+        let slots = self.snapshot.table(list).slots().iter();
+        for slot in slots.filter(|slot| slot.selected && self.permits(&slot.callable)) {
+            slot.callable.append_list_item(&mut items, version);
+        }
+        items
+    }
+
+    /// Returns a page of the callables that the request may use.
+    fn page_range(&self, table: &CallableTable, start: usize) -> SelectedCallables {
+        let permits = |callable: &Callable| self.permits(callable);
+        let permits = Some(&permits as &dyn Fn(&Callable) -> bool);
+        let filter = permits.filter(|_| self.is_filtered(table.list()));
+        table.select_visible(start, self.snapshot.page_size, filter)
+    }
+
+    /// Returns the reader of a list's cursors.
+    fn cursor_reader<'s>(&'s self, list: Capability, seal: &'s dyn CursorSeal) -> CursorReader<'s> {
+        CursorReader {
+            seal,
+            caller: self.caller.key(),
+            is_shared: !self.is_filtered(list),
+        }
+    }
+}
+
+// --- The tools that a request may use, grouped by their tags.
+
+/// The tools with a given tag.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ToolGroup<'a> {
+    /// `None` for tools without tags.
+    pub(crate) tag: Option<&'a str>,
+    pub(crate) description: &'a str,
+    /// The names, in the order of the list.
+    pub(crate) tools: Vec<&'a str>,
+}
+
+impl<'a> CallerView<'a> {
+    /// Groups the tools by tag: first the described tags in their given order, then the other tags by name, and finally
+    /// the tools without tags. Returns an empty list if none of the tools has a tag. A tool with several tags appears
+    /// in several groups; tools that models do not call do not appear in any group.
+    pub(crate) fn tools_by_tag<'g>(
+        &self,
+        descriptions: &'g [(String, String)],
+    ) -> Vec<ToolGroup<'g>>
+    where
+        'a: 'g,
+    {
+        let mut pairs: Vec<(&'g str, &'g str)> = Vec::new();
+        let mut untagged = Vec::new();
+        for tool in self
+            .tools()
+            .filter(|tool| !tool.tool_use().is_hidden_from_models)
+        {
+            let name: &'g str = &tool.name;
+            if tool.tags.is_empty() {
+                untagged.push(name);
+            }
+            pairs.extend(tool.tags.iter().map(|tag| (&**tag, name)));
+        }
+        // The sort is stable, so the names keep the order of the list.
+        sort_by(&mut pairs, |(one, _), (other, _)| one.cmp(other));
+        let mut tagged: Vec<(&'g str, Vec<&'g str>)> = Vec::new();
+        for (tag, name) in pairs {
+            match tagged.last_mut() {
+                Some((last, tools)) if *last == tag => tools.push(name),
+                _ => tagged.push((tag, vec![name])),
+            }
+        }
+        if tagged.is_empty() {
+            return Vec::new();
+        }
+        let mut groups = Vec::new();
+        for (tag, description) in descriptions {
+            if let Some(at) = tagged.iter().position(|(known, _)| *known == *tag) {
+                let (_, tools) = tagged.remove(at);
+                groups.push(ToolGroup {
+                    tag: Some(tag),
+                    description,
+                    tools,
+                });
+            }
+        }
+        groups.extend(tagged.into_iter().map(|(tag, tools)| ToolGroup {
+            tag: Some(tag),
+            description: "",
+            tools,
+        }));
+        if !untagged.is_empty() {
+            groups.push(ToolGroup {
+                tag: None,
+                description: "",
+                tools: untagged,
+            });
+        }
+        groups
+    }
+}
+
+// --- Which tools a request may use, and shorter lists of them.
+
+impl<'a> CallerView<'a> {
+    /// Returns `true` if the request may use more than this number of tools.
+    pub(crate) fn has_more_tools_than(self, count: usize) -> bool {
+        if self.is_filtered(Capability::Tools) {
+            self.tools().nth(count).is_some()
+        } else {
+            self.snapshot.tools.len() > count
+        }
+    }
+
+    /// Returns `true` if the request may use a tool with such options.
+    pub(crate) fn has_tool_with(self, are_such: fn(&[AttachedOption]) -> bool) -> bool {
+        self.tools().any(|tool| are_such(&tool.options))
+    }
+
+    /// Returns the members of a page that contains the rendered tools in `first`, followed by the tools that the
+    /// request may use and `shows` accepts.
+    pub(crate) fn short_tool_page(
+        self,
+        first: &str,
+        shows: impl Fn(&Callable) -> bool,
+        version: ProtocolVersion,
+    ) -> Bytes {
+        let items = self.tool_items(first, shows, version);
+        format!("\"{}\":[{items}]", Capability::Tools.member()).into()
+    }
+
+    /// Returns `first` followed by the tools that the request may use and `shows` accepts, as comma-separated JSON
+    /// objects in the form that `version` requires.
+    pub(crate) fn tool_items(
+        self,
+        first: &str,
+        shows: impl Fn(&Callable) -> bool,
+        version: ProtocolVersion,
+    ) -> String {
+        let table = &self.snapshot.tools;
+        let shows = |tool: &Callable| self.permits(tool) && shows(tool);
+        let others = table.select_visible(0, usize::MAX, Some(&shows));
+        let mut items = first.to_owned();
+        push_item(&mut items, &table.rendered_items(&others, version));
+        items
+    }
+
+    /// Returns all tools in the order of the list, each with whether the request may use it.
+    pub(crate) fn tools_with_permission(self) -> impl Iterator<Item = (&'a Arc<Callable>, bool)> {
+        let callables = self.snapshot.tools.visible().map(|slot| &slot.callable);
+        callables.map(move |callable| (callable, self.permits(callable)))
+    }
+}

@@ -1,7 +1,7 @@
 //! Tests that the in-memory store follows the rules for stores and its own bounds.
 
 use super::*;
-use crate::stores::contract::check_task_store;
+use crate::stores::task_contract::check_task_store;
 
 fn created(creation: TaskCreation) -> Option<StoredTask> {
     match creation {

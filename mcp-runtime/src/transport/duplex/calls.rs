@@ -1,17 +1,26 @@
 //! Handles incoming lines: interprets messages and batches, and queues and cancels calls.
 
-use std::sync::Arc;
+use std::future::poll_fn;
+use std::sync::{Arc, Weak};
+use std::time::Instant;
 
-use crate::dispatch::{Decision, SharedText, WrittenResponse, read_batch};
-use crate::jsonrpc::{self, ErrorObject, Incoming, KnownMeta, Message, OwnedRequest, RequestId};
+use crate::dispatch::{
+    CallProgress, Decision, PreparedCall, RunningCall, SharedText, Sink, WrittenResponse,
+    read_batch,
+};
+use crate::jsonrpc;
+use crate::jsonrpc::{ErrorObject, Incoming, KnownMeta, Message, OwnedRequest, RequestId};
 use crate::observe::{RefusalKind, record_refusal};
 use crate::protocol::{encode, errors};
-use crate::transport::duplex::in_flight::{BatchId, Job};
+use crate::registry::FirstPollPace;
 use crate::transport::duplex::outgoing::{OutgoingBytes, QueuePosition};
-use crate::transport::duplex::{Channel, ChannelState, ClosingPhase, shutting_down_error};
+use crate::transport::duplex::{
+    BatchId, Channel, ChannelState, ClosingPhase, Job, shutting_down_error,
+};
 
 /// Maximum number of unanswered batches.
 const MOST_BATCHES: usize = 64;
+
 /// Number of results of maximum size that are kept, in addition to
 /// [`limits.streams.max_outgoing_bytes`](crate::Limits), for calls that finish while the client is not reading.
 const UNREAD_RESULTS: usize = 4;
@@ -165,7 +174,7 @@ impl Channel {
 
     /// Queues the answer to a call and may take ownership of its buffer. If too much output is unread, an error
     /// replaces the answer.
-    pub(super) fn queue_answer_or_error(
+    fn queue_answer_or_error(
         &self,
         state: &mut ChannelState,
         batch: Option<BatchId>,
@@ -216,18 +225,14 @@ impl Channel {
 }
 
 /// Completes the response that was appended last, as a line of its own.
-pub(super) fn complete_queued(
-    response: &mut WrittenResponse,
-    mark: &QueuePosition,
-    out: &mut OutgoingBytes,
-) {
+fn complete_queued(response: &mut WrittenResponse, mark: &QueuePosition, out: &mut OutgoingBytes) {
     record_if_forbidden(response);
     out.complete(response);
     out.end_line(mark);
 }
 
 /// Completes a response that is not queued, because it is part of a batch or because its id is still in use.
-pub(super) fn complete_apart(response: &mut WrittenResponse, answer: &mut Vec<u8>) {
+fn complete_apart(response: &mut WrittenResponse, answer: &mut Vec<u8>) {
     record_if_forbidden(response);
     response.complete(answer);
 }
@@ -249,5 +254,274 @@ fn new_job(
     Job {
         serial: state.in_flight.calls.add(id, batch),
         request: OwnedRequest::new(id, message),
+    }
+}
+
+// --- Runs a call until it is answered: polls it in place or in a task, and queues the messages that it sends before its
+// answer.
+
+/// Initial capacity of the response buffer, which is large enough for most responses.
+const ANSWER: usize = 256;
+
+impl Channel {
+    /// Starts a call and polls it once. Most calls finish during this poll and never need a task.
+    fn poll_in_place(
+        self: &Arc<Self>,
+        leader: u64,
+        call: PreparedCall<'_>,
+        id: &RequestId,
+        serial: u64,
+        answer: &mut Vec<u8>,
+    ) {
+        answer.clear();
+        let pace = call.pace().cloned();
+        let beat = self.beat.leader_enters_user_code(&self.watchdog);
+        let began = Instant::now();
+        let progress = call.run(id, &|| self.new_call_sink(id, serial), answer);
+        record_first_poll(pace.as_deref(), began);
+
+        let mut state = self.lock();
+        self.beat.leader_leaves_user_code(beat);
+        let is_wanted = state.in_flight.calls.leave(serial);
+        match progress {
+            CallProgress::Answered(written) if is_wanted => {
+                self.queue_answer_or_error(&mut state, None, id, (answer, written.shared));
+            }
+            CallProgress::Running(running) if is_wanted && state.phase != ClosingPhase::Closed => {
+                state.in_flight.calls.keep(id, serial, None);
+                let permit = self.new_run_permit(&mut state);
+                drop(state);
+                return self.spawn_running(running, id, serial, permit);
+            }
+            progress => {
+                // The lock is not held while a call that is no longer needed is dropped, because dropping it runs user
+                // code.
+                drop(state);
+                drop(progress);
+                state = self.lock();
+            }
+        }
+        // If another task has become the leader, it may be waiting.
+        if state.leader != leader {
+            self.after_answer(&mut state);
+        }
+    }
+
+    /// Writes pending output, and wakes the leader if this may have been the last answer or if a queued call can start.
+    fn after_answer(&self, state: &mut ChannelState) {
+        state.poll_output_if_idle(&self.attention);
+        if state.phase != ClosingPhase::Open || state.in_flight.queued_calls() > 0 {
+            self.leader.wake();
+        }
+    }
+
+    fn new_call_sink(self: &Arc<Self>, id: &RequestId, serial: u64) -> Arc<dyn Sink> {
+        Arc::new(CallSink {
+            channel: Arc::downgrade(self),
+            id: id.clone(),
+            serial,
+        })
+    }
+
+    fn new_run_permit(self: &Arc<Self>, state: &mut ChannelState) -> RunPermit {
+        state.in_flight.running = state.in_flight.running.saturating_add(1);
+        RunPermit(Arc::clone(self))
+    }
+
+    fn spawn_running(
+        self: &Arc<Self>,
+        mut running: RunningCall,
+        id: &RequestId,
+        serial: u64,
+        permit: RunPermit,
+    ) {
+        let (channel, name) = (Arc::clone(self), id.clone());
+        let task = self.runtime.spawn(async move {
+            let answer = Vec::with_capacity(ANSWER);
+            channel
+                .finish_running(&mut running, &name, serial, answer)
+                .await;
+            // The call runs user code when it is dropped, so it still needs its permit then.
+            drop(running);
+            drop(permit);
+        });
+        let calls = &mut self.lock().in_flight.calls;
+        calls.set_task_or_abort(id, serial, task.abort_handle());
+    }
+
+    /// Starts a queued call.
+    pub(super) fn start_job(self: &Arc<Self>, leader: u64, job: Job, answer: &mut Vec<u8>) {
+        let message = job.request.message();
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        // The call may have been refused or cancelled since it left the queue.
+        if !state.in_flight.calls.is_live(job.id(), job.serial) {
+            return;
+        }
+        let is_alone = state.in_flight.calls.detail(job.id()) == Some(&None);
+        if is_alone {
+            let mark = state.out.position();
+            let out = state.out.buffer();
+            let mut decision = self.dispatcher.decide(&message, &mut state.memory, out);
+            if let Decision::Answered(response) = &mut decision {
+                complete_queued(response, &mark, &mut state.out);
+            }
+            match decision {
+                Decision::Call(call) if !call.pace().is_some_and(|pace| pace.spawn_first()) => {
+                    state.in_flight.calls.finish(job.id(), job.serial);
+                    let serial = state.in_flight.calls.enter(job.id());
+                    drop(guard);
+                    self.poll_in_place(leader, call, job.id(), serial, answer);
+                    return;
+                }
+                Decision::Call(_) => {}
+                // The session changed while the call was queued.
+                Decision::Silent | Decision::Answered(_) | Decision::Cancel(_) => {
+                    state.in_flight.calls.finish(job.id(), job.serial);
+                    return;
+                }
+            }
+        }
+        drop(guard);
+        self.spawn_job(job);
+    }
+
+    /// Runs an entire call in a task, including its start.
+    fn spawn_job(self: &Arc<Self>, job: Job) {
+        let permit = self.new_run_permit(&mut self.lock());
+        let (channel, id, serial) = (Arc::clone(self), job.id().clone(), job.serial);
+        let task = self.runtime.spawn(async move {
+            let mut answer = Vec::with_capacity(ANSWER);
+            let begin = || {
+                channel
+                    .origin
+                    .run_as_current(|| channel.begin_job(&job, &mut answer))
+            };
+            match channel.span.in_scope(begin) {
+                None => {}
+                Some(CallProgress::Answered(written)) => {
+                    channel.queue_answer(job.id(), serial, (answer, written.shared));
+                }
+                Some(CallProgress::Running(mut running)) => {
+                    channel
+                        .finish_running(&mut running, job.id(), serial, answer)
+                        .await;
+                }
+            }
+            drop(permit);
+        });
+        let calls = &mut self.lock().in_flight.calls;
+        calls.set_task_or_abort(&id, serial, task.abort_handle());
+    }
+
+    /// Starts a queued call in its task. Returns `None` if the call was cancelled.
+    fn begin_job(self: &Arc<Self>, job: &Job, answer: &mut Vec<u8>) -> Option<CallProgress> {
+        let message = job.request.message();
+        let mut state = self.lock();
+        if !state.in_flight.calls.is_live(job.id(), job.serial) {
+            return None;
+        }
+        let decision = self.dispatcher.decide(&message, &mut state.memory, answer);
+        drop(state);
+        let call = match decision {
+            Decision::Call(call) => call,
+            Decision::Answered(mut response) => {
+                complete_apart(&mut response, answer);
+                return Some(CallProgress::Answered(response));
+            }
+            // This cannot happen, because the message was a request when it was queued. Even so, its id must be
+            // released.
+            Decision::Silent | Decision::Cancel(_) => {
+                let error = ErrorObject::internal("internal error");
+                let response = WrittenResponse::of_error(answer, Some(job.id()), error);
+                return Some(CallProgress::Answered(response));
+            }
+        };
+        let pace = call.pace().cloned();
+        let began = Instant::now();
+        let run = || {
+            call.run(
+                job.id(),
+                &|| self.new_call_sink(job.id(), job.serial),
+                answer,
+            )
+        };
+        let progress = self.beat.run(&self.watchdog, run);
+        record_first_poll(pace.as_deref(), began);
+        Some(progress)
+    }
+
+    /// Polls a call until it is answered, and queues the answer. The call is borrowed, because the future of a task that
+    /// passed it on would contain it twice.
+    async fn finish_running(
+        &self,
+        running: &mut RunningCall,
+        id: &RequestId,
+        serial: u64,
+        mut answer: Vec<u8>,
+    ) {
+        let written = poll_fn(|cx| {
+            let poll = || running.poll_response(id, cx, &mut answer);
+            self.beat.run(&self.watchdog, poll)
+        })
+        .await;
+        self.queue_answer(id, serial, (answer, written.shared));
+    }
+
+    /// Queues the answer to a call unless the call was cancelled.
+    fn queue_answer(
+        &self,
+        id: &RequestId,
+        serial: u64,
+        (mut answer, shared): (Vec<u8>, SharedText),
+    ) {
+        let mut state = self.lock();
+        if let Some(batch) = state.in_flight.calls.finish(id, serial) {
+            self.queue_answer_or_error(&mut state, batch, id, (&mut answer, shared));
+            self.after_answer(&mut state);
+        }
+    }
+}
+
+fn record_first_poll(pace: Option<&FirstPollPace>, began: Instant) {
+    if let Some(pace) = pace {
+        pace.record_first_poll(began.elapsed());
+    }
+}
+
+/// A permit for a running call, which is returned when dropped at the end of the call's task.
+struct RunPermit(Arc<Channel>);
+
+impl Drop for RunPermit {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.in_flight.running = state.in_flight.running.saturating_sub(1);
+        if state.phase != ClosingPhase::Open || state.in_flight.queued_calls() > 0 {
+            self.0.leader.wake();
+        }
+    }
+}
+
+/// Queues the messages that a call sends before its answer.
+struct CallSink {
+    channel: Weak<Channel>,
+    id: RequestId,
+    serial: u64,
+}
+
+impl Sink for CallSink {
+    fn send(&self, message: &[u8]) -> bool {
+        let Some(channel) = self.channel.upgrade() else {
+            return false;
+        };
+        let mut state = channel.lock();
+        if state.out.len() >= channel.limits().streams.max_outgoing_bytes
+            || !state.in_flight.calls.is_live(&self.id, self.serial)
+        {
+            return false;
+        }
+        state.out.push(message);
+        state.poll_output_if_idle(&channel.attention);
+        true
     }
 }

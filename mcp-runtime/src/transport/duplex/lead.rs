@@ -11,9 +11,8 @@ use bytes::BytesMut;
 use crate::context::current;
 use crate::jsonrpc::{ErrorObject, KnownMeta};
 use crate::observe::RefusalKind;
-use crate::transport::duplex::in_flight::Job;
 use crate::transport::duplex::lines::{LineReader, NextLine};
-use crate::transport::duplex::{Channel, ChannelState, ClosingPhase};
+use crate::transport::duplex::{Channel, ChannelState, ClosingPhase, Job};
 
 /// Number of lines after which the leader yields. On a current-thread runtime, a busy client would otherwise starve
 /// other tasks.

@@ -4,21 +4,18 @@
 //! and child processes cannot access either stream. The kind of stream determines how bytes are transferred (`unix`,
 //! `threads`). Specification: basic/transports, "stdio".
 
-mod parent;
 mod threads;
 #[cfg(unix)]
 mod unix;
-#[cfg(unix)]
-mod unread;
 
-use std::fmt;
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use std::{fmt, io};
 
 use crate::transport::{Connection, Transport};
-pub(crate) use parent::ParentProcess;
+
 #[cfg(unix)]
-pub(crate) use unread::replace_unread_output;
+pub(crate) use crate::transport::stdio::unix::replace_unread_output;
 
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
@@ -32,6 +29,7 @@ pub struct Stdio(Option<Streams>);
 
 #[cfg(unix)]
 type Streams = (std::fs::File, std::fs::File);
+
 #[cfg(not(unix))]
 type Streams = ();
 
@@ -108,7 +106,7 @@ impl fmt::Debug for Stdio {
 mod tests {
     use std::fs::File;
 
-    use super::*;
+    use crate::transport::stdio::*;
 
     #[test]
     fn streams_that_cannot_be_taken_are_not_said_to_be_taken() {
@@ -122,5 +120,50 @@ mod tests {
         Stdio::open_once(&taken, take).unwrap();
         let error = Stdio::open_once(&taken, take).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+    }
+}
+
+// --- The process that started this process. A server over stdio serves no purpose once that process has ended.
+//
+// Usually, the end of input indicates this, but the pipe remains open as long as any process, such as another child of
+// the same client, holds its other end.
+
+/// Interval between checks. Polling is necessary because the system notifies a process when its children end but not
+/// when its parent ends.
+const INTERVAL: Duration = Duration::from_secs(5);
+
+/// The process that started this process, as determined when this value was created.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ParentProcess {
+    #[cfg(unix)]
+    id: u32,
+}
+
+impl ParentProcess {
+    pub(crate) fn current() -> Self {
+        Self {
+            #[cfg(unix)]
+            id: std::os::unix::process::parent_id(),
+        }
+    }
+
+    /// Returns `true` if the process has ended, in which case its children have a different parent. Always returns
+    /// `false` on Windows, where children keep the old parent's id.
+    #[cfg_attr(
+        not(unix),
+        expect(clippy::unused_self, reason = "only Unix reparents orphaned processes")
+    )]
+    pub(crate) fn is_gone(self) -> bool {
+        #[cfg(unix)]
+        return std::os::unix::process::parent_id() != self.id;
+        #[cfg(not(unix))]
+        false
+    }
+
+    /// Completes within a few seconds after the process has ended.
+    pub(crate) async fn gone(self) {
+        while !self.is_gone() {
+            tokio::time::sleep(INTERVAL).await;
+        }
     }
 }

@@ -10,8 +10,7 @@ use super::server::TestServer;
 use crate::jsonrpc::{Incoming, OwnedRequest, RequestId, parse};
 use crate::limits::Limits;
 use crate::transport::Connection;
-use crate::transport::duplex::in_flight::Job;
-use crate::transport::duplex::{Channel, CloseOnDrop};
+use crate::transport::duplex::{Channel, CloseOnDrop, Job};
 use crate::transport::watchdog::Watchdog;
 
 /// Creates a channel without a leader, and the values that keep it alive.
