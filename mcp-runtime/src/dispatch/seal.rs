@@ -24,11 +24,11 @@ use crate::order::sort_by;
 use crate::registry::CursorSeal;
 
 #[cfg(not(feature = "sealing"))]
-pub(crate) use crate::dispatch::seal::kept::{Seal, hash};
+pub(crate) use kept::{Seal, hash};
 #[cfg(feature = "sealing")]
-pub(crate) use crate::dispatch::seal::sealed::{Seal, hash};
+pub(crate) use sealed::{Seal, hash};
 #[cfg(feature = "sealing")]
-pub use crate::dispatch::seal::sealed::{SealingKey, SealingKeys};
+pub use sealed::{SealingKey, SealingKeys};
 
 /// The reason why a state is rejected. The error code is always -32602, and the call does not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,11 +4,11 @@ use hyper::Uri;
 use hyper::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 
 use crate::handler::decode::HeaderArgument;
-use crate::http::modern::mirrored_headers::check_argument_headers;
+use crate::http::modern::check_argument_headers;
 use crate::http::options::HttpOptions;
 use crate::http::request::guards;
 use crate::http::request::headers::{RequestHeaders, decode_header_value};
-use crate::http::response::sse;
+use crate::http::response;
 
 /// Parses `Accept` headers. The first returned value is `true` if they accept JSON, and the second is `true` if they
 /// accept events. Returns `None` if any field is not a valid header value.
@@ -64,16 +64,16 @@ pub fn is_allowed_origin(options: &HttpOptions, origin: &[u8]) -> bool {
 
 /// Appends an event.
 pub fn write_event(out: &mut Vec<u8>, id: Option<(u64, u64)>, name: &str, data: &[u8]) {
-    let id = id.map(|(stream, position)| sse::EventId {
+    let id = id.map(|(stream, position)| response::EventId {
         stream,
         position,
         request: None,
     });
-    sse::write_event(out, id, name, data);
+    response::write_event(out, id, name, data);
 }
 
 /// Parses an event id.
 #[must_use]
 pub fn read_event_id(id: &str) -> Option<(u64, u64)> {
-    sse::parse_event_id(id).map(|id| (id.stream, id.position))
+    response::parse_event_id(id).map(|id| (id.stream, id.position))
 }

@@ -29,20 +29,17 @@ mod stores;
 mod streams;
 mod timers;
 
-pub use listener::serve::HttpListener;
-pub(crate) use listener::serve::serve;
-#[cfg(feature = "cli")]
-pub(crate) use listener::serve::serve_process;
+pub use listener::HttpListener;
+pub(crate) use listener::serve;
 pub use options::HttpOptions;
 pub use proxies::TrustedProxies;
-pub use response::body::HttpBody;
-pub use service::http_service::HttpService;
+pub use response::HttpBody;
+pub use service::HttpService;
+pub use stores::event_store::{EventStore, MemoryEvents, StreamEntry};
+pub use stores::session_storage::{HttpSessions, MemorySessions};
+pub use stores::session_store::{MaybeReady, SessionRecord, SessionStore};
+
+#[cfg(feature = "cli")]
+pub(crate) use listener::serve_process;
 #[cfg(feature = "testing")]
 pub use stores::contract::{check_event_store, check_session_store};
-pub use stores::event_store::{EventStore, StreamEntry};
-pub use stores::memory_events::MemoryEvents;
-pub use stores::memory_sessions::MemorySessions;
-pub use stores::record::SessionRecord;
-pub use stores::session_storage::HttpSessions;
-pub use stores::session_store::MaybeReady;
-pub use stores::session_store::SessionStore;

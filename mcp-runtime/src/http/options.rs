@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use hyper::header::HeaderName;
 
-#[cfg(feature = "auth")]
-use crate::auth::{ProtectedResource, Url};
-use crate::http::health::HealthPaths;
-use crate::http::health::paths::absolute_path;
+use crate::http::health::{HealthPaths, absolute_path};
 use crate::http::proxies::TrustedProxies;
 use crate::http::stores::event_store::EventStore;
 use crate::http::stores::session_storage::HttpSessions;
 use crate::http::stores::session_store::SessionStore;
 use crate::stores::InstanceRelay;
+
+#[cfg(feature = "auth")]
+use crate::auth::{ProtectedResource, Url};
 
 /// Path at which 2024-11-05 clients can open streams, in addition to the endpoint's path.
 pub(in crate::http) const SSE_PATH: &str = "/sse";

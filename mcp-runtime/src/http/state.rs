@@ -13,9 +13,8 @@ use crate::http::health::{HealthProbe, ReadinessProbe, ReadyCheck, answer_probe}
 use crate::http::heartbeat::Heartbeat;
 use crate::http::options::HttpOptions;
 use crate::http::request::guards::KnownHost;
-use crate::http::response::answer;
-use crate::http::response::body::StreamPermits;
-use crate::http::response::body::{EventSource, HttpBody};
+use crate::http::response;
+use crate::http::response::{EventSource, HttpBody, StreamPermits};
 use crate::http::sessions::live_sessions::SessionRegistry;
 use crate::limits::Limits;
 use crate::protocol::negotiation::KnownClientInfo;
@@ -99,7 +98,11 @@ impl ServiceState {
 
     /// Returns a response that sends events as they occur.
     pub(super) fn event_stream(&self, events: impl EventSource + 'static) -> Response<HttpBody> {
-        answer::event_stream_response(HttpBody::from_events(events, self.limits(), &self.shutdown))
+        response::event_stream_response(HttpBody::from_events(
+            events,
+            self.limits(),
+            &self.shutdown,
+        ))
     }
 
     /// Completes when shutdown has begun and the time allowed for finishing requests has run out.

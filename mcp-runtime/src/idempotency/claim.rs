@@ -19,9 +19,8 @@ use crate::context::{
     patiently,
 };
 use crate::handler::middleware::Call;
-use crate::idempotency::key::CallKey;
+use crate::idempotency::key::{CallKey, Idempotency};
 use crate::idempotency::record::{CallRecord, RecordedEnd, milliseconds, now};
-use crate::idempotency::settings::Idempotency;
 use crate::limits::{IdempotencyLimits, MAX_IDEMPOTENCY_WINDOW};
 
 /// Calls with a key, whose results are kept for repeats.

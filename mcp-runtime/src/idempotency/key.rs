@@ -1,18 +1,20 @@
 //! A call's idempotency key: some of its arguments, or a key sent by its client.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use crate::context::{Context, RequestSource};
+use crate::context::{Context, OnceStore, RequestSource};
 use crate::dispatch::seal::Binding;
 use crate::handler::decode::ArgumentIdentities;
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::Call;
 use crate::handler::option::ReadMember;
-use crate::idempotency::settings::Idempotency;
 use crate::jsonrpc::{ErrorObject, Member};
+use crate::limits::IdempotencyLimits;
 
 /// The `_meta` key in which clients send an idempotency key.
 const META_KEY: &str = "mcp-runtime/idempotencyKey";
+
 /// The header in which clients send an idempotency key.
 #[cfg(feature = "http")]
 const HEADER: &str = "idempotency-key";
@@ -255,4 +257,12 @@ fn header_key(_: &Context) -> Result<Option<Cow<'_, str>>> {
 
 fn invalid(problem: &str) -> HandlerError {
     HandlerError::protocol(ErrorObject::invalid_params(problem))
+}
+
+/// The settings for calls with a key.
+pub(crate) struct Idempotency {
+    pub(crate) store: Arc<dyn OnceStore>,
+    pub(crate) limits: IdempotencyLimits,
+    /// The server's name, because several servers can share a store.
+    pub(crate) server: String,
 }

@@ -7,7 +7,6 @@
 mod claim;
 mod key;
 mod record;
-mod settings;
 
 use std::any::TypeId;
 use std::sync::Arc;
@@ -22,8 +21,7 @@ use crate::handler::option::{
     AdaptedTool, AddOn, IsRequested, OptionWrapping, StartingServer, ToolOption, WrappingPlace,
 };
 use crate::idempotency::claim::{CallClaim, ClaimState, RunGuard};
-use crate::idempotency::key::CallKey;
-use crate::idempotency::settings::Idempotency;
+use crate::idempotency::key::{CallKey, Idempotency};
 use crate::limits::MAX_IDEMPOTENCY_WINDOW;
 use crate::server::Server;
 use crate::stores::MemoryOnceStore;

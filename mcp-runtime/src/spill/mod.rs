@@ -4,16 +4,13 @@
 mod document;
 mod kept_results;
 mod large_result;
-mod option;
 mod page;
-mod words;
-
-pub(crate) use document::{Document, Unit};
-pub use option::Spill;
-pub(crate) use page::{PageEnd, PageRequest, PageText};
-pub(crate) use words::{duration, page_note, shape};
 
 use crate::jsonrpc::write_string;
+
+pub(crate) use document::{Document, Unit};
+pub use large_result::Spill;
+pub(crate) use page::{PageEnd, PageRequest, PageText, duration, page_note, shape};
 
 /// The name of the tool that reads parts of a kept result.
 const READ_RESULT: &str = "read_result";

@@ -19,9 +19,9 @@ mod task_contract;
 mod task_store;
 
 #[cfg(feature = "testing")]
-pub use crate::stores::contracts::check_definition_store;
+pub use contracts::check_definition_store;
 #[cfg(feature = "testing")]
-pub use crate::stores::task_contract::check_task_store;
+pub use task_contract::check_task_store;
 
 pub use definition_store::{DefinitionStore, MemoryDefinitionStore, StoredDefinitions};
 pub(crate) use expiry::ExpiryOrder;
@@ -36,12 +36,12 @@ pub use task_store::{
 };
 
 #[cfg(all(feature = "testing", feature = "http"))]
-pub(crate) use crate::stores::contracts::check_instance_relay;
+pub(crate) use contracts::check_instance_relay;
 #[cfg(feature = "testing")]
-pub(crate) use crate::stores::contracts::check_notification_relay;
+pub(crate) use contracts::check_notification_relay;
 #[cfg(feature = "testing")]
-pub(crate) use crate::stores::contracts::check_rate_store;
+pub(crate) use contracts::check_rate_store;
 #[cfg(feature = "testing")]
-pub(crate) use crate::stores::contracts::check_result_store;
+pub(crate) use contracts::check_result_store;
 #[cfg(feature = "testing")]
-pub use crate::stores::contracts::{check_once_limits, check_once_store, few_once_entries};
+pub use contracts::{check_once_limits, check_once_store, few_once_entries};

@@ -18,31 +18,28 @@
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test());
 //! ```
 
-mod agree;
-mod answer;
 pub mod chaos;
 mod connect;
 mod declarations;
-mod failures;
 mod questions;
 mod results;
 mod script;
-mod surface;
 mod task;
 
+use script::ScriptedClient;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::client::Failure;
-pub use crate::client::{Notification, Question};
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::ProtocolVersion;
+use crate::testing::script::OutcomeComparison;
 use crate::types::{Completion, CompletionReference, GetPromptResult, ReadResourceResult};
-use agree::OutcomeComparison;
-pub use answer::Response;
+
+pub use crate::client::{Notification, Question};
 pub use connect::Connect;
+pub use questions::Response;
 pub use results::{CallResult, PromptResult, ReadResult};
-use script::ScriptedClient;
 pub use task::TestTask;
 
 /// A client that communicates with a server in this process over the full protocol.

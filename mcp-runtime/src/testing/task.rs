@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 use crate::client::StartedCall;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::ProtocolVersion;
-use crate::testing::agree::OutcomeComparison;
-use crate::testing::script::ScriptedClient;
+use crate::testing::script::{OutcomeComparison, ScriptedClient};
 use crate::testing::{CallResult, TestClient, expect_server_outcome, parse_result};
 
 /// A call that runs as a task, started with [`TestClient::start_task`].

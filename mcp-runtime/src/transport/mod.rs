@@ -25,15 +25,15 @@ pub(crate) use stdio::ParentProcess;
 pub use stdio::Stdio;
 
 #[cfg(fuzzing)]
-pub(crate) use crate::transport::duplex::fuzzing;
+pub(crate) use duplex::fuzzing;
 #[cfg(feature = "http")]
-pub(crate) use crate::transport::serve::{OUT_OF_RESOURCES, is_temporary_accept_error};
+pub(crate) use serve::{OUT_OF_RESOURCES, is_temporary_accept_error};
 #[cfg(all(feature = "cli", feature = "http"))]
-pub(crate) use crate::transport::signals::{ProcessGuard, StopSequence, are_handlers_stuck};
+pub(crate) use signals::{ProcessGuard, StopSequence, are_handlers_stuck};
 #[cfg(unix)]
-pub(crate) use crate::transport::stdio::replace_unread_output;
+pub(crate) use stdio::replace_unread_output;
 #[cfg(feature = "http")]
-pub(crate) use crate::transport::watchdog::{HandlerBeat, SupervisedChannel, Watchdog};
+pub(crate) use watchdog::{HandlerBeat, SupervisedChannel, Watchdog};
 
 /// A source of client connections.
 ///

@@ -5,8 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::surface::Surface;
-use crate::client::surface::compare::compare_surfaces;
+use crate::client::surface::{Surface, compare_surfaces};
 
 /// Returns the changes between two surfaces.
 fn changes(old: Value, new: Value) -> Vec<String> {

@@ -29,7 +29,7 @@ pub(crate) use claiming::NOT_STARTED_AGAIN;
 pub(crate) use methods::NO_RESULT;
 
 #[cfg(feature = "cli")]
-pub(crate) use crate::extension::tasks::wire::timestamp;
+pub(crate) use wire::timestamp;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -26,7 +26,7 @@ use crate::handler::output::IntoToolResult;
 use crate::types::CallToolResult;
 
 #[cfg(feature = "duration")]
-pub use crate::handler::values::duration::HumanDuration;
+pub use duration::HumanDuration;
 
 // --- Bytes encoded as text.
 

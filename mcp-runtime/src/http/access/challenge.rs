@@ -5,10 +5,11 @@
 
 #[cfg(feature = "auth")]
 use hyper::StatusCode;
+
 use hyper::header::HeaderValue;
 
 #[cfg(feature = "auth")]
-use crate::http::response::refusal::HttpRefusal;
+use crate::http::response::HttpRefusal;
 #[cfg(feature = "auth")]
 use crate::jsonrpc::ErrorObject;
 

@@ -10,7 +10,4 @@ pub(super) mod authentication;
 mod bearer;
 mod challenge;
 #[cfg(feature = "auth")]
-mod metadata;
-mod principal_header;
-#[cfg(feature = "auth")]
 mod protection;

@@ -9,17 +9,14 @@ use std::task::Context;
 use hyper::Response;
 
 use crate::http::legacy::post::{declared_version, is_modern};
-use crate::http::request::head::RequestHead;
-use crate::http::response::body::{EventSource, HttpBody, StreamStatus};
-use crate::http::response::refusal::HttpRefusal;
-use crate::http::response::sse::EventId;
-use crate::http::response::{answer, sse};
+use crate::http::request::headers::RequestHead;
+use crate::http::response;
+use crate::http::response::{EventId, EventSource, HttpBody, HttpRefusal, StreamStatus};
 use crate::http::sessions::event_transfer;
 use crate::http::sessions::http_session::HttpSession;
 use crate::http::sessions::live_sessions::RequestSession;
 use crate::http::state::ServiceState;
-use crate::http::streams::session_stream::StreamReader;
-use crate::http::streams::session_stream::is_standalone;
+use crate::http::streams::{StreamReader, is_standalone};
 use crate::http::timers::ExpiryTimer;
 
 /// Opens a session's standalone stream, or resumes a stream whose connection broke.
@@ -37,7 +34,7 @@ pub(in crate::http) async fn describe_stream(
     head: RequestHead<'_>,
 ) -> Response<HttpBody> {
     match find_session(state, head).await {
-        Ok(Some(_)) => answer::event_stream_response(HttpBody::empty()),
+        Ok(Some(_)) => response::event_stream_response(HttpBody::empty()),
         Ok(None) => HttpRefusal::method_not_allowed("POST"),
         Err(refusal) => refusal.into_response(),
     }
@@ -75,7 +72,7 @@ async fn open_or_resume_stream(
             let stream = session.standalone_stream(state.limits());
             stream.new_reader(stream.first_unread(), true)
         }
-        Some(id) => match id.ok().and_then(sse::parse_event_id) {
+        Some(id) => match id.ok().and_then(response::parse_event_id) {
             Some(event) => {
                 let reader = resume_stream(state, &session, event).await?;
                 if session.primes_streams() {

@@ -1,19 +1,18 @@
-//! The handshake, which starts a session.
+//! How a session begins and ends: the handshake, and the DELETE request.
 
-use hyper::Response;
+use std::time::Duration;
+
 use hyper::header::HeaderValue;
+use hyper::{Response, StatusCode};
 
 use crate::dispatch::SeenChanges;
-use crate::http::legacy::post::whole_response;
-use crate::http::request::head::RequestHead;
-use crate::http::request::headers::SESSION;
-use crate::http::response::answer::PendingResponse;
-use crate::http::response::body::HttpBody;
-use crate::http::response::refusal::HttpRefusal;
+use crate::http::legacy::post::{declared_version, is_modern, whole_response};
+use crate::http::request::headers::{RequestHead, SESSION};
+use crate::http::response;
+use crate::http::response::{HttpBody, HttpRefusal, PendingResponse};
 use crate::http::state::ServiceState;
-use crate::http::stores::record::SessionRecord;
 use crate::http::stores::session_storage::SessionStorage;
-use crate::http::stores::session_store::random_id;
+use crate::http::stores::session_store::{SessionRecord, is_valid_id, random_id};
 use crate::jsonrpc::{ErrorObject, Message, RequestId};
 use crate::protocol::negotiation::InitializeParams;
 use crate::protocol::{ProtocolVersion, encode, errors};
@@ -160,4 +159,47 @@ fn handshake_too_large_error(params: &InitializeParams, limit: &str) -> ErrorObj
         ("capabilities", capabilities)
     };
     ErrorObject::invalid_params(format!("`{name}` is too large ({size} bytes): {limit}"))
+}
+
+/// Ends a session.
+pub(in crate::http) async fn handle_delete(
+    state: &ServiceState,
+    head: RequestHead<'_>,
+) -> Response<HttpBody> {
+    let ended = end_session(state, head).await;
+    ended.unwrap_or_else(HttpRefusal::into_response)
+}
+
+async fn end_session(
+    state: &ServiceState,
+    head: RequestHead<'_>,
+) -> Result<Response<HttpBody>, HttpRefusal> {
+    let SessionStorage::Store(store) = &state.sessions.storage else {
+        return Ok(HttpRefusal::method_not_allowed("POST"));
+    };
+    if is_modern(declared_version(head.headers)?) {
+        return Ok(HttpRefusal::method_not_allowed("POST"));
+    }
+    let id = head
+        .headers
+        .session_id()
+        .ok_or_else(HttpRefusal::session_required)?;
+    let id = id.ok().filter(|id| is_valid_id(id));
+    let id = id.ok_or_else(HttpRefusal::unknown_session)?;
+    let time = state.limits().sessions.store_timeout;
+    let record = store.load(id, Duration::ZERO).with_timeout(time).await?;
+    if record.is_some_and(|record| !record.is_owned_by(head.caller)) {
+        return Err(HttpRefusal::unknown_session());
+    }
+    let removed = store.remove(id).with_timeout(time).await?;
+    state.sessions.end_session(id);
+    state.sessions.announce_end(id).await;
+    if !removed {
+        return Err(HttpRefusal::unknown_session());
+    }
+    if let Some(events) = &state.sessions.events {
+        // The result is ignored because the session has ended regardless, and its remaining events expire in the store.
+        let _ = events.forget(id).with_timeout(time).await;
+    }
+    Ok(response::empty_response(StatusCode::NO_CONTENT))
 }

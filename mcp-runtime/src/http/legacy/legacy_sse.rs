@@ -14,16 +14,13 @@ use serde_json::json;
 
 use crate::dispatch::read_batch;
 use crate::http::legacy::post::{error_message, handle_notification, serve_on_stream};
-use crate::http::request::head::RequestHead;
-use crate::http::request::headers::RequestHeaders;
+use crate::http::request::headers::{RequestHead, RequestHeaders};
 use crate::http::request::tags;
-use crate::http::response::body::{EventSource, HttpBody, StreamStatus};
-use crate::http::response::refusal::HttpRefusal;
-use crate::http::response::{answer, sse};
+use crate::http::response;
+use crate::http::response::{EventSource, HttpBody, HttpRefusal, StreamStatus};
 use crate::http::sessions::http_session::HttpSession;
 use crate::http::state::ServiceState;
-use crate::http::streams::session_stream::SessionStream;
-use crate::http::streams::session_stream::StreamReader;
+use crate::http::streams::{SessionStream, StreamReader};
 use crate::http::timers::ExpiryTimer;
 use crate::jsonrpc;
 use crate::jsonrpc::{ErrorObject, Incoming, Message, MetaMember};
@@ -36,7 +33,7 @@ const CONNECTION: &str = "connection=";
 /// Answers HEAD: as for GET, but no stream is opened.
 pub(in crate::http) fn describe_sse_connection(headers: &RequestHeaders<'_>) -> Response<HttpBody> {
     if headers.accepts.events {
-        answer::event_stream_response(HttpBody::empty())
+        response::event_stream_response(HttpBody::empty())
     } else {
         HttpRefusal::events_not_accepted().into_response()
     }
@@ -125,7 +122,7 @@ pub(in crate::http) fn handle_post(
                 .into_response();
         }
     }
-    answer::empty_response(StatusCode::ACCEPTED)
+    response::empty_response(StatusCode::ACCEPTED)
 }
 
 fn serve_message(
@@ -172,7 +169,7 @@ impl EventSource for SseConnection {
         is_stopping: bool,
     ) -> StreamStatus {
         if let Some(endpoint) = self.endpoint.take() {
-            sse::write_event(out, None, "endpoint", endpoint.as_bytes());
+            response::write_event(out, None, "endpoint", endpoint.as_bytes());
         }
         let has_expired = self.expiry.poll(self.session.credentials_valid_until(), cx);
         let status = if has_expired {

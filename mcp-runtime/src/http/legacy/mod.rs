@@ -5,9 +5,7 @@
 //!
 //! Specification: 2025-11-25, basic/transports, "Streamable HTTP"; 2024-11-05, basic/transports, "HTTP with SSE".
 
-pub(super) mod batch;
-pub(super) mod delete;
 pub(super) mod get;
-mod handshake;
+pub(super) mod handshake;
 pub(super) mod legacy_sse;
 pub(super) mod post;

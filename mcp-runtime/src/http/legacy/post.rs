@@ -13,25 +13,21 @@ use hyper::{Response, StatusCode};
 use serde_json::json;
 
 use crate::context::Principal;
-use crate::dispatch::{Decision, WrittenResponse, cancelled_request};
+use crate::dispatch::{Decision, WrittenResponse, cancelled_request, read_batch};
 use crate::http::legacy::get::events_response;
 use crate::http::legacy::handshake::handle_initialize;
-use crate::http::request::head::RequestHead;
-use crate::http::request::headers::AcceptedContentTypes;
-use crate::http::request::headers::RequestHeaders;
-use crate::http::response::answer::{PendingResponse, WholeMessage};
-use crate::http::response::body::HttpBody;
-use crate::http::response::refusal::HttpRefusal;
-use crate::http::response::{answer, sse};
+use crate::http::request::headers::{AcceptedContentTypes, RequestHead, RequestHeaders};
+use crate::http::response;
+use crate::http::response::{HttpBody, HttpRefusal, PendingResponse, WholeMessage};
 use crate::http::sessions::http_session::HttpSession;
 use crate::http::sessions::live_sessions::{PendingSave, RequestSession, SessionLookup};
 use crate::http::sessions::other_instances::{OtherInstances, OutgoingMessage};
 use crate::http::state::ServiceState;
-use crate::http::stores::record::SessionUpdate;
 use crate::http::stores::session_storage::SessionStorage;
-use crate::http::streams::session_stream::{AwaitedAnswer, ResponseStart, SessionStream};
+use crate::http::stores::session_store::SessionUpdate;
+use crate::http::streams::{AwaitedAnswer, ResponseStart, SessionStream};
 use crate::http::timers::SilenceTimeout;
-use crate::jsonrpc::{ErrorObject, Message, RequestId};
+use crate::jsonrpc::{ErrorObject, Id, Message, RequestId};
 use crate::observe::{RefusalKind, record_refusal};
 use crate::protocol::{ClientNotification, Era, Method, ProtocolVersion, encode, errors};
 
@@ -100,7 +96,7 @@ pub(in crate::http) fn serve_message<'s>(
 fn accept(state: &ServiceState, handled: Result<PendingWork, HttpRefusal>) -> PendingResponse<'_> {
     match handled {
         Ok(work) => {
-            let accepted = answer::empty_response(StatusCode::ACCEPTED);
+            let accepted = response::empty_response(StatusCode::ACCEPTED);
             work.then_respond(state, accepted, || None)
         }
         Err(refusal) => refusal.into(),
@@ -171,7 +167,7 @@ fn has_sessions(state: &ServiceState) -> bool {
 
 /// Returns the live part of the session that a request belongs to. On a server without sessions, the live part exists
 /// only for this request.
-pub(super) fn require_live_session(
+fn require_live_session(
     state: &ServiceState,
     head: RequestHead<'_>,
     found: Option<&RequestSession<'_>>,
@@ -357,7 +353,7 @@ pub(super) struct PendingWork {
 impl PendingWork {
     /// Returns the response to a request once the work is done, which is at once if there is none. `id` returns the id
     /// of the request.
-    pub(super) fn then_respond(
+    fn then_respond(
         self,
         state: &ServiceState,
         response: Response<HttpBody>,
@@ -393,7 +389,7 @@ pub(super) struct AwaitedAnswers {
 impl AwaitedAnswers {
     /// Returns the response once it is clear whether it is JSON or an event stream. Calls continue to run if the future
     /// is dropped.
-    pub(super) async fn wait_for_answers(self, state: &ServiceState) -> Response<HttpBody> {
+    async fn wait_for_answers(self, state: &ServiceState) -> Response<HttpBody> {
         let Self {
             session,
             stream,
@@ -432,24 +428,24 @@ pub(super) fn whole_response(
 ) -> Response<HttpBody> {
     let answer = answer.into();
     if accepts.json {
-        return answer::json_response(StatusCode::OK, answer);
+        return response::json_response(StatusCode::OK, answer);
     }
     let mut out = Vec::new();
-    sse::write_event(&mut out, None, "message", &answer.into_text());
-    answer::event_stream_response(HttpBody::from_bytes(out))
+    response::write_event(&mut out, None, "message", &answer.into_text());
+    response::event_stream_response(HttpBody::from_bytes(out))
 }
 
 /// Returns the response to a cancelled request, which does not have an answer.
-pub(super) fn unanswered_response(accepts: AcceptedContentTypes) -> Response<HttpBody> {
+fn unanswered_response(accepts: AcceptedContentTypes) -> Response<HttpBody> {
     if accepts.events {
-        answer::event_stream_response(HttpBody::empty())
+        response::event_stream_response(HttpBody::empty())
     } else {
-        answer::empty_response(StatusCode::NO_CONTENT)
+        response::empty_response(StatusCode::NO_CONTENT)
     }
 }
 
 /// Returns the response to a single request or a batch whose answers are all available.
-pub(super) fn answers_response(
+fn answers_response(
     messages: &[Arc<[u8]>],
     is_batch: bool,
     accepts: AcceptedContentTypes,
@@ -461,14 +457,116 @@ pub(super) fn answers_response(
             let mut out = vec![b'['];
             out.extend_from_slice(&messages.join(&b','));
             out.push(b']');
-            answer::json_response(StatusCode::OK, out)
+            response::json_response(StatusCode::OK, out)
         }
         messages => {
             let mut out = Vec::new();
             for message in messages {
-                sse::write_event(&mut out, None, "message", message);
+                response::write_event(&mut out, None, "message", message);
             }
-            answer::event_stream_response(HttpBody::from_bytes(out))
+            response::event_stream_response(HttpBody::from_bytes(out))
         }
     }
+}
+
+// --- Batches: arrays of messages, which are supported only in 2025-03-26 sessions.
+//
+// All elements run concurrently. The answers are sent as a single array, or as an event stream if another message is
+// sent before the last answer. Specification: 2025-03-26, basic, "Batching".
+
+/// Serves a batch of messages.
+pub(in crate::http) fn serve_batch<'s>(
+    state: &'s ServiceState,
+    head: RequestHead<'_>,
+    found: SessionLookup<'_>,
+    elements: &[&str],
+) -> PendingResponse<'s> {
+    let version = match declared_version(head.headers) {
+        Ok(version) => version,
+        Err(refusal) => return refusal.into(),
+    };
+    let found = match found {
+        Ok(found) => found,
+        Err(refusal) => return refusal.into(),
+    };
+    let agreed = match (&found, &state.sessions.storage) {
+        (Some(found), _) => Some(found.record.version()),
+        (None, SessionStorage::None) => Some(version.unwrap_or(ProtocolVersion::WITHOUT_HEADER)),
+        (None, _) => None,
+    };
+    let agreed = agreed.filter(|_| !is_modern(version));
+    let limits = state.limits().message.parse_limits();
+    let elements = match read_batch(elements, agreed, &limits) {
+        Ok(elements) => elements,
+        Err(error) => return HttpRefusal::new(StatusCode::BAD_REQUEST, error).into(),
+    };
+    let messages = || elements.iter().filter_map(|element| element.as_ref().ok());
+    let is_request = |message: &Message<'_>| message.method.is_some() && message.id != Id::Absent;
+    let requests = messages().filter(|message| is_request(message)).count();
+    if requests > 0 && messages().any(|message| message.method.is_none()) {
+        return HttpRefusal::bad_request("a batch must not contain both requests and responses")
+            .into();
+    }
+    let invalid = elements.iter().filter(|element| element.is_err()).count();
+    let session = match require_live_session(state, head, found.as_ref(), version) {
+        Ok(session) => session,
+        Err(refusal) => return refusal.into(),
+    };
+    let save = |session| {
+        found
+            .as_ref()
+            .and_then(|found| found.pending_save_if_changed(session, None))
+    };
+    let answers = requests.saturating_add(invalid);
+    let handle = |message: &Message<'_>| {
+        handle_notification(state, (Some(&*session), &session.id), head.caller, message)
+    };
+    if answers == 0 {
+        let outgoing = messages().filter_map(handle).collect();
+        let save = save(&session);
+        let accepted = response::empty_response(StatusCode::ACCEPTED);
+        return PendingWork { save, outgoing }.then_respond(state, accepted, || None);
+    }
+    let accepts = head.headers.accepts;
+    if !accepts.json && !accepts.events {
+        return HttpRefusal::answer_not_accepted().into();
+    }
+    // A challenge for one call must not replace the answers to the other calls in the batch.
+    head.parts.send_head(|| false);
+    let stream = session.open_stream(
+        accepts.events,
+        AwaitedAnswer::Batch(answers),
+        state.limits(),
+    );
+    let mut outgoing = Vec::new();
+    let open = || Arc::clone(&stream);
+    for element in &elements {
+        match element {
+            Ok(message) if is_request(message) => {
+                let answer = serve_on_stream(state, &session, head, message, &open);
+                if let Some(answer) = answer {
+                    stream.push_answer(&answer.into_text());
+                }
+            }
+            Ok(message) => outgoing.extend(handle(message)),
+            Err((id, error)) => stream.push_answer(&error_message(id.as_ref(), error)),
+        }
+    }
+    if found.is_none() {
+        state.sessions.keep_live(&session);
+    }
+    let save = save(&session);
+    let answers = AwaitedAnswers {
+        session,
+        stream,
+        is_batch: true,
+        accepts,
+    };
+    let respond = async move {
+        match (PendingWork { save, outgoing }).complete(state).await {
+            Ok(()) => answers.wait_for_answers(state).await,
+            Err(refusal) => refusal.into_response(),
+        }
+    };
+    PendingResponse::from_future(respond, None)
 }

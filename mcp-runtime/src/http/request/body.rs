@@ -10,12 +10,12 @@ use std::task::Poll;
 use std::time::Duration;
 
 use hyper::body::{Body, Buf, Bytes, Frame};
-use hyper::header::{self, HeaderValue};
-use hyper::{HeaderMap, Response, StatusCode};
+use hyper::header::HeaderValue;
+use hyper::{HeaderMap, Response, StatusCode, header};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::http::request::headers::RequestHeaders;
-use crate::http::response::refusal::HttpRefusal;
+use crate::http::response::HttpRefusal;
 use crate::jsonrpc::ErrorObject;
 use crate::limits::Limits;
 

@@ -1,22 +1,30 @@
 //! The headers that the transport uses, and the checks performed on them before a body is read.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
-use hyper::{StatusCode, header};
+use hyper::{StatusCode, Uri, header};
 
-use crate::http::response::refusal::HttpRefusal;
+use crate::budget::{ClientNetwork, Holder};
+use crate::context::{HttpParts, Principal};
+use crate::handler::tags::TagSelection;
+use crate::http::response::HttpRefusal;
 use crate::jsonrpc::ErrorObject;
+use crate::observe::Origin;
 use crate::protocol::errors;
 
 pub(in crate::http) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+
 pub(in crate::http) static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+
 /// Error text for a repeated header that may occur only once.
 const TWICE: &str = "occurs more than once";
 
 static LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+
 static TAGS: HeaderName = HeaderName::from_static("x-mcp-tags");
 
 /// Returns `true` for headers that must have a single value. If a header occurred twice, a proxy and the server could
@@ -245,13 +253,13 @@ impl AcceptedContentTypes {
         json: true,
         events: true,
     };
-    pub(super) const NOTHING: Self = Self {
+    const NOTHING: Self = Self {
         json: false,
         events: false,
     };
 
     /// Adds the content types in an `Accept` header.
-    pub(super) fn add_accept_header(&mut self, accept: &HeaderValue) {
+    fn add_accept_header(&mut self, accept: &HeaderValue) {
         // Fast path for the value that clients usually send.
         if accept.as_bytes() == b"application/json, text/event-stream" {
             *self = Self::EVERYTHING;
@@ -280,9 +288,36 @@ fn has_zero_weight(parameter: &[u8]) -> bool {
     weight.is_some_and(|weight| weight.parse::<f32>().is_ok_and(|weight| weight <= 0.0))
 }
 
+// --- The parts of a request that are known before its body is read.
+
+/// The parts of a request that are known before its body is read.
+#[derive(Clone, Copy)]
+pub(in crate::http) struct RequestHead<'h> {
+    pub(in crate::http) parts: &'h Arc<HttpParts>,
+    pub(in crate::http) uri: &'h Uri,
+    pub(in crate::http) headers: &'h RequestHeaders<'h>,
+    /// The authenticated caller, or `None` if there were no credentials to check.
+    pub(in crate::http) caller: Option<&'h Principal>,
+    /// The definitions that the request selects by their tags; `None` for all.
+    pub(in crate::http) selection: Option<&'h TagSelection>,
+    pub(in crate::http) origin: &'h Origin,
+}
+
+impl RequestHead<'_> {
+    /// Returns the client for whom the server holds what it keeps for the request.
+    pub(in crate::http) fn holder(&self) -> Holder {
+        Holder::new(self.caller, self.network())
+    }
+
+    /// Returns the network of the client, which may be behind trusted proxies, if it is known.
+    pub(in crate::http) fn network(&self) -> Option<ClientNetwork> {
+        self.parts.client_address().map(Into::into)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::http::request::headers::*;
 
     fn value(text: &str) -> HeaderValue {
         HeaderValue::from_bytes(text.as_bytes()).unwrap()

@@ -4,8 +4,6 @@
 //! `access`, and the body is interpreted by `modern` and `legacy`.
 
 pub(super) mod body;
-pub(super) mod cors;
 pub(super) mod guards;
-pub(super) mod head;
 pub(super) mod headers;
 pub(super) mod tags;

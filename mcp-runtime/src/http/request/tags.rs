@@ -13,7 +13,7 @@ use crate::context::Principal;
 use crate::dispatch::Dispatcher;
 use crate::handler::tags::TagSelection;
 use crate::http::request::headers::RequestHeaders;
-use crate::http::response::refusal::HttpRefusal;
+use crate::http::response::HttpRefusal;
 
 /// Query parameter that contains tags.
 const PARAMETER: &str = "tags";

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::routing::any;
 use hyper::Method;
 
-use crate::http::service::http_service::HttpService;
+use crate::http::service::HttpService;
 
 /// Creates a router with a single route at [`HttpOptions::path`](crate::http::HttpOptions::path), for use with
 /// [`merge`](Router::merge) and [`nest`](Router::nest). With the `auth` feature, it also has routes for a protected

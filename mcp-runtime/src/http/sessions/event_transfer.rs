@@ -5,13 +5,13 @@ use std::future::{Future, poll_fn};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::http::response::sse::{self, EventId};
+use crate::http::response;
+use crate::http::response::EventId;
 use crate::http::sessions::http_session::HttpSession;
-use crate::http::sessions::other_instances::InstanceTag;
-use crate::http::sessions::other_instances::OtherInstances;
+use crate::http::sessions::other_instances::{InstanceTag, OtherInstances};
 use crate::http::stores::event_store::{EventStore, StreamEntry};
 use crate::http::stores::session_store::StoreFailed;
-use crate::http::streams::session_stream::{SessionStream, is_standalone};
+use crate::http::streams::{SessionStream, is_standalone};
 use crate::jsonrpc::ErrorObject;
 use crate::limits::Limits;
 use crate::protocol::encode;
@@ -242,7 +242,7 @@ impl FetchingTask {
     /// Answers the request with an error and ends the stream, because its instance is gone.
     fn end_without_answer(&self) {
         let request = self.stream.request.as_deref();
-        if let Some(id) = request.and_then(sse::decode_request) {
+        if let Some(id) = request.and_then(response::decode_request) {
             let error =
                 ErrorObject::internal("the server instance where this request ran has ended");
             let mut message = Vec::new();

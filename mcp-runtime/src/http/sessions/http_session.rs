@@ -22,15 +22,12 @@ use crate::dispatch::{
 use crate::fnv::FnvMap;
 use crate::handler::tags::TagSelection;
 use crate::http::heartbeat::Heartbeat;
-use crate::http::response::answer::WholeMessage;
-use crate::http::response::body::{MAX_POLLED_BYTES, StreamStatus};
-use crate::http::response::sse;
-use crate::http::response::sse::EventId;
+use crate::http::response;
+use crate::http::response::{EventId, MAX_POLLED_BYTES, StreamStatus, WholeMessage};
 use crate::http::sessions::other_instances::InstanceTag;
-use crate::http::stores::record::{SessionRecord, SessionUpdate};
-use crate::http::streams::session_stream::StreamReader;
-use crate::http::streams::session_stream::{
-    AwaitedAnswer, Resumption, SessionStream, StreamProperties,
+use crate::http::stores::session_store::{SessionRecord, SessionUpdate};
+use crate::http::streams::{
+    AwaitedAnswer, Resumption, SessionStream, StreamProperties, StreamReader,
 };
 use crate::http::timers::ValidUntil;
 use crate::jsonrpc::{ErrorObject, Message, RequestId};
@@ -317,7 +314,9 @@ impl HttpSession {
         let mut state = self.state();
         let properties = self.stream_properties(&state, events);
         let request = match awaited {
-            AwaitedAnswer::One(id) if self.kind.instance().is_some() => sse::encode_request(id),
+            AwaitedAnswer::One(id) if self.kind.instance().is_some() => {
+                response::encode_request(id)
+            }
             _ => None,
         };
         state
@@ -368,7 +367,7 @@ impl HttpSession {
         // The lock is held meanwhile, so nobody finds both the mailbox and the stream empty.
         let state = self.state();
         state.channel.drain(&mut lines, room);
-        for message in sse::split_messages(&lines) {
+        for message in response::split_messages(&lines) {
             standalone.push(message.into());
         }
     }

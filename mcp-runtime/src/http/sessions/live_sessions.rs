@@ -1,28 +1,33 @@
 //! All of a server's sessions: their storage and their live parts on this instance.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
 
 use crate::budget::{ByteBudget, ClientNetwork};
 use crate::context::Principal;
 use crate::dispatch::Dispatcher;
 use crate::http::options::HttpOptions;
-use crate::http::request::head::RequestHead;
-use crate::http::response::refusal::HttpRefusal;
+use crate::http::request::headers::RequestHead;
+use crate::http::response::HttpRefusal;
 use crate::http::sessions::http_session::{HttpSession, SessionKind};
-use crate::http::sessions::other_instances::{OtherInstances, SessionEvent};
+use crate::http::sessions::other_instances::{
+    OtherInstances, OutgoingMessage, RelayedMessage, SessionEvent,
+};
 use crate::http::stores::event_store::EventStore;
-use crate::http::stores::record::{SessionRecord, SessionUpdate};
 use crate::http::stores::session_storage::SessionStorage;
-use crate::http::stores::session_store::SessionStore;
-use crate::http::stores::session_store::StoreFailed;
-use crate::http::stores::session_store::{ById, random_id};
+use crate::http::stores::session_store::{
+    ById, SessionRecord, SessionStore, SessionUpdate, StoreFailed, random_id,
+};
 use crate::jsonrpc::RequestId;
 use crate::limits::Limits;
 use crate::lock::lock;
 use crate::protocol::ProtocolVersion;
+use crate::spawn::spawn;
 
 /// All of a server's sessions.
 pub(in crate::http) struct SessionRegistry {
@@ -206,7 +211,7 @@ impl SessionRegistry {
     }
 
     /// Returns the ids of all live parts whose sessions have records.
-    pub(super) fn kept_ids(&self) -> Vec<String> {
+    fn kept_ids(&self) -> Vec<String> {
         let live = self.lock_live();
         let kept = live
             .sessions
@@ -381,5 +386,221 @@ impl SessionRegistry {
         }
         tracing::warn!("could not save a change to a session: too many concurrent changes");
         Err(StoreFailed)
+    }
+}
+
+// --- Maintains live parts: drops those that are unused and keeps the records of the others from expiring.
+
+/// Interval between checks of live parts.
+const TEND: Duration = Duration::from_secs(5);
+
+/// Interval between checks of records while work is in progress on this instance.
+const RENEW: Duration = Duration::from_secs(15);
+
+/// Duration for which an unused live part is kept. This is longer than a session's token buckets take to refill.
+const LINGER: Duration = Duration::from_secs(5);
+
+/// Maximum number of records that are checked concurrently.
+const TOGETHER: usize = 16;
+
+impl SessionRegistry {
+    /// Adds a live part and maintains it from then on.
+    fn insert_live(self: &Arc<Self>, live: &mut LiveSessions, session: &Arc<HttpSession>) {
+        let id = Arc::clone(&session.id);
+        live.sessions.insert(id, Arc::clone(session));
+        if live.tending.as_ref().is_none_or(JoinHandle::is_finished) {
+            live.tending = Some(spawn(maintain_until_empty(Arc::downgrade(self))));
+        }
+        if let Some(others) = &self.others
+            && live.receiving.as_ref().is_none_or(JoinHandle::is_finished)
+        {
+            let receiving = receive_messages(Arc::downgrade(self), Arc::clone(others));
+            live.receiving = Some(spawn(receiving));
+        }
+    }
+
+    /// Drops unused live parts and ends live parts whose sessions have ended. Returns `false` if no live parts are
+    /// left.
+    async fn maintain_once(&self) -> bool {
+        let limits = self.limits();
+        let mut ended = Vec::new();
+        let mut due = Vec::new();
+        let is_over = {
+            let mut live = self.lock_live();
+            let after = RENEW.min(limits.sessions.idle_timeout / 3);
+            live.sessions.retain(|_, session| {
+                if session.is_expired(limits) || session.is_unused(LINGER, limits) {
+                    ended.push(Arc::clone(session));
+                    return false;
+                }
+                let keep = session.renewed_lifetime(after, limits);
+                due.extend(keep.map(|keep| (Arc::clone(session), keep)));
+                true
+            });
+            // Releases memory that is no longer needed after a peak in the number of sessions.
+            let max = live.sessions.len().saturating_mul(2);
+            live.sessions.shrink_to(max);
+            let is_over = live.sessions.is_empty();
+            if is_over {
+                live.tending = None;
+            }
+            is_over
+        };
+        for session in ended {
+            session.close();
+        }
+        self.read_records(due).await;
+        !is_over
+    }
+
+    /// Reads the records of sessions that were, or may have been, changed on another instance.
+    async fn read_again(&self, ids: &[String]) {
+        let live = ids.iter().filter_map(|id| self.find_live(id));
+        let live = live.map(|session| (session, Duration::ZERO));
+        self.read_records(live.collect()).await;
+    }
+
+    /// Reads the sessions' records and keeps each record for the given duration from now on.
+    async fn read_records(&self, due: Vec<(Arc<HttpSession>, Duration)>) {
+        let SessionStorage::Store(store) = &self.storage else {
+            return;
+        };
+        let limit = self.limits().sessions.store_timeout;
+        let reading = futures_util::stream::iter(due);
+        let has_failed = &AtomicBool::new(false);
+        let read = |(session, keep): (Arc<HttpSession>, Duration)| async move {
+            if has_failed.load(Ordering::Relaxed) {
+                return;
+            }
+            match store.load(&session.id, keep).with_timeout(limit).await {
+                Ok(Some(record)) => {
+                    session.apply_record(&record);
+                    if let Some(record) = session.with_seen_changes(&record) {
+                        // If this fails, a client that moves is notified of more changes than it has missed.
+                        let saved = store.save(&session.id, Arc::new(record));
+                        let _ = saved.with_timeout(limit).await;
+                    }
+                }
+                Ok(None) => self.end_session(&session.id),
+                // The error has been logged. Work in progress continues, and the remaining records are checked next
+                // time.
+                Err(StoreFailed) => has_failed.store(true, Ordering::Relaxed),
+            }
+        };
+        reading.for_each_concurrent(TOGETHER, read).await;
+    }
+}
+
+/// Maintains live parts until none are left.
+async fn maintain_until_empty(sessions: Weak<SessionRegistry>) {
+    loop {
+        let pause = match sessions.upgrade() {
+            Some(sessions) => TEND.min(sessions.limits().sessions.idle_timeout / 3),
+            None => return,
+        };
+        tokio::time::sleep(pause.max(Duration::from_millis(10))).await;
+        let Some(sessions) = sessions.upgrade() else {
+            return;
+        };
+        if !sessions.maintain_once().await {
+            return;
+        }
+    }
+}
+
+// --- Sends messages to other instances, and applies their messages to this instance's sessions.
+
+/// Time after which an instance that no longer receives messages is considered gone.
+const LEASE: Duration = Duration::from_secs(10);
+
+/// Delay before the first retry when the relay fails. The delay doubles with each failure.
+const FIRST_RETRY: Duration = Duration::from_millis(50);
+
+/// Maximum delay before a failing relay is tried again.
+const LONGEST_RETRY: Duration = Duration::from_secs(2);
+
+impl SessionRegistry {
+    /// Passes a client's messages to the instances for which they are intended.
+    pub(in crate::http) async fn forward(
+        &self,
+        messages: &[OutgoingMessage],
+    ) -> Result<(), HttpRefusal> {
+        if let Some(others) = &self.others {
+            for message in messages {
+                others
+                    .send(message, self.limits().sessions.store_timeout)
+                    .await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the other instances that a session has changed or ended. If that fails, they find out when they next read
+    /// the session's record.
+    pub(super) async fn announce(&self, session: &str, event: SessionEvent) {
+        let message = OutgoingMessage::new(String::new(), session, event);
+        let _ = self.forward(&[message]).await;
+    }
+
+    /// Tells the other instances that a session has ended.
+    pub(in crate::http) async fn announce_end(&self, session: &str) {
+        self.announce(session, SessionEvent::Ended).await;
+    }
+
+    /// Applies a message from another instance. Returns the session's id if its record must be read again.
+    fn apply_relayed(&self, text: &str) -> Option<String> {
+        let Some(RelayedMessage { session, event }) = RelayedMessage::parse(text) else {
+            tracing::warn!(
+                "ignored a message from another instance, which may be running a different build"
+            );
+            return None;
+        };
+        let live = self.find_live(&session)?;
+        match event {
+            SessionEvent::Answered { id, result, error } => {
+                let id = RequestId::parse(&id)?;
+                live.answer_question(&id, result.as_deref(), error.as_deref());
+            }
+            SessionEvent::Cancelled(id) => {
+                live.cancel(&RequestId::parse(&id)?);
+            }
+            SessionEvent::Changed => return Some(session),
+            SessionEvent::Ended => self.end_session(&session),
+        }
+        None
+    }
+}
+
+/// Receives messages from other instances until the server ends.
+async fn receive_messages(sessions: Weak<SessionRegistry>, others: Arc<OtherInstances>) {
+    let mut position = None::<String>;
+    let mut retry = FIRST_RETRY;
+    loop {
+        let received = others.receive(LEASE, position.as_deref());
+        let received = match timeout(LEASE, received).await {
+            Ok(Ok(received)) => received,
+            failed => {
+                if let Ok(Err(error)) = failed {
+                    tracing::debug!(%error, "messages from other instances cannot be received");
+                }
+                sleep(retry).await;
+                retry = retry.saturating_mul(2).min(LONGEST_RETRY);
+                continue;
+            }
+        };
+        retry = FIRST_RETRY;
+        position = Some(received.position);
+        let Some(sessions) = sessions.upgrade() else {
+            return;
+        };
+        let mut changed = Vec::new();
+        match received.texts {
+            Some(texts) => {
+                changed.extend(texts.iter().filter_map(|text| sessions.apply_relayed(text)));
+            }
+            // Some messages may have been lost, and sessions may have changed or ended.
+            None => changed.extend(sessions.kept_ids()),
+        }
+        sessions.read_again(&changed).await;
     }
 }

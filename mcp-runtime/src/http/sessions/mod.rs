@@ -6,8 +6,6 @@
 pub(super) mod event_transfer;
 pub(super) mod http_session;
 pub(super) mod live_sessions;
-mod maintenance;
-mod messages;
 pub(super) mod other_instances;
 
 #[cfg(test)]

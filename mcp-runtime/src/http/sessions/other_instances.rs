@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::time::sleep;
 
 use crate::context::StoreFuture;
-use crate::http::response::refusal::HttpRefusal;
+use crate::http::response::HttpRefusal;
 use crate::http::stores::session_store::StoreFailed;
 use crate::http::timers::timeout_while_running;
 use crate::jsonrpc::{Message, RequestId};

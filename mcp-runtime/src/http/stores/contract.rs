@@ -6,9 +6,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use crate::http::stores::event_store::{EventStore, StreamEntry};
-use crate::http::stores::record::{SessionRecord, SessionUpdate};
-use crate::http::stores::session_store::MaybeReady;
-use crate::http::stores::session_store::SessionStore;
+use crate::http::stores::session_store::{MaybeReady, SessionRecord, SessionStore, SessionUpdate};
 use crate::limits::StreamLimits;
 use crate::protocol::ProtocolVersion;
 

@@ -1,9 +1,15 @@
 //! The trait for stores of stream events, which let clients resume a stream on another instance.
 
-use std::sync::Arc;
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use crate::http::stores::session_store::MaybeReady;
+use crate::limits::Limits;
+use crate::lock::lock;
 
 /// Stores the messages sent on sessions' event streams, for clients that reconnect with `Last-Event-ID`.
 ///
@@ -66,4 +72,261 @@ pub enum StreamEntry {
     Message(Arc<[u8]>),
     /// The end of the stream: no entries follow.
     Ended,
+}
+
+// --- Stream events kept in the memory of this process.
+
+/// Keeps stream events in the memory of this process, for servers that run in the same process.
+///
+/// `limits.streams.max_replay_events` limits the number of entries in a stream and the number of streams in a session;
+/// `limits.streams.max_replay_bytes` limits the size of a stream and the total size of a session's streams. Streams
+/// that have ended are dropped first.
+pub struct MemoryEvents {
+    sessions: Mutex<HashMap<Box<str>, StoredStreams>>,
+    max_entries: usize,
+    max_bytes: usize,
+}
+
+type StoredStreams = HashMap<u64, StoredStream>;
+
+struct StoredStream {
+    entries: VecDeque<StreamEntry>,
+    /// Position of the first entry still kept.
+    first: u64,
+    bytes: usize,
+    until: Instant,
+}
+
+impl MemoryEvents {
+    /// Creates an empty store.
+    #[must_use]
+    pub fn new(limits: &Limits) -> Self {
+        Self {
+            sessions: Mutex::default(),
+            max_entries: limits.streams.max_replay_events.max(2),
+            max_bytes: limits.streams.max_replay_bytes,
+        }
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, HashMap<Box<str>, StoredStreams>> {
+        lock(&self.sessions)
+    }
+}
+
+impl StoredStream {
+    fn push(&mut self, entry: StreamEntry) {
+        self.bytes = self.bytes.saturating_add(entry_bytes(&entry));
+        self.entries.push_back(entry);
+    }
+
+    /// Drops the oldest entries while a limit is exceeded, but never the last one.
+    fn drop_oldest_entries(&mut self, max_entries: usize, max_bytes: usize) {
+        while self.entries.len() > 1 && (self.entries.len() > max_entries || self.bytes > max_bytes)
+        {
+            if let Some(entry) = self.entries.pop_front() {
+                self.first = self.first.saturating_add(1);
+                self.bytes = self.bytes.saturating_sub(entry_bytes(&entry));
+            }
+        }
+    }
+
+    fn next_position(&self) -> u64 {
+        let kept = u64::try_from(self.entries.len()).unwrap_or(u64::MAX);
+        self.first.saturating_add(kept)
+    }
+
+    fn has_ended(&self) -> bool {
+        self.entries.back() == Some(&StreamEntry::Ended)
+    }
+}
+
+fn entry_bytes(entry: &StreamEntry) -> usize {
+    match entry {
+        StreamEntry::Message(message) => message.len(),
+        StreamEntry::Opened | StreamEntry::Ended => 0,
+    }
+}
+
+impl EventStore for MemoryEvents {
+    fn append<'a>(
+        &'a self,
+        session: &'a str,
+        stream: u64,
+        position: u64,
+        entry: StreamEntry,
+        keep: Duration,
+    ) -> MaybeReady<'a, ()> {
+        let now = Instant::now();
+        let mut sessions = self.sessions();
+        if !sessions.contains_key(session) {
+            // Expired streams are removed only when a new session is added, because new sessions are rarer than events.
+            sessions.retain(|_, streams| {
+                streams.retain(|_, log| now <= log.until);
+                !streams.is_empty()
+            });
+            sessions.insert(session.into(), StoredStreams::new());
+        }
+        let Some(streams) = sessions.get_mut(session) else {
+            return MaybeReady::ready(());
+        };
+        let log = streams.entry(stream).or_insert_with(|| StoredStream {
+            entries: VecDeque::new(),
+            first: position,
+            bytes: 0,
+            until: now,
+        });
+        if log.next_position() == position.saturating_add(1) {
+            // The instance appended the entry again because it did not learn that its first attempt had succeeded.
+            return MaybeReady::ready(());
+        }
+        if log.next_position() != position {
+            return MaybeReady::Ready(Err("the entry does not follow the previous one".into()));
+        }
+        log.push(entry);
+        // Falls back to one year if the clock cannot represent the expiry time.
+        let until = now.checked_add(keep);
+        log.until = until.unwrap_or_else(|| now + Duration::from_hours(24 * 365));
+        log.drop_oldest_entries(self.max_entries, self.max_bytes);
+        let is_too_much = |streams: &StoredStreams| {
+            let bytes = streams.values().map(|log| log.bytes);
+            streams.len() > self.max_entries || bytes.sum::<usize>() > self.max_bytes
+        };
+        while is_too_much(streams) {
+            let ended = streams.iter().filter(|(_, log)| log.has_ended());
+            let Some(oldest) = ended.min_by_key(|(_, log)| log.until).map(|(id, _)| *id) else {
+                break;
+            };
+            streams.remove(&oldest);
+        }
+        MaybeReady::ready(())
+    }
+
+    fn read<'a>(
+        &'a self,
+        session: &'a str,
+        stream: u64,
+        after: u64,
+    ) -> MaybeReady<'a, Option<Vec<StreamEntry>>> {
+        let sessions = self.sessions();
+        let log = sessions
+            .get(session)
+            .and_then(|streams| streams.get(&stream));
+        let log = log.filter(|log| Instant::now() <= log.until);
+        let entries = log.and_then(|log| {
+            let next = after.checked_add(1)?;
+            let skipped = usize::try_from(next.checked_sub(log.first)?).ok()?;
+            (next <= log.next_position())
+                .then(|| log.entries.iter().skip(skipped).cloned().collect())
+        });
+        MaybeReady::ready(entries)
+    }
+
+    fn forget<'a>(&'a self, session: &'a str) -> MaybeReady<'a, ()> {
+        self.sessions().remove(session);
+        MaybeReady::ready(())
+    }
+}
+
+impl fmt::Debug for MemoryEvents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryEvents").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::http::stores::event_store::*;
+
+    const MINUTE: Duration = Duration::from_mins(1);
+
+    fn known<T>(reply: MaybeReady<'_, T>) -> T {
+        match reply {
+            MaybeReady::Ready(value) => value.unwrap(),
+            MaybeReady::Later(_) | MaybeReady::Bounded(_) => panic!("it has to be waited for"),
+        }
+    }
+
+    fn message(text: &str) -> StreamEntry {
+        StreamEntry::Message(text.as_bytes().into())
+    }
+
+    fn store(replay_events: usize, replay_bytes: usize) -> MemoryEvents {
+        MemoryEvents::new(&Limits::default().with(|limits| {
+            limits.streams.max_replay_events = replay_events;
+            limits.streams.max_replay_bytes = replay_bytes;
+        }))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_came_after_a_place_is_read_and_nothing_of_other_streams() {
+        let store = store(10, 100);
+        let append = |session, stream, position, entry| {
+            known(store.append(session, stream, position, entry, MINUTE));
+        };
+        append("a", 1, 0, StreamEntry::Opened);
+        append("a", 1, 1, message("1"));
+        append("a", 1, 1, message("1"));
+        append("a", 2, 0, StreamEntry::Opened);
+        append("a", 1, 2, StreamEntry::Ended);
+        let read = |session, stream, after| known(store.read(session, stream, after));
+        assert_eq!(
+            read("a", 1, 0),
+            Some(vec![message("1"), StreamEntry::Ended])
+        );
+        assert_eq!(read("a", 1, 2), Some(vec![]));
+        assert_eq!(read("a", 2, 0), Some(vec![]));
+        for (session, stream, after) in [("a", 1, 3), ("a", 1, u64::MAX), ("a", 3, 0), ("b", 1, 0)]
+        {
+            assert_eq!(read(session, stream, after), None);
+        }
+        let gap = store.append("a", 2, 2, message("x"), MINUTE);
+        assert!(matches!(gap, MaybeReady::Ready(Err(_))));
+        tokio::time::advance(MINUTE * 2).await;
+        assert_eq!(read("a", 1, 0), None);
+        append("b", 1, 0, StreamEntry::Opened);
+        assert_eq!(store.sessions().len(), 1);
+        known(store.forget("b"));
+        assert_eq!(read("b", 1, 0), None);
+    }
+
+    #[test]
+    fn a_stream_and_a_session_keep_only_so_much() {
+        let store = store(3, 10);
+        let append =
+            |stream, position, entry| known(store.append("a", stream, position, entry, MINUTE));
+        append(1, 0, StreamEntry::Opened);
+        for position in 1..=5 {
+            append(1, position, message("abcd"));
+        }
+        assert_eq!(known(store.read("a", 1, 2)), None);
+        assert_eq!(known(store.read("a", 1, 3)).map(|all| all.len()), Some(2));
+        append(1, 6, StreamEntry::Ended);
+        append(2, 0, StreamEntry::Opened);
+        append(2, 1, message("abcdefg"));
+        // There is no longer room for both streams, so the stream that has ended is dropped.
+        assert_eq!(known(store.read("a", 1, 5)), None);
+        assert_eq!(known(store.read("a", 2, 0)).map(|all| all.len()), Some(1));
+    }
+
+    #[test]
+    fn a_stream_keeps_as_many_entries_as_it_may() {
+        let store = store(3, 1_000);
+        let append = |position, entry| known(store.append("a", 1, position, entry, MINUTE));
+        append(0, StreamEntry::Opened);
+        for position in 1..=3 {
+            append(position, message("abcd"));
+        }
+        assert_eq!(known(store.read("a", 1, 0)).map(|all| all.len()), Some(3));
+        append(4, message("abcd"));
+        assert_eq!(known(store.read("a", 1, 0)), None);
+        assert_eq!(known(store.read("a", 1, 1)).map(|all| all.len()), Some(3));
+    }
+
+    #[test]
+    fn a_time_beyond_every_clock_is_long_enough() {
+        let store = store(10, 100);
+        known(store.append("a", 1, 0, StreamEntry::Opened, Duration::MAX));
+        known(store.append("a", 1, 1, message("1"), Duration::MAX));
+        assert_eq!(known(store.read("a", 1, 0)), Some(vec![message("1")]));
+    }
 }

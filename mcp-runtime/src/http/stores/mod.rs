@@ -6,9 +6,6 @@
 #[cfg(feature = "testing")]
 pub(super) mod contract;
 pub(super) mod event_store;
-pub(super) mod memory_events;
-pub(super) mod memory_sessions;
-pub(super) mod record;
 #[cfg(feature = "sealing")]
 mod sealed_sessions;
 pub(super) mod session_storage;

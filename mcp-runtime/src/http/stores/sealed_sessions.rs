@@ -4,10 +4,9 @@
 
 use std::sync::Arc;
 
-use crate::dispatch::Dispatcher;
-use crate::dispatch::seal::{self, Binding};
-
-use crate::http::stores::record::SessionRecord;
+use crate::dispatch::seal::Binding;
+use crate::dispatch::{Dispatcher, seal};
+use crate::http::stores::session_store::SessionRecord;
 
 /// Seals and opens session ids.
 pub(in crate::http) struct SealedSessions {

@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 
-use super::client::{SentAnswer, UnreliableClient};
 use crate::client::Question;
 use crate::extension::tasks::NOT_STARTED_AGAIN;
+use crate::testing::chaos::life::{SentAnswer, UnreliableClient};
 
 /// Number of questions after which a call is considered endless.
 const MAX_QUESTIONS: usize = 100;

@@ -1,13 +1,14 @@
 //! A single history of a call: the disruptions that happen to it, and all other events in the meantime.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::Notify;
 
 use crate::context::watching::{
-    CallSite, QuestionPoint, RunWatcher, StepPoint, WatchedQuestion, WatchedStep,
+    CallSite, QuestionPoint, RunWatcher, StepPoint, WatchedQuestion, WatchedStep, current_step,
 };
 use crate::lock::lock;
 
@@ -29,9 +30,9 @@ pub(super) enum Disruption {
 
 impl Disruption {
     /// The disruptions that can happen at a point between two operations.
-    pub(super) const AT_SEAM: &'static [Self] = &[Self::Death];
+    const AT_SEAM: &'static [Self] = &[Self::Death];
     /// The disruptions that can happen while a question is open.
-    pub(super) const AT_ANSWER: &'static [Self] = &[
+    const AT_ANSWER: &'static [Self] = &[
         Self::Death,
         Self::LateAnswer,
         Self::RepeatedAnswer,
@@ -307,5 +308,48 @@ impl RunWatcher for HistoryWatcher {
                 .0
                 .dies(&format!("when the handler has the answer to `{text}`")),
         }
+    }
+}
+
+// --- Effects that a test expects to happen only once.
+
+/// Records a tool's effects under [`Chaos`](crate::testing::chaos::Chaos), such as an inserted row, a payment or a message.
+///
+/// Use it in the fake that replaces the outside world, so that the tool itself does not have to change:
+///
+/// ```
+/// # use mcp_runtime::testing::chaos::Effects;
+/// #[derive(Clone)]
+/// struct FakeBank {
+///     effects: Effects,
+/// }
+///
+/// impl FakeBank {
+///     async fn charge(&self, order: &str) {
+///         self.effects.record(format!("charge {order}"));
+///     }
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Effects {
+    pub(super) history: Arc<CallHistory>,
+}
+
+impl Effects {
+    /// Records an effect. `name` identifies the effect that must not happen twice, so effects that may happen several
+    /// times in one run need different names.
+    ///
+    /// Call this on the thread that runs the handler: an effect recorded in another thread or task is treated as being
+    /// outside any `once`.
+    #[track_caller]
+    pub fn record(&self, name: impl AsRef<str>) {
+        let site = CallSite::here();
+        self.history.record(name.as_ref(), site, current_step());
+    }
+}
+
+impl fmt::Debug for Effects {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Effects").finish_non_exhaustive()
     }
 }

@@ -1,13 +1,15 @@
 //! Finds what went wrong in a history.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
-use super::fault::{ChaosFault, FaultKind};
-use super::following::CallEnd;
-use super::history::{CallHistory, Disruption, DisruptionPlan, RecordedEffect, WatchedRun};
 use crate::context::once::UNKNOWN_OUTCOME;
 use crate::context::watching::CallSite;
+use crate::testing::chaos::following::CallEnd;
+use crate::testing::chaos::history::{
+    CallHistory, Disruption, DisruptionPlan, RecordedEffect, WatchedRun,
+};
 
 /// A history that has ended.
 pub(super) struct EndedHistory {
@@ -200,4 +202,207 @@ fn repeated_effects(runs: &[WatchedRun]) -> Vec<ChaosFault> {
 fn ends_early(plan: &[(usize, Disruption)]) -> bool {
     plan.iter()
         .any(|(_, disruption)| matches!(disruption, Disruption::NoAnswer | Disruption::LateAnswer))
+}
+
+// --- A fault in a tool, with a history that demonstrates it.
+
+/// Maximum number of lines in a history's description, and the number of lines kept from the beginning of a longer one.
+const MAX_LINES: usize = 24;
+
+const FIRST_LINES: usize = 18;
+
+/// The kind of a [`ChaosFault`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// A step's name differs between two runs, so the step's work is repeated.
+    ChangedStep,
+    /// A question differs between two runs, so the answer does not match.
+    ChangedQuestion,
+    /// An effect was recorded in more than one run.
+    RepeatedEffect,
+    /// The call completed without one of its normal effects.
+    LostEffect,
+    /// The call failed or did not end.
+    LostCall,
+    /// After the call, the test observes a state that differs from the state after a call without disruptions.
+    DifferentState,
+}
+
+/// A fault that [`Chaos`](crate::testing::chaos::Chaos) found.
+#[derive(Clone, Debug)]
+pub struct ChaosFault {
+    kind: FaultKind,
+    /// Distinguishes faults of the same kind.
+    key: String,
+    text: String,
+    /// The ways of serving the call in which the fault occurs.
+    pub(super) ways: Vec<String>,
+    pub(super) lines: Vec<String>,
+    /// Number of histories in which the fault occurs.
+    pub(super) times: usize,
+}
+
+impl ChaosFault {
+    pub(super) const fn new(kind: FaultKind, key: String, text: String) -> Self {
+        Self {
+            kind,
+            key,
+            text,
+            ways: Vec::new(),
+            lines: Vec::new(),
+            times: 1,
+        }
+    }
+
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        (self.kind, &self.key) == (other.kind, &other.key)
+    }
+
+    /// Returns the kind of the fault.
+    #[must_use]
+    pub const fn kind(&self) -> FaultKind {
+        self.kind
+    }
+
+    /// Returns a sentence about the fault, with a line in the source code if the fault has one.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the ways of serving the call in which the fault occurs, such as `a task of 2025-11-25`.
+    #[must_use]
+    pub fn served_as(&self) -> &[String] {
+        &self.ways
+    }
+
+    /// Returns a description of the shortest history in which the fault occurs, with one line for each event.
+    #[must_use]
+    pub fn history(&self) -> &[String] {
+        &self.lines
+    }
+}
+
+impl fmt::Display for ChaosFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.text)?;
+        let histories = match self.times {
+            1 => "1 history".to_owned(),
+            times => format!("{times} histories"),
+        };
+        writeln!(f, "   in {histories}, as {}", self.ways.join(", "))?;
+        writeln!(f, "   the shortest:")?;
+        let hidden = self.lines.len().saturating_sub(MAX_LINES);
+        for (number, line) in (1..).zip(&self.lines) {
+            match number {
+                _ if hidden == 0 || number <= FIRST_LINES || number > FIRST_LINES + hidden => {
+                    writeln!(f, "   {number:>3}. {line}")?;
+                }
+                _ if number == FIRST_LINES + 1 => writeln!(f, "        and so on")?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+// --- The report on all histories of a call.
+
+/// The findings of [`Chaos`](crate::testing::chaos::Chaos). `Display` formats them as a readable report.
+#[derive(Clone, Debug)]
+#[must_use = "the faults in a report go unnoticed unless it is checked"]
+pub struct ChaosReport {
+    pub(super) tool: String,
+    pub(super) seed: u64,
+    /// The ways in which the tool was served.
+    pub(super) ways: Vec<String>,
+    pub(super) counts: ChaosCounts,
+    pub(super) faults: Vec<ChaosFault>,
+}
+
+/// Numbers of histories of various kinds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ChaosCounts {
+    pub(super) histories: usize,
+    pub(super) deaths: usize,
+    pub(super) completed: usize,
+    /// Number of histories in which the failure named the step in which a process died.
+    pub(super) told: usize,
+    /// Number of histories with one disruption, and the number of those that were skipped because of the limit.
+    pub(super) singles: usize,
+    pub(super) skipped_singles: usize,
+    pub(super) pairs: usize,
+    pub(super) all_pairs: usize,
+    /// Number of histories with three disruptions.
+    pub(super) triples: usize,
+}
+
+impl ChaosReport {
+    /// Returns the faults, each with its shortest history, in the order in which they were found.
+    #[must_use]
+    pub fn faults(&self) -> &[ChaosFault] {
+        &self.faults
+    }
+
+    /// Returns the number of histories that were tried.
+    #[must_use]
+    pub const fn histories(&self) -> usize {
+        self.counts.histories
+    }
+
+    /// Returns the number of times a process died.
+    #[must_use]
+    pub const fn deaths(&self) -> usize {
+        self.counts.deaths
+    }
+
+    /// Checks that every single disruption was tried and that no faults were found.
+    ///
+    /// # Panics
+    ///
+    /// Panics if any faults were found, or if [`histories`](crate::testing::chaos::Chaos::histories) is too small to try every single
+    /// disruption. The panic message is the report.
+    #[track_caller]
+    pub fn assert_no_faults(&self) {
+        assert!(self.faults.is_empty(), "{self}");
+        let skipped = self.counts.skipped_singles;
+        let needed = self.counts.histories + skipped;
+        assert!(
+            skipped == 0,
+            "{skipped} single disruptions were not tried: set `.histories(…)` to at least {needed}\n{self}"
+        );
+    }
+}
+
+impl fmt::Display for ChaosReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = &self.counts;
+        writeln!(
+            f,
+            "chaos: `{}` as {}; {} histories with {} deaths: {} completed, {} named the step that was cut off",
+            self.tool,
+            self.ways.join(", "),
+            counts.histories,
+            counts.deaths,
+            counts.completed,
+            counts.told,
+        )?;
+        let skipped = match counts.skipped_singles {
+            0 => String::new(),
+            skipped => format!(" ({skipped} more were not tried)"),
+        };
+        writeln!(
+            f,
+            "tried: {} single disruptions{skipped}, {} of {} pairs, {} random triples",
+            counts.singles, counts.pairs, counts.all_pairs, counts.triples,
+        )?;
+        for (number, fault) in (1..).zip(&self.faults) {
+            write!(f, "\n{number}. {fault}")?;
+        }
+        if !self.faults.is_empty() {
+            writeln!(f, "\nto repeat it: seed {}", self.seed)?;
+        }
+        Ok(())
+    }
 }

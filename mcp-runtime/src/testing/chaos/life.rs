@@ -4,27 +4,33 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
-use tokio::time::{Instant, advance, timeout};
-
-use super::client::{AnswerSource, UnreliableClient};
-use super::following::{
-    CallEnd, answer_all, end_of, error_text, follow_legacy_task, follow_task, is_unserved,
+use serde_json::{Map, Value, json};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
 };
-use super::history::{CallHistory, HistoryWatcher};
-use super::store::SurvivingTaskStore;
+use tokio::time::{Instant, advance, sleep, timeout};
+
 use crate::Server;
-use crate::context::Caller;
-use crate::context::watching::{self, RunWatcher as _};
+use crate::client::Question;
+use crate::context::watching::RunWatcher as _;
+use crate::context::{Caller, ClaimId, OnceClaim, StoreFuture, watching};
 use crate::protocol::ProtocolVersion;
 use crate::server::SurvivingStores;
-use crate::stores::MemoryOnceStore;
-use crate::stores::TaskStore;
+use crate::stores::{
+    ClaimExceptions, MemoryOnceStore, MemoryTaskStore, NewTask, StoredTask, TaskChange,
+    TaskChanged, TaskClaim, TaskCreation, TaskDetails, TaskId, TaskPage, TaskStore,
+};
+use crate::testing::chaos::following::{
+    CallEnd, answer_all, end_of, error_text, follow_legacy_task, follow_task, is_unserved,
+};
+use crate::testing::chaos::history::{CallHistory, Disruption, HistoryWatcher};
 
 /// Time after which a call that has not ended is considered endless.
 const PATIENCE: Duration = Duration::from_hours(6);
+
 /// Time that a restart takes.
 const RESTART: Duration = Duration::from_secs(1);
+
 /// The way in which a call is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ServedAs {
@@ -278,5 +284,322 @@ impl CallUnderTest<'_> {
             }
             return Err(end_of(&result));
         }
+    }
+}
+
+// --- A task store that outlives simulated processes, with a point before and after each operation that changes a task.
+
+/// A store whose operations are points at which processes can die. Operations inside steps are not points, because the
+/// handler's own points cover steps. Reads are not points either, because they do not change anything.
+pub(super) struct SurvivingTaskStore {
+    store: MemoryTaskStore,
+    history: Arc<CallHistory>,
+}
+
+impl SurvivingTaskStore {
+    pub(super) fn new(history: &Arc<CallHistory>) -> Self {
+        Self {
+            store: MemoryTaskStore::default(),
+            history: Arc::clone(history),
+        }
+    }
+
+    fn between<'a, T: Send + 'a>(
+        &'a self,
+        operation: &'static str,
+        work: StoreFuture<'a, T>,
+    ) -> StoreFuture<'a, T> {
+        Box::pin(async move {
+            self.history
+                .pass(&format!("before the store {operation}"))
+                .await;
+            let done = work.await;
+            self.history
+                .pass(&format!("after the store {operation}"))
+                .await;
+            done
+        })
+    }
+}
+
+impl TaskStore for SurvivingTaskStore {
+    fn outlives_process(&self) -> bool {
+        true
+    }
+    fn create(&self, task: NewTask) -> StoreFuture<'_, TaskCreation> {
+        // The in-memory store acts when it is called, not when its future is polled.
+        let work = Box::pin(async move { self.store.create(task).await });
+        self.between("creates the task", work)
+    }
+    fn load<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, Option<StoredTask>> {
+        self.store.load(id)
+    }
+    fn list<'a>(
+        &'a self,
+        owner: &'a str,
+        cursor: Option<&'a str>,
+        max: usize,
+    ) -> StoreFuture<'a, Option<TaskPage>> {
+        self.store.list(owner, cursor, max)
+    }
+    fn change<'a>(
+        &'a self,
+        id: &'a TaskId,
+        version: u64,
+        change: TaskChange,
+    ) -> StoreFuture<'a, TaskChanged> {
+        let work = Box::pin(async move { self.store.change(id, version, change).await });
+        self.between("changes the task", work)
+    }
+    fn claim<'a>(&'a self, id: &'a TaskId, lease: Duration) -> StoreFuture<'a, Option<StoredTask>> {
+        let work = Box::pin(async move { self.store.claim(id, lease).await });
+        self.between("lets a process claim the task", work)
+    }
+    // Only a successful claim is a point, because the number of unsuccessful claims depends on time.
+    fn claim_due<'a>(
+        &'a self,
+        lease: Duration,
+        except: &'a ClaimExceptions,
+    ) -> StoreFuture<'a, TaskClaim> {
+        Box::pin(async move {
+            let claim = self.store.claim_due(lease, except).await?;
+            if let TaskClaim::Claimed(_) = &claim {
+                self.history.pass("after it has claimed the task").await;
+            }
+            Ok(claim)
+        })
+    }
+    fn renew<'a>(&'a self, id: &'a TaskId, attempt: u64, lease: Duration) -> StoreFuture<'a, bool> {
+        self.store.renew(id, attempt, lease)
+    }
+    fn release<'a>(&'a self, id: &'a TaskId, attempt: u64, after: Duration) -> StoreFuture<'a, ()> {
+        let work = Box::pin(async move { self.store.release(id, attempt, after).await });
+        self.between("releases the task's lease", work)
+    }
+    fn changed<'a>(&'a self, id: &'a TaskId, version: u64) -> StoreFuture<'a, ()> {
+        self.store.changed(id, version)
+    }
+    fn begin_step<'a>(
+        &'a self,
+        id: &'a TaskId,
+        attempt: u64,
+        name: &'a str,
+        claim: ClaimId,
+    ) -> StoreFuture<'a, OnceClaim> {
+        self.store.begin_step(id, attempt, name, claim)
+    }
+    fn complete_step<'a>(
+        &'a self,
+        id: &'a TaskId,
+        attempt: u64,
+        name: &'a str,
+        result: &'a str,
+    ) -> StoreFuture<'a, ()> {
+        self.store.complete_step(id, attempt, name, result)
+    }
+    fn abandon_step<'a>(
+        &'a self,
+        id: &'a TaskId,
+        attempt: u64,
+        name: &'a str,
+        claim: ClaimId,
+    ) -> StoreFuture<'a, ()> {
+        self.store.abandon_step(id, attempt, name, claim)
+    }
+    fn delete_all<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, usize> {
+        self.store.delete_all(owner)
+    }
+    fn list_all<'a>(
+        &'a self,
+        cursor: Option<&'a str>,
+        max: usize,
+    ) -> StoreFuture<'a, Option<TaskPage>> {
+        self.store.list_all(cursor, max)
+    }
+    fn inspect<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, Option<TaskDetails>> {
+        self.store.inspect(id)
+    }
+    fn retry<'a>(
+        &'a self,
+        id: &'a TaskId,
+        version: u64,
+        not_done: Option<&'a str>,
+    ) -> StoreFuture<'a, TaskChanged> {
+        self.store.retry(id, version, not_done)
+    }
+}
+
+// --- A client that answers late, twice or never, and tolerates the server's death.
+
+/// Time that a user takes to answer a question.
+const ANSWERING: Duration = Duration::from_secs(2);
+
+/// Time that a late answer takes. Three late answers are still within the default limit.
+const ANSWERING_LATE: Duration = Duration::from_secs(90);
+
+/// The extension that clients declare to use tasks.
+const TASKS: &str = "io.modelcontextprotocol/tasks";
+
+/// Returns the result that answers a question, if any.
+pub(super) type AnswerSource<'a> = &'a (dyn Fn(&Question) -> Option<Value> + Send + Sync);
+
+/// An answer, and how many times it is sent.
+pub(super) enum SentAnswer {
+    Once(Value),
+    Twice(Value),
+    Never,
+}
+
+/// A client with a single connection to a single process.
+pub(super) struct UnreliableClient<'a> {
+    lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
+    writer: WriteHalf<DuplexStream>,
+    version: ProtocolVersion,
+    capabilities: Value,
+    next_id: u64,
+    history: &'a CallHistory,
+    answers: AnswerSource<'a>,
+}
+
+impl<'a> UnreliableClient<'a> {
+    /// Connects a client.
+    pub(super) async fn connect(
+        stream: DuplexStream,
+        version: ProtocolVersion,
+        knows_tasks: bool,
+        history: &'a CallHistory,
+        answers: AnswerSource<'a>,
+    ) -> Self {
+        let (reader, writer) = tokio::io::split(stream);
+        let mut capabilities = json!({
+            "elicitation": {"form": {}, "url": {}},
+            "sampling": {"tools": {}, "context": {}},
+            "roots": {},
+        });
+        if knows_tasks && version.is_modern() {
+            capabilities["extensions"] = json!({TASKS: {}});
+        }
+        let mut client = Self {
+            lines: BufReader::new(reader).lines(),
+            writer,
+            version,
+            capabilities,
+            next_id: 1,
+            history,
+            answers,
+        };
+        if !version.is_modern() {
+            let params = json!({
+                "protocolVersion": version.as_str(),
+                "capabilities": client.capabilities,
+                "clientInfo": {"name": "chaos", "version": "1"},
+            });
+            // If this fails, the failure is detected when the tool is called.
+            let _ = client.request("initialize", params).await;
+            let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+            client.send(&initialized).await;
+        }
+        client
+    }
+
+    async fn send(&mut self, message: &Value) {
+        // If the server has ended, this is detected when the answer is read.
+        let _ = self
+            .writer
+            .write_all(format!("{message}\n").as_bytes())
+            .await;
+    }
+
+    /// Sends a request and waits for its result or error. Answers the questions that the server sends in the meantime.
+    pub(super) async fn request(&mut self, method: &str, params: Value) -> Result<Value, Value> {
+        let id = self.next_id;
+        self.next_id += 1;
+        let params = self.with_meta(params);
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        self.send(&request).await;
+        while let Ok(Some(line)) = self.lines.next_line().await {
+            let Ok(mut message) = serde_json::from_str::<Value>(&line) else {
+                continue;
+            };
+            if let Some(method) = message["method"].as_str().map(str::to_owned) {
+                if !message["id"].is_null() {
+                    let (id, params) = (message["id"].take(), message["params"].take());
+                    self.answer_request(id, Question { method, params }).await;
+                }
+            } else if message["id"] == id {
+                return match message["error"].take() {
+                    Value::Null => Ok(message["result"].take()),
+                    error => Err(error),
+                };
+            }
+        }
+        Err(json!({"message": "the server has closed the connection"}))
+    }
+
+    /// Answers a request from the server.
+    async fn answer_request(&mut self, id: Value, question: Question) {
+        let (result, times) = match &*question.method {
+            "ping" => (json!({}), 1),
+            _ => match self.answer(&question).await {
+                SentAnswer::Once(result) => (result, 1),
+                SentAnswer::Twice(result) => (result, 2),
+                SentAnswer::Never => return,
+            },
+        };
+        let message = json!({"jsonrpc": "2.0", "id": id, "result": result});
+        for _ in 0..times {
+            self.send(&message).await;
+        }
+    }
+
+    /// Answers a question, either on time or late.
+    pub(super) async fn answer(&self, question: &Question) -> SentAnswer {
+        let text = match question.message() {
+            "" => &*question.method,
+            text => text,
+        };
+        let disruption = self.history.disruption_of_answer(text).await;
+        let Some(answer) = (self.answers)(question) else {
+            panic!(
+                "the test has no answer to `{}` {}; give it one with `Chaos::answer` or `Chaos::answer_with`",
+                question.method, question.params
+            );
+        };
+        let (time, words) = match disruption {
+            Some(Disruption::LateAnswer) => (ANSWERING_LATE, "late"),
+            Some(Disruption::RepeatedAnswer) => (ANSWERING, "twice"),
+            Some(Disruption::NoAnswer) => {
+                self.history
+                    .tell(format!("the client never answers `{text}`"));
+                return SentAnswer::Never;
+            }
+            _ => (ANSWERING, ""),
+        };
+        sleep(time).await;
+        let space = if words.is_empty() { "" } else { " " };
+        self.history
+            .tell(format!("the client answers `{text}`{space}{words}"));
+        if disruption == Some(Disruption::RepeatedAnswer) {
+            SentAnswer::Twice(answer)
+        } else {
+            SentAnswer::Once(answer)
+        }
+    }
+
+    fn with_meta(&self, mut params: Value) -> Value {
+        if self.version.is_modern()
+            && let Some(members) = params.as_object_mut()
+        {
+            let mut meta = Map::new();
+            for (name, value) in [
+                ("protocolVersion", json!(self.version.as_str())),
+                ("clientCapabilities", self.capabilities.clone()),
+                ("clientInfo", json!({"name": "chaos", "version": "1"})),
+            ] {
+                meta.insert(format!("io.modelcontextprotocol/{name}"), value);
+            }
+            members.insert("_meta".into(), Value::Object(meta));
+        }
+        params
     }
 }

@@ -36,35 +36,29 @@
 //! # }
 //! ```
 
-mod client;
-mod effects;
-mod fault;
 mod following;
 mod history;
 mod judge;
 mod life;
-mod report;
 mod search;
-mod store;
 
-use std::fmt;
 use std::sync::Arc;
-use std::thread;
+use std::{fmt, thread};
 
+use following::CallEnd;
+use history::{CallHistory, Disruption};
+use judge::EndedHistory;
+use life::{CallUnderTest, ServedAs};
+use search::{HistorySearch, SeededRandom};
 use serde_json::Value;
 
 use crate::Server;
 use crate::client::Question;
 use crate::testing::Response;
-pub use effects::Effects;
-pub use fault::{ChaosFault, FaultKind};
-use following::CallEnd;
-use history::{CallHistory, Disruption};
-use judge::EndedHistory;
-use life::{CallUnderTest, ServedAs};
-use report::ChaosCounts;
-pub use report::ChaosReport;
-use search::{HistorySearch, SeededRandom};
+use crate::testing::chaos::judge::ChaosCounts;
+
+pub use history::Effects;
+pub use judge::{ChaosFault, ChaosReport, FaultKind};
 
 /// Default maximum number of histories.
 const HISTORIES: usize = 1_000;

@@ -1,11 +1,10 @@
 //! Chooses the histories to try: every single disruption, then pairs, then larger combinations at random.
 
-use super::fault::ChaosFault;
 use super::following::CallEnd;
 use super::history::{Disruption, DisruptionPlan};
 use super::judge::EndedHistory;
 use super::life::ServedAs;
-use super::report::ChaosCounts;
+use crate::testing::chaos::judge::{ChaosCounts, ChaosFault};
 
 /// Runs the history of a plan, with the tool served in a given way.
 pub(super) type HistoryRunner<'r> = dyn Fn(ServedAs, &[(usize, Disruption)]) -> EndedHistory + 'r;

@@ -15,7 +15,7 @@ use std::{fmt, io};
 use crate::transport::{Connection, Transport};
 
 #[cfg(unix)]
-pub(crate) use crate::transport::stdio::unix::replace_unread_output;
+pub(crate) use unix::replace_unread_output;
 
 static TAKEN: AtomicBool = AtomicBool::new(false);
 

@@ -12,17 +12,16 @@ mod tokens;
 use std::fs;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use lint::Lint;
 use mcp_schema::model_rules::Severity;
 use serde_json::{Value, json};
+use tokens::TokenCost;
 
-use crate::client::surface::Surface;
-use crate::client::surface::compare::{SurfaceChange, compare_surfaces};
+use crate::client::surface::{Surface, SurfaceChange, compare_surfaces};
 use crate::context::Capability;
 use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
 use crate::server::command_line::session::{CommandSession, with_common_options};
-use lint::Lint;
-use tokens::TokenCost;
 
 pub(super) fn command() -> Command {
     with_common_options(
