@@ -99,7 +99,6 @@ mod macros;
 pub mod middleware;
 mod observe;
 mod order;
-mod panics;
 pub mod prelude;
 mod random;
 mod rate;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::claims::ClaimRequirements;
 use super::jws::SignedToken;
 use super::key_set;
+use crate::auth::jwt::ClaimRequirements;
 use crate::context::Principal;
 
 /// Returns the principal of a token that is signed with a key from this set and was issued by

@@ -15,8 +15,8 @@ use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
-use crate::auth::claims::{AcceptedAudiences, ClaimRequirements, unix_now};
-use crate::auth::fetch::Fetcher;
+use crate::auth::jwt::{AcceptedAudiences, ClaimRequirements, unix_now};
+use crate::auth::key_set::Fetcher;
 use crate::auth::static_tokens::hash_token;
 use crate::auth::{AuthError, AuthFuture, Authenticator, Credentials, Url};
 use crate::context::Principal;

@@ -20,8 +20,6 @@
 //!
 //! Source: every revision since 2025-03-26, basic/authorization; `docs/requirements.md`, section 2.28.
 
-mod claims;
-mod fetch;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
 mod introspection;
@@ -38,13 +36,13 @@ use std::pin::Pin;
 
 use hyper::http::request::Parts;
 
+use crate::context::Principal;
+
 pub use introspection::Introspection;
 pub use jwt::Jwt;
 pub use protected::ProtectedResource;
 pub use static_tokens::StaticTokens;
 pub(crate) use url::Url;
-
-use crate::context::Principal;
 
 /// Maps an access token to its principal.
 ///

@@ -39,7 +39,7 @@ use crate::lock::lock;
 use crate::observe::RequestRecording;
 use crate::protocol::errors;
 use crate::registry::{CallPermit, CallPermits, HandlerProgress};
-use crate::{observe, panics};
+use crate::{observe, spawn};
 
 /// The progress of a call that has been started.
 #[allow(
@@ -161,7 +161,7 @@ pub(super) fn run_user_code<M: CallMessages, T>(
 ) -> Result<T, String> {
     let context = context.filter(|_| current::is_forwarding());
     let call = context.map(|context| Context::new(Arc::<CallContext<M>>::clone(context)));
-    panics::catch(|| current::within_call(call, work))
+    spawn::catch(|| current::within_call(call, work))
 }
 
 /// Runs work that belongs to the request, if the request is recorded here.
@@ -658,7 +658,7 @@ pub(super) async fn run_blocking(
     let work = observe::in_current_span(work);
     let work = move || {
         // Catching the panic on this thread contains it even if the call was abandoned.
-        let output = panics::catch(work);
+        let output = spawn::catch(work);
         drop((permit, held));
         output
     };

@@ -25,7 +25,7 @@ use crate::protocol::shape::structured::OutputRoot;
 use crate::protocol::{ProtocolVersion, encode, errors};
 use crate::registry::{ItemDetails, OutputChecker};
 use crate::types::{CallToolResult, ReadResourceResult, Tool};
-use crate::{panics, random};
+use crate::{random, spawn};
 
 #[cfg(feature = "http")]
 use crate::context::HttpParts;
@@ -63,7 +63,7 @@ impl CallFinisher {
         let start = out.len();
         let mut ended = outcome.ended();
         let is_question = matches!(outcome, CallOutcome::Input(_));
-        let write = || panics::catch(|| self.write_clean(&mut outcome, out));
+        let write = || spawn::catch(|| self.write_clean(&mut outcome, out));
         let (mut error, mut shared) = match self.recording.within(write) {
             Ok(Ok(shared)) => (None, shared),
             Ok(Err(error)) => (Some(error), None),

@@ -32,9 +32,9 @@ use crate::handler::handler_error::HandlerError;
 use crate::handler::middleware::{InnermostStep as _, KeptMembers};
 use crate::jsonrpc::{ErrorObject, Member, RequestId};
 use crate::observe::RequestRecording;
-use crate::panics;
 use crate::protocol::{Era, errors};
 use crate::registry::{FirstPollPace, HandlerProgress};
+use crate::spawn;
 
 #[cfg(feature = "http")]
 use crate::context::HttpParts;
@@ -376,7 +376,7 @@ impl PreparedCall<'_> {
         let start = out.len();
         // The call is kept here rather than returned by the closure, because moving a call is expensive.
         let mut running = None;
-        let response = panics::catch(|| {
+        let response = spawn::catch(|| {
             let running = match self.start(sink, out) {
                 CallProgress::Running(call) => running.insert(call),
                 CallProgress::Answered(response) => return Some(response),
@@ -408,7 +408,7 @@ impl RunningCall {
         out: &mut Vec<u8>,
     ) -> Poll<WrittenResponse> {
         let start = out.len();
-        panics::catch(|| self.poll(cx, out))
+        spawn::catch(|| self.poll(cx, out))
             .unwrap_or_else(|_| Poll::Ready(internal_error(id, out, start)))
     }
 }

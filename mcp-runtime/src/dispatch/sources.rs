@@ -13,13 +13,13 @@ use crate::handler::listing::Page;
 use crate::handler::option::OptionTools;
 use crate::jsonrpc::{ErrorObject, ParseLimits};
 use crate::lock::lock;
-use crate::panics;
 use crate::protocol::ProtocolVersion;
 use crate::registry::{
     Callable, CallerView, CursorSeal, MAX_LISTER_CURSOR_BYTES, NameReservation, NamedSource,
     PageWalk, Registry, ServerRules, Snapshot, SourceAnswer, SourceRequest, SourceTool, ToolSource,
     built_in_template, source_cursor, with_origin,
 };
+use crate::spawn;
 
 /// A server's sources.
 #[derive(Default)]
@@ -150,7 +150,7 @@ impl ServerSources {
     pub(crate) fn add_of_authors(&mut self, added: Vec<Arc<dyn ToolSource>>) -> Vec<String> {
         let mut problems = Vec::new();
         for source in added {
-            let name: Arc<str> = match panics::catch(|| Arc::from(source.name())) {
+            let name: Arc<str> = match spawn::catch(|| Arc::from(source.name())) {
                 Ok(name) => name,
                 Err(panic) => {
                     problems.push(format!("a tool source panicked in `name`: {panic}"));
@@ -190,7 +190,7 @@ impl ServerSources {
             })
         });
         for named in &self.of_authors {
-            panics::catch(|| named.source.start(server)).map_err(|panic| {
+            spawn::catch(|| named.source.start(server)).map_err(|panic| {
                 let problem = format!("the tool source `{}` panicked: {panic}", named.name);
                 Error::new(ErrorKind::Configuration, problem)
             })?;
@@ -338,7 +338,7 @@ impl AskedSource {
             let capabilities = || Arc::new(context.client_capabilities().clone());
             let view = view(context, snapshot);
             let request = SourceRequest::new(view, context.request(), &capabilities);
-            panics::catch(|| question(&*named.source, &request))
+            spawn::catch(|| question(&*named.source, &request))
         };
         let answer = match asked {
             Ok(answer) => answer.wait().await,

@@ -9,7 +9,6 @@
 
 pub(crate) mod apps;
 mod build;
-mod registered;
 #[cfg(feature = "skills")]
 pub(crate) mod skills;
 pub(crate) mod tasks;
@@ -20,5 +19,4 @@ pub use crate::handler::background::{
 pub use crate::handler::extension::{Extension, ExtensionMethod, FilterMember};
 pub use crate::handler::extension_result::{ExtensionResult, IntoExtensionResult};
 pub use crate::handler::middleware::BackgroundPermit;
-pub(crate) use build::{ServerChanges, build};
-pub(crate) use registered::{Extensions, FilterProblem};
+pub(crate) use build::{Extensions, FilterProblem, ServerChanges, build};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::context::Caller;
 use crate::handler::rules;
 use crate::jsonrpc::ErrorObject;
-use crate::panics;
 use crate::protocol::errors;
+use crate::spawn;
 
 /// Access rules for a definition. By default, all callers have access.
 #[derive(Clone, Default)]
@@ -98,7 +98,7 @@ impl Access {
         };
         // If the function panics, the definition is hidden. The panic does not leave any data here in an inconsistent
         // state.
-        panics::catch(|| visible_if(caller)).unwrap_or_else(|_| {
+        spawn::catch(|| visible_if(caller)).unwrap_or_else(|_| {
             tracing::error!("a `visible_if` function panicked; the definition is hidden");
             false
         })

@@ -18,8 +18,8 @@ use crate::handler::extension_result::{ExtensionVersions, IntoExtensionResult};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::{Call, Next};
 use crate::jsonrpc::ErrorObject;
-use crate::panics;
 use crate::protocol::ProtocolVersion;
+use crate::spawn;
 
 /// An extension of the protocol, for [`Server::extension`](crate::Server::extension).
 ///
@@ -498,7 +498,7 @@ impl KeyVisibility {
         let Some(visible_if) = &self.0 else {
             return true;
         };
-        panics::catch(|| visible_if(caller, key)).unwrap_or_else(|_| {
+        spawn::catch(|| visible_if(caller, key)).unwrap_or_else(|_| {
             tracing::error!(key, "a `visible_if` function panicked; the key is hidden");
             false
         })

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::access::Access;
 use crate::context::{Caller, Principal};
-use crate::panics;
+use crate::spawn;
 
 /// The callers to notify of a change.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +37,7 @@ impl ChosenCallers {
     fn include(&self, caller: &Caller) -> bool {
         // If the function panics, the caller is not notified. The panic does not leave any data here in an inconsistent
         // state.
-        panics::catch(|| (self.0)(caller)).unwrap_or_else(|panic| {
+        spawn::catch(|| (self.0)(caller)).unwrap_or_else(|panic| {
             tracing::error!(
                 panic,
                 "the function that chooses which callers to notify has panicked; a caller was not notified"

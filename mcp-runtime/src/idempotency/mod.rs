@@ -6,7 +6,6 @@
 
 mod claim;
 mod key;
-mod record;
 
 use std::any::TypeId;
 use std::sync::Arc;
@@ -137,7 +136,7 @@ async fn serve(settings: Arc<Idempotency>, call: Call, next: Next) -> Result<Cal
 /// Runs a call that has claimed its key, and records how it ends before the answer is sent.
 async fn run(guard: RunGuard, call: Call, next: Next) -> Result<CallOutput> {
     let context = call.context().clone();
-    let how = record::TaskRequest::of(&call);
+    let how = claim::TaskRequest::of(&call);
     let output = next.run(call).await;
     // A failure that the handler reports is not a result: the client can correct its cause and call again.
     let is_kept = match &output {
@@ -147,7 +146,7 @@ async fn run(guard: RunGuard, call: Call, next: Next) -> Result<CallOutput> {
     };
     let end = output.as_ref().ok().filter(|_| is_kept);
     guard
-        .end(end.map(|output| record::RecordedEnd::of(output, how)))
+        .end(end.map(|output| claim::RecordedEnd::of(output, how)))
         .await;
     output
 }

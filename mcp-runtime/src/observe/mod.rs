@@ -6,7 +6,6 @@
 mod meter;
 mod observer;
 mod origin;
-mod trace_context;
 
 pub(crate) use meter::{
     Metric, MetricGuard, NOTIFICATION_GAPS, SESSIONS, SUBSCRIPTIONS, describe_metrics, is_metered,
@@ -15,8 +14,8 @@ pub(crate) use observer::{
     CalledItem, Failure, Observers, RecordedOutcome, RequestAttributes, RequestObserver,
     RequestRecording, RequestTimer, current_span, in_current_span,
 };
+pub use origin::TraceContext;
 pub(crate) use origin::{Origin, RefusalKind, record_refusal, with_current_origin};
-pub use trace_context::TraceContext;
 
 #[allow(unused_imports, reason = "used by meters, which come with features")]
 pub(crate) use meter::{Label, Meter, MetricKind, install_meter};

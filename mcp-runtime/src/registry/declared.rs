@@ -21,12 +21,12 @@ use crate::handler::option::{AdaptedTool, AttachedOption};
 use crate::handler::tags::TagSelection;
 use crate::handler::{rules, tags};
 use crate::limits::MessageLimits;
-use crate::panics;
 use crate::protocol::is_reserved_meta_key;
 use crate::registry::callable::{
     ArgumentCompleters, Callable, Completer, FINDINGS, Handler, HandlerLimits, ItemDetails,
     OutputChecker, TemplateLister, cache_hint,
 };
+use crate::spawn;
 use crate::types::{
     Annotations, Icon, Meta, Prompt, PromptArgument, Resource, ResourceTemplate, Tool,
     ToolAnnotations,
@@ -526,7 +526,7 @@ impl ServerRules {
     pub(crate) fn check_name_for(&self, own: Option<&str>, name: &str) -> Result<(), String> {
         let others = self.reservations.iter();
         let mut others = others.filter(|other| own != Some(&*other.source));
-        others.try_for_each(|other| match panics::catch(|| (other.reserves)(name)) {
+        others.try_for_each(|other| match spawn::catch(|| (other.reserves)(name)) {
             Ok(None) => Ok(()),
             Ok(Some(reason)) => Err(reason),
             Err(panic) => {

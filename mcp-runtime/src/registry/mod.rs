@@ -15,7 +15,6 @@ mod edit;
 pub(crate) mod fixture;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
-mod page;
 mod snapshot;
 mod source;
 mod table;
@@ -37,10 +36,10 @@ pub(crate) use cursor::{CursorSeal, INNER as MAX_LISTER_CURSOR_BYTES, source_cur
 pub(crate) use declared::{NameReservation, ServerRules, meta_key_problem};
 pub(crate) use dynamic::{built_in_template, method_callable};
 pub(crate) use edit::EditOutcome;
-pub(crate) use page::{ListPage, PageWalk, PartialPage, with_origin};
 pub(crate) use snapshot::{CallerView, Snapshot, ToolGroup, ToolPart};
 pub(crate) use source::NamedSource;
 pub use source::{SourceAnswer, SourceRequest, SourceTool, ToolSource};
+pub(crate) use table::{ListPage, PageWalk, PartialPage, with_origin};
 pub(crate) use words::words;
 
 #[cfg(test)]

@@ -15,12 +15,12 @@ use crate::handler::dynamic::DynamicTool;
 use crate::handler::handler_error::Result;
 use crate::handler::listing::Page;
 use crate::lock::lock;
-use crate::panics;
 use crate::protocol::ProtocolVersion;
 use crate::registry::callable::{Callable, push_item};
 use crate::registry::declared::{NameReservation, ServerRules};
 use crate::registry::dynamic::{sourced_tool, tool_callable};
 use crate::registry::snapshot::CallerView;
+use crate::spawn;
 use crate::types::ClientCapabilities;
 
 /// A source of tools that a server asks whenever a client lists or calls tools: the rows of a table, the operations of
@@ -154,7 +154,7 @@ impl<T> SourceAnswer<T> {
             Answer::Later(future) => future,
         };
         let polled =
-            std::future::poll_fn(|task| match panics::catch(|| future.as_mut().poll(task)) {
+            std::future::poll_fn(|task| match spawn::catch(|| future.as_mut().poll(task)) {
                 Ok(polled) => polled.map(Ok),
                 Err(panic) => std::task::Poll::Ready(Err(panic)),
             });

@@ -1,16 +1,14 @@
 //! Results that are too large to send: they are kept (`large_result`, `kept_results`) and cut into parts that a model can
 //! read (`document`, `page`).
 
-mod document;
 mod kept_results;
 mod large_result;
 mod page;
 
 use crate::jsonrpc::write_string;
 
-pub(crate) use document::{Document, Unit};
 pub use large_result::Spill;
-pub(crate) use page::{PageEnd, PageRequest, PageText, duration, page_note, shape};
+pub(crate) use page::{Document, PageEnd, PageRequest, PageText, Unit, duration, page_note, shape};
 
 /// The name of the tool that reads parts of a kept result.
 const READ_RESULT: &str = "read_result";

@@ -19,8 +19,8 @@ use crate::observe::{
     CalledItem, Observer, Origin, RecordedOutcome, RequestAttributes, RequestObserver,
     TraceContext, install_meter, with_current_origin,
 };
-use crate::panics;
 use crate::protocol::{ProtocolVersion, errors};
+use crate::spawn;
 use crate::telemetry::metrics::{MetricsMeter, RequestMetrics, describe_request_metrics};
 
 /// A hook that is called with each new span and the parent that the caller specified.
@@ -44,7 +44,7 @@ impl Telemetry {
 
     fn link_caller(&self, span: &Span, parent: Option<&TraceContext>) {
         let Some(on_span) = &self.on_span else { return };
-        if panics::catch(|| on_span(span, parent)).is_err() {
+        if spawn::catch(|| on_span(span, parent)).is_err() {
             tracing::error!("the `on_span` hook panicked");
         }
     }

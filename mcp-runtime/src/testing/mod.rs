@@ -24,7 +24,6 @@ mod declarations;
 mod questions;
 mod results;
 mod script;
-mod task;
 
 use script::ScriptedClient;
 use serde::de::DeserializeOwned;
@@ -39,8 +38,7 @@ use crate::types::{Completion, CompletionReference, GetPromptResult, ReadResourc
 pub use crate::client::{Notification, Question};
 pub use connect::Connect;
 pub use questions::Response;
-pub use results::{CallResult, PromptResult, ReadResult};
-pub use task::TestTask;
+pub use results::{CallResult, PromptResult, ReadResult, TestTask};
 
 /// A client that communicates with a server in this process over the full protocol.
 ///

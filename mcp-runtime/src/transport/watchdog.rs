@@ -12,11 +12,12 @@
 //! Limitations: a current-thread runtime does not have a second thread that could take the lead, and a runtime with N
 //! workers can tolerate N - 1 blocked workers.
 
-use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, Weak};
-use std::thread::{self, JoinHandle, Thread};
+use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use tokio::runtime::Handle;
 
@@ -309,7 +310,7 @@ mod tests {
     async fn a_panic_that_passes_through_is_no_longer_inside() {
         let watchdog = Watchdog::start(Handle::current(), None).unwrap();
         let beat = HandlerBeat::default();
-        let caught = crate::panics::catch(|| {
+        let caught = crate::spawn::catch(|| {
             beat.run(watchdog.waker(), || {
                 assert!(beat.is_handler_running());
                 panic!("out of here")

@@ -28,7 +28,7 @@ use crate::lock::lock;
 use crate::stores::{
     NewTask, StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus,
 };
-use crate::{ErrorObject, panics};
+use crate::{ErrorObject, spawn};
 
 /// Maximum time to keep trying to record the end of a run when the store fails.
 const RECORDING: Duration = Duration::from_mins(1);
@@ -109,7 +109,7 @@ impl TaskService {
     ) {
         let recording = self.metrics.enqueue(&task.tool, task.created_at);
         let mut running = Box::pin(self.attempt(task, local, start, recording));
-        let ended = poll_fn(|cx| match panics::catch(|| running.as_mut().poll(cx)) {
+        let ended = poll_fn(|cx| match spawn::catch(|| running.as_mut().poll(cx)) {
             Ok(polled) => polled,
             // A store can panic. Panics in handlers and middleware are caught inside the run.
             Err(panic) => Poll::Ready(AttemptEnd::panicked(&panic)),

@@ -9,7 +9,7 @@ use crate::registry::callable::Completer;
 use crate::registry::fixture::{
     Closed, MODERN, change, context, early, page, prompt, prompts, resource, test_seal,
 };
-use crate::registry::page::ListPage;
+use crate::registry::table::ListPage;
 use crate::registry::{HandlerProgress, Registry, Sources};
 use crate::types::CompletionReference;
 

@@ -22,9 +22,10 @@ use crate::registry::callable::{Callable, ItemDetails, RequestedCompleter, push_
 use crate::registry::cursor::{
     Cursor, CursorPosition, CursorReader, CursorSeal, InvalidCursor, ItemMark,
 };
-use crate::registry::page::{ListPage, PartialPage, TemplateWithLister};
 use crate::registry::snapshot::Snapshot;
-use crate::registry::table::{CallableTable, SelectedCallables, TableSlot};
+use crate::registry::table::{
+    CallableTable, ListPage, PartialPage, SelectedCallables, TableSlot, TemplateWithLister,
+};
 use crate::types::CompletionReference;
 
 /// A snapshot as seen by a particular caller.

@@ -1,17 +1,16 @@
 //! `call`: calls a tool.
 
-use std::io::{self, IsTerminal as _};
+use std::io;
+use std::io::IsTerminal as _;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 
 use crate::context::Capability;
 use crate::server::command_line::arguments::parse_arguments;
-use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
 use crate::server::command_line::print::terminal_width;
-use crate::server::command_line::rows;
-use crate::server::command_line::session::{CommandSession, with_answer_options};
+use crate::server::command_line::session::{CommandResult, CommandSession, with_answer_options};
 
 pub(super) fn command() -> Command {
     with_answer_options(Command::new("call").about("Call a tool").long_about(
@@ -82,7 +81,7 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
         print::error(&text);
     } else if is_data
         && stdout.is_terminal()
-        && let Some(table) = rows::table(
+        && let Some(table) = print::table(
             &result["structuredContent"],
             terminal_width(),
             |text, style| print::styled(text, style, &stdout),

@@ -3,8 +3,7 @@
 use clap::{ArgMatches, Command};
 
 use crate::context::Capability;
-use crate::server::command_line::outcome::{CommandError, CommandResult};
-use crate::server::command_line::session::CommandSession;
+use crate::server::command_line::session::{CommandError, CommandResult, CommandSession};
 use crate::server::command_line::{call, check, complete, list, print, prompt, read, types};
 
 /// Adds the commands that use the server.

@@ -7,10 +7,9 @@ use serde_json::{Value, json};
 use crate::context::Capability;
 use crate::server::command_line::arguments::parse_arguments;
 use crate::server::command_line::call::{argument_text, given_arguments};
-use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
 use crate::server::command_line::session::{
-    CommandSession, unknown_name_message, with_common_options,
+    CommandResult, CommandSession, unknown_name_message, with_common_options,
 };
 
 pub(super) fn command() -> Command {

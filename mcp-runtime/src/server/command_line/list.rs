@@ -9,9 +9,9 @@ use mcp_schema::explain::{kind, members};
 use serde_json::Value;
 
 use crate::context::Capability;
-use crate::server::command_line::outcome::CommandResult;
-use crate::server::command_line::print::{self, Style};
-use crate::server::command_line::session::{CommandSession, with_common_options};
+use crate::server::command_line::print;
+use crate::server::command_line::print::Style;
+use crate::server::command_line::session::{CommandResult, CommandSession, with_common_options};
 
 pub(super) fn command(name: &'static str, about: &'static str) -> Command {
     with_common_options(Command::new(name).about(about))

@@ -12,17 +12,13 @@ mod check;
 mod commands;
 mod complete;
 mod completions;
-mod input;
 mod install;
-mod interrupt;
 mod list;
-mod outcome;
 mod print;
 mod prompt;
 #[cfg(feature = "ship")]
 mod publish;
 mod read;
-mod rows;
 mod serve;
 mod session;
 mod shell;
@@ -38,17 +34,19 @@ use std::ffi::OsString;
 
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Command};
+use commands::{perform_in, with_commands};
+use session::CommandSession;
 
 use crate::error::Error;
 use crate::server::Server;
+use crate::server::command_line::session::{CommandError, CommandResult};
 use crate::types::Implementation;
+
+pub(super) use serve::ServeOptions;
+pub(super) use welcome::Welcome;
+
 #[cfg(feature = "http")]
 pub(super) use address::HttpAddress;
-use commands::{perform_in, with_commands};
-use outcome::{CommandError, CommandResult};
-pub(super) use serve::ServeOptions;
-use session::CommandSession;
-pub(super) use welcome::Welcome;
 
 /// The action requested on the command line.
 pub(super) enum Invocation {
@@ -212,7 +210,7 @@ pub(super) async fn run(server: Server, matches: &ArgMatches) -> Result<i32, Err
             Ok(1)
         }
         Err(CommandError::Interrupted) => {
-            print::error(interrupt::CANCELLED);
+            print::error(terminal::CANCELLED);
             Ok(INTERRUPTED)
         }
     }

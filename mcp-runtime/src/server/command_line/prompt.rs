@@ -6,9 +6,8 @@ use serde_json::{Value, json};
 use crate::context::Capability;
 use crate::server::command_line::arguments::parse_arguments;
 use crate::server::command_line::call::{argument_text, given_arguments, name_value_arg};
-use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
-use crate::server::command_line::session::{CommandSession, with_answer_options};
+use crate::server::command_line::session::{CommandResult, CommandSession, with_answer_options};
 
 pub(super) fn command() -> Command {
     with_answer_options(Command::new("prompt").about("Get a prompt"))

@@ -12,9 +12,10 @@ use serde_json::{Value, json};
 
 use crate::context::Capability;
 use crate::server::command_line::call::argument_text;
-use crate::server::command_line::outcome::{CommandError, CommandResult};
 use crate::server::command_line::print;
-use crate::server::command_line::session::{CommandSession, with_answer_options};
+use crate::server::command_line::session::{
+    CommandError, CommandResult, CommandSession, with_answer_options,
+};
 
 pub(super) fn command() -> Command {
     with_answer_options(Command::new("read").about("Read a resource"))

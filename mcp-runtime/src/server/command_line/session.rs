@@ -1,6 +1,7 @@
 //! A server in this process, and the client that commands use to communicate with it.
 
-use std::io::{self, IsTerminal as _};
+use std::io;
+use std::io::IsTerminal as _;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -12,14 +13,12 @@ use mcp_schema::suggest::closest;
 use serde_json::{Value, json};
 
 use crate::client::{ClientHost, Failure, InProcessClient, StartedCall};
-use crate::context::Capability;
-use crate::context::{Caller, Principal};
+use crate::context::{Caller, Capability, Principal};
+use crate::error::Error;
 use crate::protocol::ProtocolVersion;
 use crate::server::Server;
-use crate::server::command_line::input;
-use crate::server::command_line::interrupt::interrupted;
-use crate::server::command_line::outcome::CommandError;
-use crate::server::command_line::terminal::{Answers, Terminal};
+use crate::server::command_line::terminal;
+use crate::server::command_line::terminal::{Answers, Terminal, interrupted};
 
 pub(super) struct CommandSession {
     pub(super) client: InProcessClient,
@@ -270,7 +269,7 @@ impl CommandSession {
             match self.client.start_task(params).await? {
                 StartedCall::Finished(result) => Ok(result),
                 StartedCall::Task(id) => {
-                    input::say(&format!("task {id}\n"));
+                    terminal::say(&format!("task {id}\n"));
                     let id = task.get_or_init(|| id);
                     let watch = |state: &Value| self.terminal.show_task(state);
                     self.client.finish_task(id, watch).await
@@ -299,10 +298,10 @@ impl CommandSession {
         if let Some(called) = called {
             return Ok(called?);
         }
-        input::give_up();
+        terminal::give_up();
         if io::stderr().is_terminal() {
             // At this point, the terminal has printed `^C` on the current line.
-            input::say("\n");
+            terminal::say("\n");
         }
         // The program may exit as soon as the server has been notified. The program does not wait for a server that
         // does not answer.
@@ -378,3 +377,34 @@ pub(super) fn unknown_name_message<'n>(
         known => format!("there is no {what} `{name}`; known: {}", known.join(", ")),
     }
 }
+
+/// The reason why a command failed.
+#[derive(Debug)]
+pub(super) enum CommandError {
+    /// The server could not start.
+    Start(Error),
+    /// The command failed with this message.
+    Failed(String),
+    /// The user pressed Ctrl-C.
+    Interrupted,
+}
+
+impl From<String> for CommandError {
+    fn from(text: String) -> Self {
+        Self::Failed(text)
+    }
+}
+
+impl From<Failure> for CommandError {
+    fn from(failure: Failure) -> Self {
+        let hint = if failure.requires_task() {
+            "; add `--task`"
+        } else {
+            ""
+        };
+        Self::Failed(format!("{failure}{hint}"))
+    }
+}
+
+/// A command's outcome. `Ok(true)` means that the command did not find any problems.
+pub(super) type CommandResult = Result<bool, CommandError>;

@@ -1,6 +1,7 @@
 //! `shell`: runs several commands on a single server, which keeps its state between them.
 
-use std::io::{self, IsTerminal as _};
+use std::io;
+use std::io::IsTerminal as _;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, Command};
@@ -8,13 +9,11 @@ use mcp_schema::suggest::closest;
 
 use crate::context::Capability;
 use crate::server::command_line::commands::{perform_in, with_commands};
-use crate::server::command_line::input::{give_up, read_line, say};
-use crate::server::command_line::interrupt::{CANCELLED, interrupted};
-use crate::server::command_line::outcome::{CommandError, CommandResult};
 use crate::server::command_line::print;
 use crate::server::command_line::session::{
-    CommandSession, has_connection_options, with_common_options,
+    CommandError, CommandResult, CommandSession, has_connection_options, with_common_options,
 };
+use crate::server::command_line::terminal::{CANCELLED, give_up, interrupted, read_line, say};
 
 pub(super) fn command() -> Command {
     with_common_options(

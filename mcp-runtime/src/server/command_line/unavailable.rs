@@ -2,7 +2,7 @@
 
 use clap::{Arg, Command};
 
-use crate::server::command_line::outcome::{CommandError, CommandResult};
+use crate::server::command_line::session::{CommandError, CommandResult};
 
 /// Instructions for the author, as the continuation of a sentence.
 pub(super) const HOW: &str =

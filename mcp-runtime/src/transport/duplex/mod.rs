@@ -39,8 +39,8 @@ use crate::jsonrpc::{ErrorObject, OwnedRequest, RequestId};
 use crate::limits::Limits;
 use crate::lock::lock;
 use crate::observe::{Origin, current_span};
-use crate::panics;
 use crate::protocol::encode;
+use crate::spawn;
 use crate::transport::Connection;
 use crate::transport::duplex::lines::LineReader;
 use crate::transport::duplex::outgoing::OutgoingBytes;
@@ -244,7 +244,7 @@ impl Channel {
             let mut leading = pin!(lead::run_leader(&channel, leader));
             poll_fn(|cx| {
                 let poll = || channel.span.in_scope(|| leading.as_mut().poll(cx));
-                panics::catch(poll).unwrap_or_else(|_| {
+                spawn::catch(poll).unwrap_or_else(|_| {
                     let error = io::Error::other("the channel's leader panicked");
                     channel.lock().fail(error);
                     channel.attention.notify_one();

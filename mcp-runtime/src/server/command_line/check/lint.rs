@@ -1,6 +1,7 @@
 //! Lint rules for sizes that clients reject and for definitions that are hard to use. Each rule cites its source. The
 //! rules for names and schemas are in [`mcp_schema::model_rules`].
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use mcp_schema::model_rules::{Severity, breaches};
@@ -8,8 +9,8 @@ use serde_json::Value;
 
 use crate::client::surface::Surface;
 use crate::context::Capability;
-use crate::server::command_line::check::similar::{MAX_PAIRS, similar_pairs};
-use crate::server::command_line::check::tokens::{TokenCost, total};
+use crate::registry::words;
+use crate::server::command_line::check::{TokenCost, is_for_models, total};
 
 /// A problem with a definition.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,11 +35,15 @@ impl fmt::Display for Lint {
 
 // Sources of the rules. The Chat Completions API, `tools[].function.description`, until 2025, and compatible services.
 const LONG: &str = "services compatible with OpenAI: at most 1024 characters";
+
 // Visual Studio Code, "Use tools in chat"; the Chat Completions API, `tools`.
 const MANY: &str = "OpenAI and VS Code: at most 128 tools in a request";
+
 /// Number of tokens above which a server's tools are reported as too large: 5% of a 200,000-token context.
 const MOST_TOKENS: usize = 10_000;
+
 const MOST_TOOLS: usize = 128;
+
 const LONGEST_DESCRIPTION: usize = 1_024;
 
 /// Returns all findings, in the order of the definitions in the surface. `costs` contains the tools that clients list
@@ -173,206 +178,395 @@ impl Findings {
     }
 }
 
+// --- Pairs of tools that models can easily confuse.
+//
+// Rule: two tools are similar if their names consist of the same words, in any order, or if their descriptions contain
+// at least four different words and share at least 80% of them. Words are compared in the same way as in searches:
+// ignoring case and plural endings. For authors, this is explained in `docs/many-tools.md`.
+
+/// Minimum percentage of words that similar descriptions have in common.
+const SHARE: usize = 80;
+
+/// Minimum number of different words that descriptions must contain in order to be compared.
+const FEWEST_WORDS: usize = 4;
+
+/// Maximum number of pairs that are reported.
+const MAX_PAIRS: usize = 20;
+
+/// A pair of similar tools.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct SimilarPair<'t> {
+    pub(super) one: &'t str,
+    pub(super) other: &'t str,
+    pub(super) reason: SimilarityReason,
+}
+
+/// The reason why two tools are similar.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum SimilarityReason {
+    /// The names consist of the same words.
+    Names,
+    /// The descriptions have this percentage of their words in common.
+    Descriptions(usize),
+}
+
+impl SimilarPair<'_> {
+    /// Returns the text to report.
+    pub(super) fn text(&self) -> String {
+        let (one, other) = (self.one, self.other);
+        match self.reason {
+            SimilarityReason::Names => format!(
+                "`{one}` and `{other}` have the same words in their names; models may mistake one for the other"
+            ),
+            SimilarityReason::Descriptions(percent) => format!(
+                "`{one}` and `{other}` share {percent}% of the words in their descriptions; in each, say when to use \
+                 it instead of the other"
+            ),
+        }
+    }
+}
+
+/// A tool's words, represented by numbers, which are faster to compare.
+struct ToolWords<'t> {
+    name: &'t str,
+    in_name: BTreeSet<usize>,
+    in_description: BTreeSet<usize>,
+}
+
+/// Returns pairs of similar tools, considering only tools that models read, in the order of the tools.
+fn similar_pairs(tools: &[Value]) -> Vec<SimilarPair<'_>> {
+    let mut numbers = BTreeMap::new();
+    let mut numbered = |text: &str| -> BTreeSet<usize> {
+        let words = words(text);
+        words
+            .map(|word| {
+                let next = numbers.len();
+                *numbers.entry(word).or_insert(next)
+            })
+            .collect()
+    };
+    let tools: Vec<_> = tools
+        .iter()
+        .filter(|tool| is_for_models(tool))
+        .map(|tool| {
+            let text = |member: &str| tool[member].as_str().unwrap_or_default();
+            ToolWords {
+                name: text("name"),
+                in_name: numbered(text("name")),
+                in_description: numbered(text("description")),
+            }
+        })
+        .collect();
+    let mut pairs = Vec::new();
+    for (number, one) in tools.iter().enumerate() {
+        for other in tools.iter().skip(number.saturating_add(1)) {
+            if let Some(reason) = reason(one, other) {
+                pairs.push(SimilarPair {
+                    one: one.name,
+                    other: other.name,
+                    reason,
+                });
+            }
+        }
+    }
+    pairs
+}
+
+fn reason(one: &ToolWords<'_>, other: &ToolWords<'_>) -> Option<SimilarityReason> {
+    if !one.in_name.is_empty() && one.in_name == other.in_name {
+        return Some(SimilarityReason::Names);
+    }
+    let words = [one.in_description.len(), other.in_description.len()];
+    let (fewer, more) = (words[0].min(words[1]), words[0].max(words[1]));
+    // Most pairs differ so much in length that their words do not need to be compared.
+    if more < FEWEST_WORDS || fewer * 100 < more * SHARE {
+        return None;
+    }
+    let common = one
+        .in_description
+        .intersection(&other.in_description)
+        .count();
+    let different = fewer + more - common;
+    let share = common * 100 / different;
+    (share >= SHARE).then_some(SimilarityReason::Descriptions(share))
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    mod lint {
+        use serde_json::json;
 
-    use super::*;
-    use crate::server::command_line::check::tokens::token_costs;
+        use crate::server::command_line::check::lint::*;
+        use crate::server::command_line::check::token_costs;
 
-    /// Returns the findings for a server with these tools.
-    fn found(tools: &Value) -> Vec<String> {
-        let surface = Surface::parse(&json!({ "tools": tools }).to_string()).unwrap();
-        let costs = token_costs(surface.items(Capability::Tools));
-        let found = lint(&surface, &costs);
-        found.iter().map(Lint::to_string).collect()
-    }
-
-    /// Returns the findings for an argument's schema.
-    fn found_in(property: &Value) -> Vec<String> {
-        let mut schema =
-            json!({"type": "object", "properties": {"a": property}, "additionalProperties": false});
-        if schema["properties"]["a"].is_object() {
-            schema["properties"]["a"]["description"] = "An argument".into();
+        /// Returns the findings for a server with these tools.
+        fn found(tools: &Value) -> Vec<String> {
+            let surface = Surface::parse(&json!({ "tools": tools }).to_string()).unwrap();
+            let costs = token_costs(surface.items(Capability::Tools));
+            let found = lint(&surface, &costs);
+            found.iter().map(Lint::to_string).collect()
         }
-        found(&json!([{"name": "t", "description": "A tool.", "inputSchema": schema}]))
-    }
 
-    #[test]
-    fn every_fault_of_an_argument_is_found() {
-        for (property, fault) in [
-            (json!({"type": "string", "format": "date-time"}), ""),
-            (
-                json!({"type": "array", "items": {"type": "string", "enum": ["x"]}}),
-                "",
-            ),
-            (json!({"$ref": "#/$defs/A"}), "`$ref`"),
-            (json!({"type": ["string", "null"]}), "several types"),
-            (json!({"type": "array"}), "without `items`"),
-            (json!({"type": "integer", "enum": [1, 2]}), "non-string"),
-            (json!({"type": "string"}), ""),
-            (
-                json!({"type": "array", "items": {"type": ["string"]}}),
-                "/a/items",
-            ),
-            (json!({"anyOf": [{"type": "array"}]}), "without `items`"),
-        ] {
-            let found = found_in(&property);
-            match fault {
-                "" => assert!(found.is_empty(), "{property}: {found:?}"),
-                fault => assert!(
-                    found.len() == 1
-                        && found[0].starts_with("refused: tool `t`: ")
-                        && found[0].contains(fault),
-                    "{property}: {found:?}"
+        /// Returns the findings for an argument's schema.
+        fn found_in(property: &Value) -> Vec<String> {
+            let mut schema = json!({"type": "object", "properties": {"a": property}, "additionalProperties": false});
+            if schema["properties"]["a"].is_object() {
+                schema["properties"]["a"]["description"] = "An argument".into();
+            }
+            found(&json!([{"name": "t", "description": "A tool.", "inputSchema": schema}]))
+        }
+
+        #[test]
+        fn every_fault_of_an_argument_is_found() {
+            for (property, fault) in [
+                (json!({"type": "string", "format": "date-time"}), ""),
+                (
+                    json!({"type": "array", "items": {"type": "string", "enum": ["x"]}}),
+                    "",
                 ),
+                (json!({"$ref": "#/$defs/A"}), "`$ref`"),
+                (json!({"type": ["string", "null"]}), "several types"),
+                (json!({"type": "array"}), "without `items`"),
+                (json!({"type": "integer", "enum": [1, 2]}), "non-string"),
+                (json!({"type": "string"}), ""),
+                (
+                    json!({"type": "array", "items": {"type": ["string"]}}),
+                    "/a/items",
+                ),
+                (json!({"anyOf": [{"type": "array"}]}), "without `items`"),
+            ] {
+                let found = found_in(&property);
+                match fault {
+                    "" => assert!(found.is_empty(), "{property}: {found:?}"),
+                    fault => assert!(
+                        found.len() == 1
+                            && found[0].starts_with("refused: tool `t`: ")
+                            && found[0].contains(fault),
+                        "{property}: {found:?}"
+                    ),
+                }
             }
         }
-    }
 
-    #[test]
-    fn what_some_models_do_without_is_advice() {
-        for (property, advice) in [
-            (
-                json!({"oneOf": [{"type": "number"}, {"type": "string"}]}),
-                "has alternatives (`oneOf`)",
-            ),
-            (
-                json!({"type": "object", "additionalProperties": {"type": "integer"}}),
-                "is a map",
-            ),
-            (
-                json!({"type": "array", "items": {"type": "array", "prefixItems": [{"type": "string"}], "items": {"type": "string"}}}),
-                "is a tuple (`prefixItems`)",
-            ),
-        ] {
-            let found = found_in(&property);
+        #[test]
+        fn what_some_models_do_without_is_advice() {
+            for (property, advice) in [
+                (
+                    json!({"oneOf": [{"type": "number"}, {"type": "string"}]}),
+                    "has alternatives (`oneOf`)",
+                ),
+                (
+                    json!({"type": "object", "additionalProperties": {"type": "integer"}}),
+                    "is a map",
+                ),
+                (
+                    json!({"type": "array", "items": {"type": "array", "prefixItems": [{"type": "string"}], "items": {"type": "string"}}}),
+                    "is a tuple (`prefixItems`)",
+                ),
+            ] {
+                let found = found_in(&property);
+                assert!(
+                    found.len() == 1
+                        && found[0].starts_with("advice: tool `t`: /a")
+                        && found[0].contains(advice),
+                    "{property}: {found:?}"
+                );
+            }
+            let closed = json!({"type": "object", "properties": {"b": {"type": "string"}}, "additionalProperties": false});
+            assert_eq!(found_in(&closed), Vec::<String>::new());
+        }
+
+        #[test]
+        fn every_fault_of_a_tool_is_found() {
+            let object = json!({"type": "object", "properties": {}, "additionalProperties": false});
+            let long = "x".repeat(1_025);
+            for (tool, faults) in [
+                (
+                    json!({"name": "t", "description": "A tool.", "inputSchema": object}),
+                    vec![],
+                ),
+                (
+                    json!({"name": "a.b", "description": "A tool.", "inputSchema": object}),
+                    vec!["refused: tool `a.b`: some clients reject this name"],
+                ),
+                (
+                    json!({"name": "x".repeat(65), "description": "A tool.", "inputSchema": object}),
+                    vec!["refused"],
+                ),
+                (
+                    json!({"name": "t", "inputSchema": object}),
+                    vec!["advice: tool `t`: has no description"],
+                ),
+                (
+                    json!({"name": "t", "description": long, "inputSchema": object}),
+                    vec!["advice: tool `t`: the description is long"],
+                ),
+                (
+                    json!({"name": "t", "description": "A tool.", "inputSchema": {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": false}}),
+                    vec!["advice: tool `t`: argument `a` has no description"],
+                ),
+                (
+                    json!({"name": "t", "description": "A tool.", "inputSchema": {"anyOf": []}}),
+                    vec![
+                        "refused: tool `t`: the schema of the arguments is not",
+                        "refused: tool `t`: the schema of the arguments has `anyOf`",
+                        "refused: tool `t`: the schema of the arguments has no `properties`",
+                    ],
+                ),
+            ] {
+                let found = found(&json!([tool]));
+                assert_eq!(found.len(), faults.len(), "{tool}: {found:?}");
+                for (found, fault) in found.iter().zip(faults) {
+                    assert!(found.starts_with(fault), "{found}");
+                }
+            }
+        }
+
+        #[test]
+        fn a_catalogue_can_be_too_large() {
+            let tool = |index: usize, text: &str| json!({"name": format!("t{index}"), "description": format!("{text}{index}"), "inputSchema": {"type": "object", "properties": {}, "additionalProperties": false}});
+            let many: Value = (0..129).map(|index| tool(index, "A tool.")).collect();
+            assert_eq!(
+                found(&many),
+                [
+                    "refused: the tools: there are 129 (OpenAI and VS Code: at most 128 tools in a request)"
+                ]
+            );
+            let large: Value = (0..60).map(|index| tool(index, &"x".repeat(700))).collect();
+            let found = found(&large);
             assert!(
-                found.len() == 1
-                    && found[0].starts_with("advice: tool `t`: /a")
-                    && found[0].contains(advice),
-                "{property}: {found:?}"
+                found.len() == 1 && found[0].starts_with("advice: the tools: they use about 1"),
+                "{found:?}"
             );
         }
-        let closed = json!({"type": "object", "properties": {"b": {"type": "string"}}, "additionalProperties": false});
-        assert_eq!(found_in(&closed), Vec::<String>::new());
-    }
 
-    #[test]
-    fn every_fault_of_a_tool_is_found() {
-        let object = json!({"type": "object", "properties": {}, "additionalProperties": false});
-        let long = "x".repeat(1_025);
-        for (tool, faults) in [
-            (
-                json!({"name": "t", "description": "A tool.", "inputSchema": object}),
-                vec![],
-            ),
-            (
-                json!({"name": "a.b", "description": "A tool.", "inputSchema": object}),
-                vec!["refused: tool `a.b`: some clients reject this name"],
-            ),
-            (
-                json!({"name": "x".repeat(65), "description": "A tool.", "inputSchema": object}),
-                vec!["refused"],
-            ),
-            (
-                json!({"name": "t", "inputSchema": object}),
-                vec!["advice: tool `t`: has no description"],
-            ),
-            (
-                json!({"name": "t", "description": long, "inputSchema": object}),
-                vec!["advice: tool `t`: the description is long"],
-            ),
-            (
-                json!({"name": "t", "description": "A tool.", "inputSchema": {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": false}}),
-                vec!["advice: tool `t`: argument `a` has no description"],
-            ),
-            (
-                json!({"name": "t", "description": "A tool.", "inputSchema": {"anyOf": []}}),
-                vec![
-                    "refused: tool `t`: the schema of the arguments is not",
-                    "refused: tool `t`: the schema of the arguments has `anyOf`",
-                    "refused: tool `t`: the schema of the arguments has no `properties`",
-                ],
-            ),
-        ] {
-            let found = found(&json!([tool]));
-            assert_eq!(found.len(), faults.len(), "{tool}: {found:?}");
-            for (found, fault) in found.iter().zip(faults) {
-                assert!(found.starts_with(fault), "{found}");
-            }
+        #[test]
+        fn tokens_are_counted_by_tool_and_similar_tools_are_named() {
+            let object = json!({"type": "object"});
+            let tools = json!([
+                {"name": "get_user", "description": "Short.", "inputSchema": object},
+                {"name": "user_get", "description": "x".repeat(400), "inputSchema": object},
+            ]);
+            let mut both = tools.as_array().unwrap().clone();
+            // Models do not see this tool, so neither its tokens nor its name counts.
+            both.push(json!({"name": "getUser", "inputSchema": object, "_meta": {"ui": {"visibility": ["app"]}}}));
+            let costs = token_costs(&both);
+            assert_eq!(costs.len(), 2);
+            assert_eq!((costs[0].tool, costs[1].tool), ("user_get", "get_user"));
+            // 10 + 8 + 17 bytes.
+            assert_eq!((costs[1].tokens, total(&costs)), (9, costs[0].tokens + 9));
+            let found = found(&both.into());
+            let similar_pairs = found.iter().filter(|found| found.contains("same words"));
+            assert_eq!(similar_pairs.count(), 1, "{found:?}");
+            let similar =
+                "advice: the tools: `get_user` and `user_get` have the same words in their names";
+            assert!(
+                found.iter().any(|found| found.starts_with(similar)),
+                "{found:?}"
+            );
+            let many: Value = (0..10)
+            .map(|n| json!({"name": "a_".repeat(n + 1), "description": n.to_string(), "inputSchema": object}))
+            .collect();
+            let found = self::found(&many);
+            assert!(
+                found.iter().any(|found| found.contains("25 more pairs")),
+                "{found:?}"
+            );
+        }
+
+        #[test]
+        fn everything_else_has_a_description() {
+            let surface = json!({
+                "prompts": [{"name": "p", "arguments": [{"name": "a"}]}],
+                "resources": [{"uri": "a:b"}, {"uri": "a:c"}, {"uri": "a:d", "description": "x"}],
+                "resourceTemplates": [{"uriTemplate": "a:{b}"}],
+            });
+            let surface = Surface::parse(&surface.to_string()).unwrap();
+            let found: Vec<_> = lint(&surface, &[]).iter().map(Lint::to_string).collect();
+            assert_eq!(
+                found,
+                [
+                    "advice: prompt `p`: has no description; write a doc comment",
+                    "advice: prompt `p`: argument `a` has no description",
+                    "advice: template `a:{b}`: has no description; write a doc comment",
+                    "advice: resource `a:b`: has no description (and 1 more like it); write doc comments",
+                ]
+            );
         }
     }
 
-    #[test]
-    fn a_catalogue_can_be_too_large() {
-        let tool = |index: usize, text: &str| json!({"name": format!("t{index}"), "description": format!("{text}{index}"), "inputSchema": {"type": "object", "properties": {}, "additionalProperties": false}});
-        let many: Value = (0..129).map(|index| tool(index, "A tool.")).collect();
-        assert_eq!(
-            found(&many),
-            [
-                "refused: the tools: there are 129 (OpenAI and VS Code: at most 128 tools in a request)"
-            ]
-        );
-        let large: Value = (0..60).map(|index| tool(index, &"x".repeat(700))).collect();
-        let found = found(&large);
-        assert!(
-            found.len() == 1 && found[0].starts_with("advice: the tools: they use about 1"),
-            "{found:?}"
-        );
-    }
+    mod similar {
+        use serde_json::json;
 
-    #[test]
-    fn tokens_are_counted_by_tool_and_similar_tools_are_named() {
-        let object = json!({"type": "object"});
-        let tools = json!([
-            {"name": "get_user", "description": "Short.", "inputSchema": object},
-            {"name": "user_get", "description": "x".repeat(400), "inputSchema": object},
-        ]);
-        let mut both = tools.as_array().unwrap().clone();
-        // Models do not see this tool, so neither its tokens nor its name counts.
-        both.push(json!({"name": "getUser", "inputSchema": object, "_meta": {"ui": {"visibility": ["app"]}}}));
-        let costs = token_costs(&both);
-        assert_eq!(costs.len(), 2);
-        assert_eq!((costs[0].tool, costs[1].tool), ("user_get", "get_user"));
-        // 10 + 8 + 17 bytes.
-        assert_eq!((costs[1].tokens, total(&costs)), (9, costs[0].tokens + 9));
-        let found = found(&both.into());
-        let similar_pairs = found.iter().filter(|found| found.contains("same words"));
-        assert_eq!(similar_pairs.count(), 1, "{found:?}");
-        let similar =
-            "advice: the tools: `get_user` and `user_get` have the same words in their names";
-        assert!(
-            found.iter().any(|found| found.starts_with(similar)),
-            "{found:?}"
-        );
-        let many: Value = (0..10)
-            .map(|n| json!({"name": "a_".repeat(n + 1), "description": n.to_string(), "inputSchema": object}))
-            .collect();
-        let found = self::found(&many);
-        assert!(
-            found.iter().any(|found| found.contains("25 more pairs")),
-            "{found:?}"
-        );
-    }
+        use crate::server::command_line::check::lint::*;
 
-    #[test]
-    fn everything_else_has_a_description() {
-        let surface = json!({
-            "prompts": [{"name": "p", "arguments": [{"name": "a"}]}],
-            "resources": [{"uri": "a:b"}, {"uri": "a:c"}, {"uri": "a:d", "description": "x"}],
-            "resourceTemplates": [{"uriTemplate": "a:{b}"}],
-        });
-        let surface = Surface::parse(&surface.to_string()).unwrap();
-        let found: Vec<_> = lint(&surface, &[]).iter().map(Lint::to_string).collect();
-        assert_eq!(
-            found,
-            [
-                "advice: prompt `p`: has no description; write a doc comment",
-                "advice: prompt `p`: argument `a` has no description",
-                "advice: template `a:{b}`: has no description; write a doc comment",
-                "advice: resource `a:b`: has no description (and 1 more like it); write doc comments",
-            ]
-        );
+        fn pairs(tools: &[(&str, &str)]) -> Vec<String> {
+            let tools = tools.iter();
+            let tools: Vec<_> = tools
+                .map(|(name, description)| json!({"name": name, "description": description}))
+                .collect();
+            let found = similar_pairs(&tools);
+            found
+                .iter()
+                .map(|pair| format!("{} {} {:?}", pair.one, pair.other, pair.reason))
+                .collect()
+        }
+
+        #[test]
+        fn names_of_the_same_words_are_similar() {
+            let tools = [
+                ("get_user", ""),
+                ("userGet", ""),
+                ("getUsers", ""),
+                ("get_user_by_id", ""),
+                ("get", ""),
+            ];
+            assert_eq!(
+                pairs(&tools),
+                [
+                    "get_user userGet Names",
+                    "get_user getUsers Names",
+                    "userGet getUsers Names"
+                ]
+            );
+        }
+
+        #[test]
+        fn descriptions_of_nearly_the_same_words_are_similar() {
+            for (one, other, expected) in [
+                (
+                    "Finds notes by the words in them.",
+                    "Finds notes by words in the text.",
+                    None,
+                ),
+                (
+                    "Finds notes by the words in them.",
+                    "Find the note by words in them!",
+                    Some(100),
+                ),
+                (
+                    "Returns a list of the notes.",
+                    "Returns a list of notes.",
+                    Some(83),
+                ),
+                (
+                    "Creates an issue in the repository.",
+                    "Deletes an issue in the repository.",
+                    None,
+                ),
+                ("Adds a note.", "Adds a note.", None),
+                ("", "", None),
+            ] {
+                let expected: Vec<_> = expected
+                    .iter()
+                    .map(|share| format!("a b Descriptions({share})"))
+                    .collect();
+                assert_eq!(
+                    pairs(&[("a", one), ("b", other)]),
+                    expected,
+                    "{one} {other}"
+                );
+            }
+        }
     }
 }

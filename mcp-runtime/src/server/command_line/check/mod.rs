@@ -3,25 +3,21 @@
 
 mod apps;
 mod lint;
-mod page;
-mod similar;
 #[cfg(feature = "skills")]
 mod skills;
-mod tokens;
 
+use std::cmp::Reverse;
 use std::fs;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use lint::Lint;
 use mcp_schema::model_rules::Severity;
 use serde_json::{Value, json};
-use tokens::TokenCost;
 
 use crate::client::surface::{Surface, SurfaceChange, compare_surfaces};
 use crate::context::Capability;
-use crate::server::command_line::outcome::CommandResult;
+use crate::server::command_line::check::lint::Lint;
 use crate::server::command_line::print;
-use crate::server::command_line::session::{CommandSession, with_common_options};
+use crate::server::command_line::session::{CommandResult, CommandSession, with_common_options};
 
 pub(super) fn command() -> Command {
     with_common_options(
@@ -57,7 +53,7 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
     let surface = Surface::of(&session.client)?;
     // With a tool search, the list contains only some of the tools; the server may also add tools of its own.
     let listed = session.client.fetch_list(Capability::Tools).await?;
-    let costs = tokens::token_costs(&listed);
+    let costs = token_costs(&listed);
     let mut findings = lint::lint(&surface, &costs);
     findings.extend(apps::lint(&session.client, &surface).await);
     #[cfg(feature = "skills")]
@@ -125,7 +121,7 @@ fn text_report(
         count => format!("{count} {word}s"),
     })
     .collect();
-    let total = tokens::total(costs);
+    let total = total(costs);
     let counts = counts.join(", ");
     let listed = costs.len();
     let tools = if listed == surface.items(Capability::Tools).len() {
@@ -171,7 +167,7 @@ fn json_report(
     };
     let difference = |one: &SurfaceChange| json!({"breaking": one.is_breaking, "text": one.text});
     let cost = |one: &TokenCost<'_>| json!({"tool": one.tool, "tokens": one.tokens});
-    let mut report = json!({"tokens": tokens::total(costs)});
+    let mut report = json!({"tokens": total(costs)});
     report["tokensByTool"] = costs.iter().map(cost).collect();
     for list in Capability::ALL {
         report[list.member()] = surface.items(list).len().into();
@@ -179,4 +175,45 @@ fn json_report(
     report["findings"] = findings.iter().map(found).collect();
     report["changes"] = differences.iter().map(difference).collect();
     report
+}
+
+// --- The tokens that tools use in a model's context. For authors, `docs/many-tools.md` explains how the tokens are
+// estimated.
+
+/// The tokens that a tool uses in a model's context.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct TokenCost<'t> {
+    pub(super) tool: &'t str,
+    pub(super) tokens: usize,
+}
+
+/// Estimates the number of tokens that each tool uses in a model's context, largest first: about one for every four
+/// bytes of its name, description and input schema as JSON. Tools that models do not read are omitted.
+pub(super) fn token_costs<'t>(tools: &'t [Value]) -> Vec<TokenCost<'t>> {
+    let cost = |tool: &'t Value| {
+        let read: [&Value; 3] = ["name", "description", "inputSchema"].map(|member| &tool[member]);
+        let bytes: usize = read.iter().map(|value| value.to_string().len()).sum();
+        TokenCost {
+            tool: tool["name"].as_str().unwrap_or_default(),
+            tokens: bytes.div_ceil(4),
+        }
+    };
+    let mut costs: Vec<_> = tools
+        .iter()
+        .filter(|tool| is_for_models(tool))
+        .map(cost)
+        .collect();
+    costs.sort_by_key(|cost| Reverse(cost.tokens));
+    costs
+}
+
+/// Returns the total number of tokens for these tools.
+pub(super) fn total(costs: &[TokenCost<'_>]) -> usize {
+    costs.iter().map(|cost| cost.tokens).sum()
+}
+
+/// Returns `true` unless only app pages call the tool, in which case hosts hide it from models.
+pub(super) fn is_for_models(tool: &Value) -> bool {
+    let users = tool["_meta"]["ui"]["visibility"].as_array();
+    users.is_none_or(|users| users.iter().any(|user| user == "model"))
 }

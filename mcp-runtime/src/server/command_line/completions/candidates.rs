@@ -1,14 +1,14 @@
 //! Finds the candidates that can be inserted at the cursor.
 
 use clap::{Arg, ArgMatches, Command};
+use mcp_schema::template::percent_encode;
+use serde_json::{Map, Value, json};
 
 use crate::context::Capability;
 use crate::server::Server;
+use crate::server::command_line::arguments::{parse_arguments, takes_file};
 use crate::server::command_line::completions::line::CommandLine;
-use crate::server::command_line::completions::uri;
-use crate::server::command_line::completions::values;
-use crate::server::command_line::outcome::CommandError;
-use crate::server::command_line::session::CommandSession;
+use crate::server::command_line::session::{CommandError, CommandSession};
 
 /// A string that can be inserted at the cursor.
 #[derive(Debug, PartialEq)]
@@ -78,7 +78,7 @@ pub(super) async fn candidates(
         ("prompt", 0) => names(&session, Capability::Prompts).await.map(Some),
         ("read", 0) => {
             let mut found = names(&session, Capability::Resources).await?;
-            found.extend(uri::candidates(&session, typed).await?);
+            found.extend(uri_candidates(&session, typed).await?);
             Ok(Some(found))
         }
         ("complete", 0) => {
@@ -88,16 +88,12 @@ pub(super) async fn candidates(
         }
         ("call", _) => {
             let tool = session.find(Capability::Tools, first).await?;
-            Ok(values::of_tool(
-                &tool["inputSchema"],
-                &line.given[1..],
-                typed,
-            ))
+            Ok(of_tool(&tool["inputSchema"], &line.given[1..], typed))
         }
-        ("prompt", _) => values::of_prompt(&session, first, &line.given[1..], typed).await,
+        ("prompt", _) => of_prompt(&session, first, &line.given[1..], typed).await,
         ("complete", 1) => {
             let prompt = session.find(Capability::Prompts, first).await?;
-            let arguments = values::prompt_arguments(&prompt);
+            let arguments = prompt_arguments(&prompt);
             let arguments = arguments.map(|(name, about)| Candidate::new(name, about));
             Ok(Some(arguments.collect()))
         }
@@ -159,4 +155,293 @@ fn of_values(argument: &Arg, before: &str) -> Found {
     let values = values.iter();
     let values = values.map(|value| Candidate::new(format!("{before}{}", value.get_name()), ""));
     Some(values.collect())
+}
+
+// --- Completes arguments of tools and prompts, written as `name=value`, with the values that schemas and completers
+// suggest.
+
+/// Returns a tool's arguments that have not been given yet, or the values of the argument at the cursor.
+pub(super) fn of_tool(schema: &Value, given: &[String], typed: &str) -> Found {
+    if typed.starts_with('@') {
+        // The word names a file with all arguments.
+        return None;
+    }
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    let Some((name, text)) = typed.split_once('=') else {
+        let about = |schema: &Value| {
+            schema["description"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let arguments = properties.map(|(name, schema)| (name.clone(), about(schema)));
+        return Some(open_arguments(arguments, given));
+    };
+    let property = resolved(schema, &schema["properties"][name]);
+    if text.starts_with('@') && takes_file(property) {
+        return None;
+    }
+    let mut texts = Vec::new();
+    push_values(schema, property, &mut texts, 0);
+    let values = texts.into_iter();
+    Some(
+        values
+            .map(|(value, about)| Candidate::new(format!("{name}={value}"), about))
+            .collect(),
+    )
+}
+
+/// Returns a prompt's arguments that have not been given yet, or the server's suggestions for the argument at the
+/// cursor.
+async fn of_prompt(
+    session: &CommandSession,
+    prompt: &str,
+    given: &[String],
+    typed: &str,
+) -> Result<Found, CommandError> {
+    let Some((name, text)) = typed.split_once('=') else {
+        let found = session.find(Capability::Prompts, prompt).await?;
+        let arguments = prompt_arguments(&found);
+        let arguments = arguments.map(|(name, about)| (name.to_owned(), about.to_owned()));
+        return Ok(Some(open_arguments(arguments, given)));
+    };
+    let reference = json!({"type": "ref/prompt", "name": prompt});
+    let earlier = parse_arguments(given, &Value::Null)?;
+    let suggested = suggested(session, reference, name, text, earlier).await?;
+    let values = suggested.iter();
+    Ok(Some(
+        values
+            .map(|value| Candidate::new(format!("{name}={value}"), ""))
+            .collect(),
+    ))
+}
+
+/// Returns the values suggested by one of the server's completers.
+pub(super) async fn suggested(
+    session: &CommandSession,
+    reference: Value,
+    argument: &str,
+    partial: &str,
+    earlier: Value,
+) -> Result<Vec<String>, CommandError> {
+    let result = session
+        .client
+        .complete(reference, argument, partial, earlier)
+        .await?;
+    let values = result["completion"]["values"]
+        .as_array()
+        .into_iter()
+        .flatten();
+    Ok(values
+        .filter_map(|value| Some(value.as_str()?.to_owned()))
+        .collect())
+}
+
+/// Returns the names and descriptions of a prompt's arguments.
+pub(super) fn prompt_arguments(prompt: &Value) -> impl Iterator<Item = (&str, &str)> {
+    let arguments = prompt["arguments"].as_array().into_iter().flatten();
+    arguments.filter_map(|argument| {
+        let about = argument["description"].as_str().unwrap_or_default();
+        Some((argument["name"].as_str()?, about))
+    })
+}
+
+/// Returns the arguments that have not been given yet, each as `name=`.
+fn open_arguments(
+    arguments: impl Iterator<Item = (String, String)>,
+    given: &[String],
+) -> Vec<Candidate> {
+    let is_given = |name: &str| {
+        let mut given = given.iter().filter_map(|word| word.split_once('='));
+        given.any(|(other, _)| other == name)
+    };
+    let open = arguments.filter(|(name, _)| !is_given(name));
+    open.map(|(name, about)| Candidate::new(format!("{name}="), about))
+        .collect()
+}
+
+/// Follows a reference to a definition in the same schema.
+fn resolved<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
+    let pointer = schema["$ref"]
+        .as_str()
+        .and_then(|uri| uri.strip_prefix('#'));
+    pointer
+        .and_then(|pointer| root.pointer(pointer))
+        .unwrap_or(schema)
+}
+
+/// Collects the values that a schema lists, with their descriptions. Circular references are followed only to a maximum
+/// depth.
+fn push_values(root: &Value, schema: &Value, texts: &mut Vec<(String, String)>, depth: usize) {
+    const MAX_DEPTH: usize = 8;
+    let schema = resolved(root, schema);
+    let about = schema["description"].as_str().or(schema["title"].as_str());
+    let mut push = |value: &Value| {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Null => return,
+            other => other.to_string(),
+        };
+        if !texts.iter().any(|(other, _)| *other == text) {
+            texts.push((text, about.unwrap_or_default().to_owned()));
+        }
+    };
+    let no_members = Map::new();
+    let members = schema.as_object().unwrap_or(&no_members);
+    if let Some(value) = members.get("const") {
+        push(value);
+    }
+    if members.get("type").is_some_and(|kind| *kind == "boolean") {
+        push(&true.into());
+        push(&false.into());
+    }
+    let all = |name: &str| {
+        members
+            .get(name)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+    };
+    for value in all("enum").chain(all("examples")) {
+        push(value);
+    }
+    if depth < MAX_DEPTH {
+        for choice in all("anyOf").chain(all("oneOf")) {
+            push_values(root, choice, texts, depth + 1);
+        }
+    }
+}
+
+// --- Completes URIs that match a server's templates, one variable at a time.
+
+/// Returns the URIs that continue `typed`.
+async fn uri_candidates(
+    session: &CommandSession,
+    typed: &str,
+) -> Result<Vec<Candidate>, CommandError> {
+    let mut found = Vec::new();
+    for template in session.list(Capability::Templates).await? {
+        let Some(text) = template["uriTemplate"].as_str() else {
+            continue;
+        };
+        let about = template["description"].as_str().unwrap_or(text);
+        match reached(text, typed) {
+            None => {}
+            Some(TypedPart::Literal(value)) => found.push(Candidate::new(value, about)),
+            Some(TypedPart::Variable(place)) => {
+                let reference = json!({"type": "ref/resource", "uri": text});
+                let TypedVariable {
+                    before,
+                    name,
+                    partial,
+                    after,
+                    earlier,
+                } = place;
+                let earlier = Value::Object(earlier);
+                let values = suggested(session, reference, name, partial, earlier).await?;
+                let values = values.iter().map(|value| {
+                    Candidate::new(format!("{before}{}{after}", percent_encode(value)), about)
+                });
+                found.extend(values);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The part of a template at which a URI that is being typed ends.
+#[derive(Debug, PartialEq)]
+enum TypedPart<'t> {
+    /// The text up to the next variable: the URI can be completed only this far.
+    Literal(String),
+    Variable(TypedVariable<'t>),
+}
+
+/// A variable whose value is being typed.
+#[derive(Debug, PartialEq)]
+struct TypedVariable<'t> {
+    /// The URI before the value.
+    before: &'t str,
+    name: &'t str,
+    partial: &'t str,
+    /// The literal after the value.
+    after: &'t str,
+    /// The preceding variables and their values.
+    earlier: Map<String, Value>,
+}
+
+/// Finds the part of a template at which the URI ends. Only plain variables, such as `{id}`, can be completed.
+fn reached<'t>(template: &'t str, typed: &'t str) -> Option<TypedPart<'t>> {
+    let mut earlier = Map::new();
+    let (mut template, mut rest) = (template, typed);
+    loop {
+        let (literal, variables) = template.split_once('{').unwrap_or((template, ""));
+        let before = &typed[..typed.len() - rest.len()];
+        let Some(value) = rest.strip_prefix(literal) else {
+            let is_begun = literal.starts_with(rest);
+            return is_begun.then(|| TypedPart::Literal(format!("{before}{literal}")));
+        };
+        let before = &typed[..typed.len() - value.len()];
+        let (name, behind) = variables.split_once('}')?;
+        if name.contains(|c: char| !c.is_alphanumeric() && c != '_') {
+            return value
+                .is_empty()
+                .then(|| TypedPart::Literal(before.to_owned()));
+        }
+        let after = behind.split('{').next().unwrap_or_default();
+        match value.find(after).filter(|_| !after.is_empty()) {
+            Some(end) => {
+                let (value, more) = value.split_at(end);
+                earlier.insert(name.to_owned(), value.into());
+                (template, rest) = (behind, more);
+            }
+            None => {
+                return Some(TypedPart::Variable(TypedVariable {
+                    before,
+                    name,
+                    partial: value,
+                    after,
+                    earlier,
+                }));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::server::command_line::completions::candidates::*;
+
+    #[test]
+    fn a_uri_ends_in_a_literal_or_in_a_variable() {
+        let variable = |template: &str, typed: &str| match reached(template, typed) {
+            Some(TypedPart::Variable(place)) => format!(
+                "{}|{}|{}|{}|{}",
+                place.before,
+                place.name,
+                place.partial,
+                place.after,
+                Value::Object(place.earlier)
+            ),
+            Some(TypedPart::Literal(text)) => text,
+            None => "-".to_owned(),
+        };
+        for (template, typed, expected) in [
+            ("memo:///{id}", "", "memo:///"),
+            ("memo:///{id}", "mem", "memo:///"),
+            ("memo:///{id}", "note", "-"),
+            ("memo:///{id}", "memo:///", "memo:///|id|||{}"),
+            ("memo:///{id}", "memo:///4", "memo:///|id|4||{}"),
+            ("a://{x}/b/{y}", "a://1", "a://|x|1|/b/|{}"),
+            ("a://{x}/b/{y}", "a://1/b/é", "a://1/b/|y|é||{\"x\":\"1\"}"),
+            ("a://{x}/b", "a://1/b", "-"),
+            ("a://{x}/b", "a://1/bc", "-"),
+            ("a:{+path}", "a:", "a:"),
+            ("a:{+path}", "a:b", "-"),
+            ("a:{", "a:b", "-"),
+            ("{x}", "é", "|x|é||{}"),
+        ] {
+            assert_eq!(variable(template, typed), expected, "{template} {typed}");
+        }
+    }
 }

@@ -9,20 +9,18 @@ mod candidates;
 mod line;
 #[cfg(test)]
 mod tests;
-mod uri;
-mod values;
 
 use std::path::Path;
 
+use candidates::{Candidate, candidates};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches, Command};
+use line::{CommandLine, LastWord};
 
 use crate::server::Server;
 use crate::server::command_line::call::{argument_text, given_arguments};
-use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
-use candidates::{Candidate, candidates};
-use line::{CommandLine, LastWord};
+use crate::server::command_line::session::CommandResult;
 
 /// The command that scripts call, which exits with status 1 if the shell should complete a file name instead.
 const CALLBACK: &str = "__complete";

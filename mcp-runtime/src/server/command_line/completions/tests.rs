@@ -4,8 +4,8 @@ use clap::Command;
 use serde_json::json;
 
 use super::line::{CommandLine, parse};
-use super::values::of_tool;
 use super::{SCRIPTS, script};
+use crate::server::command_line::completions::candidates::of_tool;
 use crate::types::Implementation;
 
 const BREAKS: &str = " \t\n\"'@><=;|&(:";

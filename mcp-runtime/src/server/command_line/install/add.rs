@@ -8,13 +8,13 @@ use serde_json::{Map, Value};
 
 use crate::environment::ServerEnvironment;
 use crate::server::command_line::install::change::Change;
-use crate::server::command_line::install::entry::ServerEntry;
-use crate::server::command_line::install::exposure;
+use crate::server::command_line::install::file;
+use crate::server::command_line::install::hosts::ServerEntry;
 use crate::server::command_line::install::options::{
     FoundFile, HostEntry, flag, server_entry, shown_path, with_place,
 };
-use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
+use crate::server::command_line::session::CommandResult;
 
 pub(super) fn command() -> Command {
     let repeated = |name, value, help| {
@@ -128,7 +128,7 @@ pub(super) fn run(
     ));
     for option in ["env", "header"] {
         if matches.contains_id(option) {
-            for note in exposure::notes(&path, option) {
+            for note in file::notes(&path, option) {
                 print::note(&note);
             }
         }

@@ -3,9 +3,10 @@
 use serde_json::Value;
 
 use crate::server::command_line::install::change::Change;
+use crate::server::command_line::install::hosts::EntryMembers;
+
 #[cfg(feature = "ship")]
 use crate::server::command_line::install::commented_json::{edit_json, parse_json};
-use crate::server::command_line::install::entry::EntryMembers;
 #[cfg(not(feature = "ship"))]
 use crate::server::command_line::install::plain_json::{edit_json, parse_json};
 #[cfg(feature = "ship")]

@@ -7,8 +7,6 @@ mod change;
 #[cfg(feature = "ship")]
 mod commented_json;
 mod document;
-mod entry;
-mod exposure;
 mod file;
 mod hosts;
 mod installed;
@@ -23,11 +21,11 @@ mod toml;
 mod uninstall;
 
 use clap::{ArgMatches, Command};
+use options::HostEntry;
 
 use crate::environment::ServerEnvironment;
-use crate::server::command_line::outcome::CommandResult;
+use crate::server::command_line::session::CommandResult;
 use crate::types::Implementation;
-use options::HostEntry;
 
 /// Adds the commands for client configurations.
 pub(super) fn with_commands(command: Command) -> Command {

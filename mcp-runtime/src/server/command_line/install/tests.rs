@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::change::Change;
-use super::entry::{LocalServer, RemoteServer, ServerEntry};
 use super::hosts::{HOSTS, HostApplication};
 use super::plain_json;
 use super::uninstall::without_entry;
+use crate::server::command_line::install::hosts::{LocalServer, RemoteServer, ServerEntry};
 
 fn local(host: &HostApplication, arguments: &[&str]) -> ServerEntry {
     let environment = json!({"A": "b \"c\""});

@@ -8,14 +8,13 @@ use serde_json::Value;
 
 use crate::server::command_line::install::add::print_file;
 use crate::server::command_line::install::change::Change;
-use crate::server::command_line::install::entry::ServerEntry;
 use crate::server::command_line::install::file::Backup;
-use crate::server::command_line::install::hosts::HostApplication;
+use crate::server::command_line::install::hosts::{HostApplication, ServerEntry};
 use crate::server::command_line::install::options::{
     FoundFile, HostEntry, flag, shown_path, with_place,
 };
-use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
+use crate::server::command_line::session::CommandResult;
 
 pub(super) fn command() -> Command {
     let command = Command::new("uninstall")

@@ -2,28 +2,27 @@
 //!
 //! Source: repository modelcontextprotocol/mcpb, `README.md` and `MANIFEST.md`, version 0.3.
 
-use std::collections::BTreeMap;
-use std::env;
-use std::io::{BufWriter, Read as _, Seek as _, Write as _};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::{env, io};
 
 use clap::{ArgMatches, Command};
+use flate2::write::DeflateEncoder;
+use flate2::{Compression, CrcReader};
 use serde_json::{Map, Value, json};
 
 use crate::context::Capability;
+use crate::environment::DeclaredVariable;
 use crate::server::Server;
-use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
-use crate::server::command_line::publish::archive::{ArchivedFile, Contents, zip};
-use crate::server::command_line::publish::bundle_manifest::{
-    BundledPrograms, shared_setting, tools, user_config,
-};
 use crate::server::command_line::publish::manifest::sha256;
-use crate::server::command_line::publish::options::{
+use crate::server::command_line::publish::output;
+use crate::server::command_line::publish::output::{
     description, flag, open, option, repeated, text, texts,
 };
-use crate::server::command_line::publish::{output, schema};
-use crate::server::command_line::session::CommandSession;
+use crate::server::command_line::session::{CommandResult, CommandSession};
 
 pub(super) fn command() -> Command {
     Command::new("bundle")
@@ -98,7 +97,7 @@ pub(super) async fn run(
         );
     }
     let manifest = Value::Object(manifest);
-    schema::check("manifest.json", schema::BUNDLE, &manifest)?;
+    output::check("manifest.json", output::BUNDLE, &manifest)?;
     let contents = format!("{manifest:#}\n").into_bytes();
     files.insert(
         "manifest.json".to_owned(),
@@ -271,9 +270,265 @@ fn start(path: &Path) -> Result<[u8; 4], String> {
     Ok(bytes.try_into().unwrap_or_default())
 }
 
+// --- A bundle's `manifest.json`: the server's definitions, the command that starts it, and the settings that hosts ask
+// users for.
+//
+// Source: repository modelcontextprotocol/mcpb, `MANIFEST.md`, version 0.3.
+
+/// The programs in a bundle, keyed by platform.
+pub(super) struct BundledPrograms {
+    /// The format's name for each platform, and the program's path in the bundle.
+    pub(super) paths: Vec<(&'static str, String)>,
+    pub(super) arguments: Vec<String>,
+}
+
+impl BundledPrograms {
+    /// Returns the `server` member, which contains the first program, with the others as exceptions.
+    pub(super) fn server(&self, variables: &[DeclaredVariable]) -> Value {
+        let mut paths = self.paths.iter();
+        let path = paths.next().map_or("", |(_, path)| path.as_str());
+        let command = |path: &str| format!("${{__dirname}}/{path}");
+        let mut config = json!({"command": command(path), "args": self.arguments});
+        if !variables.is_empty() {
+            let values = variables.iter().map(|variable| {
+                let value = format!("${{user_config.{}}}", key(variable));
+                (variable.name.clone(), value.into())
+            });
+            config["env"] = values.collect::<Map<_, _>>().into();
+        }
+        let others = paths
+            .map(|(platform, path)| ((*platform).to_owned(), json!({"command": command(path)})));
+        let others: Map<_, _> = others.collect();
+        if !others.is_empty() {
+            config["platform_overrides"] = others.into();
+        }
+        json!({"type": "binary", "entry_point": path, "mcp_config": config})
+    }
+
+    /// Returns the `compatibility` member.
+    pub(super) fn compatibility(&self) -> Value {
+        let platforms: Vec<_> = self.paths.iter().map(|(platform, _)| *platform).collect();
+        json!({"platforms": platforms})
+    }
+}
+
+/// Returns the names and descriptions of the tools.
+pub(super) fn tools(tools: &[Value]) -> Value {
+    let described = tools.iter().map(|tool| {
+        let mut described = json!({"name": tool["name"]});
+        if let Some(text) = tool["description"].as_str() {
+            described["description"] = text.into();
+        }
+        described
+    });
+    described.collect()
+}
+
+/// Returns the settings that hosts ask users for, one for each environment variable that the server declares.
+pub(super) fn user_config(variables: &[DeclaredVariable]) -> Value {
+    let settings = variables
+        .iter()
+        .map(|variable| (key(variable), setting(variable)));
+    settings.collect::<Map<_, _>>().into()
+}
+
+/// Returns the first setting name that two variables would share, if any.
+pub(super) fn shared_setting(variables: &[DeclaredVariable]) -> Option<String> {
+    let mut names = BTreeSet::new();
+    let mut keys = variables.iter().map(key);
+    keys.find(|key| !names.insert(key.clone()))
+}
+
+fn setting(variable: &DeclaredVariable) -> Value {
+    let kind = match variable.kind() {
+        // Only strings can be marked as secret.
+        _ if variable.is_secret => "string",
+        "integer" | "number" => "number",
+        "boolean" => "boolean",
+        _ => "string",
+    };
+    let title = title(variable);
+    let description = variable.description().unwrap_or_else(|| title.clone());
+    let mut setting = json!({
+        "type": kind,
+        "title": title,
+        "description": description,
+        "required": variable.is_required,
+    });
+    if variable.is_secret {
+        setting["sensitive"] = true.into();
+    }
+    match variable.default() {
+        Some(default @ (Value::String(_) | Value::Number(_) | Value::Bool(_))) => {
+            setting["default"] = default.clone();
+        }
+        // List items are separated by commas, and other values are JSON.
+        Some(Value::Array(items)) if items.iter().all(Value::is_string) => {
+            let items: Vec<_> = items.iter().filter_map(Value::as_str).collect();
+            setting["default"] = items.join(",").into();
+        }
+        Some(Value::Null) | None => {}
+        Some(default) => setting["default"] = default.to_string().into(),
+    }
+    if kind == "number" {
+        for (bound, member) in [("minimum", "min"), ("maximum", "max")] {
+            if variable.schema[bound].is_number() {
+                setting[member] = variable.schema[bound].clone();
+            }
+        }
+    }
+    setting
+}
+
+/// Returns the name of a setting, such as `notes_max_rows`.
+fn key(variable: &DeclaredVariable) -> String {
+    variable.name.to_lowercase()
+}
+
+/// Returns the title of a setting, such as `Max rows`.
+fn title(variable: &DeclaredVariable) -> String {
+    let words = variable.field.to_lowercase().replace(['_', '-'], " ");
+    let mut letters = words.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    format!("{}{}", first.unwrap_or_default(), letters.as_str())
+}
+
+// --- Writes a ZIP archive whose bytes depend only on the files in it: it does not contain times or owners, and files are
+// sorted by name.
+//
+// Files are read and compressed in pieces so that memory use does not depend on a program's size.
+//
+// Source: PKWARE, `APPNOTE.TXT` 6.3.10. Archives of 4 GiB or more are rejected.
+
+/// A file in an archive.
+pub(super) struct ArchivedFile {
+    pub(super) contents: Contents,
+    /// `true` if users may execute the file.
+    pub(super) is_executable: bool,
+}
+
+/// The contents of a file.
+pub(super) enum Contents {
+    Bytes(Vec<u8>),
+    /// Read from this file when the archive is written.
+    File(PathBuf),
+}
+
+impl Contents {
+    fn open(&self) -> io::Result<Box<dyn Read + '_>> {
+        Ok(match self {
+            Self::Bytes(bytes) => Box::new(&**bytes),
+            Self::File(path) => Box::new(File::open(path)?),
+        })
+    }
+}
+
+/// Version 2.0 of the format: directories and deflate.
+const VERSION: u16 = 20;
+
+/// A flag that indicates that names are in UTF-8.
+const FLAGS: u16 = 1 << 11;
+
+const DEFLATED: u16 = 8;
+
+/// The earliest time that the format can represent, midnight on January 1, 1980.
+const TIME: u16 = 0;
+
+const DATE: u16 = (1 << 5) | 1;
+
+/// The system whose permissions the archive contains: Unix.
+const UNIX: u16 = 3 << 8;
+
+/// Writes an archive with these files, whose names are their paths in it. `archive` must be empty.
+///
+/// # Errors
+///
+/// Fails if a file cannot be read, or if the archive or a file is too large for the format.
+pub(super) fn zip(
+    files: &BTreeMap<String, ArchivedFile>,
+    archive: &mut (impl Write + Seek),
+) -> io::Result<()> {
+    let mut directory = Vec::new();
+    for (name, file) in files {
+        let start = archive.stream_position()?;
+        // The header is rewritten once the sizes are known.
+        archive.write_all(&[0; LOCAL_HEADER])?;
+        archive.write_all(name.as_bytes())?;
+        let contents_start = archive.stream_position()?;
+        let mut contents = CrcReader::new(file.contents.open()?);
+        let mut encoder = DeflateEncoder::new(&mut *archive, Compression::best());
+        let size = io::copy(&mut contents, &mut encoder)?;
+        encoder.finish()?;
+        let end = archive.stream_position()?;
+        // The part that a file's header has in common with its entry in the directory.
+        let mut common = Vec::new();
+        for number in [VERSION, FLAGS, DEFLATED, TIME, DATE] {
+            common.extend(number.to_le_bytes());
+        }
+        common.extend(contents.crc().sum().to_le_bytes());
+        common.extend(four(end - contents_start)?);
+        common.extend(four(size)?);
+        common.extend(two(name.len())?);
+        // No extra fields.
+        common.extend([0; 2]);
+
+        archive.seek(SeekFrom::Start(start))?;
+        archive.write_all(b"PK\x03\x04")?;
+        archive.write_all(&common)?;
+        archive.seek(SeekFrom::Start(end))?;
+
+        directory.extend(b"PK\x01\x02");
+        directory.extend((UNIX | VERSION).to_le_bytes());
+        directory.extend(&common);
+        // No comment, the first disk, no internal attributes.
+        directory.extend([0; 6]);
+        let mode: u32 = if file.is_executable {
+            0o100_755
+        } else {
+            0o100_644
+        };
+        directory.extend((mode << 16).to_le_bytes());
+        directory.extend(four(start)?);
+        directory.extend(name.as_bytes());
+    }
+    let offset = four(archive.stream_position()?)?;
+    let size = four(directory.len() as u64)?;
+    let count = two(files.len())?;
+    directory.extend(b"PK\x05\x06");
+    // One disk.
+    directory.extend([0; 4]);
+    directory.extend(count);
+    directory.extend(count);
+    directory.extend(size);
+    directory.extend(offset);
+    // No comment.
+    directory.extend([0; 2]);
+    archive.write_all(&directory)
+}
+
+/// The length of a file's header before its name.
+const LOCAL_HEADER: usize = 30;
+
+fn two(number: usize) -> io::Result<[u8; 2]> {
+    let number = u16::try_from(number).map_err(|_| too_large())?;
+    Ok(number.to_le_bytes())
+}
+
+fn four(number: u64) -> io::Result<[u8; 4]> {
+    let number = u32::try_from(number).map_err(|_| too_large())?;
+    Ok(number.to_le_bytes())
+}
+
+fn too_large() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::FileTooLarge,
+        "the files are too large for a bundle",
+    )
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::server::command_line::publish::bundle::*;
 
     #[test]
     fn names_are_names_of_files() {

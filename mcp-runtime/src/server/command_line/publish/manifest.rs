@@ -3,7 +3,8 @@
 //! Source: repository modelcontextprotocol/registry, `docs/reference/server-json`, schema 2025-12-11.
 
 use std::fmt::Write as _;
-use std::io::{self, Read, Write as _};
+use std::io;
+use std::io::{Read, Write as _};
 use std::path::Path;
 
 use clap::{ArgMatches, Command};
@@ -12,12 +13,12 @@ use sha2::{Digest as _, Sha256};
 
 use crate::environment::DeclaredVariable;
 use crate::server::Server;
-use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
-use crate::server::command_line::publish::options::{
+use crate::server::command_line::publish::output;
+use crate::server::command_line::publish::output::{
     description, flag, open, option, repeated, text, texts,
 };
-use crate::server::command_line::publish::{output, schema};
+use crate::server::command_line::session::CommandResult;
 
 pub(super) fn command() -> Command {
     Command::new("manifest")
@@ -51,7 +52,7 @@ pub(super) fn run(server: &Server, matches: &ArgMatches) -> CommandResult {
         return Ok(true);
     }
     let manifest = server_json(server, matches, &name)?;
-    schema::check("server.json", schema::SERVER, &manifest)?;
+    output::check("server.json", output::SERVER, &manifest)?;
     match text(matches, "output") {
         None => print::json(&manifest),
         Some(path) => {

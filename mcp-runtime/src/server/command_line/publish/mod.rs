@@ -3,22 +3,18 @@
 //!
 //! These commands do not send any data; publishing is left to the registry's tools.
 
-mod archive;
 mod bundle;
-mod bundle_manifest;
 mod manifest;
-mod options;
 mod output;
 #[cfg(feature = "http")]
 mod recipe;
-mod schema;
 #[cfg(test)]
 mod tests;
 
 use clap::{ArgMatches, Command};
 
 use crate::server::Server;
-use crate::server::command_line::outcome::CommandResult;
+use crate::server::command_line::session::CommandResult;
 
 /// Adds the commands.
 pub(super) fn with_commands(command: Command) -> Command {

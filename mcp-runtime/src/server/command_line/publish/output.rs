@@ -1,8 +1,81 @@
-//! Writes a file that does not exist yet, or replaces an existing one on request.
+//! Options that the commands share, the files that they write, and the schemas for these files.
 
-use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use clap::{Arg, ArgAction, ArgMatches};
+use mcp_schema::check::Validator;
+use serde_json::Value;
+
+use crate::server::Server;
+
+/// Defines an option that takes a value.
+pub(in crate::server::command_line::publish) fn option(
+    name: &'static str,
+    value: &'static str,
+    help: &'static str,
+) -> Arg {
+    Arg::new(name).long(name).value_name(value).help(help)
+}
+
+/// Defines an option that takes a value and may be repeated.
+pub(in crate::server::command_line::publish) fn repeated(
+    name: &'static str,
+    value: &'static str,
+    help: &'static str,
+) -> Arg {
+    option(name, value, help).action(ArgAction::Append)
+}
+
+pub(in crate::server::command_line::publish) fn flag(
+    name: &'static str,
+    help: &'static str,
+) -> Arg {
+    Arg::new(name)
+        .long(name)
+        .action(ArgAction::SetTrue)
+        .help(help)
+}
+
+/// Opens a file for reading. Pipes and devices are rejected, because they may never end.
+pub(in crate::server::command_line::publish) fn open(path: &Path) -> Result<File, String> {
+    let describe = |error| format!("{}: {error}", path.display());
+    let file = File::open(path).map_err(describe)?;
+    if !file.metadata().map_err(describe)?.is_file() {
+        return Err(format!("{} is not a file", path.display()));
+    }
+    Ok(file)
+}
+
+/// Returns the value of an option.
+pub(in crate::server::command_line::publish) fn text<'m>(
+    matches: &'m ArgMatches,
+    name: &str,
+) -> Option<&'m str> {
+    matches.get_one::<String>(name).map(String::as_str)
+}
+
+/// Returns the values of an option that may be repeated.
+pub(in crate::server::command_line::publish) fn texts<'m>(
+    matches: &'m ArgMatches,
+    name: &str,
+) -> impl Iterator<Item = &'m str> {
+    let values = matches.get_many::<String>(name);
+    values.into_iter().flatten().map(String::as_str)
+}
+
+/// Returns the server's description, taken from the option or, failing that, from the program.
+pub(in crate::server::command_line::publish) fn description<'a>(
+    server: &'a Server,
+    matches: &'a ArgMatches,
+) -> Result<&'a str, String> {
+    let own = server.identity.description.as_deref();
+    text(matches, "description").or(own).ok_or_else(|| {
+        "the server has no description: call `.description(…)` on it, or pass `--description`"
+            .to_owned()
+    })
+}
 
 /// Writes the file by passing an empty file to `fill`. The file is given its name only when it is complete.
 ///
@@ -64,4 +137,30 @@ fn put(new: &Path, path: &Path, replaces: bool) -> io::Result<()> {
         // Some file systems do not support links.
         _ => fs::rename(new, path),
     })
+}
+
+/// The schema for `server.json`.
+pub(super) const SERVER: &str = include_str!("schema/server-2025-12-11.json");
+
+/// The schema for a bundle's `manifest.json`.
+pub(super) const BUNDLE: &str = include_str!("schema/mcpb-manifest-0.3.json");
+
+/// Checks a file before it is written.
+///
+/// # Errors
+///
+/// Returns an error that lists all problems.
+pub(super) fn check(file: &str, schema: &str, value: &Value) -> Result<(), String> {
+    let schema = serde_json::from_str(schema).map_err(|error| error.to_string())?;
+    let faults = Validator::new(schema)?.check(value);
+    if faults.is_empty() {
+        return Ok(());
+    }
+    let lines = faults
+        .iter()
+        .map(|fault| format!("\n{}: {}", fault.pointer, fault.message));
+    Err(format!(
+        "{file} would be invalid:{}",
+        lines.collect::<String>()
+    ))
 }

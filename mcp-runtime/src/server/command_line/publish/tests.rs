@@ -5,9 +5,9 @@ use std::io::Cursor;
 
 use serde_json::json;
 
-use super::archive::{ArchivedFile, Contents, zip};
 use super::manifest::hexadecimal;
-use super::schema;
+use crate::server::command_line::publish::bundle::{ArchivedFile, Contents, zip};
+use crate::server::command_line::publish::output;
 
 #[test]
 fn an_archive_is_its_files_and_nothing_else() {
@@ -43,7 +43,7 @@ fn the_schemas_are_understood_and_say_what_is_wrong() {
         {"registryType": "cargo", "identifier": "x", "version": "1", "transport": {"type": "stdio"},
          "environmentVariables": [{"name": "A", "format": "number", "isSecret": true}]},
     ], "remotes": [{"type": "streamable-http", "url": "https://x"}]});
-    schema::check("server.json", schema::SERVER, &whole).unwrap();
+    output::check("server.json", output::SERVER, &whole).unwrap();
     for (pointer, value) in [
         ("/name", json!("x")),
         ("/description", json!("x".repeat(101))),
@@ -57,13 +57,13 @@ fn the_schemas_are_understood_and_say_what_is_wrong() {
     ] {
         let mut wrong = whole.clone();
         *wrong.pointer_mut(pointer).unwrap() = value;
-        let error = schema::check("server.json", schema::SERVER, &wrong).unwrap_err();
+        let error = output::check("server.json", output::SERVER, &wrong).unwrap_err();
         assert!(error.contains(pointer), "{pointer}: {error}");
     }
     let whole = json!({"manifest_version": "0.3", "name": "x", "version": "1", "description": "X", "author": {"name": "Y"},
         "server": {"type": "binary", "entry_point": "x", "mcp_config": {"command": "x", "platform_overrides": {"win32": {"command": "y"}}}},
         "user_config": {"a": {"type": "string", "title": "A", "description": "A", "default": ["x"]}}});
-    schema::check("manifest.json", schema::BUNDLE, &whole).unwrap();
+    output::check("manifest.json", output::BUNDLE, &whole).unwrap();
     for (pointer, value) in [
         ("/author", json!({"name": 1})),
         ("/server/type", json!("rust")),
@@ -75,7 +75,7 @@ fn the_schemas_are_understood_and_say_what_is_wrong() {
     ] {
         let mut wrong = whole.clone();
         *wrong.pointer_mut(pointer).unwrap() = value;
-        let error = schema::check("manifest.json", schema::BUNDLE, &wrong).unwrap_err();
+        let error = output::check("manifest.json", output::BUNDLE, &wrong).unwrap_err();
         assert!(error.contains(pointer), "{pointer}: {error}");
     }
 }
@@ -106,7 +106,7 @@ fn two_variables_are_not_one_setting() {
         .env::<Settings>("A_")
         .env::<Settings>("a_");
     let variables = &server.environment.variables;
-    let shared = super::bundle_manifest::shared_setting(variables);
+    let shared = crate::server::command_line::publish::bundle::shared_setting(variables);
     assert_eq!(shared.as_deref(), Some("a_api_key"));
 }
 
@@ -136,7 +136,7 @@ fn settings_become_questions_to_the_user() {
     let server = crate::Server::new("x", "1").env::<Settings>("X_");
     let variables = &server.environment.variables;
     assert_eq!(
-        super::bundle_manifest::user_config(variables),
+        crate::server::command_line::publish::bundle::user_config(variables),
         json!({
             "x_api_key": {"type": "string", "title": "Api key", "description": "Key for the service", "required": true, "sensitive": true},
             "x_max_rows": {"type": "number", "title": "Max rows", "description": "Maximum number of rows", "required": false,

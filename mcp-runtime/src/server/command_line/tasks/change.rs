@@ -2,10 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::server::command_line::outcome::{CommandError, CommandResult};
 use crate::server::command_line::print;
-use crate::server::command_line::tasks::describe;
-use crate::server::command_line::tasks::refusals::{unavailable, unknown};
+use crate::server::command_line::session::{CommandError, CommandResult};
+use crate::server::command_line::tasks::{show, unavailable, unknown};
 use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskStatus, TaskStore};
 
 /// Makes a failed task due.
@@ -86,7 +85,7 @@ async fn load(store: &dyn TaskStore, id: &TaskId) -> Result<StoredTask, CommandE
 
 fn print(task: &StoredTask, text: &str, json: bool) {
     if json {
-        print::json(&Value::Object(describe::object(task)));
+        print::json(&Value::Object(show::task_object(task)));
     } else {
         print::line(text);
     }
@@ -94,5 +93,5 @@ fn print(task: &StoredTask, text: &str, json: bool) {
 
 /// Returns a task's status in words.
 fn name(task: &StoredTask) -> String {
-    describe::status(task).replace('_', " ")
+    show::status(task).replace('_', " ")
 }

@@ -8,15 +8,14 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches};
 use serde_json::{Value, json};
 
-use crate::server::command_line::outcome::{CommandError, CommandResult};
-use crate::server::command_line::tasks::arguments::{owner, text};
-use crate::server::command_line::tasks::refusals::unavailable;
-use crate::server::command_line::tasks::{age, describe};
-use crate::server::command_line::{print, rows};
+use crate::server::command_line::print;
+use crate::server::command_line::session::{CommandError, CommandResult};
+use crate::server::command_line::tasks::{owner, show, text, unavailable};
 use crate::stores::{StoredTask, TaskOutcome, TaskStatus, TaskStore};
 
 /// Number of tasks read from the store at a time.
 const PAGE: usize = 500;
+
 /// Maximum number of characters of a message that are shown in a table row.
 const MAX_MESSAGE: usize = 60;
 
@@ -42,7 +41,7 @@ pub(super) fn arguments() -> [Arg; 4] {
     let older_than = Arg::new("older-than")
         .long("older-than")
         .value_name("AGE")
-        .value_parser(age::read)
+        .value_parser(read)
         .help("Only tasks that are older than this, such as `90s`, `15m`, `2h` or `3d`");
     [status, tool, owner(), older_than]
 }
@@ -68,10 +67,10 @@ impl<'m> TaskFilter<'m> {
     }
 
     fn selects(&self, task: &StoredTask, now: SystemTime) -> bool {
-        (self.statuses.is_empty() || self.statuses.contains(&describe::status(task)))
+        (self.statuses.is_empty() || self.statuses.contains(&show::status(task)))
             && self.tool.is_none_or(|tool| *task.tool == *tool)
             && self.owner.is_none_or(|owner| *task.owner == *owner)
-            && describe::age(task, now) >= self.older_than
+            && show::age(task, now) >= self.older_than
     }
 }
 
@@ -81,13 +80,13 @@ pub(super) async fn run(store: &dyn TaskStore, matches: &ArgMatches, json: bool)
     if json {
         let tasks = tasks
             .iter()
-            .map(|task| Value::Object(describe::object(task)));
+            .map(|task| Value::Object(show::task_object(task)));
         print::json(&tasks.collect());
         return Ok(true);
     }
     let rows: Vec<_> = tasks.iter().map(|task| row(task, now)).collect();
     let stdout = io::stdout();
-    let table = rows::table(&Value::Array(rows), usize::MAX / 2, |text, style| {
+    let table = print::table(&Value::Array(rows), usize::MAX / 2, |text, style| {
         print::styled(text, style, &stdout)
     });
     print::styled_line(&table.unwrap_or_else(|| "none".to_owned()));
@@ -142,66 +141,146 @@ fn row(task: &StoredTask, now: SystemTime) -> Value {
     json!({
         "task": task.id.as_str(),
         "tool": print::visible(&task.tool),
-        "status": describe::status(task),
+        "status": show::status(task),
         "owner": match &*task.owner {
             "" => "(anonymous)".to_owned(),
             owner => print::visible(owner),
         },
-        "age": age::write(describe::age(task, now)),
+        "age": write(show::age(task, now)),
         "attempts": task.attempt,
         "message": message,
     })
 }
 
+// --- Durations as people write and read them.
+
+/// The units, largest first, with their lengths in seconds.
+const UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
+
+/// Reads a duration such as `90s`, `15m`, `2h` or `3d`.
+pub(super) fn read(text: &str) -> Result<Duration, String> {
+    let invalid = || format!("`{text}` is not a duration such as `90s`, `15m`, `2h` or `3d`");
+    let unit = text.chars().last().ok_or_else(invalid)?;
+    let (_, seconds) = UNITS
+        .into_iter()
+        .find(|(known, _)| *known == unit)
+        .ok_or_else(invalid)?;
+    let number = text.strip_suffix(unit).unwrap_or_default();
+    let number: u64 = number.parse().map_err(|_| invalid())?;
+    Ok(Duration::from_secs(number.saturating_mul(seconds)))
+}
+
+/// Writes a duration with its two largest units, such as `2h 5m`.
+pub(super) fn write(duration: Duration) -> String {
+    let mut left = duration.as_secs();
+    let mut parts = Vec::new();
+    for (unit, seconds) in UNITS {
+        let number = left / seconds;
+        left %= seconds;
+        if number > 0 || (unit == 's' && parts.is_empty()) {
+            parts.push(format!("{number}{unit}"));
+        } else if !parts.is_empty() {
+            break;
+        }
+        if parts.len() == 2 {
+            break;
+        }
+    }
+    parts.join(" ")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::stores::{MemoryTaskStore, NewTask};
+    mod list {
+        use crate::server::command_line::tasks::list::*;
+        use crate::stores::{MemoryTaskStore, NewTask};
 
-    #[tokio::test]
-    async fn tasks_are_selected_by_all_that_is_asked_for() {
-        let store = MemoryTaskStore::default();
-        for (owner, tool) in [("alice", "import"), ("bob", "import"), ("", "export")] {
-            store.create(NewTask::new(owner, tool)).await.unwrap();
-        }
-        let everything = TaskFilter {
-            statuses: Vec::new(),
-            tool: None,
-            owner: None,
-            older_than: Duration::ZERO,
-        };
-        let now = SystemTime::now() + Duration::from_mins(1);
-        let tasks = all(&store, &everything, now).await.unwrap();
-        let selected = |filter: TaskFilter<'_>| {
-            let selected = tasks.iter().filter(|task| filter.selects(task, now));
-            let owners = selected.map(|task| format!("{};", task.owner));
-            owners.collect::<String>()
-        };
-        let filter = || TaskFilter {
-            statuses: vec!["working", "failed"],
-            ..everything
-        };
-        assert_eq!(selected(filter()), "alice;bob;;");
-        let tool = Some("import");
-        assert_eq!(selected(TaskFilter { tool, ..filter() }), "alice;bob;");
-        let owner = Some("");
-        assert_eq!(selected(TaskFilter { owner, ..filter() }), ";");
-        let statuses = vec!["failed"];
-        assert_eq!(
-            selected(TaskFilter {
-                statuses,
-                ..filter()
-            }),
-            ""
-        );
-        for (seconds, count) in [(30, 3), (3_600, 0)] {
-            let older_than = Duration::from_secs(seconds);
-            let filter = TaskFilter {
-                older_than,
-                ..filter()
+        #[tokio::test]
+        async fn tasks_are_selected_by_all_that_is_asked_for() {
+            let store = MemoryTaskStore::default();
+            for (owner, tool) in [("alice", "import"), ("bob", "import"), ("", "export")] {
+                store.create(NewTask::new(owner, tool)).await.unwrap();
+            }
+            let everything = TaskFilter {
+                statuses: Vec::new(),
+                tool: None,
+                owner: None,
+                older_than: Duration::ZERO,
             };
-            let selected = tasks.iter().filter(|task| filter.selects(task, now));
-            assert_eq!(selected.count(), count);
+            let now = SystemTime::now() + Duration::from_mins(1);
+            let tasks = all(&store, &everything, now).await.unwrap();
+            let selected = |filter: TaskFilter<'_>| {
+                let selected = tasks.iter().filter(|task| filter.selects(task, now));
+                let owners = selected.map(|task| format!("{};", task.owner));
+                owners.collect::<String>()
+            };
+            let filter = || TaskFilter {
+                statuses: vec!["working", "failed"],
+                ..everything
+            };
+            assert_eq!(selected(filter()), "alice;bob;;");
+            let tool = Some("import");
+            assert_eq!(selected(TaskFilter { tool, ..filter() }), "alice;bob;");
+            let owner = Some("");
+            assert_eq!(selected(TaskFilter { owner, ..filter() }), ";");
+            let statuses = vec!["failed"];
+            assert_eq!(
+                selected(TaskFilter {
+                    statuses,
+                    ..filter()
+                }),
+                ""
+            );
+            for (seconds, count) in [(30, 3), (3_600, 0)] {
+                let older_than = Duration::from_secs(seconds);
+                let filter = TaskFilter {
+                    older_than,
+                    ..filter()
+                };
+                let selected = tasks.iter().filter(|task| filter.selects(task, now));
+                assert_eq!(selected.count(), count);
+            }
+        }
+    }
+
+    mod age {
+        use crate::server::command_line::tasks::list::*;
+
+        #[test]
+        fn durations_have_a_number_and_a_unit() {
+            for (text, seconds) in [
+                ("0s", Some(0)),
+                ("90s", Some(90)),
+                ("15m", Some(900)),
+                ("2h", Some(7_200)),
+                ("3d", Some(259_200)),
+                ("", None),
+                ("5", None),
+                ("m", None),
+                ("-1m", None),
+                ("1.5h", None),
+                ("1w", None),
+                ("5µ", None),
+            ] {
+                let expected = seconds.map(Duration::from_secs);
+                assert_eq!(read(text).ok(), expected, "{text}");
+            }
+        }
+
+        #[test]
+        fn the_two_largest_units_are_written() {
+            for (seconds, text) in [
+                (0, "0s"),
+                (59, "59s"),
+                (60, "1m"),
+                (61, "1m 1s"),
+                (3_600, "1h"),
+                (3_601, "1h"),
+                (7_500, "2h 5m"),
+                (90_061, "1d 1h"),
+            ] {
+                assert_eq!(write(Duration::from_secs(seconds)), text);
+            }
         }
     }
 }

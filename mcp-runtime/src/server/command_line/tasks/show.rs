@@ -4,21 +4,21 @@ use std::fmt::Write as _;
 use std::io;
 use std::time::{Duration, SystemTime};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::extension::tasks::timestamp;
-use crate::server::command_line::outcome::CommandResult;
-use crate::server::command_line::print::{self, Style};
-use crate::server::command_line::tasks::refusals::{unavailable, unknown};
-use crate::server::command_line::tasks::{age, describe};
-use crate::stores::{TaskDetails, TaskId, TaskStatus, TaskStore};
+use crate::server::command_line::print;
+use crate::server::command_line::print::Style;
+use crate::server::command_line::session::CommandResult;
+use crate::server::command_line::tasks::{list, unavailable, unknown};
+use crate::stores::{StoredTask, TaskDetails, TaskId, TaskOutcome, TaskStatus, TaskStore};
 
 pub(super) async fn run(store: &dyn TaskStore, id: &TaskId, json: bool) -> CommandResult {
     let details = store.inspect(id).await.map_err(unavailable)?;
     let mut details = details.ok_or_else(|| unknown(id))?;
     details.steps.sort();
     if json {
-        print::json(&object(&details));
+        print::json(&details_object(&details));
     } else {
         let stdout = io::stdout();
         let styled = |name: &str| print::styled(name, Style::Aside, &stdout);
@@ -27,8 +27,8 @@ pub(super) async fn run(store: &dyn TaskStore, id: &TaskId, json: bool) -> Comma
     Ok(true)
 }
 
-fn object(details: &TaskDetails) -> Value {
-    let mut members = describe::object(&details.task);
+fn details_object(details: &TaskDetails) -> Value {
+    let mut members = task_object(&details.task);
     let due_in = details.due_in.map(|due_in| due_in.as_millis());
     let due_in = due_in.and_then(|due_in| u64::try_from(due_in).ok());
     members.insert("dueInMs".to_owned(), due_in.into());
@@ -49,32 +49,29 @@ fn text(details: &TaskDetails, now: SystemTime, styled: impl Fn(&str) -> String)
     line("tool", &print::visible(&task.tool));
     let message = task.message.as_deref().map(print::visible);
     let message = message.map_or_else(String::new, |message| format!(": {message}"));
-    line("status", &format!("{}{message}", describe::status(task)));
+    line("status", &format!("{}{message}", status(task)));
     let owner = match &*task.owner {
         "" => "(anonymous)".to_owned(),
         owner => print::visible(owner),
     };
     line("owner", &owner);
     let ago = |time: SystemTime| {
-        let ago = age::write(now.duration_since(time).unwrap_or_default());
+        let ago = list::write(now.duration_since(time).unwrap_or_default());
         format!("{} ({ago} ago)", timestamp(time))
     };
     line("created", &ago(task.created_at));
     line("changed", &ago(task.updated_at));
-    line(
-        "expires",
-        &format!("in {}", age::write(describe::left(task, now))),
-    );
+    line("expires", &format!("in {}", list::write(left(task, now))));
     line("attempts", &attempts(details));
     if let Some(due_in) = details.due_in {
         let lease = match due_in {
             Duration::ZERO => "none; the task is due".to_owned(),
-            left => format!("lapses in {}", age::write(left)),
+            left => format!("lapses in {}", list::write(left)),
         };
         line("lease", &lease);
     }
     if let Some(outcome) = &task.outcome {
-        line("outcome", describe::outcome_name(outcome));
+        line("outcome", outcome_name(outcome));
     }
     for (number, step) in details.steps.iter().enumerate() {
         let is_running = task.status == TaskStatus::Working && !step.is_done;
@@ -103,9 +100,65 @@ fn attempts(details: &TaskDetails) -> String {
     )
 }
 
+// --- A task as operators see it: without arguments, answers and results, which can contain secrets.
+
+/// Returns the time since a task was created.
+pub(super) fn age(task: &StoredTask, now: SystemTime) -> Duration {
+    now.duration_since(task.created_at).unwrap_or_default()
+}
+
+/// Returns the time until a task expires.
+pub(super) fn left(task: &StoredTask, now: SystemTime) -> Duration {
+    task.ttl.saturating_sub(age(task, now))
+}
+
+/// Returns a task's status. A task whose tool reported a failure counts as failed, as it does for 2025-11-25 clients.
+pub(super) fn status(task: &StoredTask) -> &'static str {
+    if task.has_failed() {
+        TaskStatus::Failed.as_str()
+    } else {
+        task.status.as_str()
+    }
+}
+
+/// Describes a task for programs.
+pub(super) fn task_object(task: &StoredTask) -> Map<String, Value> {
+    let mut members = Map::new();
+    let mut add = |name: &str, value: Value| members.insert(name.to_owned(), value);
+    add("taskId", task.id.as_str().into());
+    add("tool", (*task.tool).into());
+    add("status", status(task).into());
+    if let Some(message) = &task.message {
+        add("statusMessage", (**message).into());
+    }
+    add("owner", (*task.owner).into());
+    add("createdAt", timestamp(task.created_at).into());
+    add("lastUpdatedAt", timestamp(task.updated_at).into());
+    let expires = task.created_at.checked_add(task.ttl);
+    add("expiresAt", expires.map(timestamp).into());
+    add("attempts", task.attempt.into());
+    add("tries", task.tries.into());
+    if let Some(outcome) = &task.outcome {
+        add("outcome", json!(outcome_name(outcome)));
+    }
+    add("canBeRetried", task.can_be_retried().into());
+    members
+}
+
+/// Returns the kind of a task's outcome.
+const fn outcome_name(outcome: &TaskOutcome) -> &'static str {
+    match outcome {
+        TaskOutcome::Result {
+            is_error: false, ..
+        } => "result",
+        TaskOutcome::Result { .. } => "failure of the tool",
+        TaskOutcome::Error { .. } => "protocol error",
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::server::command_line::tasks::show::*;
     use crate::stores::{NewTask, StoredTask, TaskChange, TaskOutcome, TaskStep};
 
     #[test]
@@ -136,7 +189,7 @@ mod tests {
         ] {
             assert!(shown.contains(expected), "{shown}");
         }
-        let printed = object(&details);
+        let printed = details_object(&details);
         assert_eq!(printed["canBeRetried"], true);
         assert_eq!(printed["steps"][0], json!({"name": "pay", "isDone": false}));
         assert!(!shown.contains("SECRET") && !printed.to_string().contains("SECRET"));

@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use mcp_skills::digest::digest;
 use serde_json::{Value, json};
 
-use super::rules::{lint_names, lint_skill};
 use super::{ReadSkill, uris};
 use crate::server::command_line::check::lint::{Findings, Lint};
+use crate::server::command_line::check::skills::{lint_names, lint_skill};
 
 const GOOD: &str = "name: good\ndescription: Does something well. Use it always.\n";
 

@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use super::KINDS;
-use super::facts::{Recipe, label, plain_tag};
 use crate::Server;
 use crate::http::HttpOptions;
+use crate::server::command_line::publish::recipe::{Recipe, label, plain_tag};
 
 /// Settings with text that no file should interpret as its own syntax.
 #[derive(serde::Deserialize, schemars::JsonSchema)]

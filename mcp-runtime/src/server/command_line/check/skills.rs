@@ -1,22 +1,95 @@
-//! Rules for a single skill, each with its source.
+//! Rules for skills. The rules are applied to skills as clients read them, so they also cover changes made by
+//! middleware.
+//!
+//! A server does not start if a skill breaks a rule of the extension, but a function can return any skill, and a
+//! sanitizer can change the text of any file.
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use mcp_schema::model_rules::Severity;
 use mcp_schema::suggest::closest;
+use mcp_schema::template::decode;
 use mcp_skills::digest::digest;
 use mcp_skills::front_matter;
 use mcp_skills::skill::SKILL_FILE;
-use serde_json::{Map, Value};
+use pulldown_cmark::{Event, LinkType, Parser, Tag};
+use serde_json::{Map, Value, json};
 
-use crate::server::command_line::check::lint::Findings;
-use crate::server::command_line::check::skills::ReadSkill;
-use crate::server::command_line::check::skills::links::{exists, relative_links, target};
+use crate::client::{Failure, InProcessClient};
+use crate::extension::skills::ID;
+use crate::server::command_line::check::lint::{Findings, Lint};
+
+/// A skill as a client reads it.
+struct ReadSkill {
+    /// The entry in `skills/list`.
+    entry: Value,
+    /// The files, keyed by URI, each with its contents or the reason why it cannot be read.
+    files: BTreeMap<String, Result<Vec<u8>, String>>,
+}
+
+/// Returns all findings about a server's skills, in the order in which the skills are listed.
+pub(super) async fn lint(client: &InProcessClient) -> Result<Vec<Lint>, Failure> {
+    let mut found = Findings::default();
+    if !client.extensions().contains_key(ID) {
+        return Ok(found.all);
+    }
+    let entries = client.fetch_all_pages("skills/list", "skills").await?;
+    let known: BTreeSet<String> = entries.iter().flat_map(uris).collect();
+    for entry in &entries {
+        let skill = read(client, entry).await;
+        lint_skill(&skill, &known, &mut found);
+    }
+    lint_names(&entries, &mut found);
+    Ok(found.all)
+}
+
+/// Returns the URIs of all files in an entry, starting with `SKILL.md`.
+fn uris(entry: &Value) -> Vec<String> {
+    let resources = entry["resources"].as_array();
+    let resources = resources.into_iter().flatten();
+    let all = std::iter::once(&entry["uri"]).chain(resources.map(|file| &file["uri"]));
+    all.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+async fn read(client: &InProcessClient, entry: &Value) -> ReadSkill {
+    let mut files = BTreeMap::new();
+    for uri in uris(entry) {
+        if files.contains_key(&uri) {
+            continue;
+        }
+        let result = client.request("resources/read", json!({"uri": uri})).await;
+        let contents = match result {
+            Ok(result) => bytes(&result["contents"][0]).ok_or_else(|| "it has no contents".into()),
+            Err(error) => Err(error.to_string()),
+        };
+        files.insert(uri, contents);
+    }
+    ReadSkill {
+        entry: entry.clone(),
+        files,
+    }
+}
+
+/// Returns the bytes of a resource's contents.
+fn bytes(contents: &Value) -> Option<Vec<u8>> {
+    match contents["text"].as_str() {
+        Some(text) => Some(text.as_bytes().to_vec()),
+        None => STANDARD.decode(contents["blob"].as_str()?).ok(),
+    }
+}
+
+// --- Rules for a single skill, each with its source.
 
 // Sources of the rules.
 // The extension `io.modelcontextprotocol/skills`, version 2026-09-04.
 const EXTENSION: &str = "the skills extension";
+
 // The format of Agent Skills, <https://agentskills.io/specification>.
 const FORMAT: &str = "Agent Skills";
 
@@ -29,19 +102,24 @@ const MEMBERS: [&str; 6] = [
     "metadata",
     "allowed-tools",
 ];
+
 /// Minimum length in characters of a description that can explain a skill's purpose and when to use it.
 const SHORTEST_DESCRIPTION: usize = 20;
+
 const LONGEST_COMPATIBILITY: usize = 500;
+
 /// Number of lines in `SKILL.md` above which some of its content should be moved to other files.
 const MOST_LINES: usize = 500;
+
 /// Number of tokens in `SKILL.md` above which some of its content should be moved to other files.
 const MOST_TOKENS: usize = 5_000;
+
 /// Total number of tokens above which the names and descriptions of all skills are reported as too large, because hosts
 /// show them to the model in every conversation.
 const MOST_LISTED_TOKENS: usize = 10_000;
 
 /// Checks a skill. `known` contains the URIs of all skills' files.
-pub(super) fn lint_skill(skill: &ReadSkill, known: &BTreeSet<String>, found: &mut Findings) {
+fn lint_skill(skill: &ReadSkill, known: &BTreeSet<String>, found: &mut Findings) {
     let uri = skill.entry["uri"].as_str().unwrap_or_default();
     found.set_subject("skill", Some(path_of(uri)));
     lint_contents(skill, found);
@@ -261,4 +339,112 @@ fn refuse(found: &mut Findings, text: impl Into<String>) {
 
 fn advise(found: &mut Findings, text: impl Into<String>, source: &'static str) {
     found.push(Severity::Advice, text.into(), source);
+}
+
+// --- Finds links in a skill's Markdown.
+
+/// Returns the relative links and images in a Markdown file, in order and without duplicates. Links within the file are
+/// omitted.
+fn relative_links(markdown: &str) -> Vec<String> {
+    let mut links: Vec<String> = Vec::new();
+    for event in Parser::new(markdown) {
+        if let Event::Start(
+            Tag::Link {
+                link_type,
+                dest_url,
+                ..
+            }
+            | Tag::Image {
+                link_type,
+                dest_url,
+                ..
+            },
+        ) = event
+            && link_type != LinkType::Email
+            && is_relative(&dest_url)
+            && !links.iter().any(|known| **known == *dest_url)
+        {
+            links.push(dest_url.into_string());
+        }
+    }
+    links
+}
+
+/// Returns `true` for a path, and `false` for a URI and for a fragment of the same file.
+fn is_relative(link: &str) -> bool {
+    let is_scheme = |scheme: &str| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+    };
+    let has_scheme = link
+        .split_once(':')
+        .is_some_and(|(scheme, _)| is_scheme(scheme));
+    !(link.is_empty() || link.starts_with(['#', '?']) || link.starts_with("//") || has_scheme)
+}
+
+/// Returns the unescaped URI to which a relative link in the file at `base` points, or `None` if it points outside all
+/// skills.
+pub(super) fn target(base: &str, link: &str) -> Option<String> {
+    let path = link.split(['#', '?']).next().unwrap_or_default();
+    let (scheme, base) = base.split_once("://")?;
+    let mut parts: Vec<&str> = base.split('/').collect();
+    parts.pop();
+    if path.starts_with('/') {
+        return None;
+    }
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => _ = parts.pop()?,
+            part => parts.push(part),
+        }
+    }
+    decode(&format!("{scheme}://{}", parts.join("/")))
+}
+
+/// Returns `true` if the unescaped URI identifies a file or a directory that contains files.
+pub(super) fn exists(uri: &str, known: &BTreeSet<String>) -> bool {
+    let mut known = known.iter().filter_map(|known| decode(known));
+    known.any(|known| {
+        let below = known.strip_prefix(uri);
+        below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
+    })
+}
+
+#[cfg(test)]
+mod links_tests {
+    use crate::server::command_line::check::skills::*;
+
+    #[test]
+    fn links_are_found_in_text_and_not_in_code() {
+        let markdown = "[a](a.md) ![b](<b c.png> \"title\") [c][ref] [a](a.md) <https://example.com> <x@example.com>\n\
+             [d](#part) [e](mailto:x@example.com) `[f](f.md)`\n\n\
+             ```\n[g](g.md)\n```\n\n[ref]: ./c/d.md\n";
+        assert_eq!(relative_links(markdown), ["a.md", "b c.png", "./c/d.md"]);
+    }
+
+    #[test]
+    fn links_are_relative_to_their_file() {
+        for (link, expected) in [
+            ("a.md", Some("skill://s/dir/a.md")),
+            ("./a.md#part", Some("skill://s/dir/a.md")),
+            ("../b%20c.md?x", Some("skill://s/b c.md")),
+            ("../../other/x", Some("skill://other/x")),
+            ("../../../x", None),
+            ("/etc/passwd", None),
+            ("sub/", Some("skill://s/dir/sub")),
+        ] {
+            let found = target("skill://s/dir/file.md", link);
+            assert_eq!(found.as_deref(), expected, "{link}");
+        }
+        let known = BTreeSet::from(["skill://s/a%20b/c.md".to_owned()]);
+        for uri in ["skill://s/a b/c.md", "skill://s/a b", "skill://s"] {
+            assert!(exists(uri, &known), "{uri}");
+        }
+        for uri in ["skill://s/a", "skill://s/a b/c", "skill://t"] {
+            assert!(!exists(uri, &known), "{uri}");
+        }
+    }
 }
