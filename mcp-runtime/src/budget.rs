@@ -7,11 +7,12 @@ use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 use std::num::NonZeroU64;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
 use crate::context::Principal;
-use crate::lock::lock;
+use crate::sync::lock;
 
 /// The client for whom bytes are held.
 #[derive(Clone, Debug, PartialEq, Eq)]

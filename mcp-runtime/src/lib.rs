@@ -72,9 +72,7 @@
 #[cfg(feature = "auth")]
 pub mod auth;
 pub mod backend;
-mod bell;
 mod budget;
-mod cancellation;
 #[cfg(any(feature = "cli", feature = "testing"))]
 mod client;
 mod context;
@@ -94,7 +92,6 @@ pub mod http;
 mod idempotency;
 mod instances;
 pub mod limits;
-mod lock;
 mod macros;
 pub mod middleware;
 mod observe;
@@ -107,6 +104,7 @@ mod server;
 mod spawn;
 mod spill;
 mod stores;
+mod sync;
 mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;

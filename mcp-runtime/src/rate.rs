@@ -11,7 +11,7 @@ use std::time::Duration;
 use mcp_schema::rules::{RateSyntax, parse_rate};
 use tokio::time::Instant;
 
-use crate::lock::lock;
+use crate::sync::lock;
 
 /// Counts calls that this process has admitted where other processes count theirs, too.
 pub(crate) trait RateCounter: Send + Sync {

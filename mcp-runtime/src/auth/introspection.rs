@@ -20,7 +20,7 @@ use crate::auth::key_set::Fetcher;
 use crate::auth::static_tokens::hash_token;
 use crate::auth::{AuthError, AuthFuture, Authenticator, Credentials, Url};
 use crate::context::Principal;
-use crate::lock::lock;
+use crate::sync::lock;
 
 /// Duration for which an active token is considered valid if the response does not contain `exp`. After that, the
 /// client must send the token again.

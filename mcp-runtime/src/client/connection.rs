@@ -16,9 +16,9 @@ use tokio::task::JoinSet;
 use crate::context::{Caller, Capability, Progress};
 use crate::dispatch::Dispatcher;
 use crate::jsonrpc::ErrorObject;
-use crate::lock::lock;
 use crate::protocol::{ClientNotification, Era, ProtocolVersion};
 use crate::spawn::boxed;
+use crate::sync::lock;
 use crate::types::LoggingLevel;
 
 #[cfg(feature = "cli")]

@@ -7,7 +7,6 @@ use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
-use crate::cancellation::CancellationToken;
 use crate::context::states::LazyState;
 use crate::context::{
     CallEnding, CallHandle, Caller, Context, NotificationSender, Principal, QuestionTransport,
@@ -15,7 +14,7 @@ use crate::context::{
 };
 use crate::error::Error;
 use crate::handler::handler_error::HandlerError;
-use crate::lock::lock;
+use crate::sync::{CancellationToken, lock};
 
 /// A value that is injected into a handler in addition to its arguments.
 ///

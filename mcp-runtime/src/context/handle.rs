@@ -13,18 +13,18 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::cancellation::CancellationToken;
 use crate::context::{Caller, Principal};
 use crate::error::Error;
+use crate::handler::access::NotifiedCallers;
 use crate::handler::dynamic::{
     DynamicItem, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool, ItemKind,
 };
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
-use crate::handler::notified_callers::NotifiedCallers;
 use crate::handler::rules;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::ListKind;
+use crate::sync::CancellationToken;
 use crate::types::ClientCapabilities;
 
 /// A handle to a running server, for sending change notifications, editing its lists and stopping it. Cheap to clone.

@@ -13,7 +13,6 @@ use std::{fmt, mem};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::cancellation::CancellationToken;
 use crate::context::ask::QuestionTransport;
 use crate::context::request::CallEnding;
 use crate::context::watching::{CallSite, StepPoint, WatchedStep, pass};
@@ -23,6 +22,7 @@ use crate::context::{
 };
 use crate::handler::call::{CallOutput, Output};
 use crate::handler::handler_error::{HandlerError, Result};
+use crate::sync::CancellationToken;
 
 impl Context {
     /// Runs `work` only once per call, no matter how often the handler runs again with answers from the client.

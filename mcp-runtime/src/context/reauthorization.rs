@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::jsonrpc::ErrorObject;
-use crate::lock::lock;
+use crate::sync::lock;
 
 /// The challenge state of one request.
 pub(crate) struct Reauthorization {

@@ -9,16 +9,15 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::cancellation::CancellationToken;
 use crate::context::handle::notification_params;
 use crate::context::{Caller, Principal, QuestionTransport, RequestInfo, ServerHandle, States};
 use crate::handler::handler_error::Result;
 use crate::handler::tags::TagSelection;
 use crate::jsonrpc::read_json;
-use crate::lock::lock;
 use crate::observe::TraceContext;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::negotiation::client_info;
+use crate::sync::{CancellationToken, lock};
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, Meta};
 
 /// Gives a handler access to its call: the caller, progress reports, logging, questions to the client, cancellation,

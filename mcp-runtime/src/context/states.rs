@@ -11,8 +11,8 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use crate::error::{Causes, Error, ErrorKind};
-use crate::lock::lock;
 use crate::spawn::spawn;
+use crate::sync::lock;
 
 /// The values passed to [`Server::state`](crate::Server::state) and [`Server::state_with`](crate::Server::state_with),
 /// one for each type.

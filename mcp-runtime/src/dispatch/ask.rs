@@ -7,7 +7,6 @@ use std::task::{Context as TaskContext, Poll};
 
 use tokio::time::sleep;
 
-use crate::bell::Bell;
 use crate::context::once::is_inside_commit;
 use crate::context::{
     AskError, CallId, CallQuestion, DetachedQuestion, OnceStore, QuestionKey, QuestionProgress,
@@ -17,9 +16,9 @@ use crate::dispatch::pending::{PendingQuestions, wire_id};
 use crate::dispatch::rounds::{Journal, Round, RoundEnd};
 use crate::dispatch::stream::Sink;
 use crate::dispatch::{Dispatcher, seal};
-use crate::lock::lock;
 use crate::protocol::{ProtocolVersion, encode, errors, input, negotiation};
 use crate::random;
+use crate::sync::{Bell, lock};
 use crate::types::{ClientCapabilities, ClientFeature, InputRequest};
 
 /// Maximum number of times to send the same form if the client's answers are invalid, across all rounds of a call.

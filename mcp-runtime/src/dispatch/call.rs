@@ -35,10 +35,10 @@ use crate::handler::middleware::{
 };
 use crate::handler::option::AttachedOption;
 use crate::jsonrpc::{Member, RequestId};
-use crate::lock::lock;
 use crate::observe::RequestRecording;
 use crate::protocol::errors;
 use crate::registry::{CallPermit, CallPermits, HandlerProgress};
+use crate::sync::lock;
 use crate::{observe, spawn};
 
 /// The progress of a call that has been started.

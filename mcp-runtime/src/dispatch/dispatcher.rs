@@ -14,7 +14,6 @@ use tokio::time::timeout;
 use tracing::Instrument as _;
 
 use crate::budget::{ByteBudget, ClientNetwork, Holder, LazyCharge};
-use crate::cancellation::CancellationToken;
 use crate::context::{
     Caller, Capability, ChangeListeners, ChangeLog, ChangeNotification, Edit, EditStep,
     EnvironmentHeaders, ExtensionNotification, LoggedChange, OnceStore, RequestSource,
@@ -28,15 +27,14 @@ use crate::dispatch::sources::ServerSources;
 use crate::dispatch::target::CallTarget;
 use crate::error::Error;
 use crate::extension::Extensions;
+use crate::handler::access::NotifiedCallers;
 use crate::handler::dynamic::DynamicTool;
 use crate::handler::middleware::{KeptMembers, Next, UnlinkedMiddleware, chain_around};
-use crate::handler::notified_callers::NotifiedCallers;
 use crate::handler::option::{OptionWrapping, ReadMember, WrappingPlace};
 use crate::handler::sanitize::Sanitizer;
 use crate::handler::tags::TagSelection;
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::limits::Limits;
-use crate::lock::lock;
 use crate::observe::Observers;
 use crate::order;
 use crate::protocol::ProtocolVersion;
@@ -44,6 +42,7 @@ use crate::protocol::encode::{CacheHint, Identity};
 use crate::rate::{Rate, RateCounter};
 use crate::registry::{CallPermits, Callable, CursorSeal, Registry, ServerRules, Snapshot};
 use crate::spawn::Work;
+use crate::sync::{CancellationToken, lock};
 use crate::types::{
     ClientCapabilities, ListChangedCapability, ResourcesCapability, ServerCapabilities,
 };

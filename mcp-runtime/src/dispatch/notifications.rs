@@ -17,12 +17,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::LazyCharge;
 use crate::context::{Caller, ChangeNotification, ExtensionNotification};
-use crate::handler::notified_callers::NotifiedCallers;
+use crate::handler::access::NotifiedCallers;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::limits::StreamLimits;
-use crate::lock::lock;
 use crate::protocol::encode;
 use crate::protocol::encode::{ExtensionFilter, ListKind, ListenFilter};
+use crate::sync::lock;
 
 pub(crate) use subscriptions::{Subscriptions, subscription_bytes};
 

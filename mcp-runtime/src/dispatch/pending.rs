@@ -15,8 +15,8 @@ use serde::Deserialize;
 
 use crate::dispatch::notifications::Wake;
 use crate::jsonrpc::{RequestId, read_json};
-use crate::lock::lock;
 use crate::protocol::encode;
+use crate::sync::lock;
 
 /// Maximum number of cancellation notifications that can be queued. Further notifications are dropped, because they
 /// would not make a difference to a client that is so far behind.

@@ -20,9 +20,9 @@ use crate::context::{
 use crate::handler::background::OwnSteps;
 use crate::handler::handler_error::HandlerError;
 use crate::jsonrpc::{Scan, unquote, write_string};
-use crate::lock::lock;
 use crate::protocol::{ProtocolVersion, input};
 use crate::random;
+use crate::sync::lock;
 use crate::types::InputRequest;
 
 /// A round in progress.

@@ -12,7 +12,6 @@ use crate::handler::handler_error::{HandlerError, HandlerErrorRepr, Result};
 use crate::handler::listing::Page;
 use crate::handler::option::OptionTools;
 use crate::jsonrpc::{ErrorObject, ParseLimits};
-use crate::lock::lock;
 use crate::protocol::ProtocolVersion;
 use crate::registry::{
     Callable, CallerView, CursorSeal, MAX_LISTER_CURSOR_BYTES, NameReservation, NamedSource,
@@ -20,6 +19,7 @@ use crate::registry::{
     built_in_template, source_cursor, with_origin,
 };
 use crate::spawn;
+use crate::sync::lock;
 
 /// A server's sources.
 #[derive(Default)]

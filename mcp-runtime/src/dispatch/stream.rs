@@ -11,9 +11,9 @@ use tokio::time::Instant;
 
 use crate::context::{NotificationSender, Progress};
 use crate::jsonrpc;
-use crate::lock::lock;
 use crate::protocol::{ProtocolVersion, encode};
 use crate::rate::{Rate, TokenBucket};
+use crate::sync::lock;
 use crate::types::LoggingLevel;
 
 /// A report that shows only that a call is still running adds one to this many parts of a unit of progress.

@@ -6,9 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::context::{AwaitedValues, Context, States};
 use crate::dispatch::sources::{SourcePage, SourcedTarget};
-use crate::handler::call::CallOutput;
+use crate::handler::call::{CallOutput, ExtensionResult};
 use crate::handler::definition::Kind;
-use crate::handler::extension_result::ExtensionResult;
 use crate::handler::handler_error::{CallRefusal, HandlerError};
 use crate::handler::option::AttachedOption;
 use crate::observe::CalledItem;

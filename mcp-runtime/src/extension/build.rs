@@ -7,12 +7,11 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::context::{Caller, Capability, ServerHandle};
-use crate::handler::call::CallOutput;
+use crate::handler::call::{CallOutput, ExtensionResult, ExtensionVersions};
 use crate::handler::extension::{
     CoreCapability, Extension, ExtensionMethod, ExtensionMiddleware, FilterMember, MethodVersions,
     Setup,
 };
-use crate::handler::extension_result::{ExtensionResult, ExtensionVersions};
 use crate::handler::handler_error::HandlerError;
 use crate::handler::middleware::{Next, UnlinkedMiddleware};
 use crate::protocol::encode::ExtensionFilter;

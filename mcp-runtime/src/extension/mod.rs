@@ -16,7 +16,7 @@ pub(crate) mod tasks;
 pub use crate::handler::background::{
     BackgroundCall, BackgroundOutcome, BackgroundQuestion, BackgroundRun, QuestionAnswer,
 };
+pub use crate::handler::call::{ExtensionResult, IntoExtensionResult};
 pub use crate::handler::extension::{Extension, ExtensionMethod, FilterMember};
-pub use crate::handler::extension_result::{ExtensionResult, IntoExtensionResult};
 pub use crate::handler::middleware::BackgroundPermit;
 pub(crate) use build::{Extensions, FilterProblem, ServerChanges, build};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::context::Caller;
+use crate::context::{Caller, Principal};
 use crate::handler::rules;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::errors;
@@ -59,7 +59,7 @@ impl Access {
 
     /// Returns `true` if both sets of rules treat every caller in the same way. Two `visible_if` functions are
     /// considered equal only if they are the same function.
-    pub(crate) fn is_equivalent(&self, other: &Self) -> bool {
+    fn is_equivalent(&self, other: &Self) -> bool {
         let is_same = match (&self.visible_if, &other.visible_if) {
             (None, None) => true,
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
@@ -144,33 +144,241 @@ pub const fn visible_if(function: fn(&Caller) -> bool) -> Option<fn(&Caller) -> 
     Some(function)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::context::Principal;
+// --- The callers to notify of a change: those whose view of a list is changed by an edit, or those selected by the
+// program.
 
-    #[test]
-    fn all_scopes_are_needed_and_all_are_named() {
-        let access = Access::declared(&["read", "write", "read"], None);
-        let alice =
-            |scopes: &[&str]| Caller::from(Principal::new("alice").with_scopes(scopes.to_vec()));
-        access
-            .check_scopes(&alice(&["read", "write", "more"]))
-            .unwrap();
-        access.check_scopes(&Caller::trusted()).unwrap();
-        for caller in [alice(&["read"]), alice(&[]), Caller::anonymous()] {
-            let error = access.check_scopes(&caller).unwrap_err();
-            assert_eq!(errors::scopes_needed(&error), Some(vec!["read", "write"]));
-            assert!(!access.is_usable_by(&caller) && access.is_visible_to(&caller));
+/// The callers to notify of a change.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum NotifiedCallers {
+    #[default]
+    None,
+    /// Callers who satisfy at least one of these rules. The list has at most [`MAX`](Self::MAX) rules.
+    Some(Vec<CallerRule>),
+    All,
+}
+
+/// A rule that callers may satisfy.
+#[derive(Clone, Debug)]
+pub(crate) enum CallerRule {
+    /// The caller may use a definition with these access rules.
+    Access(Arc<Access>),
+    /// The caller has this key.
+    Key(Arc<str>),
+    /// The program decides.
+    Chosen(ChosenCallers),
+}
+
+/// One of the program's functions, which returns `true` for the callers to notify.
+#[derive(Clone)]
+pub(crate) struct ChosenCallers(Arc<dyn Fn(&Caller) -> bool + Send + Sync>);
+
+impl ChosenCallers {
+    fn include(&self, caller: &Caller) -> bool {
+        // If the function panics, the caller is not notified. The panic does not leave any data here in an inconsistent
+        // state.
+        spawn::catch(|| (self.0)(caller)).unwrap_or_else(|panic| {
+            tracing::error!(
+                panic,
+                "the function that chooses which callers to notify has panicked; a caller was not notified"
+            );
+            false
+        })
+    }
+}
+
+impl fmt::Debug for ChosenCallers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ChosenCallers")
+    }
+}
+
+impl CallerRule {
+    /// Returns `true` if both rules are known to include the same callers.
+    fn is_equivalent(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Access(one), Self::Access(other)) => one.is_equivalent(other),
+            (Self::Key(one), Self::Key(other)) => one == other,
+            (Self::Chosen(one), Self::Chosen(other)) => Arc::ptr_eq(&one.0, &other.0),
+            _ => false,
         }
     }
 
-    #[test]
-    fn what_cannot_be_decided_is_not_shown() {
-        let access = Access::declared(&[], Some(Caller::is_trusted));
-        assert!(access.is_usable_by(&Caller::trusted()));
-        assert!(!access.is_usable_by(&Caller::anonymous()));
-        let access = Access::declared(&[], Some(|_| panic!("nobody knows")));
-        assert!(!access.is_usable_by(&Caller::trusted()));
+    fn includes(&self, caller: &Caller) -> bool {
+        match self {
+            Self::Access(access) => access.is_usable_by(caller),
+            Self::Key(key) => *caller.key() == **key,
+            Self::Chosen(chosen) => chosen.include(caller),
+        }
+    }
+}
+
+impl NotifiedCallers {
+    /// If there are more rules than this, all callers are notified. Some of these notifications are unnecessary, but
+    /// every relevant caller is notified.
+    const MAX: usize = 16;
+
+    /// Includes only this principal.
+    pub(crate) fn principal(principal: &Principal) -> Self {
+        Self::with_key(principal.key().into())
+    }
+
+    /// Includes the callers with this key.
+    pub(crate) fn with_key(key: Arc<str>) -> Self {
+        Self::Some(vec![CallerRule::Key(key)])
+    }
+
+    /// Includes the callers for whom the function returns `true`.
+    pub(crate) fn those(includes: impl Fn(&Caller) -> bool + Send + Sync + 'static) -> Self {
+        Self::Some(vec![CallerRule::Chosen(ChosenCallers(Arc::new(includes)))])
+    }
+
+    /// Returns the keys of the callers, if all of them are identified by their keys.
+    pub(crate) fn keys(&self) -> Option<Vec<String>> {
+        let Self::Some(rules) = self else { return None };
+        let keys = rules.iter().map(|rule| match rule {
+            CallerRule::Key(key) => Some(key.to_string()),
+            _ => None,
+        });
+        keys.collect()
+    }
+
+    /// Adds the callers who have access to a changed definition.
+    pub(crate) fn add_callers_with_access(&mut self, access: &Access) {
+        if access.is_restricted() {
+            self.add(&Self::Some(vec![CallerRule::Access(Arc::new(
+                access.clone(),
+            ))]));
+        } else {
+            *self = Self::All;
+        }
+    }
+
+    /// Adds all callers in another audience. Returns `false` if all of those callers were already included.
+    pub(crate) fn add(&mut self, other: &Self) -> bool {
+        match (&mut *self, other) {
+            (Self::All, _) | (_, Self::None) => return false,
+            (Self::None, _) | (_, Self::All) => *self = other.clone(),
+            (Self::Some(known), Self::Some(others)) => {
+                let before = known.len();
+                for rule in others {
+                    if !known.iter().any(|known| known.is_equivalent(rule)) {
+                        known.push(rule.clone());
+                    }
+                }
+                if known.len() == before {
+                    return false;
+                }
+                if known.len() > Self::MAX {
+                    *self = Self::All;
+                }
+            }
+        }
+        true
+    }
+
+    /// Returns `true` if the caller is included. This may call the program's functions.
+    pub(crate) fn includes(&self, caller: &Caller) -> bool {
+        match self {
+            Self::None => false,
+            Self::Some(rules) => rules.iter().any(|rule| rule.includes(caller)),
+            Self::All => true,
+        }
+    }
+
+    /// Returns `true` if no caller is included.
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(self, Self::None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    mod access {
+        use crate::context::Principal;
+        use crate::handler::access::*;
+
+        #[test]
+        fn all_scopes_are_needed_and_all_are_named() {
+            let access = Access::declared(&["read", "write", "read"], None);
+            let alice = |scopes: &[&str]| {
+                Caller::from(Principal::new("alice").with_scopes(scopes.to_vec()))
+            };
+            access
+                .check_scopes(&alice(&["read", "write", "more"]))
+                .unwrap();
+            access.check_scopes(&Caller::trusted()).unwrap();
+            for caller in [alice(&["read"]), alice(&[]), Caller::anonymous()] {
+                let error = access.check_scopes(&caller).unwrap_err();
+                assert_eq!(errors::scopes_needed(&error), Some(vec!["read", "write"]));
+                assert!(!access.is_usable_by(&caller) && access.is_visible_to(&caller));
+            }
+        }
+
+        #[test]
+        fn what_cannot_be_decided_is_not_shown() {
+            let access = Access::declared(&[], Some(Caller::is_trusted));
+            assert!(access.is_usable_by(&Caller::trusted()));
+            assert!(!access.is_usable_by(&Caller::anonymous()));
+            let access = Access::declared(&[], Some(|_| panic!("nobody knows")));
+            assert!(!access.is_usable_by(&Caller::trusted()));
+        }
+    }
+
+    mod notified_callers {
+        use crate::handler::access::*;
+
+        fn caller(scope: &str) -> Caller {
+            Principal::new("alice").with_scopes([scope]).into()
+        }
+
+        fn users(scope: &str) -> NotifiedCallers {
+            let mut audience = NotifiedCallers::default();
+            audience.add_callers_with_access(&Access::declared(&[scope], None));
+            audience
+        }
+
+        #[test]
+        fn callers_are_in_it_who_may_use_one_of_what_was_touched() {
+            let mut audience = users("a");
+            assert!(audience.includes(&caller("a")) && !audience.includes(&caller("b")));
+            assert!(audience.add(&users("b")));
+            assert!(!audience.add(&users("b")) && !audience.add(&NotifiedCallers::None));
+            assert!(audience.includes(&caller("b")) && !audience.includes(&Caller::anonymous()));
+            audience.add_callers_with_access(&Access::default());
+            assert!(audience.includes(&Caller::anonymous()));
+            assert!(
+                !audience.add(&users("c")) && !NotifiedCallers::None.includes(&Caller::trusted())
+            );
+        }
+
+        #[test]
+        fn a_principal_is_included_by_identity_and_others_by_what_the_program_decides() {
+            let alice = Principal::new("alice").with_issuer("a");
+            let mut audience = NotifiedCallers::principal(&alice);
+            assert!(audience.includes(&alice.clone().with_scopes(["x"]).into()));
+            assert!(!audience.includes(&Principal::new("alice").with_issuer("b").into()));
+            assert!(
+                !audience.includes(&Caller::anonymous()) && !audience.includes(&Caller::trusted())
+            );
+            assert!(!audience.add(&NotifiedCallers::principal(&alice)));
+            let those = NotifiedCallers::those(Caller::is_trusted);
+            assert!(audience.add(&those) && !audience.add(&those));
+            assert!(
+                audience.includes(&Caller::trusted()) && !audience.includes(&Caller::anonymous())
+            );
+            let undecided = NotifiedCallers::those(|_| panic!("nobody knows"));
+            assert!(!undecided.includes(&Caller::trusted()));
+        }
+
+        #[test]
+        fn with_too_many_rules_it_is_everybody() {
+            let mut audience = NotifiedCallers::default();
+            for number in 0..NotifiedCallers::MAX {
+                audience.add(&users(&format!("s{number}")));
+                assert!(!audience.includes(&caller("other")));
+            }
+            audience.add(&users("one more"));
+            assert!(audience.includes(&caller("other")));
+        }
     }
 }

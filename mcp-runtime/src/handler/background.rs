@@ -20,7 +20,7 @@ use crate::handler::call::Output;
 use crate::handler::middleware::{BackgroundPermit, Next};
 use crate::handler::option::{AttachedOption, ToolOption, find_option};
 use crate::jsonrpc::ErrorObject;
-use crate::lock::lock;
+use crate::sync::lock;
 
 /// A call that has been detached from its request with
 /// [`Call::into_background`](crate::middleware::Call::into_background). It can run after the response has been sent,

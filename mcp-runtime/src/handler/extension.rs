@@ -12,9 +12,8 @@ use serde_json::{Map, Value};
 
 use crate::context::{Caller, Capability, Context, ServerHandle};
 use crate::error::Error;
-use crate::handler::call::{CallOutput, running};
+use crate::handler::call::{CallOutput, ExtensionVersions, IntoExtensionResult, running};
 use crate::handler::dynamic::{Arguments, DynamicHandler, guarded};
-use crate::handler::extension_result::{ExtensionVersions, IntoExtensionResult};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::{Call, Next};
 use crate::jsonrpc::ErrorObject;

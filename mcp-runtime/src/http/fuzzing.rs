@@ -6,8 +6,7 @@ use hyper::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 use crate::handler::decode::HeaderArgument;
 use crate::http::modern::check_argument_headers;
 use crate::http::options::HttpOptions;
-use crate::http::request::guards;
-use crate::http::request::headers::{RequestHeaders, decode_header_value};
+use crate::http::request::{RequestHeaders, decode_header_value, guards};
 use crate::http::response;
 
 /// Parses `Accept` headers. The first returned value is `true` if they accept JSON, and the second is `true` if they

@@ -24,7 +24,7 @@ use tokio::time::{Instant, timeout};
 use crate::error::Causes;
 use crate::http::response;
 use crate::http::response::HttpBody;
-use crate::lock::lock;
+use crate::sync::lock;
 
 /// A probe that an orchestrator sends to this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

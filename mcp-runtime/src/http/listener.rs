@@ -26,7 +26,7 @@ use crate::budget::ByteBudget;
 use crate::error::Error;
 use crate::http::options::SSE_PATH;
 use crate::http::request::body::finish_body;
-use crate::http::request::headers::{SESSION, VERSION};
+use crate::http::request::{SESSION, VERSION};
 use crate::http::response::{BusyGuard, ConnectionActivity, HttpRefusal};
 use crate::http::service::{HttpResponseFuture, HttpService};
 use crate::http::timers::{Alarm, instant_after};

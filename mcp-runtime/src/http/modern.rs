@@ -14,7 +14,6 @@ use std::task::{Context, Poll, Waker};
 use hyper::header::HeaderMap;
 use hyper::{Response, StatusCode};
 
-use crate::bell::Bell;
 use crate::budget::LazyCharge;
 use crate::context::Caller;
 use crate::dispatch::{
@@ -23,7 +22,7 @@ use crate::dispatch::{
 };
 use crate::handler::decode::{HeaderArgument, member};
 use crate::http::heartbeat::Heartbeat;
-use crate::http::request::headers::{RequestHead, RequestHeaders, decode_header_value};
+use crate::http::request::{RequestHead, RequestHeaders, decode_header_value};
 use crate::http::response;
 use crate::http::response::{
     EventSource, HttpBody, HttpRefusal, MAX_POLLED_BYTES, PendingResponse, StreamStatus,
@@ -34,10 +33,10 @@ use crate::http::timers::{ExpiryTimer, SilenceTimeout, ValidUntil};
 use crate::jsonrpc::{
     Decimal, ErrorObject, Member, Message, MetaMember, Params, RequestId, unquote,
 };
-use crate::lock::lock;
 use crate::protocol::errors::header_mismatch;
 use crate::protocol::negotiation::{KnownClientInfo, ModernMeta, VersionClaim, claim};
 use crate::protocol::{Method, errors};
+use crate::sync::{Bell, lock};
 
 // --- POST requests whose message (a request or a notification) specifies its own protocol version.
 

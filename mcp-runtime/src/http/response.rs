@@ -22,15 +22,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use crate::budget::{Charge, Shortage};
-use crate::cancellation::CancellationToken;
 use crate::context::Principal;
 use crate::dispatch::SharedText;
 use crate::http::timers::{Alarm, ShutdownPoll, instant_after};
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::limits::Limits;
-use crate::lock::lock;
 use crate::observe::{RefusalKind, record_refusal};
 use crate::protocol::{encode, errors};
+use crate::sync::{CancellationToken, lock};
 
 /// The body of a response.
 pub struct HttpBody {

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use hyper::{Method, Response};
 
 use crate::budget::ByteBudget;
-use crate::cancellation::CancellationToken;
 use crate::context::ChallengesForNextRequests;
 use crate::dispatch::Dispatcher;
-use crate::http::access::authentication::Authentication;
+use crate::http::access::Authentication;
 use crate::http::health::{HealthProbe, ReadinessProbe, ReadyCheck, answer_probe};
 use crate::http::heartbeat::Heartbeat;
 use crate::http::options::HttpOptions;
@@ -18,6 +17,7 @@ use crate::http::response::{EventSource, HttpBody, StreamPermits};
 use crate::http::sessions::live_sessions::SessionRegistry;
 use crate::limits::Limits;
 use crate::protocol::negotiation::KnownClientInfo;
+use crate::sync::CancellationToken;
 
 /// The state shared by all requests to a server.
 pub(super) struct ServiceState {

@@ -17,7 +17,7 @@ use crate::http::response::{EventId, MAX_POLLED_BYTES, StreamStatus};
 use crate::http::stores::event_store::StreamEntry;
 use crate::jsonrpc::RequestId;
 use crate::limits::Limits;
-use crate::lock::lock;
+use crate::sync::lock;
 
 /// Returns `true` if the stream with this number is standalone, which means that it is not opened by a request, does
 /// not await answers, and ends with its session.

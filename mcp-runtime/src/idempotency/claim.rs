@@ -20,8 +20,7 @@ use crate::context::{
     patiently,
 };
 use crate::dispatch::seal;
-use crate::handler::call::CallOutput;
-use crate::handler::extension_result::ExtensionResult;
+use crate::handler::call::{CallOutput, ExtensionResult};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::Call;
 use crate::idempotency::key::{CallKey, Idempotency};

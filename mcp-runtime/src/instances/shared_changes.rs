@@ -14,13 +14,13 @@ use tokio::time::sleep;
 use crate::context::{
     ChangeListeners, ChangeLog, ChangeNotification, ChangesFuture, ExchangeFuture, LoggedChange,
 };
-use crate::handler::notified_callers::NotifiedCallers;
+use crate::handler::access::NotifiedCallers;
 use crate::handler::option::{AddOn, StartingServer};
-use crate::lock::lock;
 use crate::observe::NOTIFICATION_GAPS;
 use crate::protocol::encode::ListKind;
 use crate::random::random_id;
 use crate::stores::NotificationRelay;
+use crate::sync::lock;
 
 /// The add-on of servers that have a relay for changes.
 pub(crate) const SHARED_CHANGES: AddOn = AddOn {

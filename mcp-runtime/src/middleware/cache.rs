@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::time::Instant;
 
-use crate::lock::lock;
 use crate::middleware::{Call, CallOutput, Kind, MiddlewareFuture, Next};
+use crate::sync::lock;
 
 /// Maximum size of all results and their keys. When this size is exceeded, the oldest results are dropped.
 const MAX_BYTES: usize = 64 << 20;

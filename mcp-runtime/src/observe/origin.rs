@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::jsonrpc::{each_member, unquote};
-use crate::lock::lock;
 use crate::observe::is_metered;
 use crate::observe::meter::REFUSALS;
+use crate::sync::lock;
 
 /// The origin of one or more messages.
 #[allow(dead_code, reason = "read by observers, which come with features")]

@@ -10,7 +10,7 @@ use mcp_schema::suggest::closest;
 
 use crate::context::{Capability, Edit, EditStep};
 use crate::error::{Error, ErrorKind};
-use crate::handler::notified_callers::NotifiedCallers;
+use crate::handler::access::NotifiedCallers;
 use crate::order::set_of;
 use crate::registry::callable::Callable;
 use crate::registry::cursor::OrderKey;

@@ -10,9 +10,9 @@ use crate::context::{
     States,
 };
 use crate::error::Error;
+use crate::handler::access::NotifiedCallers;
 use crate::handler::dynamic::{Arguments, DynamicItem, DynamicPrompt, DynamicResource, ItemKind};
 use crate::handler::handler_error::HandlerError;
-use crate::handler::notified_callers::NotifiedCallers;
 use crate::handler::output::IntoResourceResult;
 use crate::protocol::ProtocolVersion;
 use crate::registry::cursor::{CursorSeal, TestSeal};

@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use crate::context::{Caller, Edit};
 use crate::error::{Error, ErrorKind};
 use crate::handler::tags::{TagSelection, UnknownTag};
-use crate::lock::lock;
+use crate::sync::lock;
 
 pub(crate) use build::{MethodReceiver, Sources, selected_options};
 pub(crate) use callable::{

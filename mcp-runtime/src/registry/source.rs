@@ -14,13 +14,13 @@ use crate::error::{Error, ErrorKind};
 use crate::handler::dynamic::DynamicTool;
 use crate::handler::handler_error::Result;
 use crate::handler::listing::Page;
-use crate::lock::lock;
 use crate::protocol::ProtocolVersion;
 use crate::registry::callable::{Callable, push_item};
 use crate::registry::declared::{NameReservation, ServerRules};
 use crate::registry::dynamic::{sourced_tool, tool_callable};
 use crate::registry::snapshot::CallerView;
 use crate::spawn;
+use crate::sync::lock;
 use crate::types::ClientCapabilities;
 
 /// A source of tools that a server asks whenever a client lists or calls tools: the rows of a table, the operations of

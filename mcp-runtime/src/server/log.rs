@@ -13,8 +13,8 @@ use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-use crate::lock::lock;
 use crate::registry::FINDINGS;
+use crate::sync::lock;
 
 /// Maximum number of times per second that the same event is written, because clients can cause most events.
 const MOST: u32 = 10;

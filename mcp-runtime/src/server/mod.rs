@@ -16,7 +16,6 @@ mod sealing;
 mod service_manager;
 mod shared_definitions;
 mod start;
-mod stores;
 #[cfg(feature = "testing")]
 mod surviving;
 #[cfg(feature = "client-logs")]

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::context::StoreFuture;
-use crate::lock::lock;
+use crate::sync::lock;
 
 /// Keeps the records of [`SharedDefinitions`](crate::dynamic::SharedDefinitions), so that a definition added on one
 /// instance of a server exists on all of them.

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
 use crate::context::StoreFuture;
-use crate::lock::lock;
+use crate::sync::lock;
 
 /// Carries messages between the instances of a server, so that a legacy client's message reaches the instance that runs
 /// the client's call, whichever instance received the message: an answer to one of the server's questions, a

@@ -10,8 +10,8 @@ use crate::context::{
     CallId, ClaimId, OnceClaim, OnceKind, OnceRoom, OnceStore, OnceWork, StoreFuture,
 };
 use crate::limits::Limits;
-use crate::lock::lock;
-use crate::stores::expiry::ExpiryOrder;
+use crate::stores::ExpiryOrder;
+use crate::sync::lock;
 
 /// Time for which a claim is kept, which is longer than a call can last by default.
 const CLAIM_KEPT: Duration = Duration::from_hours(24);

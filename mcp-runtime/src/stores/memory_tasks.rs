@@ -12,12 +12,12 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::context::{ClaimId, OnceClaim, StoreFuture, StoreRefusal};
 use crate::limits::TaskLimits;
-use crate::lock::lock;
-use crate::stores::expiry::ExpiryOrder;
+use crate::stores::ExpiryOrder;
 use crate::stores::task_store::{
     ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
     TaskDetails, TaskId, TaskPage, TaskStatus, TaskStep, TaskStore,
 };
+use crate::sync::lock;
 
 /// An in-memory store, which is sufficient for a server that runs as a single instance. Its tasks are lost when the
 /// server restarts.

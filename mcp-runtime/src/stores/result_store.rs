@@ -9,9 +9,9 @@ use tokio::time::Instant;
 
 use crate::context::StoreFuture;
 use crate::limits::ResultLimits;
-use crate::lock::lock;
 use crate::random::RandomId;
-use crate::stores::expiry::ExpiryOrder;
+use crate::stores::ExpiryOrder;
+use crate::sync::lock;
 
 /// The id of a kept result: 192 random bits, as 32 characters of URL-safe base64. It is never reused.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

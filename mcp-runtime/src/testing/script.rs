@@ -9,9 +9,9 @@ use tokio::sync::Notify;
 
 use crate::client::{ClientHost, InProcessClient, Notification, Question};
 use crate::jsonrpc::ErrorObject;
-use crate::lock::lock;
 use crate::protocol::Era;
 use crate::protocol::shape::structured::MEMBER;
+use crate::sync::lock;
 use crate::testing::Response;
 
 /// A client and its script.

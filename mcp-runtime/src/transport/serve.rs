@@ -9,10 +9,10 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tracing::Instrument as _;
 
-use crate::cancellation::CancellationToken;
 use crate::dispatch::Dispatcher;
 use crate::error::Error;
 use crate::observe::Origin;
+use crate::sync::CancellationToken;
 use crate::transport::signals::{ProcessGuard, StopSequence, are_handlers_stuck};
 use crate::transport::watchdog::Watchdog;
 use crate::transport::{Connection, Transport, duplex};
@@ -321,8 +321,8 @@ mod tests {
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
         use tokio::net::TcpStream;
 
-        use crate::cancellation::CancellationToken;
         use crate::limits::Limits;
+        use crate::sync::CancellationToken;
         use crate::transport::duplex::tests::server::{ECHO, TestServer, is_echo};
         use crate::transport::serve::serve;
         use crate::transport::serve::*;

@@ -6,8 +6,8 @@ use std::{io, thread};
 
 use tokio::runtime::{Builder, Handle};
 
-use crate::cancellation::{CancellationToken, DropGuard};
 use crate::limits::Limits;
+use crate::sync::{CancellationToken, DropGuard};
 use crate::transport::watchdog::{ForcedExit, Watchdog, WatchdogWaker};
 
 /// Completes when the process receives a stop signal: SIGTERM or SIGINT (Ctrl-C) on Unix, or Ctrl-C on Windows.

@@ -21,8 +21,8 @@ use std::{io, thread};
 
 use tokio::runtime::Handle;
 
-use crate::lock::lock;
 use crate::spawn::boxed;
+use crate::sync::lock;
 
 /// Interval between checks while calls arrive.
 const TICK: Duration = Duration::from_millis(5);

@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::dispatch::seal::SealError;
-use crate::lock::lock;
 use crate::random::random_id;
+use crate::sync::lock;
 
 /// Maximum number of calls whose state is kept between rounds. When this is exceeded, the oldest state is dropped.
 const MOST: usize = 1_024;

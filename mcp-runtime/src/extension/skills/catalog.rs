@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::extension::ExtensionResult;
 use crate::handler::handler_error::Result;
-use crate::lock::lock;
+use crate::sync::lock;
 
 /// Maximum number of entries on a page.
 pub(super) const PAGE: usize = 100;

@@ -11,14 +11,12 @@ use std::time::{Duration, SystemTime};
 
 use tokio::time::{Instant, sleep};
 
-use crate::cancellation::CancellationToken;
 use crate::context::ServerHandle;
-use crate::extension::tasks::metrics::TaskMetrics;
 use crate::extension::tasks::run_queue::TaskPermit;
 use crate::extension::tasks::running::{AttemptEnd, AttemptStart};
-use crate::extension::tasks::service::{LocalTask, SEALED, TaskService};
-use crate::lock::lock;
+use crate::extension::tasks::service::{LocalTask, SEALED, TaskMetrics, TaskService};
 use crate::stores::{ClaimExceptions, StoredTask, TaskClaim};
+use crate::sync::{CancellationToken, lock};
 
 /// Maximum time between two queries to the store, which is limited because not every store tells when another process
 /// gives back a task.

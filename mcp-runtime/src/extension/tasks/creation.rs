@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::ErrorObject;
-use crate::cancellation::CancellationToken;
 use crate::context::{AskError, Context, ServerHandle};
 use crate::extension::tasks::jobs::{PERIOD, with_heartbeat};
-use crate::extension::tasks::metrics::TaskMetrics;
 use crate::extension::tasks::run_queue::TaskPermit;
 use crate::extension::tasks::running::{AttemptStart, BegunRun, CallSteps, Handover, LatestReport};
-use crate::extension::tasks::service::{LocalTask, TaskService, refused, to_the_end, unavailable};
+use crate::extension::tasks::service::{
+    LocalTask, TaskMetrics, TaskService, refused, to_the_end, unavailable,
+};
 use crate::extension::tasks::wire::{ID, TaskQuestion, TaskState};
 use crate::extension::tasks::{VERSIONS, jobs, wire};
 use crate::extension::{
@@ -31,6 +31,7 @@ use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::{BackgroundPermit, Call, Next};
 use crate::jsonrpc::read_json;
 use crate::stores::{NewTask, StoredTask, TaskCreation, TaskStatus};
+use crate::sync::CancellationToken;
 use crate::types::CallToolResult;
 
 /// Minimum time for which a task is kept, regardless of the client's request.

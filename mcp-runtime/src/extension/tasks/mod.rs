@@ -16,7 +16,6 @@ mod creation;
 mod jobs;
 mod leases;
 mod methods;
-mod metrics;
 mod options;
 mod run_queue;
 mod running;
@@ -40,7 +39,7 @@ use crate::context::Caller;
 use crate::extension::tasks::service::TaskService;
 use crate::extension::tasks::wire::{CHANGED, CHANGED_LEGACY, RELATED_TASK};
 use crate::extension::{Extension, ExtensionMethod, FilterMember};
-use crate::handler::extension_result::ExtensionVersions;
+use crate::handler::call::ExtensionVersions;
 use crate::protocol::ProtocolVersion;
 
 pub(crate) use options::TASKS;

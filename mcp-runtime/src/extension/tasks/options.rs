@@ -6,10 +6,8 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use crate::cancellation::CancellationToken;
 use crate::context::Context;
-use crate::extension::tasks::metrics::describe_task_metrics;
-use crate::extension::tasks::service::TaskService;
+use crate::extension::tasks::service::{TaskService, describe_task_metrics};
 use crate::extension::tasks::wire::ID;
 use crate::extension::tasks::{creation, jobs};
 use crate::handler::background::BackgroundCall;
@@ -21,6 +19,7 @@ use crate::handler::option::{
 };
 use crate::jsonrpc::Member;
 use crate::stores::{MemoryTaskStore, TaskStore};
+use crate::sync::CancellationToken;
 use crate::types::{TaskSupport, ToolExecution};
 
 /// Options that determine how calls to a tool become tasks, for the `task` option.

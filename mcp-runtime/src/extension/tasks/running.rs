@@ -15,19 +15,18 @@ use crate::context::{
     ClaimId, OnceClaim, OnceStore, OnceWork, Progress, ServerHandle, StoreFuture,
 };
 use crate::extension::tasks::leases::LeaseEnd;
-use crate::extension::tasks::metrics::AttemptRecording;
 use crate::extension::tasks::run_queue::TaskPermit;
 use crate::extension::tasks::service::{
-    LocalTask, StoreError, TaskService, TaskSteps, unavailable,
+    AttemptRecording, LocalTask, StoreError, TaskService, TaskSteps, unavailable,
 };
 use crate::extension::tasks::wire::TaskState;
 use crate::extension::{BackgroundOutcome, BackgroundPermit, BackgroundQuestion, BackgroundRun};
 use crate::handler::background::{AttachedEnd, AttachedFuture, OwnSteps, WaitingRequest};
 use crate::handler::handler_error::{HandlerError, Result};
-use crate::lock::lock;
 use crate::stores::{
     NewTask, StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus,
 };
+use crate::sync::lock;
 use crate::{ErrorObject, spawn};
 
 /// Maximum time to keep trying to record the end of a run when the store fails.

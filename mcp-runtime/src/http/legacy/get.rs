@@ -9,7 +9,7 @@ use std::task::Context;
 use hyper::Response;
 
 use crate::http::legacy::post::{declared_version, is_modern};
-use crate::http::request::headers::RequestHead;
+use crate::http::request::RequestHead;
 use crate::http::response;
 use crate::http::response::{EventId, EventSource, HttpBody, HttpRefusal, StreamStatus};
 use crate::http::sessions::event_transfer;

@@ -7,7 +7,7 @@ use hyper::{Response, StatusCode};
 
 use crate::dispatch::SeenChanges;
 use crate::http::legacy::post::{declared_version, is_modern, whole_response};
-use crate::http::request::headers::{RequestHead, SESSION};
+use crate::http::request::{RequestHead, SESSION};
 use crate::http::response;
 use crate::http::response::{HttpBody, HttpRefusal, PendingResponse};
 use crate::http::state::ServiceState;

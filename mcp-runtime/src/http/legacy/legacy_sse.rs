@@ -14,8 +14,7 @@ use serde_json::json;
 
 use crate::dispatch::read_batch;
 use crate::http::legacy::post::{error_message, handle_notification, serve_on_stream};
-use crate::http::request::headers::{RequestHead, RequestHeaders};
-use crate::http::request::tags;
+use crate::http::request::{RequestHead, RequestHeaders, tags};
 use crate::http::response;
 use crate::http::response::{EventSource, HttpBody, HttpRefusal, StreamStatus};
 use crate::http::sessions::http_session::HttpSession;

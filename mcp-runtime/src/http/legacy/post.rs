@@ -16,7 +16,7 @@ use crate::context::Principal;
 use crate::dispatch::{Decision, WrittenResponse, cancelled_request, read_batch};
 use crate::http::legacy::get::events_response;
 use crate::http::legacy::handshake::handle_initialize;
-use crate::http::request::headers::{AcceptedContentTypes, RequestHead, RequestHeaders};
+use crate::http::request::{AcceptedContentTypes, RequestHead, RequestHeaders};
 use crate::http::response;
 use crate::http::response::{HttpBody, HttpRefusal, PendingResponse, WholeMessage};
 use crate::http::sessions::http_session::HttpSession;

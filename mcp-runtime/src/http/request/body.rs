@@ -14,7 +14,7 @@ use hyper::header::HeaderValue;
 use hyper::{HeaderMap, Response, StatusCode, header};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::http::request::headers::RequestHeaders;
+use crate::http::request::RequestHeaders;
 use crate::http::response::HttpRefusal;
 use crate::jsonrpc::ErrorObject;
 use crate::limits::Limits;

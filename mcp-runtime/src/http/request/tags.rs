@@ -12,7 +12,7 @@ use mcp_schema::template::decode;
 use crate::context::Principal;
 use crate::dispatch::Dispatcher;
 use crate::handler::tags::TagSelection;
-use crate::http::request::headers::RequestHeaders;
+use crate::http::request::RequestHeaders;
 use crate::http::response::HttpRefusal;
 
 /// Query parameter that contains tags.

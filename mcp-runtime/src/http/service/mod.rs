@@ -22,7 +22,6 @@ use hyper::{Method, Request, Response, StatusCode, Uri};
 use tower_service::Service;
 
 use crate::budget::Holder;
-use crate::cancellation::CancellationToken;
 use crate::context::{ClientAddresses, HttpParts};
 use crate::dispatch::Dispatcher;
 use crate::error::Error;
@@ -30,8 +29,7 @@ use crate::http::health::ReadyCheck;
 use crate::http::legacy::{get, handshake, legacy_sse, post};
 use crate::http::options::HttpOptions;
 use crate::http::request::body::{finish_body, read_body};
-use crate::http::request::headers::{RequestHead, RequestHeaders, check_repeated};
-use crate::http::request::{guards, tags};
+use crate::http::request::{RequestHead, RequestHeaders, check_repeated, guards, tags};
 use crate::http::response::{BusyGuard, HttpBody, HttpRefusal, PendingResponse};
 use crate::http::sessions::live_sessions::SessionLookup;
 use crate::http::state::ServiceState;
@@ -39,6 +37,7 @@ use crate::http::{legacy, modern, response};
 use crate::jsonrpc;
 use crate::jsonrpc::{Incoming, Message, MetaMember, RequestId};
 use crate::observe::{HttpOrigin, Origin, RefusalKind};
+use crate::sync::CancellationToken;
 
 /// A server as a `tower` service, for mounting in a program that already serves HTTP.
 ///

@@ -12,7 +12,6 @@ use std::time::Duration;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use crate::bell::Bell;
 use crate::budget::{ByteBudget, Charge, ClientNetwork, Holder};
 use crate::context::Principal;
 use crate::dispatch::{
@@ -32,10 +31,10 @@ use crate::http::streams::{
 use crate::http::timers::ValidUntil;
 use crate::jsonrpc::{ErrorObject, Message, RequestId};
 use crate::limits::Limits;
-use crate::lock::lock;
 use crate::observe::{RefusalKind, record_refusal};
 use crate::protocol::{ProtocolVersion, errors};
 use crate::spawn::spawn;
+use crate::sync::{Bell, lock};
 
 /// The live part of a legacy session over HTTP.
 pub(in crate::http) struct HttpSession {

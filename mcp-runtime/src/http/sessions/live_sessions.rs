@@ -12,7 +12,7 @@ use crate::budget::{ByteBudget, ClientNetwork};
 use crate::context::Principal;
 use crate::dispatch::Dispatcher;
 use crate::http::options::HttpOptions;
-use crate::http::request::headers::RequestHead;
+use crate::http::request::RequestHead;
 use crate::http::response::HttpRefusal;
 use crate::http::sessions::http_session::{HttpSession, SessionKind};
 use crate::http::sessions::other_instances::{
@@ -25,9 +25,9 @@ use crate::http::stores::session_store::{
 };
 use crate::jsonrpc::RequestId;
 use crate::limits::Limits;
-use crate::lock::lock;
 use crate::protocol::ProtocolVersion;
 use crate::spawn::spawn;
+use crate::sync::lock;
 
 /// All of a server's sessions.
 pub(in crate::http) struct SessionRegistry {

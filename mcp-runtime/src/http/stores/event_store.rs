@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::http::stores::session_store::MaybeReady;
 use crate::limits::Limits;
-use crate::lock::lock;
+use crate::sync::lock;
 
 /// Stores the messages sent on sessions' event streams, for clients that reconnect with `Last-Event-ID`.
 ///

@@ -13,7 +13,7 @@ use crate::http::stores::session_store::{
     ById, MaybeReady, SessionRecord, SessionStore, is_valid_id,
 };
 use crate::limits::Limits;
-use crate::lock::lock;
+use crate::sync::lock;
 
 #[cfg(feature = "sealing")]
 use crate::http::stores::sealed_sessions::SealedSessions;

@@ -18,9 +18,9 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::client::{ClientHost, Notification, Question};
 use crate::context::Progress;
-use crate::lock::lock;
 use crate::server::command_line::print;
 use crate::server::command_line::print::{bar, shown, single_line, terminal_width};
+use crate::sync::lock;
 use crate::types::LoggingLevel;
 
 /// Answers given on the command line for a single command.

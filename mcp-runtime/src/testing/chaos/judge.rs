@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use crate::context::once::UNKNOWN_OUTCOME;
 use crate::context::watching::CallSite;
-use crate::testing::chaos::following::CallEnd;
 use crate::testing::chaos::history::{
-    CallHistory, Disruption, DisruptionPlan, RecordedEffect, WatchedRun,
+    CallEnd, CallHistory, Disruption, DisruptionPlan, RecordedEffect, WatchedRun,
 };
 
 /// A history that has ended.

@@ -20,10 +20,10 @@ use crate::stores::{
     ClaimExceptions, MemoryOnceStore, MemoryTaskStore, NewTask, StoredTask, TaskChange,
     TaskChanged, TaskClaim, TaskCreation, TaskDetails, TaskId, TaskPage, TaskStore,
 };
-use crate::testing::chaos::following::{
-    CallEnd, answer_all, end_of, error_text, follow_legacy_task, follow_task, is_unserved,
+use crate::testing::chaos::history::{
+    CallEnd, CallHistory, Disruption, HistoryWatcher, answer_all, end_of, error_text,
+    follow_legacy_task, follow_task, is_unserved,
 };
-use crate::testing::chaos::history::{CallHistory, Disruption, HistoryWatcher};
 
 /// Time after which a call that has not ended is considered endless.
 const PATIENCE: Duration = Duration::from_hours(6);

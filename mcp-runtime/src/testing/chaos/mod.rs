@@ -36,7 +36,6 @@
 //! # }
 //! ```
 
-mod following;
 mod history;
 mod judge;
 mod life;
@@ -45,7 +44,6 @@ mod search;
 use std::sync::Arc;
 use std::{fmt, thread};
 
-use following::CallEnd;
 use history::{CallHistory, Disruption};
 use judge::EndedHistory;
 use life::{CallUnderTest, ServedAs};
@@ -55,6 +53,7 @@ use serde_json::Value;
 use crate::Server;
 use crate::client::Question;
 use crate::testing::Response;
+use crate::testing::chaos::history::CallEnd;
 use crate::testing::chaos::judge::ChaosCounts;
 
 pub use history::Effects;

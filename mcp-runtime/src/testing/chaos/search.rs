@@ -1,9 +1,9 @@
 //! Chooses the histories to try: every single disruption, then pairs, then larger combinations at random.
 
-use super::following::CallEnd;
 use super::history::{Disruption, DisruptionPlan};
 use super::judge::EndedHistory;
 use super::life::ServedAs;
+use crate::testing::chaos::history::CallEnd;
 use crate::testing::chaos::judge::{ChaosCounts, ChaosFault};
 
 /// Runs the history of a plan, with the tool served in a given way.

@@ -31,16 +31,14 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tracing::Span;
 
-use crate::bell::Bell;
-use crate::cancellation::CancellationToken;
 use crate::context::current;
 use crate::dispatch::{CallTable, ChannelMemory, Dispatcher, RemovedCall};
 use crate::jsonrpc::{ErrorObject, OwnedRequest, RequestId};
 use crate::limits::Limits;
-use crate::lock::lock;
 use crate::observe::{Origin, current_span};
 use crate::protocol::encode;
 use crate::spawn;
+use crate::sync::{Bell, CancellationToken, lock};
 use crate::transport::Connection;
 use crate::transport::duplex::lines::LineReader;
 use crate::transport::duplex::outgoing::OutgoingBytes;

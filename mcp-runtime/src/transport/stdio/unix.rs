@@ -24,8 +24,7 @@ use tokio::net::UnixStream;
 
 use crate::context::Caller;
 use crate::observe::Origin;
-use crate::transport::Connection;
-use crate::transport::stdio::threads;
+use crate::transport::{Connection, stdio};
 
 #[cfg(target_os = "linux")]
 use tokio::net::unix::pipe::OpenOptions;
@@ -76,7 +75,7 @@ fn async_reader(
     if is_unshared_socket(&input, error)? {
         return Ok(Box::new(into_unix_socket(input)?));
     }
-    Ok(Box::new(threads::StdinReader::start(input)?))
+    Ok(Box::new(stdio::StdinReader::start(input)?))
 }
 
 fn async_writer(
@@ -92,7 +91,7 @@ fn async_writer(
     if is_unshared_socket(&output, error)? {
         return Ok(Box::new(into_unix_socket(output)?));
     }
-    Ok(Box::new(threads::StdoutWriter::start(output)?))
+    Ok(Box::new(stdio::StdoutWriter::start(output)?))
 }
 
 /// Returns `true` if the stream is a socket that is not shared with standard error, so that its flags may be changed.

@@ -14,9 +14,9 @@ use tokio::io::{
 use tokio::task::JoinHandle;
 
 use super::server::{Shared, TestServer};
-use crate::cancellation::CancellationToken;
 use crate::dispatch::Dispatcher;
 use crate::limits::Limits;
+use crate::sync::CancellationToken;
 use crate::transport::watchdog::Watchdog;
 use crate::transport::{Connection, duplex};
 

@@ -3,7 +3,8 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
 use std::task::{Context, Poll};
 
 use serde_json::Value;
@@ -11,9 +12,9 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 
 use super::client::{handshake, serve};
 use super::server::TestServer;
-use crate::cancellation::CancellationToken;
 use crate::context::current;
 use crate::limits::Limits;
+use crate::sync::CancellationToken;
 
 /// Serves the input through streams that move one byte at a time and are not ready every `step`th time.
 pub(super) async fn through_faulty_streams(input: &[u8], step: usize) -> Vec<Value> {
