@@ -200,45 +200,6 @@ impl PrincipalRecord {
     }
 }
 
-#[cfg(test)]
-mod caller_record_tests {
-    use serde_json::json;
-
-    use crate::context::caller::*;
-
-    fn stored(caller: &Caller) -> Caller {
-        let text = serde_json::to_string(&CallerRecord::of(caller)).unwrap();
-        serde_json::from_str::<CallerRecord>(&text)
-            .unwrap()
-            .into_caller()
-    }
-
-    #[test]
-    fn a_caller_is_the_same_after_it_was_stored() {
-        let claims = json!({"tenant": "acme"}).as_object().cloned().unwrap();
-        let alice = Principal::new("alice")
-            .with_issuer("https://issuer")
-            .with_client_id("app")
-            .with_scopes(["read", "write"])
-            .with_claims(claims.clone())
-            .with_expires_at(UNIX_EPOCH + Duration::from_secs(7));
-        let found = stored(&alice.clone().into());
-        assert_eq!(found.key(), Caller::from(alice.clone()).key());
-        let found = found.principal().unwrap();
-        assert!(found.has_scope("write") && !found.has_scope("admin"));
-        assert_eq!(
-            (found.claims(), found.expires_at()),
-            (&claims, alice.expires_at())
-        );
-        let facts = |caller: &Caller| (caller.is_trusted(), caller.is_identified());
-        for caller in [Caller::anonymous(), Caller::trusted()] {
-            assert_eq!(facts(&stored(&caller)), facts(&caller));
-        }
-        let anonymous = stored(&Caller::trusted_anonymous());
-        assert_eq!(facts(&anonymous), facts(&Caller::anonymous()));
-    }
-}
-
 /// A caller identified by credentials, either by a built-in authenticator or by the program that embeds the server.
 ///
 /// A principal is created by the code that checked the credentials, never from a client's claims about itself. Cheap to
@@ -423,5 +384,44 @@ mod tests {
         ] {
             assert_ne!(alice.key(), other.key(), "{other:?}");
         }
+    }
+}
+
+#[cfg(test)]
+mod caller_record_tests {
+    use serde_json::json;
+
+    use crate::context::caller::*;
+
+    fn stored(caller: &Caller) -> Caller {
+        let text = serde_json::to_string(&CallerRecord::of(caller)).unwrap();
+        serde_json::from_str::<CallerRecord>(&text)
+            .unwrap()
+            .into_caller()
+    }
+
+    #[test]
+    fn a_caller_is_the_same_after_it_was_stored() {
+        let claims = json!({"tenant": "acme"}).as_object().cloned().unwrap();
+        let alice = Principal::new("alice")
+            .with_issuer("https://issuer")
+            .with_client_id("app")
+            .with_scopes(["read", "write"])
+            .with_claims(claims.clone())
+            .with_expires_at(UNIX_EPOCH + Duration::from_secs(7));
+        let found = stored(&alice.clone().into());
+        assert_eq!(found.key(), Caller::from(alice.clone()).key());
+        let found = found.principal().unwrap();
+        assert!(found.has_scope("write") && !found.has_scope("admin"));
+        assert_eq!(
+            (found.claims(), found.expires_at()),
+            (&claims, alice.expires_at())
+        );
+        let facts = |caller: &Caller| (caller.is_trusted(), caller.is_identified());
+        for caller in [Caller::anonymous(), Caller::trusted()] {
+            assert_eq!(facts(&stored(&caller)), facts(&caller));
+        }
+        let anonymous = stored(&Caller::trusted_anonymous());
+        assert_eq!(facts(&anonymous), facts(&Caller::anonymous()));
     }
 }

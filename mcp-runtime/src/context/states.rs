@@ -258,58 +258,6 @@ impl fmt::Debug for LazyState {
     }
 }
 
-#[cfg(test)]
-mod lazy_state_tests {
-    use tokio::sync::Notify;
-
-    use crate::context::states::*;
-
-    #[tokio::test]
-    async fn a_value_is_made_by_a_task_that_ends_with_its_server() {
-        let (begun, dropped) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        let notify = (Arc::clone(&begun), Arc::clone(&dropped));
-        let state = Arc::new(LazyState::new("Pool".into(), move || {
-            struct NotifyOnDrop(Arc<Notify>);
-            impl Drop for NotifyOnDrop {
-                fn drop(&mut self) {
-                    self.0.notify_one();
-                }
-            }
-            assert!(tokio::task::try_id().is_some(), "not in the task of a call");
-            notify.0.notify_one();
-            let on_drop = NotifyOnDrop(Arc::clone(&notify.1));
-            async move {
-                let _on_drop = on_drop;
-                std::future::pending().await
-            }
-        }));
-        {
-            let mut call = Box::pin(state.make());
-            tokio::select! {
-                _ = &mut call => panic!("it is never made"),
-                () = begun.notified() => {}
-            }
-        }
-        drop(state);
-        dropped.notified().await;
-    }
-
-    #[tokio::test]
-    async fn after_a_panic_the_next_call_tries_again() {
-        let attempts = Arc::new(std::sync::atomic::AtomicU32::new(0));
-        let state = LazyState::new("Pool".into(), move || {
-            let attempt = attempts.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            assert_ne!(attempt, 0, "the first attempt");
-            async { Ok(Arc::new(7_u32) as SharedValue) }
-        });
-        let error = state.make().await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::State);
-        assert!(error.to_string().ends_with("panicked"), "{error}");
-        state.make().await.unwrap();
-        assert!(state.is_made());
-    }
-}
-
 /// Returns the name of `T` without module paths, such as `Mutex<Vec<String>>`.
 pub(crate) fn short_type_name<T: ?Sized>() -> String {
     without_paths(std::any::type_name::<T>())
@@ -359,5 +307,57 @@ mod tests {
         ] {
             assert_eq!(without_paths(long), short);
         }
+    }
+}
+
+#[cfg(test)]
+mod lazy_state_tests {
+    use tokio::sync::Notify;
+
+    use crate::context::states::*;
+
+    #[tokio::test]
+    async fn a_value_is_made_by_a_task_that_ends_with_its_server() {
+        let (begun, dropped) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let notify = (Arc::clone(&begun), Arc::clone(&dropped));
+        let state = Arc::new(LazyState::new("Pool".into(), move || {
+            struct NotifyOnDrop(Arc<Notify>);
+            impl Drop for NotifyOnDrop {
+                fn drop(&mut self) {
+                    self.0.notify_one();
+                }
+            }
+            assert!(tokio::task::try_id().is_some(), "not in the task of a call");
+            notify.0.notify_one();
+            let on_drop = NotifyOnDrop(Arc::clone(&notify.1));
+            async move {
+                let _on_drop = on_drop;
+                std::future::pending().await
+            }
+        }));
+        {
+            let mut call = Box::pin(state.make());
+            tokio::select! {
+                _ = &mut call => panic!("it is never made"),
+                () = begun.notified() => {}
+            }
+        }
+        drop(state);
+        dropped.notified().await;
+    }
+
+    #[tokio::test]
+    async fn after_a_panic_the_next_call_tries_again() {
+        let attempts = Arc::new(std::sync::atomic::AtomicU32::new(0));
+        let state = LazyState::new("Pool".into(), move || {
+            let attempt = attempts.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            assert_ne!(attempt, 0, "the first attempt");
+            async { Ok(Arc::new(7_u32) as SharedValue) }
+        });
+        let error = state.make().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::State);
+        assert!(error.to_string().ends_with("panicked"), "{error}");
+        state.make().await.unwrap();
+        assert!(state.is_made());
     }
 }

@@ -402,45 +402,6 @@ fn with_location(
     result
 }
 
-#[cfg(test)]
-mod located_tests {
-    use crate::dispatch::finish::*;
-    use crate::handler::output::IntoResourceResult;
-    use crate::handler::output::Json;
-    use crate::types::ResourceContents;
-
-    #[test]
-    fn contents_without_an_address_are_from_the_one_that_was_read() {
-        let mut result = ReadResourceResult::default();
-        result.contents = vec![
-            ResourceContents::text("", "a"),
-            ResourceContents::text("b://b", "b").with_mime_type("x/y"),
-        ];
-        let result = with_location(result, "a://a", Some("text/plain"));
-        let seen: Vec<_> = result
-            .contents
-            .iter()
-            .map(|c| (&*c.uri, c.mime_type.as_deref()))
-            .collect();
-        assert_eq!(
-            seen,
-            [("a://a", Some("text/plain")), ("b://b", Some("x/y"))]
-        );
-    }
-
-    #[test]
-    fn the_media_type_of_the_definition_comes_before_that_of_json() {
-        for (definition, expected) in [
-            (None, "application/json"),
-            (Some("application/geo+json"), "application/geo+json"),
-        ] {
-            let result = Json([1]).into_resource_result().unwrap();
-            let result = with_location(result, "a://a", definition);
-            assert_eq!(result.contents[0].mime_type.as_deref(), Some(expected));
-        }
-    }
-}
-
 impl CallFinisher {
     /// Writes that the handler took longer than its limit.
     fn write_timeout(&self, limit: Duration, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
@@ -646,5 +607,44 @@ fn random_reference() -> String {
     match random::fill(&mut bytes) {
         Ok(()) => format!("{:016x}", u64::from_ne_bytes(bytes)),
         Err(_) => "unavailable".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod located_tests {
+    use crate::dispatch::finish::*;
+    use crate::handler::output::IntoResourceResult;
+    use crate::handler::output::Json;
+    use crate::types::ResourceContents;
+
+    #[test]
+    fn contents_without_an_address_are_from_the_one_that_was_read() {
+        let mut result = ReadResourceResult::default();
+        result.contents = vec![
+            ResourceContents::text("", "a"),
+            ResourceContents::text("b://b", "b").with_mime_type("x/y"),
+        ];
+        let result = with_location(result, "a://a", Some("text/plain"));
+        let seen: Vec<_> = result
+            .contents
+            .iter()
+            .map(|c| (&*c.uri, c.mime_type.as_deref()))
+            .collect();
+        assert_eq!(
+            seen,
+            [("a://a", Some("text/plain")), ("b://b", Some("x/y"))]
+        );
+    }
+
+    #[test]
+    fn the_media_type_of_the_definition_comes_before_that_of_json() {
+        for (definition, expected) in [
+            (None, "application/json"),
+            (Some("application/geo+json"), "application/geo+json"),
+        ] {
+            let result = Json([1]).into_resource_result().unwrap();
+            let result = with_location(result, "a://a", definition);
+            assert_eq!(result.contents[0].mime_type.as_deref(), Some(expected));
+        }
     }
 }

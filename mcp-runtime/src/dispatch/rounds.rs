@@ -375,48 +375,6 @@ impl OnceStore for BothStores {
     }
 }
 
-#[cfg(test)]
-mod both_stores_tests {
-    use std::time::Duration;
-
-    use crate::context::{ClaimId, OnceKind};
-    use crate::dispatch::rounds::*;
-    use crate::stores::MemoryOnceStore;
-
-    #[tokio::test]
-    async fn a_second_call_for_the_same_work_is_not_granted() {
-        let of_server: Arc<dyn OnceStore> = Arc::new(MemoryOnceStore::default());
-        let store = || {
-            let own: Arc<dyn OnceStore> = Arc::new(MemoryOnceStore::default());
-            BothStores::new(&own, &of_server)
-        };
-        let work = |claim, name| OnceWork {
-            call: CallId([7; 16]),
-            name,
-            claim: ClaimId([claim; 16]),
-            owner: "",
-            kind: OnceKind::STEP,
-            note: "",
-            kept: Duration::from_hours(24),
-        };
-        let (first, second) = (store(), store());
-        let (pay, again) = (work(1, "pay"), work(2, "pay"));
-        assert_eq!(first.begin(pay).await.unwrap(), OnceClaim::Granted);
-        let taken = OnceClaim::Taken(String::new());
-        assert_eq!(second.begin(again).await.unwrap(), taken);
-        first.complete(pay, "1").await.unwrap();
-        let done = OnceClaim::Done("1".to_owned());
-        // The first result comes from the call's own store, the second from the server's.
-        assert_eq!(first.begin(pay).await.unwrap(), done);
-        assert_eq!(second.begin(again).await.unwrap(), done);
-        let mail = work(1, "mail");
-        assert_eq!(first.begin(mail).await.unwrap(), OnceClaim::Granted);
-        first.abandon(mail).await.unwrap();
-        let mail = second.begin(work(2, "mail")).await.unwrap();
-        assert_eq!(mail, OnceClaim::Granted);
-    }
-}
-
 // --- A modern call's journal, which carries answers, `once` results, and open questions from one round to the next.
 //
 // The client holds the sealed journal between rounds. Because a journal is written only when a round ends, its
@@ -837,5 +795,47 @@ mod tests {
                 "{damaged}"
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod both_stores_tests {
+    use std::time::Duration;
+
+    use crate::context::{ClaimId, OnceKind};
+    use crate::dispatch::rounds::*;
+    use crate::stores::MemoryOnceStore;
+
+    #[tokio::test]
+    async fn a_second_call_for_the_same_work_is_not_granted() {
+        let of_server: Arc<dyn OnceStore> = Arc::new(MemoryOnceStore::default());
+        let store = || {
+            let own: Arc<dyn OnceStore> = Arc::new(MemoryOnceStore::default());
+            BothStores::new(&own, &of_server)
+        };
+        let work = |claim, name| OnceWork {
+            call: CallId([7; 16]),
+            name,
+            claim: ClaimId([claim; 16]),
+            owner: "",
+            kind: OnceKind::STEP,
+            note: "",
+            kept: Duration::from_hours(24),
+        };
+        let (first, second) = (store(), store());
+        let (pay, again) = (work(1, "pay"), work(2, "pay"));
+        assert_eq!(first.begin(pay).await.unwrap(), OnceClaim::Granted);
+        let taken = OnceClaim::Taken(String::new());
+        assert_eq!(second.begin(again).await.unwrap(), taken);
+        first.complete(pay, "1").await.unwrap();
+        let done = OnceClaim::Done("1".to_owned());
+        // The first result comes from the call's own store, the second from the server's.
+        assert_eq!(first.begin(pay).await.unwrap(), done);
+        assert_eq!(second.begin(again).await.unwrap(), done);
+        let mail = work(1, "mail");
+        assert_eq!(first.begin(mail).await.unwrap(), OnceClaim::Granted);
+        first.abandon(mail).await.unwrap();
+        let mail = second.begin(work(2, "mail")).await.unwrap();
+        assert_eq!(mail, OnceClaim::Granted);
     }
 }

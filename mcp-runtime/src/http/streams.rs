@@ -385,45 +385,6 @@ impl StreamReader {
     }
 }
 
-#[cfg(test)]
-mod stream_reader_tests {
-    use crate::budget::{ByteBudget, Holder};
-    use crate::http::streams::StreamProperties;
-    use crate::http::streams::*;
-    use crate::limits::Limits;
-
-    #[test]
-    fn an_event_is_delivered_once_it_has_been_both_read_and_stored() {
-        let properties = StreamProperties {
-            takes_events: true,
-            resumption: Resumption::ById,
-            is_stored: true,
-        };
-        let charge = ByteBudget::new(1_000).charge(&Holder::Anonymous(None));
-        let stream = SessionStream::new(2, properties, 1, (&Limits::default(), charge));
-        let stream = Arc::new(stream);
-        stream.push(b"{}".as_slice().into());
-        let mut reader = stream.new_reader(1, false).unwrap();
-        let mut read = || {
-            let mut out = Vec::new();
-            reader.poll(&mut Context::from_waker(std::task::Waker::noop()), &mut out);
-            !out.is_empty()
-        };
-        assert!(!read(), "it has not been stored");
-        stream.mark_store_away();
-        assert!(read());
-        assert!(!stream.is_delivered());
-        stream.mark_stored(2);
-        assert!(stream.is_delivered());
-        stream.push(b"{}".as_slice().into());
-        assert!(!read(), "the store is back");
-        stream.mark_stored(3);
-        assert!(!stream.is_delivered());
-        assert!(read());
-        assert!(stream.is_delivered());
-    }
-}
-
 // --- A stream's bounded log: events that have been sent, events still to be sent, and the reader's position.
 
 /// Limits for a log: the size of unread events, and the number and size of the events kept for a client that
@@ -610,5 +571,44 @@ mod tests {
         assert_eq!(log.remaining_capacity(bounds), 0);
         drop(log);
         assert_eq!(budget.held(), 0);
+    }
+}
+
+#[cfg(test)]
+mod stream_reader_tests {
+    use crate::budget::{ByteBudget, Holder};
+    use crate::http::streams::StreamProperties;
+    use crate::http::streams::*;
+    use crate::limits::Limits;
+
+    #[test]
+    fn an_event_is_delivered_once_it_has_been_both_read_and_stored() {
+        let properties = StreamProperties {
+            takes_events: true,
+            resumption: Resumption::ById,
+            is_stored: true,
+        };
+        let charge = ByteBudget::new(1_000).charge(&Holder::Anonymous(None));
+        let stream = SessionStream::new(2, properties, 1, (&Limits::default(), charge));
+        let stream = Arc::new(stream);
+        stream.push(b"{}".as_slice().into());
+        let mut reader = stream.new_reader(1, false).unwrap();
+        let mut read = || {
+            let mut out = Vec::new();
+            reader.poll(&mut Context::from_waker(std::task::Waker::noop()), &mut out);
+            !out.is_empty()
+        };
+        assert!(!read(), "it has not been stored");
+        stream.mark_store_away();
+        assert!(read());
+        assert!(!stream.is_delivered());
+        stream.mark_stored(2);
+        assert!(stream.is_delivered());
+        stream.push(b"{}".as_slice().into());
+        assert!(!read(), "the store is back");
+        stream.mark_stored(3);
+        assert!(!stream.is_delivered());
+        assert!(read());
+        assert!(stream.is_delivered());
     }
 }

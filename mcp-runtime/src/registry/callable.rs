@@ -321,24 +321,6 @@ impl FirstPollPace {
     }
 }
 
-#[cfg(test)]
-mod pace_tests {
-    use crate::registry::callable::*;
-
-    #[test]
-    fn after_a_slow_first_poll_32_calls_are_spawned_first() {
-        let pace = FirstPollPace::default();
-        assert!(!pace.spawn_first());
-        pace.record_first_poll(Duration::from_micros(200));
-        assert!(!pace.spawn_first());
-        pace.record_first_poll(Duration::from_micros(201));
-        for _ in 0..32 {
-            assert!(pace.spawn_first());
-        }
-        assert!(!pace.spawn_first());
-    }
-}
-
 /// The state of a call after its arguments have been accepted.
 pub(crate) enum HandlerProgress {
     /// The call has finished.
@@ -813,5 +795,23 @@ mod tests {
             hint(Some(second), public, &closed),
             (second, CacheScope::Private)
         );
+    }
+}
+
+#[cfg(test)]
+mod pace_tests {
+    use crate::registry::callable::*;
+
+    #[test]
+    fn after_a_slow_first_poll_32_calls_are_spawned_first() {
+        let pace = FirstPollPace::default();
+        assert!(!pace.spawn_first());
+        pace.record_first_poll(Duration::from_micros(200));
+        assert!(!pace.spawn_first());
+        pace.record_first_poll(Duration::from_micros(201));
+        for _ in 0..32 {
+            assert!(pace.spawn_first());
+        }
+        assert!(!pace.spawn_first());
     }
 }

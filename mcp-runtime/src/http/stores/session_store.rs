@@ -193,26 +193,6 @@ pub(in crate::http) fn is_valid_id(id: &str) -> bool {
     id.len() == 43 && id.bytes().fold(true, |all, byte| all & is_plain(byte))
 }
 
-#[cfg(test)]
-mod maybe_ready_tests {
-    use crate::http::stores::session_store::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn only_results_that_the_store_does_not_limit_are_abandoned() {
-        let slow = async || {
-            tokio::time::sleep(Duration::from_secs(2)).await;
-            Ok(1)
-        };
-        let limit = Duration::from_secs(1);
-        MaybeReady::later(slow())
-            .with_timeout(limit)
-            .await
-            .unwrap_err();
-        let bounded = MaybeReady::bounded(slow()).with_timeout(limit).await;
-        assert_eq!(bounded.unwrap(), 1);
-    }
-}
-
 // --- Session data in its stored form.
 
 /// A legacy session's data: the protocol version, the client's description of itself, the log level, the subscriptions,
@@ -562,5 +542,25 @@ mod tests {
     #[test]
     fn a_record_is_small() {
         assert!(size_of::<SessionRecord>() <= 96);
+    }
+}
+
+#[cfg(test)]
+mod maybe_ready_tests {
+    use crate::http::stores::session_store::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn only_results_that_the_store_does_not_limit_are_abandoned() {
+        let slow = async || {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            Ok(1)
+        };
+        let limit = Duration::from_secs(1);
+        MaybeReady::later(slow())
+            .with_timeout(limit)
+            .await
+            .unwrap_err();
+        let bounded = MaybeReady::bounded(slow()).with_timeout(limit).await;
+        assert_eq!(bounded.unwrap(), 1);
     }
 }

@@ -203,32 +203,6 @@ pub(super) fn single_line(text: &str, width: usize) -> String {
         .collect()
 }
 
-#[cfg(test)]
-mod progress_bar_tests {
-    use crate::server::command_line::print::*;
-
-    #[test]
-    fn a_bar_shows_how_far_it_is() {
-        for (progress, expected) in [
-            (Progress::from(3), "3"),
-            (Progress::from((1, 2)), "[############------------] 1/2"),
-            (
-                Progress::from((9, 3, "a\nb")),
-                "[########################] 9/3 ab",
-            ),
-        ] {
-            assert_eq!(bar(&progress, 80), expected);
-        }
-        let long = Progress::from((1, 2, "x".repeat(500)));
-        for width in [0, 1, 20, 40, 80, 200] {
-            assert_eq!(bar(&long, width).len(), width.saturating_sub(1), "{width}");
-        }
-        assert!(bar(&long, 40).starts_with("[######-------] 1/2 x"));
-        let wide = Progress::from((1, 2, "\u{6c34}".repeat(500)));
-        assert_eq!(bar(&wide, 40).matches('\u{6c34}').count(), 9);
-    }
-}
-
 // --- Formats a list of records as a human-readable table.
 
 /// The space between two columns of a table.
@@ -396,5 +370,31 @@ mod tests {
                 );
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod progress_bar_tests {
+    use crate::server::command_line::print::*;
+
+    #[test]
+    fn a_bar_shows_how_far_it_is() {
+        for (progress, expected) in [
+            (Progress::from(3), "3"),
+            (Progress::from((1, 2)), "[############------------] 1/2"),
+            (
+                Progress::from((9, 3, "a\nb")),
+                "[########################] 9/3 ab",
+            ),
+        ] {
+            assert_eq!(bar(&progress, 80), expected);
+        }
+        let long = Progress::from((1, 2, "x".repeat(500)));
+        for width in [0, 1, 20, 40, 80, 200] {
+            assert_eq!(bar(&long, width).len(), width.saturating_sub(1), "{width}");
+        }
+        assert!(bar(&long, 40).starts_with("[######-------] 1/2 x"));
+        let wide = Progress::from((1, 2, "\u{6c34}".repeat(500)));
+        assert_eq!(bar(&wide, 40).matches('\u{6c34}').count(), 9);
     }
 }
