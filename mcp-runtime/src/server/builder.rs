@@ -21,13 +21,13 @@ use crate::handler::handler_error::Result;
 use crate::handler::middleware::{Call, Next, UnlinkedMiddleware};
 use crate::handler::option::{AddOn, StoresByType};
 use crate::handler::sanitize::Sanitizer;
-use crate::handler::tags::TagSelection;
-use crate::handler::{middleware, rules, tags};
+use crate::handler::{middleware, rules};
 use crate::limits::Limits;
 use crate::observe::Observers;
 use crate::protocol::encode::CacheHint;
 use crate::rate::Rate;
 use crate::registry::{MethodReceiver, ToolSource};
+use crate::server::tags::TagSettings;
 use crate::stores::TaskStore;
 use crate::types::{CacheScope, Icon, Implementation};
 
@@ -759,117 +759,6 @@ impl Server {
         self.wrapping.around.push(layer);
         self
     }
-}
-
-// --- The observers that a feature gives to every server, and what is set for them.
-
-/// Returns the observers of a server, with those that a feature gives to every server.
-#[cfg_attr(
-    not(feature = "telemetry"),
-    expect(unused_mut, reason = "no other feature has any")
-)]
-pub(super) fn with_built_in(mut observers: Observers) -> Observers {
-    #[cfg(feature = "telemetry")]
-    observers.insert_default::<crate::telemetry::Telemetry>();
-    observers
-}
-
-#[cfg(feature = "telemetry")]
-impl Server {
-    /// Sets a hook that is called right after the span for a request is created. The hook receives the span and the
-    /// trace context that the caller sent. Programs that export spans can use it to link their spans to the caller's.
-    /// Replaces any hook that was set earlier.
-    ///
-    /// The span's fields follow OpenTelemetry; [Observability](crate::guide::observability) lists them. The hook must
-    /// not block. It is not called for spans that are not recorded by a subscriber.
-    ///
-    /// ```
-    /// # use mcp_runtime::prelude::*;
-    /// let server = new_server!().on_span(|span, trace| {
-    ///     if let Some(trace) = trace {
-    ///         // With `tracing-opentelemetry`, call `set_parent` here; see `examples/src/bin/traces.rs`.
-    ///         println!("{:?} is part of {:032x}", span.id(), trace.trace_id());
-    ///     }
-    /// });
-    /// ```
-    pub fn on_span(
-        mut self,
-        hook: impl Fn(&tracing::Span, Option<&crate::observe::TraceContext>) + Send + Sync + 'static,
-    ) -> Self {
-        self.observers
-            .insert(crate::telemetry::Telemetry::with_hook(hook));
-        self
-    }
-}
-
-// --- Tag settings: descriptions of tags, and the selection of definitions by tag.
-
-impl Server {
-    /// Serves only the definitions that these tags select, like the `--tags` option. Tags are separated by commas:
-    /// `issues,pulls` selects the definitions that have either tag, and `-admin` selects the definitions that do not
-    /// have the `admin` tag. Can be called more than once; definitions must then match every selection.
-    ///
-    /// ```
-    /// # use mcp_runtime::prelude::*;
-    /// let server = new_server!().select_tags("issues,-admin");
-    /// ```
-    ///
-    /// In contrast to [`tags`](Self::tags), which determines the values that the program must provide, a selection also
-    /// applies to definitions that are created at run time, and it can exclude tags. HTTP clients can narrow it further
-    /// for each request; see [Many tools](crate::guide::many_tools). For clients, definitions that are not selected do
-    /// not appear to exist.
-    ///
-    /// Start-up fails if a tag is unknown, that is, if no definition has it and it is not described with
-    /// [`describe_tag`](Self::describe_tag).
-    pub fn select_tags(mut self, tags: impl AsRef<str>) -> Self {
-        let tags = tags.as_ref();
-        match TagSelection::parse(tags) {
-            Ok(more) => {
-                let selection = &mut self.tag_settings.selection;
-                *selection = Some(
-                    selection
-                        .as_ref()
-                        .map_or(more.clone(), |all| all.and(&more)),
-                );
-            }
-            Err(problem) => self.faults.push(format!("tags `{tags}`: {problem}")),
-        }
-        self
-    }
-
-    /// Describes a tag to models in a few words, for use with [`tags_in_instructions`](Self::tags_in_instructions). A
-    /// described tag can be selected even while no definition has it, because definitions with the tag may be inserted
-    /// later. A description makes the tag public: anyone can learn that it exists, even callers from whom all
-    /// definitions with the tag are hidden.
-    ///
-    /// Start-up fails if a tag is described twice or is invalid.
-    pub fn describe_tag(mut self, tag: impl Into<String>, description: impl Into<String>) -> Self {
-        let tag = tag.into();
-        let descriptions = &mut self.tag_settings.descriptions;
-        self.faults.extend(tags::problem(&tag));
-        if descriptions.iter().any(|(known, _)| *known == tag) {
-            self.faults
-                .push(format!("the tag `{tag}` is described twice"));
-        }
-        descriptions.push((tag, description.into()));
-        self
-    }
-
-    /// Sets whether the [`instructions`](Self::instructions) end with a line for each tag that contains the tag's
-    /// description and the names of its tools. Each client is shown only the tools that it may use. Defaults to
-    /// `false`.
-    pub fn tags_in_instructions(mut self, show: bool) -> Self {
-        self.tag_settings.in_instructions = show;
-        self
-    }
-}
-
-/// The tag settings of a server that has not been started yet.
-#[derive(Debug, Default)]
-pub(super) struct TagSettings {
-    pub(super) selection: Option<TagSelection>,
-    pub(super) descriptions: Vec<(String, String)>,
-    pub(super) in_instructions: bool,
 }
 
 // --- The stores that add-ons get when a server starts.

@@ -7,6 +7,7 @@ mod environment;
 #[cfg(feature = "http")]
 mod http;
 mod log;
+mod observing;
 mod run;
 #[cfg(feature = "sealing")]
 mod sealed_tasks;
@@ -18,6 +19,7 @@ mod shared_definitions;
 mod start;
 #[cfg(feature = "testing")]
 mod surviving;
+mod tags;
 #[cfg(feature = "client-logs")]
 mod tracing_layer;
 

@@ -84,7 +84,7 @@ impl Server {
     /// Checks all definitions and settings and prepares the server for connections.
     pub(super) fn start(mut self) -> Result<(Arc<Dispatcher>, Arc<ServerShared>), Error> {
         let (add_ons, options) = self.add_ons();
-        self.observers = crate::server::builder::with_built_in(self.observers);
+        self.observers = crate::server::observing::with_built_in(self.observers);
         self.observers.start();
         // Add-ons describe theirs when they start.
         describe_metrics();
