@@ -1,0 +1,72 @@
+//! Tag settings: descriptions of tags, and the selection of definitions by tag.
+
+use crate::handler::tags::{self, TagSelection};
+use crate::server::Server;
+
+impl Server {
+    /// Serves only the definitions that these tags select, like the `--tags` option. Tags are separated by commas:
+    /// `issues,pulls` selects the definitions that have either tag, and `-admin` selects the definitions that do not
+    /// have the `admin` tag. Can be called more than once; definitions must then match every selection.
+    ///
+    /// ```
+    /// # use mcp_runtime::prelude::*;
+    /// let server = new_server!().select_tags("issues,-admin");
+    /// ```
+    ///
+    /// In contrast to [`tags`](Self::tags), which determines the values that the program must provide, a selection also
+    /// applies to definitions that are created at run time, and it can exclude tags. HTTP clients can narrow it further
+    /// for each request; see [Many tools](crate::guide::many_tools). For clients, definitions that are not selected do
+    /// not appear to exist.
+    ///
+    /// Start-up fails if a tag is unknown, that is, if no definition has it and it is not described with
+    /// [`describe_tag`](Self::describe_tag).
+    pub fn select_tags(mut self, tags: impl AsRef<str>) -> Self {
+        let tags = tags.as_ref();
+        match TagSelection::parse(tags) {
+            Ok(more) => {
+                let selection = &mut self.tag_settings.selection;
+                *selection = Some(
+                    selection
+                        .as_ref()
+                        .map_or(more.clone(), |all| all.and(&more)),
+                );
+            }
+            Err(problem) => self.faults.push(format!("tags `{tags}`: {problem}")),
+        }
+        self
+    }
+
+    /// Describes a tag to models in a few words, for use with [`tags_in_instructions`](Self::tags_in_instructions). A
+    /// described tag can be selected even while no definition has it, because definitions with the tag may be inserted
+    /// later. A description makes the tag public: anyone can learn that it exists, even callers from whom all
+    /// definitions with the tag are hidden.
+    ///
+    /// Start-up fails if a tag is described twice or is invalid.
+    pub fn describe_tag(mut self, tag: impl Into<String>, description: impl Into<String>) -> Self {
+        let tag = tag.into();
+        let descriptions = &mut self.tag_settings.descriptions;
+        self.faults.extend(tags::problem(&tag));
+        if descriptions.iter().any(|(known, _)| *known == tag) {
+            self.faults
+                .push(format!("the tag `{tag}` is described twice"));
+        }
+        descriptions.push((tag, description.into()));
+        self
+    }
+
+    /// Sets whether the [`instructions`](Self::instructions) end with a line for each tag that contains the tag's
+    /// description and the names of its tools. Each client is shown only the tools that it may use. Defaults to
+    /// `false`.
+    pub fn tags_in_instructions(mut self, show: bool) -> Self {
+        self.tag_settings.in_instructions = show;
+        self
+    }
+}
+
+/// The tag settings of a server that has not been started yet.
+#[derive(Debug, Default)]
+pub(super) struct TagSettings {
+    pub(super) selection: Option<TagSelection>,
+    pub(super) descriptions: Vec<(String, String)>,
+    pub(super) in_instructions: bool,
+}
