@@ -8,14 +8,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::context::OnceStore;
-#[cfg(feature = "sealing")]
-use crate::dispatch::seal::SealingKeys;
 use crate::handler::option::AddOn;
-#[cfg(feature = "http")]
-use crate::http::health::ReadyCheck;
-#[cfg(feature = "http")]
-use crate::http::{EventStore, SessionStore};
 use crate::instances::{SHARED_CHANGES, SHARED_RATES};
+
 pub use crate::stores::{
     ClaimExceptions, DefinitionStore, InstanceRelay, KeptResult, MemoryDefinitionStore,
     MemoryInstanceRelay, MemoryResultStore, MemoryTaskStore, NewTask, NotificationRelay,
@@ -23,6 +18,13 @@ pub use crate::stores::{
     StoredDefinitions, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskDetails,
     TaskId, TaskOutcome, TaskPage, TaskStatus, TaskStep, TaskStore,
 };
+
+#[cfg(feature = "http")]
+use crate::http::health::ReadyCheck;
+#[cfg(feature = "http")]
+use crate::http::{EventStore, SessionStore};
+#[cfg(feature = "sealing")]
+use crate::seal::SealingKeys;
 #[cfg(feature = "testing")]
 pub use crate::stores::{check_definition_store, check_task_store};
 

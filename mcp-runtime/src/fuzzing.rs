@@ -19,7 +19,7 @@ pub use mcp_schema::template::UriTemplate as Template;
 use std::time::Duration;
 
 #[cfg(feature = "sealing")]
-use crate::dispatch::seal::{Binding, Seal, SealingKey, SealingKeys};
+use crate::seal::{Binding, Seal, SealingKey, SealingKeys};
 
 #[cfg(feature = "auth")]
 pub use crate::auth::fuzzing::let_in;

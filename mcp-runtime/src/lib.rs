@@ -100,6 +100,7 @@ pub mod prelude;
 mod random;
 mod rate;
 mod registry;
+pub(crate) mod seal;
 mod server;
 mod spawn;
 mod spill;
@@ -141,7 +142,7 @@ pub use transport::{Transport, shutdown_signal};
 pub use types::SamplingRequest;
 
 #[cfg(feature = "sealing")]
-pub use dispatch::seal::{SealingKey, SealingKeys};
+pub use crate::seal::{SealingKey, SealingKeys};
 #[cfg(feature = "main")]
 pub use macros::main;
 #[cfg(feature = "skills")]

@@ -84,6 +84,10 @@ pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Called when a message other than a response is ready to be sent. It must not block, and may be called from any
+/// thread.
+pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
+
 #[cfg(test)]
 mod tests {
     mod cancellation {

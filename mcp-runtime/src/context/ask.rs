@@ -3,7 +3,7 @@
 //! A handler awaits an [`Ask`] without knowing how the question reaches the client. In legacy protocol versions, the
 //! server sends a request and the handler waits for the response. In modern protocol versions, the call ends by
 //! returning its open questions, and the handler runs again once the answers have arrived. The implementation of
-//! [`QuestionTransport`] chooses between the two mechanisms.
+//! [`ClientQuestions`](crate::context::questions::ClientQuestions) chooses between the two mechanisms.
 //!
 //! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests"; client/elicitation, client/sampling,
 //! client/roots.
@@ -27,7 +27,7 @@ use crate::types::{
 
 pub use crate::context::asking::AskError;
 pub(crate) use crate::context::asking::{
-    CallQuestion, DetachedQuestion, QuestionKey, QuestionProgress, QuestionTransport,
+    CallQuestion, DetachedQuestion, QuestionKey, QuestionProgress,
 };
 
 /// A question for the client, which is not sent until it is awaited.

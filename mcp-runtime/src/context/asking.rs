@@ -1,64 +1,16 @@
-//! The interface through which a call's context sends questions to the client.
+//! A question to the client, and the errors that it can end with.
 
+use std::cell::Cell;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::Sleep;
 
-use crate::context::{CallId, OnceStore};
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::errors;
-use crate::types::{ClientFeature, InputRequest};
-
-/// Sends questions to the client. Implemented by `dispatch`.
-pub(crate) trait QuestionTransport: Send + Sync {
-    /// Returns `true` if the client currently supports this kind of question.
-    fn can_ask(&self, feature: ClientFeature) -> bool;
-    /// Checks that a question is valid and that the client supports it.
-    fn check(&self, request: &InputRequest) -> Result<(), AskError>;
-    /// Assigns a key that distinguishes this question from other questions in the same run.
-    fn identify(&self, request: &InputRequest) -> QuestionKey;
-    /// Returns the key used on the wire for a name chosen by the author.
-    fn key(&self, name: &str) -> String;
-    /// Sends the question or polls for its answer. The answer is JSON text and can contain any value.
-    fn poll(
-        &self,
-        question: &mut CallQuestion,
-        task: &mut TaskContext<'_>,
-    ) -> Poll<Result<Box<str>, AskError>>;
-    /// Rejects an invalid answer. Returns an error if the question must not be asked again.
-    fn reject(&self, question: &mut CallQuestion, problem: String) -> Result<(), AskError>;
-    /// Withdraws a question whose answer is no longer awaited.
-    fn withdraw(&self, question: &mut CallQuestion);
-
-    /// Begins a run of the handler. Middleware may run the handler several times.
-    fn begin_run(&self);
-    /// Ends a run.
-    fn end_run(&self);
-    /// Returns the call's id, which is the same in all of its rounds.
-    fn call_id(&self) -> CallId;
-    /// Returns `true` if the request continues an earlier round. Its client can send such a request again.
-    fn is_continued(&self) -> bool;
-    /// Returns the call's journal so far, in case the call continues elsewhere.
-    fn journal(&self) -> String;
-    /// Ends the call's round, once the handler is pending, with the questions and the journal of a run that is separate
-    /// from the request. Returns `false` if the call has no rounds.
-    fn end_round_with(&self, _journal: &str, _questions: Vec<DetachedQuestion>) -> bool {
-        false
-    }
-    /// Starts work that must run only once. Returns its result if an earlier round has already completed it.
-    fn begin_once(&self, name: &str) -> Result<Option<Box<str>>, AskError>;
-    /// Ends work started by `begin_once` and records its result if it succeeded.
-    fn end_once(&self, name: &str, result: Option<&str>);
-    /// Returns `true` while work that must run only once is running.
-    fn is_once_under_way(&self) -> bool;
-    /// Returns the store for work that must run only once, if a store is configured and applies to this call.
-    fn once_store(&self) -> Option<Arc<dyn OnceStore>>;
-}
+use crate::types::InputRequest;
 
 /// A question from a run that is separate from the request: its key, method and parameters.
 pub(crate) type DetachedQuestion = (String, &'static str, Value);
@@ -152,4 +104,21 @@ impl AskError {
             _ => None,
         }
     }
+}
+
+// --- What a handler may not do inside `once` or `on_commit`.
+
+thread_local! {
+    pub(super) static INSIDE_ONCE: Cell<bool> = const { Cell::new(false) };
+    pub(super) static INSIDE_COMMIT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Returns `true` while this thread is polling work that must run only once.
+pub(crate) fn is_inside_once() -> bool {
+    INSIDE_ONCE.get()
+}
+
+/// Returns `true` while this thread is polling a deferred effect.
+pub(crate) fn is_inside_commit() -> bool {
+    INSIDE_COMMIT.get()
 }

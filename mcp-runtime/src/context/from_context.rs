@@ -8,13 +8,10 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use crate::context::states::LazyState;
-use crate::context::{
-    CallEnding, CallHandle, Caller, Context, NotificationSender, Principal, QuestionTransport,
-    RequestContext, States, short_type_name,
-};
+use crate::context::{Caller, Context, Principal, States, short_type_name};
 use crate::error::Error;
 use crate::handler::handler_error::HandlerError;
-use crate::sync::{CancellationToken, lock};
+use crate::sync::lock;
 
 /// A value that is injected into a handler in addition to its arguments.
 ///
@@ -311,10 +308,7 @@ impl AwaitedValues {
         if values.is_empty() {
             return Ok(context);
         }
-        Ok(Context::new(Arc::new(PreparedHandle {
-            call: context,
-            values: Mutex::new(values),
-        })))
+        Ok(context.with_prepared(Mutex::new(values)))
     }
 }
 
@@ -332,42 +326,10 @@ impl AwaitedStates {
     }
 }
 
-/// A call whose awaited parameters are ready.
-struct PreparedHandle {
-    call: Context,
-    values: Mutex<Vec<PreparedValue>>,
-}
-
-impl CallHandle for PreparedHandle {
-    fn request(&self) -> &RequestContext {
-        self.call.call().request()
-    }
-
-    fn outbound(&self) -> &dyn NotificationSender {
-        self.call.call().outbound()
-    }
-
-    fn asking(&self) -> &dyn QuestionTransport {
-        self.call.call().asking()
-    }
-
-    fn ending(&self) -> &CallEnding {
-        self.call.call().ending()
-    }
-
-    fn leaving(&self) -> Option<&CancellationToken> {
-        self.call.call().leaving()
-    }
-
-    fn prepared(&self) -> Option<&Mutex<Vec<PreparedValue>>> {
-        Some(&self.values)
-    }
-}
-
 impl Context {
     /// Returns the next awaited value of type `T`. Each value is returned only once.
     pub(crate) fn take_prepared<T: 'static>(&self) -> Option<T> {
-        let mut values = lock(self.call().prepared()?);
+        let mut values = lock(self.prepared()?);
         let position = values.iter().position(|value| value.is::<T>())?;
         values.remove(position).downcast().ok().map(|value| *value)
     }

@@ -11,16 +11,18 @@ mod handle;
 mod http_parts;
 pub(crate) mod once;
 mod once_store;
+pub(crate) mod outbound;
+pub(crate) mod pending;
+pub(crate) mod questions;
 mod reauthorization;
-mod request;
+pub(crate) mod request;
 mod request_info;
+pub(crate) mod rounds;
 mod states;
 pub(crate) mod watching;
 
 pub use ask::{Ask, AskError, Elicited, Questions};
-pub(crate) use ask::{
-    CallQuestion, DetachedQuestion, QuestionKey, QuestionProgress, QuestionTransport,
-};
+pub(crate) use ask::{CallQuestion, DetachedQuestion, QuestionKey, QuestionProgress};
 pub(crate) use caller::CallerRecord;
 pub use caller::{Caller, Principal};
 pub use form::{Elicit, FieldKind, FormChoice, FormField};
@@ -35,12 +37,11 @@ pub use once::OnceStep;
 pub use once_store::{
     CallId, ClaimId, OnceClaim, OnceKind, OnceRoom, OnceStore, OnceWork, StoreFuture, StoreRefusal,
 };
-pub(crate) use once_store::{StoreError, is_refused, patiently};
+pub(crate) use once_store::{OwnSteps, StoreError, is_refused, patiently};
+pub use outbound::{Amount, Progress};
 pub(crate) use reauthorization::{ChallengesForNextRequests, Reauthorization};
-pub use request::{Amount, Context, Progress};
-pub(crate) use request::{
-    CallEnding, CallHandle, ClientIdentity, NotificationSender, RequestContext,
-};
+pub use request::Context;
+pub(crate) use request::{CallEnding, ClientIdentity, RequestContext};
 pub use request_info::RequestInfo;
 pub(crate) use request_info::{EnvironmentHeaders, RequestSource};
 pub use states::States;

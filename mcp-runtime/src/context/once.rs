@@ -1,11 +1,9 @@
 //! Work that runs only once per call, no matter how often the handler runs; effects that are deferred until a call has its
 //! final result; and leaving the request, for calls that continue apart from it.
 
-use std::any::Any;
-use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 use std::{fmt, mem};
@@ -13,16 +11,15 @@ use std::{fmt, mem};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::context::ask::QuestionTransport;
+use crate::context::asking::{INSIDE_COMMIT, INSIDE_ONCE, is_inside_commit, is_inside_once};
+use crate::context::questions::ClientQuestions;
 use crate::context::request::CallEnding;
 use crate::context::watching::{CallSite, StepPoint, WatchedStep, pass};
 use crate::context::{
-    CallHandle, CallId, ClaimId, Context, NotificationSender, OnceClaim, OnceKind, OnceStore,
-    OnceWork, RequestContext, is_refused, patiently,
+    CallId, ClaimId, Context, OnceClaim, OnceKind, OnceStore, OnceWork, is_refused, patiently,
 };
 use crate::handler::call::{CallOutput, Output};
 use crate::handler::handler_error::{HandlerError, Result};
-use crate::sync::CancellationToken;
 
 impl Context {
     /// Runs `work` only once per call, no matter how often the handler runs again with answers from the client.
@@ -345,7 +342,7 @@ impl Drop for StoredStep<'_> {
 
 /// Work in progress, whose result is reported when this value is dropped.
 struct OnceInProgress<'a> {
-    asking: &'a dyn QuestionTransport,
+    asking: &'a ClientQuestions,
     name: &'a str,
     result: Option<String>,
 }
@@ -354,15 +351,6 @@ impl Drop for OnceInProgress<'_> {
     fn drop(&mut self) {
         self.asking.end_once(self.name, self.result.as_deref());
     }
-}
-
-thread_local! {
-    static INSIDE_ONCE: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Returns `true` while this thread is polling work that must run only once.
-pub(crate) fn is_inside_once() -> bool {
-    INSIDE_ONCE.get()
 }
 
 /// Polls a future so that questions asked within it can detect that they are inside [`Context::once`].
@@ -421,18 +409,18 @@ impl Context {
     /// inside `once` is not repeated when the handler runs again.
     pub fn on_commit(&self, effect: impl Future<Output = Result<()>> + Send + 'static) {
         if is_inside_once() {
-            return self.call().ending().defer(Box::pin(async {
+            return self.ending().defer(Box::pin(async {
                 Err(HandlerError::opaque(
                     "`on_commit` cannot be used inside `once`; use it before or afterwards",
                 ))
             }));
         }
-        self.call().ending().defer(Box::pin(effect));
+        self.ending().defer(Box::pin(effect));
     }
 
     /// Runs the deferred effects if the handler has succeeded, and drops them otherwise.
     pub(crate) async fn commit(&self, output: Output) -> Output {
-        let ending = self.call().ending();
+        let ending = self.ending();
         if !ending.has_deferred() {
             return output;
         }
@@ -480,15 +468,6 @@ impl Drop for Committing<'_> {
     }
 }
 
-thread_local! {
-    static INSIDE_COMMIT: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Returns `true` while this thread is polling a deferred effect.
-pub(crate) fn is_inside_commit() -> bool {
-    INSIDE_COMMIT.get()
-}
-
 struct InsideCommit(bool);
 
 impl InsideCommit {
@@ -513,49 +492,9 @@ impl Context {
             );
             return;
         }
-        if let Some(leaving) = self.call().leaving() {
+        if let Some(leaving) = self.leaving() {
             leaving.cancel();
             std::future::pending::<()>().await;
         }
-    }
-
-    /// Returns a context for the same call with a token that is cancelled when the handler leaves the request.
-    pub(crate) fn with_leaving(&self, leaving: CancellationToken) -> Self {
-        Self::new(Arc::new(LeavingHandle {
-            call: self.clone(),
-            leaving,
-        }))
-    }
-}
-
-/// A call that can continue apart from its request.
-struct LeavingHandle {
-    call: Context,
-    leaving: CancellationToken,
-}
-
-impl CallHandle for LeavingHandle {
-    fn request(&self) -> &RequestContext {
-        self.call.call().request()
-    }
-
-    fn outbound(&self) -> &dyn NotificationSender {
-        self.call.call().outbound()
-    }
-
-    fn asking(&self) -> &dyn QuestionTransport {
-        self.call.call().asking()
-    }
-
-    fn ending(&self) -> &CallEnding {
-        self.call.call().ending()
-    }
-
-    fn leaving(&self) -> Option<&CancellationToken> {
-        Some(&self.leaving)
-    }
-
-    fn prepared(&self) -> Option<&Mutex<Vec<Box<dyn Any + Send>>>> {
-        self.call.call().prepared()
     }
 }

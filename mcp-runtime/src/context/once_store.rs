@@ -5,6 +5,8 @@ use std::fmt;
 use std::future::Future;
 use std::hash::{Hash, Hasher};
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -255,6 +257,21 @@ pub trait OnceStore: Send + Sync + 'static {
     /// cannot be made anew until the store deletes the entry.
     fn forget<'a>(&'a self, _work: OnceWork<'a>, _result: &'a str) -> StoreFuture<'a, ()> {
         Box::pin(async { Ok(()) })
+    }
+}
+
+/// A call's own store for the results of `once`.
+#[derive(Clone)]
+pub(crate) struct OwnSteps {
+    pub(crate) store: Arc<dyn OnceStore>,
+    /// `true` once no request can do the work of this call again, because no client has received a state to resend.
+    /// The server's store then need not contain the results.
+    pub(crate) suffice: Arc<AtomicBool>,
+}
+
+impl OwnSteps {
+    pub(crate) fn suffice(&self) -> bool {
+        self.suffice.load(Ordering::Acquire)
     }
 }
 

@@ -10,7 +10,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::context::handle::notification_params;
-use crate::context::{Caller, Principal, QuestionTransport, RequestInfo, ServerHandle, States};
+use crate::context::outbound::{CallMessages, Progress};
+use crate::context::questions::ClientQuestions;
+use crate::context::{Caller, Principal, RequestInfo, ServerHandle, States};
 use crate::handler::handler_error::Result;
 use crate::handler::tags::TagSelection;
 use crate::jsonrpc::read_json;
@@ -26,24 +28,44 @@ use crate::types::{ClientCapabilities, Implementation, LoggingLevel, Meta};
 /// Take it as a parameter, `ctx: Context` or `ctx: &Context`. It is cheap to clone. A clone may outlive the call, but
 /// notifications sent after the response are dropped.
 #[derive(Clone)]
-pub struct Context(Arc<dyn CallHandle>);
+pub struct Context {
+    call: Arc<CallContext>,
+    /// What steps on the way to the handler have added for it, if any have.
+    added: Option<Arc<AddedContext>>,
+}
 
-/// A call as seen by its context. Implemented by `dispatch`, which keeps all parts in a single allocation.
-pub(crate) trait CallHandle: Send + Sync {
-    fn request(&self) -> &RequestContext;
-    /// Returns the sender for the call's notifications.
-    fn outbound(&self) -> &dyn NotificationSender;
-    /// Returns the interface through which this call can ask questions.
-    fn asking(&self) -> &dyn QuestionTransport;
-    /// Returns the state that decides what follows when the handler ends.
-    fn ending(&self) -> &CallEnding;
-    /// Returns the token that is cancelled when the handler leaves its request, if the call can continue apart from it.
-    fn leaving(&self) -> Option<&CancellationToken> {
-        None
+/// A call as its handler and the dispatcher share it, in a single allocation.
+pub(crate) struct CallContext {
+    pub(crate) request: RequestContext,
+    pub(crate) messages: CallMessages,
+    pub(crate) asks: ClientQuestions,
+    /// The state that decides what follows when the handler ends.
+    pub(crate) ending: CallEnding,
+}
+
+/// What is added to a call's context on the way to its handler.
+struct AddedContext {
+    /// Cancelled when the handler leaves its request, if the call can continue apart from it.
+    leaving: Option<CancellationToken>,
+    /// The values of awaited parameters, if the call has waited for any.
+    prepared: Option<Arc<PreparedValues>>,
+}
+
+/// The values of awaited parameters. Each of them is taken once.
+pub(crate) type PreparedValues = Mutex<Vec<Box<dyn Any + Send>>>;
+
+impl CallContext {
+    /// Closes the call: sends held-back notifications and drops all later notifications.
+    pub(crate) fn close(&self) {
+        self.messages.close();
+        self.asks.close();
     }
-    /// Returns the values of awaited parameters, if the call has waited for any.
-    fn prepared(&self) -> Option<&Mutex<Vec<Box<dyn Any + Send>>>> {
-        None
+
+    /// Marks the call as cancelled and stops its messages, so code that still holds a clone of the context cannot send
+    /// any.
+    pub(crate) fn abandon(&self) {
+        self.request.cancel();
+        self.messages.abandon();
     }
 }
 
@@ -119,57 +141,72 @@ pub(crate) enum ClientIdentity {
     Claimed(OnceLock<Option<Box<Implementation>>>),
 }
 
-/// Sends a call's notifications. Implemented by `dispatch`, which encodes them and limits their rate.
-pub(crate) trait NotificationSender: Send + Sync {
-    fn progress(&self, progress: &Progress);
-    /// Reports slightly more progress than in the last report if nothing has been reported for this long. Returns the
-    /// time until this may next be necessary.
-    fn keep_alive(&self, quiet: Duration) -> Duration {
-        quiet
-    }
-    /// Returns `true` if messages at this level are sent. Checked before a message is rendered.
-    fn accepts_level(&self, level: LoggingLevel) -> bool;
-    /// Closes the connection that carries the call, if the client can reconnect to receive the response.
-    fn close_stream(&self) {}
-    /// Sends a log message; `data` is JSON.
-    fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &str);
-    /// Sends an extension's notification.
-    fn extension(&self, _method: &str, _params: &Map<String, Value>) {}
-}
-
 impl Context {
-    pub(crate) fn new(call: Arc<dyn CallHandle>) -> Self {
-        Self(call)
+    pub(crate) fn new(call: Arc<CallContext>) -> Self {
+        Self { call, added: None }
     }
 
-    pub(super) fn call(&self) -> &dyn CallHandle {
-        &*self.0
+    /// Returns a context for the same call with a token that is cancelled when the handler leaves the request.
+    pub(crate) fn with_leaving(&self, leaving: CancellationToken) -> Self {
+        self.with(AddedContext {
+            leaving: Some(leaving),
+            prepared: self.prepared().cloned(),
+        })
+    }
+
+    /// Returns a context for the same call with the values of awaited parameters.
+    pub(crate) fn with_prepared(&self, values: PreparedValues) -> Self {
+        self.with(AddedContext {
+            leaving: self.leaving().cloned(),
+            prepared: Some(Arc::new(values)),
+        })
+    }
+
+    fn with(&self, added: AddedContext) -> Self {
+        Self {
+            call: Arc::clone(&self.call),
+            added: Some(Arc::new(added)),
+        }
+    }
+
+    /// Returns the token that is cancelled when the handler leaves its request, if the call can continue apart from it.
+    pub(super) fn leaving(&self) -> Option<&CancellationToken> {
+        self.added.as_ref()?.leaving.as_ref()
+    }
+
+    /// Returns the values of awaited parameters, if the call has waited for any.
+    pub(super) fn prepared(&self) -> Option<&Arc<PreparedValues>> {
+        self.added.as_ref()?.prepared.as_ref()
     }
 
     pub(crate) fn request_context(&self) -> &RequestContext {
-        self.0.request()
+        &self.call.request
     }
 
     /// Returns the caller and the selection that determine which definitions the request may use.
     pub(crate) fn viewer(&self) -> (&Caller, Option<&TagSelection>) {
-        let request = self.0.request();
-        (&request.caller, request.selection.as_ref())
+        (
+            &self.call.request.caller,
+            self.call.request.selection.as_ref(),
+        )
     }
 
     pub(crate) fn states(&self) -> &States {
-        &self.0.request().states
+        &self.call.request.states
     }
 
-    pub(crate) fn outbound(&self) -> &dyn NotificationSender {
-        self.0.outbound()
+    /// Returns the sender for the call's notifications.
+    pub(crate) fn outbound(&self) -> &CallMessages {
+        &self.call.messages
     }
 
-    pub(crate) fn asking(&self) -> &dyn QuestionTransport {
-        self.0.asking()
+    /// Returns the call's questions to its client.
+    pub(crate) fn asking(&self) -> &ClientQuestions {
+        &self.call.asks
     }
 
     pub(crate) fn ending(&self) -> &CallEnding {
-        self.0.ending()
+        &self.call.ending
     }
 
     /// Reports progress to the client, if the client requested progress notifications.
@@ -254,7 +291,7 @@ impl Context {
     ///
     /// See [`Extension::call_notification`](crate::extension::Extension::call_notification).
     pub fn notify(&self, notification: &str, params: impl Serialize) {
-        let request = self.0.request();
+        let request = &self.call.request;
         let control = &request.server.0;
         if control.may_notify(notification, request.version, &request.capabilities)
             && let Some(params) = notification_params(notification, params)
@@ -280,25 +317,25 @@ impl Context {
     /// intended for threads and tasks that a handler has started.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        let cancelled = self.0.request().cancelled.get();
+        let cancelled = self.call.request.cancelled.get();
         cancelled.is_some_and(CancellationToken::is_cancelled)
     }
 
     /// Waits until the call is cancelled. See [`is_cancelled`](Self::is_cancelled).
     pub fn cancelled(&self) -> impl Future<Output = ()> + Send + '_ {
-        self.0.request().cancellation().cancelled()
+        self.call.request.cancellation().cancelled()
     }
 
     /// Returns the principal if the caller has credentials. Over stdio, callers never have credentials.
     #[must_use]
     pub fn principal(&self) -> Option<&Principal> {
-        self.0.request().caller.principal()
+        self.call.request.caller.principal()
     }
 
     /// Returns the caller as seen by access rules. The caller also indicates whether scopes apply to it.
     #[must_use]
     pub fn caller(&self) -> &Caller {
-        &self.0.request().caller
+        &self.call.request.caller
     }
 
     /// Returns the request that started this call: its protocol version and session and, over HTTP, its headers, URL,
@@ -313,14 +350,14 @@ impl Context {
     /// ```
     #[must_use]
     pub fn request(&self) -> &RequestInfo {
-        &self.0.request().info
+        &self.call.request.info
     }
 
     /// Returns the trace context of the request, if the caller sent one. Pass the trace context on to the services that
     /// this call uses, unless the program exports spans itself. See [Observability](crate::guide::observability).
     #[must_use]
     pub fn trace_context(&self) -> Option<TraceContext> {
-        let request = self.0.request();
+        let request = &self.call.request;
         let of_message = request.meta.as_deref().and_then(TraceContext::from_meta);
         of_message.or_else(|| request.info.trace_context())
     }
@@ -329,7 +366,7 @@ impl Context {
     /// it.
     #[must_use]
     pub fn client(&self) -> Option<&Implementation> {
-        let request = self.0.request();
+        let request = &self.call.request;
         match &request.client {
             ClientIdentity::Known(client) => client.as_deref(),
             ClientIdentity::Claimed(client) => client
@@ -341,7 +378,7 @@ impl Context {
     /// Returns the capabilities that the client declares.
     #[must_use]
     pub fn client_capabilities(&self) -> &ClientCapabilities {
-        &self.0.request().capabilities
+        &self.call.request.capabilities
     }
 
     /// Returns the settings with which the client declares an extension, if the server also has that extension and it
@@ -353,7 +390,7 @@ impl Context {
     /// Source: revision 2026-07-28, basic/extensions.
     #[must_use]
     pub fn extension(&self, id: &str) -> Option<&Map<String, Value>> {
-        let request = self.0.request();
+        let request = &self.call.request;
         let settings = request.capabilities.extensions.get(id)?.as_object()?;
         let is_known = request.server.0.has_extension(id, request.version);
         is_known.then_some(settings)
@@ -363,7 +400,7 @@ impl Context {
     /// such as `1e400`, is a string.
     #[must_use]
     pub fn meta(&self) -> Meta {
-        let meta = self.0.request().meta.as_deref();
+        let meta = self.call.request.meta.as_deref();
         meta.and_then(|meta| read_json(meta).ok())
             .unwrap_or_default()
     }
@@ -371,7 +408,7 @@ impl Context {
     /// Returns the running server, for change notifications and edits to its lists.
     #[must_use]
     pub fn server(&self) -> &ServerHandle {
-        &self.0.request().server
+        &self.call.request.server
     }
 
     /// Returns the shared value of type `T`, if the server has such a value and has already created it. A
@@ -477,98 +514,5 @@ impl CallEnding {
 
     fn deferred(&self) -> MutexGuard<'_, DeferredEffects> {
         lock(&self.deferred)
-    }
-}
-
-/// Progress to report with [`Context::progress`](crate::Context::progress). `Progress` can be converted from a number,
-/// `(number, total)`, `(number, total, message)` or, if the total is unknown, `(number, message)`.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Progress {
-    /// The amount done so far, in any unit. The amount must be finite and increase from one report to the next.
-    pub progress: f64,
-    /// The total amount, if known.
-    pub total: Option<f64>,
-    /// A human-readable description of the current step.
-    pub message: Option<String>,
-}
-
-/// Number types that can express progress.
-pub trait Amount {
-    /// Converts the number into the protocol's type.
-    fn amount(self) -> f64;
-}
-
-macro_rules! amounts {
-    ($($type:ty)*) => {$(
-        impl Amount for $type {
-            #[allow(clippy::cast_precision_loss, clippy::cast_lossless, reason = "progress is shown to people")]
-            fn amount(self) -> f64 {
-                self as f64
-            }
-        }
-        impl From<$type> for Progress {
-            fn from(progress: $type) -> Self {
-                Self { progress: progress.amount(), total: None, message: None }
-            }
-        }
-    )*};
-}
-
-amounts!(i8 i16 i32 i64 u8 u16 u32 u64 isize usize f32 f64);
-
-impl<P: Amount, T: Amount> From<(P, T)> for Progress {
-    fn from((progress, total): (P, T)) -> Self {
-        Self {
-            progress: progress.amount(),
-            total: Some(total.amount()),
-            message: None,
-        }
-    }
-}
-
-impl<P: Amount> From<(P, &str)> for Progress {
-    fn from((progress, message): (P, &str)) -> Self {
-        (progress, message.to_owned()).into()
-    }
-}
-
-impl<P: Amount> From<(P, String)> for Progress {
-    fn from((progress, message): (P, String)) -> Self {
-        Self {
-            message: Some(message),
-            ..progress.amount().into()
-        }
-    }
-}
-
-impl<P: Amount, T: Amount, M: Into<String>> From<(P, T, M)> for Progress {
-    fn from((progress, total, message): (P, T, M)) -> Self {
-        Self {
-            message: Some(message.into()),
-            ..(progress, total).into()
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::context::request::*;
-
-    #[test]
-    fn each_form_sets_what_it_contains() {
-        let progress = |total, text: Option<&str>| Progress {
-            progress: 3.0,
-            total,
-            message: text.map(str::to_owned),
-        };
-        assert_eq!(Progress::from(3), progress(None, None));
-        assert_eq!(Progress::from((3, 4)), progress(Some(4.0), None));
-        assert_eq!(Progress::from((3, "x")), progress(None, Some("x")));
-        assert_eq!(
-            Progress::from((3, "x".to_owned())),
-            progress(None, Some("x"))
-        );
-        assert_eq!(Progress::from((3, 4, "x")), progress(Some(4.0), Some("x")));
     }
 }

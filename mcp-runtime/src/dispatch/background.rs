@@ -12,18 +12,18 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
+use crate::context::outbound::{CallMessages, MessagesApart};
+use crate::context::questions::{ClientQuestions, QuestionDelivery};
+use crate::context::request::CallContext;
+use crate::context::rounds::{CallMemory, Journal, Round, RoundEnd};
 use crate::context::{
-    CallEnding, CallerRecord, ClientIdentity, Context, NotificationSender, Progress,
-    RequestContext, RequestInfo, ServerHandle, watching,
+    CallEnding, CallerRecord, ClientIdentity, Context, Progress, RequestContext, RequestInfo,
+    ServerHandle, watching,
 };
 use crate::dispatch::Dispatcher;
-use crate::dispatch::ask::{ClientQuestions, QuestionDelivery};
-use crate::dispatch::call::{CallContext, CallScope, HandlerRun, WrappedHandler};
+use crate::dispatch::call::{CallScope, HandlerRun, WrappedHandler};
 use crate::dispatch::finish::{CallFinisher, CallOutcome};
-use crate::dispatch::rounds::{CallMemory, Journal, Round, RoundEnd};
-use crate::dispatch::stream::CallMessages;
 use crate::dispatch::target::CallTarget;
 use crate::handler::background::{
     AttachedEnd, AttachedFuture, BackgroundCall, BackgroundFuture, BackgroundOutcome,
@@ -36,7 +36,7 @@ use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::observe::{RecordedOutcome, RequestAttributes, RequestRecording};
 use crate::protocol::{Method, ProtocolVersion};
 use crate::registry::CallPermit;
-use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
+use crate::types::{ClientCapabilities, Implementation};
 
 // This method is defined here, rather than called through the innermost step's trait, so that programs without such
 // calls do not contain the code for them.
@@ -128,7 +128,7 @@ impl BackgroundRunner for DetachedCall {
 
 /// A single run of a call. Dropping it cancels the run.
 struct DetachedRun {
-    run: HandlerRun<DetachedMessages>,
+    run: HandlerRun,
     /// `None` if the run is part of a request.
     recording: Option<RequestRecording>,
 }
@@ -190,17 +190,17 @@ impl DetachedCall {
         let round = Round::new(Some(memory), arguments).with_steps(steps);
         let request = self.request.detached();
         let asks = ClientQuestions::new(
-            &self.dispatcher,
+            &self.dispatcher.questions,
             request.version,
             Arc::clone(&request.capabilities),
             QuestionDelivery::Rounds(round),
         );
         let context = Arc::new(CallContext {
             request,
-            messages: DetachedMessages {
+            messages: CallMessages::Apart(Box::new(DetachedMessages {
                 on_progress,
                 waiting: waiting.clone(),
-            },
+            })),
             asks,
             ending: CallEnding::default(),
         });
@@ -214,7 +214,7 @@ impl DetachedCall {
             results_for.filter(|_| !is_plain)
         }));
         let waits = handler.waits.clone();
-        let handed = Context::new(Arc::<CallContext<DetachedMessages>>::clone(&context));
+        let handed = Context::new(Arc::clone(&context));
         let handler = Arc::new(handler);
         let Some(call) = handler.call(
             arguments,
@@ -389,52 +389,18 @@ pub(super) struct DetachedMessages {
     pub(super) waiting: Option<WaitingRequest>,
 }
 
-impl DetachedMessages {
-    /// Returns the context of the request that is waiting for the run, if any.
-    fn waiting(&self) -> Option<Context> {
-        self.waiting.as_ref()?.context()
-    }
-}
-
-impl CallMessages for DetachedMessages {
-    fn close(&self) {}
-
-    fn abandon(&self) {}
-
-    fn is_inside_request(&self) -> bool {
-        self.waiting().is_some()
-    }
-}
-
-impl NotificationSender for DetachedMessages {
-    fn progress(&self, progress: &Progress) {
+impl MessagesApart for DetachedMessages {
+    fn report(&self, progress: &Progress) {
         (self.on_progress)(progress);
-        if let Some(request) = self.waiting() {
-            request.outbound().progress(progress);
-        }
     }
 
-    fn accepts_level(&self, level: LoggingLevel) -> bool {
-        self.waiting()
-            .is_some_and(|request| request.outbound().accepts_level(level))
-    }
-
-    fn close_stream(&self) {
-        if let Some(request) = self.waiting() {
-            request.outbound().close_stream();
+    fn waiting(&self, send: &mut dyn FnMut(&CallMessages)) -> bool {
+        let request = self.waiting.as_ref().and_then(WaitingRequest::context);
+        let is_waiting = request.is_some();
+        if let Some(request) = request {
+            send(request.outbound());
         }
-    }
-
-    fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &str) {
-        if let Some(request) = self.waiting() {
-            request.outbound().log(level, logger, data);
-        }
-    }
-
-    fn extension(&self, method: &str, params: &Map<String, Value>) {
-        if let Some(request) = self.waiting() {
-            request.outbound().extension(method, params);
-        }
+        is_waiting
     }
 }
 

@@ -15,16 +15,15 @@ use std::time::Duration;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, Sleep};
 
-use crate::context::{
-    CallEnding, CallHandle, Context, NotificationSender, QuestionTransport, RequestContext,
-    RequestInfo, RequestSource, current,
-};
+use crate::context::outbound::CallMessages;
+use crate::context::outbound::{CallLogBudget, CallStream, LogBudget, LogLevel, Sink};
+use crate::context::questions::{ClientQuestions, QuestionDelivery};
+use crate::context::request::CallContext;
+use crate::context::rounds::{CallMemory, Round, RoundEnd};
+use crate::context::{CallEnding, Context, RequestContext, RequestInfo, RequestSource, current};
 use crate::dispatch::Dispatcher;
-use crate::dispatch::ask::{ClientQuestions, QuestionDelivery};
 use crate::dispatch::finish::{CallFinisher, CallOutcome, WrittenResponse};
 use crate::dispatch::request::{Request, RequestSender};
-use crate::dispatch::rounds::{CallMemory, Round, RoundEnd};
-use crate::dispatch::stream::{CallLogBudget, CallMessages, CallStream, LogBudget, LogLevel, Sink};
 use crate::dispatch::target::CallTarget;
 use crate::fnv::FnvMap;
 use crate::handler::call::{Blocking, Output, Running};
@@ -55,7 +54,7 @@ pub(crate) enum CallProgress {
 
 /// A run of a handler, and the response that is written when it ends.
 pub(crate) struct RunningCall {
-    run: HandlerRun<CallStream>,
+    run: HandlerRun,
     finish: CallFinisher,
 }
 
@@ -107,18 +106,18 @@ impl Drop for RunningCall {
 }
 
 /// A handler's future, and the state that is dropped together with it.
-pub(super) struct HandlerRun<M: CallMessages> {
+pub(super) struct HandlerRun {
     future: Option<Running>,
-    scope: CallScope<M>,
+    scope: CallScope,
     clock: CallClock,
     /// The permits for which the call is waiting, if it needs any.
     waits: Option<CallPermitWaits>,
 }
 
 /// A call's context, if its handler uses one.
-pub(super) struct CallScope<M: CallMessages = CallStream>(pub(super) Option<Arc<CallContext<M>>>);
+pub(super) struct CallScope(pub(super) Option<Arc<CallContext>>);
 
-impl<M: CallMessages> CallScope<M> {
+impl CallScope {
     /// Sends held-back notifications and closes the call's stream.
     pub(super) fn close(&mut self) {
         if let Some(context) = self.0.take() {
@@ -137,7 +136,7 @@ impl<M: CallMessages> CallScope<M> {
     #[inline]
     fn with_deferred(&self) -> Option<Context> {
         let context = self.0.as_ref().filter(|_| self.has_deferred())?;
-        Some(Context::new(Arc::<CallContext<M>>::clone(context)))
+        Some(Context::new(Arc::clone(context)))
     }
 
     /// Ends the round if possible and returns its outcome. Called when the handler is pending.
@@ -155,12 +154,12 @@ impl<M: CallMessages> CallScope<M> {
 }
 
 /// Runs user code as part of a call. Returns `Err` with the panic message if the code panics.
-pub(super) fn run_user_code<M: CallMessages, T>(
-    context: Option<&Arc<CallContext<M>>>,
+pub(super) fn run_user_code<T>(
+    context: Option<&Arc<CallContext>>,
     work: impl FnOnce() -> T,
 ) -> Result<T, String> {
     let context = context.filter(|_| current::is_forwarding());
-    let call = context.map(|context| Context::new(Arc::<CallContext<M>>::clone(context)));
+    let call = context.map(|context| Context::new(Arc::clone(context)));
     spawn::catch(|| current::within_call(call, work))
 }
 
@@ -173,13 +172,9 @@ fn within<T>(recording: Option<&RequestRecording>, work: impl FnOnce() -> T) -> 
     }
 }
 
-impl<M: CallMessages> HandlerRun<M> {
+impl HandlerRun {
     /// `waits` are the permits for which the call may have to wait, during which its clock is stopped.
-    pub(super) fn new(
-        future: Running,
-        waits: Option<CallPermitWaits>,
-        scope: CallScope<M>,
-    ) -> Self {
+    pub(super) fn new(future: Running, waits: Option<CallPermitWaits>, scope: CallScope) -> Self {
         Self {
             future: Some(future),
             scope,
@@ -255,7 +250,7 @@ impl<M: CallMessages> HandlerRun<M> {
         }
         self.clock.poll(task).map(|()| {
             if let Some(context) = context {
-                context.cancel();
+                context.request.cancel();
             }
             CallOutcome::TimedOut(limit)
         })
@@ -343,25 +338,16 @@ impl CallClock {
     }
 }
 
-/// The call state shared by the handler and the dispatcher. `M` sends the call's messages: to the client with
-/// [`CallStream`], or wherever the messages of a call go that runs apart from its request.
-pub(super) struct CallContext<M: CallMessages = CallStream> {
-    pub(super) request: RequestContext,
-    pub(super) messages: M,
-    pub(super) asks: ClientQuestions,
-    pub(super) ending: CallEnding,
-}
-
-impl CallContext {
-    /// Creates the state when the handler's context is first requested. `asking` is `Some` if the call may ask the
+impl Dispatcher {
+    /// Creates a call's state when the handler's context is first requested. `asking` is `Some` if the call may ask the
     /// client questions.
-    pub(super) fn new(
-        dispatcher: &Arc<Dispatcher>,
+    pub(super) fn call_context(
+        &self,
         (request, source): (&Request<'_>, &RequestSource),
         logs: Option<Arc<LogBudget>>,
         sink: &dyn Fn() -> Arc<dyn Sink>,
         asking: Option<(&str, Option<Box<CallMemory>>)>,
-    ) -> Self {
+    ) -> CallContext {
         let sink = sink();
         let capabilities = request.sender.capabilities();
         let way = match (asking, &request.sender) {
@@ -377,75 +363,37 @@ impl CallContext {
         };
         let version = request.version;
         let own_logs = || CallLogBudget::Own(OnceLock::new());
-        Self {
+        CallContext {
             ending: CallEnding::default(),
-            asks: ClientQuestions::new(dispatcher, version, Arc::clone(&capabilities), way),
-            messages: CallStream {
+            asks: ClientQuestions::new(&self.questions, version, Arc::clone(&capabilities), way),
+            messages: CallMessages::Stream(CallStream {
                 sink,
                 version,
                 token: request.progress_token().map(Into::into),
-                level: if dispatcher.settings.logging {
+                level: if self.settings.logging {
                     request.sender.log_level()
                 } else {
                     LogLevel::Off
                 },
-                longest: dispatcher.limits().log.max_message_bytes,
+                longest: self.limits().log.max_message_bytes,
                 logs: logs.map_or_else(own_logs, CallLogBudget::Session),
-                log_rate: dispatcher.limits().log.max_per_second,
-                rate: dispatcher.limits().calls.max_progress_per_second,
+                log_rate: self.limits().log.max_per_second,
+                rate: self.limits().calls.max_progress_per_second,
                 state: Mutex::default(),
-            },
+            }),
             request: RequestContext {
                 client: request.sender.client(),
-                info: RequestInfo::new(version, dispatcher.request_source(request, source)),
+                info: RequestInfo::new(version, self.request_source(request, source)),
                 caller: request.caller.clone(),
                 selection: request.selection.clone(),
                 version,
                 capabilities,
                 meta: request.params.get(Member::Meta).map(Into::into),
                 cancelled: OnceLock::new(),
-                states: Arc::clone(&dispatcher.settings.states),
-                server: dispatcher.handle(),
+                states: Arc::clone(&self.settings.states),
+                server: self.handle(),
             },
         }
-    }
-}
-
-impl<M: CallMessages> CallContext<M> {
-    /// Closes the call: sends held-back notifications and drops all later notifications.
-    pub(super) fn close(&self) {
-        self.messages.close();
-        self.asks.close();
-    }
-
-    /// Marks the call as cancelled and stops its messages, so code that still holds a clone of the context cannot send
-    /// any.
-    pub(super) fn abandon(&self) {
-        self.cancel();
-        self.messages.abandon();
-    }
-
-    /// Marks the call as cancelled, which is visible through all clones of the context.
-    pub(super) fn cancel(&self) {
-        self.request.cancel();
-    }
-}
-
-impl<M: CallMessages> CallHandle for CallContext<M> {
-    fn request(&self) -> &RequestContext {
-        &self.request
-    }
-
-    fn outbound(&self) -> &dyn NotificationSender {
-        &self.messages
-    }
-
-    fn asking(&self) -> &dyn QuestionTransport {
-        &self.asks
-    }
-
-    fn ending(&self) -> &CallEnding {
-        &self.ending
     }
 }
 

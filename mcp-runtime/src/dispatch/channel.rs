@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use tokio::task::AbortHandle;
 
 use crate::budget::{ClientNetwork, Holder};
+use crate::context::outbound::LogBudget;
+use crate::context::pending::PendingQuestions;
 use crate::context::{Caller, ChangeLog, LoggedChange};
 use crate::dispatch::dispatcher::Dispatcher;
-use crate::dispatch::notifications::{ListVersion, Mailbox, Subscriptions, Wake};
-use crate::dispatch::pending::PendingQuestions;
+use crate::dispatch::notifications::{ListVersion, Mailbox, Subscriptions};
 use crate::dispatch::request::{ChannelId, LegacyClient, RequestOrigin};
-use crate::dispatch::stream::LogBudget;
 use crate::handler::tags::TagSelection;
 use crate::jsonrpc::RequestId;
 use crate::observe::{MetricGuard, SESSIONS};
@@ -24,6 +24,7 @@ use crate::protocol::encode::{Identity, ListenFilter, ResponseContext};
 use crate::protocol::negotiation::{InitializeParams, KnownClientInfo};
 use crate::protocol::{ProtocolVersion, encode};
 use crate::spawn::spawn;
+use crate::sync::Wake;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
 /// State that is remembered for a multiplexed channel.
@@ -342,7 +343,7 @@ impl ChannelMemory {
 #[cfg(feature = "sealing")]
 impl Dispatcher {
     /// Returns this server's seal.
-    pub(crate) fn seal(&self) -> &crate::dispatch::seal::Seal {
+    pub(crate) fn seal(&self) -> &crate::seal::Seal {
         &self.settings.seal
     }
 }

@@ -13,7 +13,7 @@ use crate::dispatch::Dispatcher;
 use crate::dispatch::channel::{ChannelMemory, ListenRequest, ListenScope};
 use crate::dispatch::finish::WrittenResponse;
 use crate::dispatch::methods::RequestOutcome;
-use crate::dispatch::notifications::{Wake, check_subscriptions, no_room, subscription_bytes};
+use crate::dispatch::notifications::{check_subscriptions, no_room, subscription_bytes};
 use crate::dispatch::prepared::PreparedCall;
 use crate::dispatch::request::{Request, RequestOrigin, RequestSender};
 use crate::jsonrpc;
@@ -25,6 +25,7 @@ use crate::order::set_of;
 use crate::protocol::encode::{ListenFilter, ResponseContext};
 use crate::protocol::negotiation::{InitializeParams, ModernMeta, VersionClaim, claim};
 use crate::protocol::{ClientNotification, Era, Method, ProtocolVersion, encode, errors};
+use crate::sync::Wake;
 use crate::types::{ListChangedCapability, LoggingLevel, ResourcesCapability, ServerCapabilities};
 
 /// The action to take for a message.

@@ -14,6 +14,7 @@ use tokio::time::timeout;
 use tracing::Instrument as _;
 
 use crate::budget::{ByteBudget, ClientNetwork, Holder, LazyCharge};
+use crate::context::questions::QuestionSettings;
 use crate::context::{
     Caller, Capability, ChangeListeners, ChangeLog, ChangeNotification, Edit, EditStep,
     EnvironmentHeaders, ExtensionNotification, LoggedChange, OnceStore, RequestSource,
@@ -22,7 +23,6 @@ use crate::context::{
 use crate::dispatch::admission::{Admission, RateLimits};
 use crate::dispatch::notifications::NotificationListeners;
 use crate::dispatch::request::{Request, RequestOrigin};
-use crate::dispatch::seal::Seal;
 use crate::dispatch::sources::ServerSources;
 use crate::dispatch::target::CallTarget;
 use crate::error::Error;
@@ -41,6 +41,7 @@ use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::rate::{Rate, RateCounter};
 use crate::registry::{CallPermits, Callable, CursorSeal, Registry, ServerRules, Snapshot};
+use crate::seal::Seal;
 use crate::spawn::Work;
 use crate::sync::{CancellationToken, lock};
 use crate::types::{
@@ -59,6 +60,8 @@ pub(crate) struct Dispatcher {
     /// Permits for tools that block a thread.
     pub(super) blocking: CallPermits,
     pub(super) state_failures: LoggedStateFailures,
+    /// What the questions of all calls have in common.
+    pub(super) questions: Arc<QuestionSettings>,
     /// The bytes of all subscriptions.
     subscribed: Arc<ByteBudget>,
 }
@@ -126,7 +129,16 @@ impl Dispatcher {
         registry: Arc<Registry>,
         shared: Arc<ServerShared>,
     ) -> Arc<Self> {
+        let questions = QuestionSettings {
+            limits: settings.limits.elicitation.clone(),
+            once_store: settings.once_store.clone(),
+            spawn: {
+                let server = Arc::clone(&shared);
+                Box::new(move |work| server.spawn(work))
+            },
+        };
         let dispatcher = Arc::new(Self {
+            questions: Arc::new(questions),
             rates: RateLimits::new(settings.rate, counter, &settings.limits),
             blocking: CallPermits::new(settings.limits.calls.max_blocking),
             state_failures: LoggedStateFailures::default(),

@@ -9,10 +9,9 @@ use bytes::Bytes;
 use mcp_schema::explain::{Fault, describe_faults};
 
 use crate::context::Caller;
-use crate::dispatch::rounds::RoundEnd;
-use crate::dispatch::seal::Binding;
+use crate::context::rounds::RoundEnd;
+use crate::dispatch::Dispatcher;
 use crate::dispatch::target::CallTarget;
-use crate::dispatch::{Dispatcher, seal};
 use crate::error::{Causes, Error, ErrorKind};
 use crate::handler::call::{CallOutput, Output};
 use crate::handler::completion::rank;
@@ -24,8 +23,9 @@ use crate::protocol::encode::{ResponseContext, TextGap};
 use crate::protocol::shape::structured::OutputRoot;
 use crate::protocol::{ProtocolVersion, encode, errors};
 use crate::registry::{ItemDetails, OutputChecker};
+use crate::seal::Binding;
 use crate::types::{CallToolResult, ReadResourceResult, Tool};
-use crate::{random, spawn};
+use crate::{random, seal, spawn};
 
 #[cfg(feature = "http")]
 use crate::context::HttpParts;

@@ -6,7 +6,6 @@
 //! [`RunningCall::poll_response`], which append the response to the owner's buffer and catch all panics.
 
 mod admission;
-mod ask;
 mod background;
 mod call;
 mod channel;
@@ -15,15 +14,12 @@ mod dispatcher;
 mod finish;
 mod methods;
 mod notifications;
-mod pending;
 mod prepared;
 mod request;
-mod rounds;
-pub(crate) mod seal;
 mod sources;
-mod stream;
 mod target;
 
+pub(crate) use crate::context::outbound::Sink;
 pub(crate) use admission::Admission;
 pub(crate) use call::{CallProgress, CallTable, RemovedCall, RunningCall};
 pub(crate) use channel::{
@@ -33,8 +29,7 @@ pub(crate) use decide::{Decision, cancelled_request, read_batch};
 pub(crate) use dispatcher::{CacheHints, Dispatcher, LinkedMiddleware, ServerShared, Settings};
 pub(crate) use finish::{SharedText, WrittenResponse};
 pub(crate) use methods::{MirroredName, RequestOutcome};
-pub(crate) use notifications::{ListVersion, Subscriptions, Wake};
+pub(crate) use notifications::{ListVersion, Subscriptions};
 pub(crate) use prepared::PreparedCall;
 pub(crate) use request::{ChannelId, RequestOrigin};
 pub(crate) use sources::{CoveringSource, ServerSources};
-pub(crate) use stream::Sink;

@@ -22,13 +22,9 @@ use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::limits::StreamLimits;
 use crate::protocol::encode;
 use crate::protocol::encode::{ExtensionFilter, ListKind, ListenFilter};
-use crate::sync::lock;
+use crate::sync::{Wake, lock};
 
 pub(crate) use subscriptions::{Subscriptions, subscription_bytes};
-
-/// Called when a message other than a response is ready to be sent. It must not block, and may be called from any
-/// thread.
-pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// Approximate size of a notification in bytes.
 const NOTICE: usize = 192;

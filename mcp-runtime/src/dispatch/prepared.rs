@@ -12,20 +12,19 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
+use crate::context::outbound::{LogBudget, Sink};
+use crate::context::rounds::{CallMemory, Journal};
 use crate::context::{Context, RequestSource};
+use crate::dispatch::Dispatcher;
 use crate::dispatch::admission::{CallToAdmit, CallToCount};
 use crate::dispatch::call::{
-    CallContext, CallPermitWaits, CallProgress, CallScope, RunningCall, WrappedHandler,
-    run_blocking, run_user_code,
+    CallPermitWaits, CallProgress, CallScope, RunningCall, WrappedHandler, run_blocking,
+    run_user_code,
 };
 use crate::dispatch::finish::{CallFinisher, CallOutcome, WrittenResponse};
 use crate::dispatch::request::{ChannelId, Request};
-use crate::dispatch::rounds::{CallMemory, Journal};
-use crate::dispatch::seal::SealError;
 use crate::dispatch::sources::SourcedTarget;
-use crate::dispatch::stream::{LogBudget, Sink};
 use crate::dispatch::target::CallTarget;
-use crate::dispatch::{Dispatcher, seal};
 use crate::handler::call::{Output, Running};
 use crate::handler::decode::entries;
 use crate::handler::handler_error::HandlerError;
@@ -34,7 +33,8 @@ use crate::jsonrpc::{ErrorObject, Member, RequestId};
 use crate::observe::RequestRecording;
 use crate::protocol::{Era, errors};
 use crate::registry::{FirstPollPace, HandlerProgress};
-use crate::spawn;
+use crate::seal::SealError;
+use crate::{seal, spawn};
 
 #[cfg(feature = "http")]
 use crate::context::HttpParts;
@@ -122,15 +122,9 @@ impl PreparedCall<'_> {
             let made = made.get_or_init(|| {
                 let asking = bound.map(|bound| (bound, resumed.take()));
                 let dispatcher = &finish.dispatcher;
-                Arc::new(CallContext::new(
-                    dispatcher,
-                    (&request, &source),
-                    logs.take(),
-                    sink,
-                    asking,
-                ))
+                Arc::new(dispatcher.call_context((&request, &source), logs.take(), sink, asking))
             });
-            Context::new(Arc::<CallContext>::clone(made))
+            Context::new(Arc::clone(made))
         };
         if (uncounted.is_some() || finish.must_wrap())
             && let Some((future, waits)) = wrap(

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use crate::budget::{ClientNetwork, Holder};
+use crate::context::outbound::{LogBudget, LogLevel};
+use crate::context::pending::PendingQuestions;
 use crate::context::{Caller, ClientIdentity};
-use crate::dispatch::pending::PendingQuestions;
-use crate::dispatch::stream::{LogBudget, LogLevel};
 use crate::handler::tags::TagSelection;
 use crate::jsonrpc::{ErrorObject, Member, MetaMember, Params, RequestId};
 use crate::observe::{CalledItem, RequestAttributes};

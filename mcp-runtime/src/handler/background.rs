@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -15,6 +14,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::context::OwnSteps;
 use crate::context::{Context, OnceStore, Progress};
 use crate::handler::call::Output;
 use crate::handler::middleware::{BackgroundPermit, Next};
@@ -196,21 +196,6 @@ impl fmt::Debug for BackgroundCall {
 
 /// The client's answer to a question: its result as JSON, or its error.
 pub type QuestionAnswer = Result<Box<RawValue>, ErrorObject>;
-
-/// A call's own store for the results of `once`.
-#[derive(Clone)]
-pub(crate) struct OwnSteps {
-    pub(crate) store: Arc<dyn OnceStore>,
-    /// `true` once no request can do the work of this call again, because no client has received a state to resend.
-    /// The server's store then need not contain the results.
-    pub(crate) suffice: Arc<AtomicBool>,
-}
-
-impl OwnSteps {
-    pub(crate) fn suffice(&self) -> bool {
-        self.suffice.load(Ordering::Acquire)
-    }
-}
 
 /// The input of one run of a [`BackgroundCall`].
 pub struct BackgroundRun {

@@ -18,7 +18,7 @@ use crate::budget::LazyCharge;
 use crate::context::Caller;
 use crate::dispatch::{
     CallProgress, Dispatcher, ListenRequest, MirroredName, PreparedCall, RequestOrigin,
-    RequestOutcome, RunningCall, Sink, Wake, WrittenResponse,
+    RequestOutcome, RunningCall, Sink, WrittenResponse,
 };
 use crate::handler::decode::{HeaderArgument, member};
 use crate::http::heartbeat::Heartbeat;
@@ -36,7 +36,7 @@ use crate::jsonrpc::{
 use crate::protocol::errors::header_mismatch;
 use crate::protocol::negotiation::{KnownClientInfo, ModernMeta, VersionClaim, claim};
 use crate::protocol::{Method, errors};
-use crate::sync::{Bell, lock};
+use crate::sync::{Bell, Wake, lock};
 
 // --- POST requests whose message (a request or a notification) specifies its own protocol version.
 

@@ -19,13 +19,13 @@ use crate::context::{
     CallId, ClaimId, Context, OnceClaim, OnceKind, OnceRoom, OnceStore, OnceWork, StoreError,
     patiently,
 };
-use crate::dispatch::seal;
 use crate::handler::call::{CallOutput, ExtensionResult};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::Call;
 use crate::idempotency::key::{CallKey, Idempotency};
 use crate::jsonrpc::Member;
 use crate::limits::{IdempotencyLimits, MAX_IDEMPOTENCY_WINDOW};
+use crate::seal;
 use crate::types::{CallToolResult, Meta};
 
 /// Calls with a key, whose results are kept for repeats.

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::context::{Context, OnceStore, RequestSource};
-use crate::dispatch::seal::Binding;
 use crate::handler::decode::ArgumentIdentities;
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::Call;
 use crate::handler::option::ReadMember;
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::limits::IdempotencyLimits;
+use crate::seal::Binding;
 
 /// The `_meta` key in which clients send an idempotency key.
 const META_KEY: &str = "mcp-runtime/idempotencyKey";

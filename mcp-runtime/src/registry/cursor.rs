@@ -11,7 +11,9 @@
 //!
 //! Specification: 2026-07-28, server/utilities/pagination.
 
+use crate::seal::{Binding, Seal, now};
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -49,12 +51,54 @@ pub(crate) struct ItemMark {
     pub(crate) key: OrderKey,
 }
 
-/// Seals cursors for their callers. Implemented by `dispatch`, which has the keys.
+/// Seals cursors for their callers.
 pub(crate) trait CursorSeal: Send + Sync {
     /// Seals a position for the caller with this key. Returns `None` if that is not possible.
     fn seal(&self, caller: &str, position: &[u8]) -> Option<String>;
     /// Returns the position in a cursor that was sealed for the caller with this key.
     fn open(&self, caller: &str, cursor: &str) -> Option<Vec<u8>>;
+}
+
+/// Seals the cursors of lists for their callers. Instances with the same keys and the same name open each other's cursors;
+/// without the `sealing` feature, only the latest 1,024 cursors of this process can be opened.
+pub(crate) struct SealedCursors {
+    seal: Seal,
+    server: Box<str>,
+}
+
+impl SealedCursors {
+    /// The time for which a cursor is valid: longer than any client walks through a list.
+    pub(crate) const LIFETIME: Duration = Duration::from_hours(24 * 365);
+
+    /// Creates the seal for the cursors of the server with this name. `seal` must be for cursors only.
+    pub(crate) fn new(seal: Seal, server: &str) -> Self {
+        Self {
+            seal,
+            server: server.into(),
+        }
+    }
+
+    fn binding(&self, caller: &str) -> [u8; 32] {
+        let binding = Binding {
+            server: &self.server,
+            principal: caller,
+            method: "cursor",
+            name: "",
+            arguments: "{}",
+        };
+        binding.digest()
+    }
+}
+
+impl CursorSeal for SealedCursors {
+    fn seal(&self, caller: &str, position: &[u8]) -> Option<String> {
+        self.seal.seal(&self.binding(caller), position, now())
+    }
+
+    fn open(&self, caller: &str, cursor: &str) -> Option<Vec<u8>> {
+        let opened = self.seal.open(&self.binding(caller), cursor, now());
+        opened.ok()
+    }
 }
 
 /// The reader of a list, for whom its cursors are valid.
@@ -313,6 +357,20 @@ mod tests {
 
     fn is_plain(cursor: &Cursor) -> bool {
         matches!(cursor.position, CursorPosition::After(_))
+    }
+
+    #[test]
+    fn the_longest_sealed_cursor_fits() {
+        #[cfg(feature = "sealing")]
+        let seal = Seal::new(crate::seal::SealingKeys::new(&[]), SealedCursors::LIFETIME);
+        #[cfg(not(feature = "sealing"))]
+        let seal = Seal::new(SealedCursors::LIFETIME);
+        let cursors = SealedCursors::new(seal, "s");
+        let cursor = CursorSeal::seal(&cursors, "alice", &[0; MAX_POSITION_BYTES]).unwrap();
+        assert!(cursor.len() <= 1_024, "{}", cursor.len());
+        let opened = CursorSeal::open(&cursors, "alice", &cursor).unwrap();
+        assert_eq!(opened, [0; MAX_POSITION_BYTES]);
+        assert_eq!(CursorSeal::open(&cursors, "bob", &cursor), None);
     }
 
     #[test]

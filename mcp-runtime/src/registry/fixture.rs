@@ -1,37 +1,28 @@
 //! Fixtures shared by the registry's tests.
 
-use std::sync::{Arc, OnceLock};
-use std::task::{Context as Task, Poll};
+use std::sync::{Arc, Mutex, OnceLock};
 
+use crate::context::outbound::{CallLogBudget, CallMessages, CallStream, LogLevel, Sink};
+use crate::context::questions::{ClientQuestions, QuestionDelivery, QuestionSettings};
+use crate::context::request::CallContext;
 use crate::context::{
-    AskError, CallEnding, CallHandle, CallId, CallQuestion, Caller, Capability, ChangeNotification,
-    ClientIdentity, Context, Edit, EditStep, NotificationSender, OnceStore, Progress, QuestionKey,
-    QuestionTransport, RequestContext, RequestInfo, RequestSource, ServerControl, ServerHandle,
-    States,
+    CallEnding, Caller, Capability, ChangeNotification, ClientIdentity, Context, Edit, EditStep,
+    RequestContext, RequestInfo, RequestSource, ServerControl, ServerHandle, States,
 };
 use crate::error::Error;
 use crate::handler::access::NotifiedCallers;
 use crate::handler::dynamic::{Arguments, DynamicItem, DynamicPrompt, DynamicResource, ItemKind};
 use crate::handler::handler_error::HandlerError;
 use crate::handler::output::IntoResourceResult;
+use crate::limits::ElicitationLimits;
 use crate::protocol::ProtocolVersion;
 use crate::registry::cursor::{CursorSeal, TestSeal};
 use crate::registry::{ItemDetails, ListPage, Registry, Snapshot, Sources};
-use crate::types::{
-    ClientCapabilities, ClientFeature, InputRequest, LoggingLevel, ReadResourceResult,
-};
+use crate::types::{ClientCapabilities, ReadResourceResult};
 
 pub(super) const MODERN: ProtocolVersion = ProtocolVersion::V2026_07_28;
 
 struct ContextStub;
-
-impl NotificationSender for ContextStub {
-    fn progress(&self, _: &Progress) {}
-    fn accepts_level(&self, _: LoggingLevel) -> bool {
-        false
-    }
-    fn log(&self, _: LoggingLevel, _: Option<&str>, _: &str) {}
-}
 
 impl ServerControl for ContextStub {
     fn notify(&self, _: ChangeNotification, _: &NotifiedCallers) {}
@@ -44,68 +35,13 @@ impl ServerControl for ContextStub {
     fn shut_down(&self) {}
 }
 
-/// Handlers in these tests do not ask the client any questions.
-impl QuestionTransport for ContextStub {
-    fn can_ask(&self, _: ClientFeature) -> bool {
+impl Sink for ContextStub {
+    fn send(&self, _: &[u8]) -> bool {
         false
-    }
-    fn check(&self, _: &InputRequest) -> Result<(), AskError> {
-        unreachable!()
-    }
-    fn identify(&self, _: &InputRequest) -> QuestionKey {
-        unreachable!()
-    }
-    fn key(&self, _: &str) -> String {
-        unreachable!()
-    }
-    fn poll(&self, _: &mut CallQuestion, _: &mut Task<'_>) -> Poll<Result<Box<str>, AskError>> {
-        unreachable!()
-    }
-    fn reject(&self, _: &mut CallQuestion, _: String) -> Result<(), AskError> {
-        unreachable!()
-    }
-    fn withdraw(&self, _: &mut CallQuestion) {}
-    fn begin_run(&self) {}
-    fn end_run(&self) {}
-    fn call_id(&self) -> CallId {
-        unreachable!()
-    }
-    fn is_continued(&self) -> bool {
-        false
-    }
-    fn journal(&self) -> String {
-        unreachable!()
-    }
-    fn begin_once(&self, _: &str) -> Result<Option<Box<str>>, AskError> {
-        unreachable!()
-    }
-    fn end_once(&self, _: &str, _: Option<&str>) {}
-    fn is_once_under_way(&self) -> bool {
-        false
-    }
-    fn once_store(&self) -> Option<Arc<dyn OnceStore>> {
-        None
     }
 }
 
-/// A call that does not send notifications or ask questions.
-struct Unasked(RequestContext, CallEnding);
-
-impl CallHandle for Unasked {
-    fn request(&self) -> &RequestContext {
-        &self.0
-    }
-    fn outbound(&self) -> &dyn NotificationSender {
-        &ContextStub
-    }
-    fn asking(&self) -> &dyn QuestionTransport {
-        &ContextStub
-    }
-    fn ending(&self) -> &CallEnding {
-        &self.1
-    }
-}
-
+/// Returns the context of a call that does not send notifications or ask questions.
 pub(crate) fn context() -> Context {
     let request = RequestContext {
         version: MODERN,
@@ -119,7 +55,33 @@ pub(crate) fn context() -> Context {
         states: Arc::new(States::default()),
         server: ServerHandle(Arc::new(ContextStub)),
     };
-    Context::new(Arc::new(Unasked(request, CallEnding::default())))
+    let questions = QuestionSettings {
+        limits: ElicitationLimits::default(),
+        once_store: None,
+        spawn: Box::new(drop),
+    };
+    let asks = ClientQuestions::new(
+        &Arc::new(questions),
+        MODERN,
+        Arc::clone(&request.capabilities),
+        QuestionDelivery::None,
+    );
+    Context::new(Arc::new(CallContext {
+        request,
+        messages: CallMessages::Stream(CallStream {
+            sink: Arc::new(ContextStub),
+            version: MODERN,
+            token: None,
+            level: LogLevel::Off,
+            logs: CallLogBudget::Own(OnceLock::new()),
+            log_rate: 1,
+            longest: 1,
+            rate: 1,
+            state: Mutex::default(),
+        }),
+        asks,
+        ending: CallEnding::default(),
+    }))
 }
 
 /// Creates a prompt that returns its name.

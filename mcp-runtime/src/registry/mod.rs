@@ -32,7 +32,9 @@ pub(crate) use callable::{
     CallPermit, CallPermits, Callable, FINDINGS, FirstPollPace, HandlerLimits, HandlerProgress,
     ItemDetails, OutputChecker, RequestedCompleter,
 };
-pub(crate) use cursor::{CursorSeal, INNER as MAX_LISTER_CURSOR_BYTES, source_cursor};
+pub(crate) use cursor::{
+    CursorSeal, INNER as MAX_LISTER_CURSOR_BYTES, SealedCursors, source_cursor,
+};
 pub(crate) use declared::{NameReservation, ServerRules, meta_key_problem};
 pub(crate) use dynamic::{built_in_template, method_callable};
 pub(crate) use edit::EditOutcome;
@@ -41,9 +43,6 @@ pub(crate) use source::NamedSource;
 pub use source::{SourceAnswer, SourceRequest, SourceTool, ToolSource};
 pub(crate) use table::{ListPage, PageWalk, PartialPage, with_origin};
 pub(crate) use words::words;
-
-#[cfg(test)]
-pub(crate) use cursor::MAX_POSITION_BYTES;
 
 /// The current definitions.
 pub(crate) struct Registry {

@@ -14,7 +14,7 @@ use crate::dispatch::{Admission, CacheHints, CoveringSource, ServerShared};
 use crate::environment::ServerEnvironment;
 use crate::error::{Error, ErrorKind};
 use crate::extension;
-use crate::extension::{Extension, Extensions, ServerChanges, tasks};
+use crate::extension::{Extension, Extensions, ServerChanges};
 use crate::handler::call::CallOutput;
 use crate::handler::definition::Selected;
 use crate::handler::handler_error::Result;
@@ -28,11 +28,8 @@ use crate::protocol::encode::CacheHint;
 use crate::rate::Rate;
 use crate::registry::{MethodReceiver, ToolSource};
 use crate::server::tags::TagSettings;
-use crate::stores::TaskStore;
 use crate::types::{CacheScope, Icon, Implementation};
 
-#[cfg(feature = "sealing")]
-use crate::dispatch::seal::SealingKey;
 #[cfg(feature = "skills")]
 use crate::extension::skills::Skills;
 #[cfg(feature = "tower")]
@@ -42,7 +39,7 @@ use crate::handler::tower;
 #[cfg(feature = "tower")]
 use crate::handler::tower::{CallService, Layer};
 #[cfg(feature = "sealing")]
-use crate::server::sealed_tasks::SealedTaskStore;
+use crate::seal::SealingKey;
 
 /// Creates a source that stands for the tools of the registry. A function, so that a program without such a source does
 /// not contain its code.
@@ -758,75 +755,5 @@ impl Server {
         let layer = tower::layer(layer, applies);
         self.wrapping.around.push(layer);
         self
-    }
-}
-
-// --- The stores that add-ons get when a server starts.
-
-impl Server {
-    /// Sets the store for [tasks](crate::tasks). By default, tasks are kept in memory and are lost when the server
-    /// restarts.
-    ///
-    /// The server supports tasks if it has such a store or a tool with the `task` option.
-    pub fn task_store(self, store: impl TaskStore) -> Self {
-        self.shared_task_store(Arc::new(store))
-    }
-
-    /// Sets a store for tasks that is already in an [`Arc`]. Otherwise works like [`task_store`](Self::task_store).
-    pub fn shared_task_store(mut self, store: Arc<dyn TaskStore>) -> Self {
-        self.stores.set(store);
-        self.add_ons.push(tasks::TASKS);
-        self
-    }
-
-    /// Returns the stores for add-ons: those that were set individually and, for the others, those of the backend.
-    pub(super) fn stores_for_add_ons(&self) -> StoresByType {
-        let mut stores = StoresByType::default();
-        if let Some(results) = &self.backend.results {
-            stores.set(Arc::clone(results));
-        }
-        if let Some(relay) = &self.backend.notifications {
-            stores.set(Arc::clone(relay));
-        }
-        if let Some(rates) = &self.backend.rates {
-            stores.set(Arc::clone(rates));
-            stores.set(self.backend.rate_fallback);
-        }
-        if let Some(tasks) = self.kept_tasks() {
-            #[cfg(feature = "sealing")]
-            let tasks = self.seal_tasks(tasks);
-            stores.set(tasks);
-        }
-        stores
-    }
-
-    /// Returns the store for tasks that the author has set.
-    pub(super) fn kept_tasks(&self) -> Option<Arc<dyn TaskStore>> {
-        self.stores.get().or_else(|| self.backend.tasks.clone())
-    }
-
-    /// Returns a store that seals the contents of tasks, if there are keys and the tasks outlive the process.
-    #[cfg(feature = "sealing")]
-    fn seal_tasks(&self, store: Arc<dyn TaskStore>) -> Arc<dyn TaskStore> {
-        if self.sealing_keys.is_empty() || !store.outlives_process() {
-            return store;
-        }
-        Arc::new(SealedTaskStore::new(store, &self.sealing_keys))
-    }
-
-    /// Returns `true` if a tool has the `task` option or there is a task store.
-    #[cfg(feature = "cli")]
-    pub(super) fn has_tasks(&self) -> bool {
-        let (add_ons, _) = self.add_ons();
-        add_ons
-            .iter()
-            .any(|add_on| add_on.name == tasks::TASKS.name)
-    }
-
-    /// Returns `true` if tasks are kept in a store that outlives the process.
-    #[cfg(feature = "ship")]
-    pub(super) fn keeps_tasks(&self) -> bool {
-        self.kept_tasks()
-            .is_some_and(|store| store.outlives_process())
     }
 }

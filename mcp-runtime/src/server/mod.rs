@@ -17,6 +17,7 @@ mod sealing;
 mod service_manager;
 mod shared_definitions;
 mod start;
+mod stores;
 #[cfg(feature = "testing")]
 mod surviving;
 mod tags;

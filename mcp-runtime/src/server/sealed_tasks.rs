@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use crate::context::{ClaimId, OnceClaim, StoreFuture};
-use crate::dispatch::seal::{Seal, SealingKey, SealingKeys, hash};
+use crate::seal::{Seal, SealingKey, SealingKeys, hash};
 use crate::stores::{
     ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
     TaskDetails, TaskId, TaskOutcome, TaskPage, TaskStatus, TaskStore,

@@ -1,6 +1,6 @@
 //! The keys that seal stored tasks and the state of multi-round calls.
 
-use crate::dispatch::seal::SealingKey;
+use crate::seal::SealingKey;
 use crate::server::Server;
 
 impl Server {

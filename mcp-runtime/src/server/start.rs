@@ -4,7 +4,6 @@ use std::any::TypeId;
 use std::sync::Arc;
 
 use crate::context::{Capability, ServerControl, ServerHandle};
-use crate::dispatch::seal::{Seal, SealedCursors};
 use crate::dispatch::{
     CoveringSource, Dispatcher, LinkedMiddleware, ServerShared, ServerSources, Settings,
 };
@@ -16,11 +15,14 @@ use crate::handler::option::{
 use crate::observe::describe_metrics;
 use crate::order;
 use crate::protocol::encode::Identity;
-use crate::registry::{CursorSeal, Registry, ServerRules, Sources, ToolSource, selected_options};
+use crate::registry::{
+    CursorSeal, Registry, SealedCursors, ServerRules, Sources, ToolSource, selected_options,
+};
+use crate::seal::Seal;
 use crate::server::Server;
 
 #[cfg(feature = "sealing")]
-use crate::dispatch::seal::{SealingKey, SealingKeys};
+use crate::seal::{SealingKey, SealingKeys};
 
 impl Server {
     /// Returns the dispatcher, for use in tests of the layers above it.

@@ -24,7 +24,7 @@ impl Server {
         self.limits.tasks.max_attempts = self.limits.tasks.max_attempts.max(MIN_ATTEMPTS);
         #[cfg(feature = "sealing")]
         if self.sealing_keys.is_empty() {
-            let key = crate::dispatch::seal::SealingKey::from_bytes([7; 32]);
+            let key = crate::seal::SealingKey::from_bytes([7; 32]);
             self.sealing_keys.push(key);
         }
         self

@@ -23,6 +23,8 @@ const CORE: [&str; 7] = [
     "mcp-runtime/src/handler/",
     "mcp-runtime/src/observe/",
     "mcp-runtime/src/registry/",
+    "mcp-runtime/src/seal.rs",
+    "mcp-runtime/src/seal/",
     "mcp-runtime/src/server/builder.rs",
     "mcp-runtime/src/server/start.rs",
 ];
@@ -69,11 +71,7 @@ const ADD_ONS: [AddOn; 11] = [
             "spill",
             "Spill",
         ],
-        own: &[
-            "dispatch/kept_results.rs",
-            "dispatch/spilling.rs",
-            "handler/spill.rs",
-        ],
+        own: &[],
     },
     AddOn {
         name: "tags",

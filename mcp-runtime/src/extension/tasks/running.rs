@@ -11,6 +11,7 @@ use tokio::sync::{Mutex as AsyncMutex, Notify, oneshot};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tracing::Instrument as _;
 
+use crate::context::OwnSteps;
 use crate::context::{
     ClaimId, OnceClaim, OnceStore, OnceWork, Progress, ServerHandle, StoreFuture,
 };
@@ -21,7 +22,7 @@ use crate::extension::tasks::service::{
 };
 use crate::extension::tasks::wire::TaskState;
 use crate::extension::{BackgroundOutcome, BackgroundPermit, BackgroundQuestion, BackgroundRun};
-use crate::handler::background::{AttachedEnd, AttachedFuture, OwnSteps, WaitingRequest};
+use crate::handler::background::{AttachedEnd, AttachedFuture, WaitingRequest};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::stores::{
     NewTask, StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus,

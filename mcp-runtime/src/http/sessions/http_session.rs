@@ -16,7 +16,7 @@ use crate::budget::{ByteBudget, Charge, ClientNetwork, Holder};
 use crate::context::Principal;
 use crate::dispatch::{
     CallProgress, CallTable, ChannelId, ChannelMemory, Decision, Dispatcher, PreparedCall,
-    RemovedCall, RunningCall, Sink, Wake, WrittenResponse,
+    RemovedCall, RunningCall, Sink, WrittenResponse,
 };
 use crate::fnv::FnvMap;
 use crate::handler::tags::TagSelection;
@@ -34,7 +34,7 @@ use crate::limits::Limits;
 use crate::observe::{RefusalKind, record_refusal};
 use crate::protocol::{ProtocolVersion, errors};
 use crate::spawn::spawn;
-use crate::sync::{Bell, lock};
+use crate::sync::{Bell, Wake, lock};
 
 /// The live part of a legacy session over HTTP.
 pub(in crate::http) struct HttpSession {

@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
-use crate::dispatch::seal::Binding;
-use crate::dispatch::{Dispatcher, seal};
+use crate::dispatch::Dispatcher;
 use crate::http::stores::session_store::SessionRecord;
+use crate::seal;
+use crate::seal::Binding;
 
 /// Seals and opens session ids.
 pub(in crate::http) struct SealedSessions {

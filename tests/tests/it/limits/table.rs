@@ -42,9 +42,20 @@ fn fields() -> Vec<Field> {
     GROUPS.into_iter().flat_map(fields_of).collect()
 }
 
+/// Returns the texts of all files about limits.
+fn sources() -> String {
+    let files = std::fs::read_dir(SOURCES).unwrap();
+    let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+    texts.collect()
+}
+
 fn fields_of(group: &str) -> Vec<Field> {
-    let source = std::fs::read_to_string(format!("{SOURCES}/{group}.rs")).unwrap();
-    let (_, body) = source.split_once("pub struct ").unwrap();
+    let sources = sources();
+    let (_, declared) = sources.split_once(&format!("pub {group}: ")).unwrap();
+    let (type_name, _) = declared.split_once(',').unwrap();
+    let (_, body) = sources
+        .split_once(&format!("pub struct {type_name} {{"))
+        .unwrap();
     let (body, _) = body.split_once("\n}\n").unwrap();
     let (mut fields, mut text) = (Vec::new(), Vec::new());
     for line in body.lines().map(str::trim) {

@@ -21,7 +21,6 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::jsonrpc::{ErrorObject, Scan, write_string};
 use crate::order::sort_by;
-use crate::registry::CursorSeal;
 
 #[cfg(not(feature = "sealing"))]
 pub(crate) use kept::{Seal, hash};
@@ -91,48 +90,6 @@ impl Binding<'_> {
             whole.extend_from_slice(part);
         }
         hash(&whole)
-    }
-}
-
-/// Seals the cursors of lists for their callers. Instances with the same keys and the same name open each other's cursors;
-/// without the `sealing` feature, only the latest 1,024 cursors of this process can be opened.
-pub(crate) struct SealedCursors {
-    seal: Seal,
-    server: Box<str>,
-}
-
-impl SealedCursors {
-    /// The time for which a cursor is valid: longer than any client walks through a list.
-    pub(crate) const LIFETIME: Duration = Duration::from_hours(24 * 365);
-
-    /// Creates the seal for the cursors of the server with this name. `seal` must be for cursors only.
-    pub(crate) fn new(seal: Seal, server: &str) -> Self {
-        Self {
-            seal,
-            server: server.into(),
-        }
-    }
-
-    fn binding(&self, caller: &str) -> [u8; 32] {
-        let binding = Binding {
-            server: &self.server,
-            principal: caller,
-            method: "cursor",
-            name: "",
-            arguments: "{}",
-        };
-        binding.digest()
-    }
-}
-
-impl CursorSeal for SealedCursors {
-    fn seal(&self, caller: &str, position: &[u8]) -> Option<String> {
-        self.seal.seal(&self.binding(caller), position, now())
-    }
-
-    fn open(&self, caller: &str, cursor: &str) -> Option<Vec<u8>> {
-        let opened = self.seal.open(&self.binding(caller), cursor, now());
-        opened.ok()
     }
 }
 
@@ -281,8 +238,7 @@ fn read_node<'a>(scan: &mut Scan<'a>, depth: u32) -> Option<JsonNode<'a>> {
 #[cfg(test)]
 mod tests {
     mod seal {
-        use crate::dispatch::seal::*;
-        use crate::registry::MAX_POSITION_BYTES;
+        use crate::seal::*;
 
         fn binding(arguments: &str) -> Binding<'_> {
             Binding {
@@ -308,20 +264,6 @@ mod tests {
         }
 
         #[test]
-        fn the_longest_sealed_cursor_fits() {
-            #[cfg(feature = "sealing")]
-            let seal = Seal::new(SealingKeys::new(&[]), SealedCursors::LIFETIME);
-            #[cfg(not(feature = "sealing"))]
-            let seal = Seal::new(SealedCursors::LIFETIME);
-            let cursors = SealedCursors::new(seal, "s");
-            let cursor = CursorSeal::seal(&cursors, "alice", &[0; MAX_POSITION_BYTES]).unwrap();
-            assert!(cursor.len() <= 1_024, "{}", cursor.len());
-            let opened = CursorSeal::open(&cursors, "alice", &cursor).unwrap();
-            assert_eq!(opened, [0; MAX_POSITION_BYTES]);
-            assert_eq!(CursorSeal::open(&cursors, "bob", &cursor), None);
-        }
-
-        #[test]
         fn parts_do_not_run_into_each_other() {
             let (mut one, mut other) = (binding("{}"), binding("{}"));
             (one.server, one.principal) = ("ab", "c");
@@ -333,7 +275,7 @@ mod tests {
     mod canonical {
         use proptest::prelude::*;
 
-        use crate::dispatch::seal::*;
+        use crate::seal::*;
 
         fn spelled(json: &str) -> String {
             let mut out = Vec::new();

@@ -7,26 +7,35 @@ use std::task::{Context as TaskContext, Poll};
 
 use tokio::time::sleep;
 
-use crate::context::once::is_inside_commit;
+use crate::context::asking::{is_inside_commit, is_inside_once};
+use crate::context::outbound::Sink;
+use crate::context::pending::{PendingQuestions, wire_id};
+use crate::context::rounds::{Journal, Round, RoundEnd};
 use crate::context::{
     AskError, CallId, CallQuestion, DetachedQuestion, OnceStore, QuestionKey, QuestionProgress,
-    QuestionTransport, once,
 };
-use crate::dispatch::pending::{PendingQuestions, wire_id};
-use crate::dispatch::rounds::{Journal, Round, RoundEnd};
-use crate::dispatch::stream::Sink;
-use crate::dispatch::{Dispatcher, seal};
+use crate::limits::ElicitationLimits;
 use crate::protocol::{ProtocolVersion, encode, errors, input, negotiation};
-use crate::random;
+use crate::spawn::Work;
 use crate::sync::{Bell, lock};
 use crate::types::{ClientCapabilities, ClientFeature, InputRequest};
+use crate::{random, seal};
 
 /// Maximum number of times to send the same form if the client's answers are invalid, across all rounds of a call.
 const TRIES: u32 = 3;
 
-/// A call's questions to its client.
-pub(super) struct ClientQuestions {
-    dispatcher: Arc<Dispatcher>,
+/// What the questions of all calls to a server have in common.
+pub(crate) struct QuestionSettings {
+    pub(crate) limits: ElicitationLimits,
+    /// The store for results of `once`, in addition to each call's own journal.
+    pub(crate) once_store: Option<Arc<dyn OnceStore>>,
+    /// Runs work of the server in the background.
+    pub(crate) spawn: Box<dyn Fn(Work) + Send + Sync>,
+}
+
+/// A call's questions to its client, and what is done once in all of its runs.
+pub(crate) struct ClientQuestions {
+    settings: Arc<QuestionSettings>,
     version: ProtocolVersion,
     capabilities: Arc<ClientCapabilities>,
     call: OnceLock<CallId>,
@@ -39,7 +48,7 @@ pub(super) struct ClientQuestions {
 }
 
 /// The way in which questions are delivered to the client.
-pub(super) enum QuestionDelivery {
+pub(crate) enum QuestionDelivery {
     /// Questions are not delivered, because handlers for this method cannot ask questions.
     None,
     /// Questions are sent as requests from the server.
@@ -54,8 +63,8 @@ pub(super) enum QuestionDelivery {
 }
 
 impl ClientQuestions {
-    pub(super) fn new(
-        dispatcher: &Arc<Dispatcher>,
+    pub(crate) fn new(
+        settings: &Arc<QuestionSettings>,
         version: ProtocolVersion,
         capabilities: Arc<ClientCapabilities>,
         way: QuestionDelivery,
@@ -67,7 +76,7 @@ impl ClientQuestions {
             let _ = call.set(id);
         }
         Self {
-            dispatcher: Arc::clone(dispatcher),
+            settings: Arc::clone(settings),
             version,
             capabilities,
             call,
@@ -79,19 +88,19 @@ impl ClientQuestions {
     }
 
     /// Registers the task to wake when a question is asked or answered in another task.
-    pub(super) fn register(&self, task: &TaskContext<'_>) {
+    pub(crate) fn register(&self, task: &TaskContext<'_>) {
         if !matches!(self.way, QuestionDelivery::None) {
             self.caller.register(task.waker());
         }
     }
 
     /// Returns `true` while the call is waiting for an answer from the client.
-    pub(super) fn is_waiting(&self) -> bool {
+    pub(crate) fn is_waiting(&self) -> bool {
         matches!(&self.way, QuestionDelivery::Requests { waiting, .. } if !lock(waiting).is_empty())
     }
 
     /// Ends the round if possible and returns its outcome. Called when the handler is pending.
-    pub(super) fn end_round(&self) -> Option<Box<RoundEnd>> {
+    pub(crate) fn end_round(&self) -> Option<Box<RoundEnd>> {
         match &self.way {
             QuestionDelivery::Rounds(round) => round.try_end(|| self.call_id()),
             QuestionDelivery::None | QuestionDelivery::Requests { .. } => None,
@@ -99,7 +108,7 @@ impl ClientQuestions {
     }
 
     /// Closes a finished call's questions. Tasks that are still waiting for an answer receive an error.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         match &self.way {
             QuestionDelivery::None => {}
             QuestionDelivery::Rounds(round) => round.close(),
@@ -115,7 +124,7 @@ impl ClientQuestions {
     }
 
     fn too_many_questions(&self) -> AskError {
-        let most = self.dispatcher.limits().elicitation.max_open;
+        let most = self.settings.limits.max_open;
         AskError::Misused(format!("more than {most} questions are open at once"))
     }
 
@@ -127,13 +136,13 @@ impl ClientQuestions {
         pending: &PendingQuestions,
         waiting: &Mutex<Vec<u64>>,
     ) -> Result<(), AskError> {
-        let limits = self.dispatcher.limits();
-        if lock(waiting).len() >= limits.elicitation.max_open {
+        let limits = &self.settings.limits;
+        if lock(waiting).len() >= limits.max_open {
             return Err(self.too_many_questions());
         }
         let id = pending.open(task.waker()).ok_or(AskError::Gone)?;
         lock(waiting).push(id);
-        let timeout = sleep(limits.elicitation.timeout);
+        let timeout = sleep(limits.timeout);
         question.progress = QuestionProgress::Waiting(id, Box::pin(timeout));
         self.caller.wake();
         Ok(())
@@ -161,9 +170,7 @@ impl ClientQuestions {
             Poll::Ready(Err(_)) => Err(AskError::Gone),
             Poll::Pending => {
                 if until.as_mut().poll(task).is_ready() {
-                    Err(AskError::TimedOut(
-                        self.dispatcher.limits().elicitation.timeout,
-                    ))
+                    Err(AskError::TimedOut(self.settings.limits.timeout))
                 } else if pending.release(id) && !self.send_question(&question.request, id, sink) {
                     Err(AskError::Gone)
                 } else {
@@ -196,15 +203,17 @@ impl ClientQuestions {
     }
 }
 
-impl QuestionTransport for ClientQuestions {
-    fn can_ask(&self, feature: ClientFeature) -> bool {
+impl ClientQuestions {
+    /// Returns `true` if the client currently supports this kind of question.
+    pub(crate) fn can_ask(&self, feature: ClientFeature) -> bool {
         !matches!(self.way, QuestionDelivery::None)
             && negotiation::missing_capabilities(&self.capabilities, &[feature], self.version)
                 .is_none()
     }
 
-    fn check(&self, request: &InputRequest) -> Result<(), AskError> {
-        if once::is_inside_once() || is_inside_commit() {
+    /// Checks that a question is valid and that the client supports it.
+    pub(crate) fn check(&self, request: &InputRequest) -> Result<(), AskError> {
+        if is_inside_once() || is_inside_commit() {
             let inside = "questions cannot be asked inside `once` or `on_commit`; ask first, and pass the answer in";
             return Err(AskError::Misused(inside.into()));
         }
@@ -224,7 +233,8 @@ impl QuestionTransport for ClientQuestions {
         }
     }
 
-    fn identify(&self, request: &InputRequest) -> QuestionKey {
+    /// Assigns a key that distinguishes this question from other questions in the same run.
+    pub(crate) fn identify(&self, request: &InputRequest) -> QuestionKey {
         let asked = (
             input::method(request),
             input::params(request, ProtocolVersion::LATEST, ""),
@@ -237,11 +247,13 @@ impl QuestionTransport for ClientQuestions {
         }
     }
 
-    fn key(&self, name: &str) -> String {
+    /// Returns the key used on the wire for a name chosen by the author.
+    pub(crate) fn key(&self, name: &str) -> String {
         self.runs.numbered_key(name)
     }
 
-    fn poll(
+    /// Sends the question or polls for its answer. The answer is JSON text and can contain any value.
+    pub(crate) fn poll(
         &self,
         question: &mut CallQuestion,
         task: &mut TaskContext<'_>,
@@ -253,7 +265,7 @@ impl QuestionTransport for ClientQuestions {
         match &self.way {
             QuestionDelivery::None => Poll::Ready(Err(AskError::Gone)),
             QuestionDelivery::Rounds(round) => {
-                let most = self.dispatcher.limits().elicitation.max_open;
+                let most = self.settings.limits.max_open;
                 let is_new = matches!(question.progress, QuestionProgress::Not);
                 let polled = round.poll(question, self.version, most, task);
                 if is_new && polled.is_pending() {
@@ -282,7 +294,12 @@ impl QuestionTransport for ClientQuestions {
         }
     }
 
-    fn reject(&self, question: &mut CallQuestion, problem: String) -> Result<(), AskError> {
+    /// Rejects an invalid answer. Returns an error if the question must not be asked again.
+    pub(crate) fn reject(
+        &self,
+        question: &mut CallQuestion,
+        problem: String,
+    ) -> Result<(), AskError> {
         tracing::debug!(
             key = question.identity.key,
             problem,
@@ -307,7 +324,8 @@ impl QuestionTransport for ClientQuestions {
         }
     }
 
-    fn withdraw(&self, question: &mut CallQuestion) {
+    /// Withdraws a question whose answer is no longer awaited.
+    pub(crate) fn withdraw(&self, question: &mut CallQuestion) {
         match (&self.way, &question.progress) {
             (
                 QuestionDelivery::Requests {
@@ -326,20 +344,24 @@ impl QuestionTransport for ClientQuestions {
         question.progress = QuestionProgress::Over;
     }
 
-    fn begin_run(&self) {
+    /// Begins a run of the handler. Middleware may run the handler several times.
+    pub(crate) fn begin_run(&self) {
         self.runs.begin();
     }
 
-    fn end_run(&self) {
+    /// Ends a run.
+    pub(crate) fn end_run(&self) {
         self.runs.end();
     }
 
-    fn call_id(&self) -> CallId {
+    /// Returns the call's id, which is the same in all of its rounds.
+    pub(crate) fn call_id(&self) -> CallId {
         *self.call.get_or_init(|| CallId(random::random()))
     }
 
-    fn begin_once(&self, name: &str) -> Result<Option<Box<str>>, AskError> {
-        if once::is_inside_once() {
+    /// Starts work that must run only once. Returns its result if an earlier round has already completed it.
+    pub(crate) fn begin_once(&self, name: &str) -> Result<Option<Box<str>>, AskError> {
+        if is_inside_once() {
             return Err(AskError::Misused(format!(
                 "`once` with the name `{name}` is nested in another `once`"
             )));
@@ -357,7 +379,8 @@ impl QuestionTransport for ClientQuestions {
         }
     }
 
-    fn end_once(&self, name: &str, result: Option<&str>) {
+    /// Ends work started by `begin_once` and records its result if it succeeded.
+    pub(crate) fn end_once(&self, name: &str, result: Option<&str>) {
         if let QuestionDelivery::Rounds(round) = &self.way {
             round.end_once(name, result);
             self.caller.wake();
@@ -366,15 +389,18 @@ impl QuestionTransport for ClientQuestions {
         }
     }
 
-    fn is_once_under_way(&self) -> bool {
+    /// Returns `true` while work that must run only once is running.
+    pub(crate) fn is_once_under_way(&self) -> bool {
         matches!(&self.way, QuestionDelivery::Rounds(round) if round.is_once_under_way())
     }
 
-    fn is_continued(&self) -> bool {
+    /// Returns `true` if the request continues an earlier round. Its client can send such a request again.
+    pub(crate) fn is_continued(&self) -> bool {
         matches!(&self.way, QuestionDelivery::Rounds(round) if round.call_id().is_some())
     }
 
-    fn journal(&self) -> String {
+    /// Returns the call's journal so far, in case the call continues elsewhere.
+    pub(crate) fn journal(&self) -> String {
         let mut journal = match &self.way {
             QuestionDelivery::Rounds(round) => round.journal(self.call_id()),
             _ => Journal::of_call(self.call_id()),
@@ -386,15 +412,18 @@ impl QuestionTransport for ClientQuestions {
         journal.to_text()
     }
 
-    fn end_round_with(&self, journal: &str, questions: Vec<DetachedQuestion>) -> bool {
+    /// Ends the call's round, once the handler is pending, with the questions and the journal of a run that is separate
+    /// from the request. Returns `false` if the call has no rounds.
+    pub(crate) fn end_round_with(&self, journal: &str, questions: Vec<DetachedQuestion>) -> bool {
         matches!(&self.way, QuestionDelivery::Rounds(round) if round.adopt(journal, questions))
     }
 
-    fn once_store(&self) -> Option<Arc<dyn OnceStore>> {
+    /// Returns the store for work that must run only once, if a store is configured and applies to this call.
+    pub(crate) fn once_store(&self) -> Option<Arc<dyn OnceStore>> {
         let QuestionDelivery::Rounds(round) = &self.way else {
             return None;
         };
-        let of_server = self.dispatcher.settings.once_store.as_ref();
+        let of_server = self.settings.once_store.as_ref();
         if of_server.is_some() && round.call_id().is_none() {
             self.has_new_steps.store(true, Ordering::Relaxed);
         }
@@ -409,19 +438,18 @@ impl Drop for ClientQuestions {
         if !*self.has_new_steps.get_mut() {
             return;
         }
-        let (Some(call), Some(store)) = (self.call.get(), &self.dispatcher.settings.once_store)
-        else {
+        let (Some(call), Some(store)) = (self.call.get(), &self.settings.once_store) else {
             return;
         };
         if matches!(&self.way, QuestionDelivery::Rounds(round) if round.has_ended()) {
             return;
         }
         let (call, store) = (*call, Arc::clone(store));
-        self.dispatcher.handle().spawn(async move {
+        (self.settings.spawn)(Box::pin(async move {
             if let Err(error) = store.end(call).await {
                 tracing::warn!(%error, "the steps of a call that has ended are kept for a day");
             }
-        });
+        }));
     }
 }
 
@@ -430,7 +458,7 @@ impl Drop for ClientQuestions {
 
 /// The runs of a handler.
 #[derive(Default)]
-pub(super) struct HandlerRuns {
+pub(crate) struct HandlerRuns {
     state: Mutex<RunsState>,
 }
 
@@ -459,7 +487,7 @@ struct QuestionUses {
 impl HandlerRuns {
     /// Begins a run. Keys and `once` names start again from the beginning, so they match those in the previous run,
     /// unless that run is still in progress.
-    pub(super) fn begin(&self) {
+    pub(crate) fn begin(&self) {
         let state = &mut *self.state();
         if !state.has_begun {
             state.has_begun = true;
@@ -471,17 +499,17 @@ impl HandlerRuns {
     }
 
     /// Returns `true` once the first run of a wrapped handler has begun.
-    pub(super) fn has_begun(&self) -> bool {
+    pub(crate) fn has_begun(&self) -> bool {
         self.state().has_begun
     }
 
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         let state = &mut *self.state();
         state.running = state.running.saturating_sub(1);
     }
 
     /// Returns the key for this digest or name. From the second use onward, a number is appended.
-    pub(super) fn numbered_key(&self, name: &str) -> String {
+    pub(crate) fn numbered_key(&self, name: &str) -> String {
         let mut state = self.state();
         let asked = &mut state.uses.get_or_insert_default().asked;
         let count = asked.entry(name.to_owned()).or_default();
@@ -493,37 +521,37 @@ impl HandlerRuns {
     }
 
     /// Records the use of a `once` name. Returns `false` if this run has used it before.
-    pub(super) fn use_once(&self, name: &str) -> bool {
+    pub(crate) fn use_once(&self, name: &str) -> bool {
         let mut state = self.state();
         let uses = state.uses.get_or_insert_default();
         uses.once.insert(name.to_owned())
     }
 
     /// Returns the answer that an earlier run received.
-    pub(super) fn answer(&self, question: &QuestionKey) -> Option<Box<str>> {
+    pub(crate) fn answer(&self, question: &QuestionKey) -> Option<Box<str>> {
         let state = self.state();
         state.kept.as_ref()?.answer(question).map(Into::into)
     }
 
     /// Keeps an answer for further runs.
-    pub(super) fn keep_answer(&self, question: &QuestionKey, answer: &str) {
+    pub(crate) fn keep_answer(&self, question: &QuestionKey, answer: &str) {
         self.keep(|journal| journal.add_answer(question, answer));
     }
 
     /// Rejects an answer if answers are kept. Like [`Journal::reject_answer`], returns `true` if the question is asked
     /// again.
-    pub(super) fn reject_answer(&self, key: &str, max: u32) -> Option<bool> {
+    pub(crate) fn reject_answer(&self, key: &str, max: u32) -> Option<bool> {
         self.keep(|journal| journal.reject_answer(key, max))
     }
 
     /// Returns the result of the `once` call with this name in an earlier run.
-    pub(super) fn once_result(&self, name: &str) -> Option<Box<str>> {
+    pub(crate) fn once_result(&self, name: &str) -> Option<Box<str>> {
         let state = self.state();
         state.kept.as_ref()?.once_result(name).map(Into::into)
     }
 
     /// Keeps the result of the `once` call with this name for further runs.
-    pub(super) fn keep_once_result(&self, name: &str, result: &str) {
+    pub(crate) fn keep_once_result(&self, name: &str, result: &str) {
         self.keep(|journal| journal.set_once_result(name, result));
     }
 

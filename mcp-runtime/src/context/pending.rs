@@ -13,17 +13,16 @@ use std::task::{Poll, Waker};
 
 use serde::Deserialize;
 
-use crate::dispatch::notifications::Wake;
 use crate::jsonrpc::{RequestId, read_json};
 use crate::protocol::encode;
-use crate::sync::lock;
+use crate::sync::{Wake, lock};
 
 /// Maximum number of cancellation notifications that can be queued. Further notifications are dropped, because they
 /// would not make a difference to a client that is so far behind.
 const MOST_WITHDRAWN: usize = 1_024;
 
 /// A session's open questions.
-pub(super) struct PendingQuestions {
+pub(crate) struct PendingQuestions {
     table: Mutex<QuestionTable>,
     wake: Wake,
 }
@@ -46,18 +45,18 @@ enum QuestionSlot {
 }
 
 /// The client's answer: a result as JSON text, or an error.
-pub(super) type ClientReply = Result<Box<str>, ClientError>;
+pub(crate) type ClientReply = Result<Box<str>, ClientError>;
 
 /// An error returned by the client.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(default)]
-pub(super) struct ClientError {
-    pub(super) code: i64,
-    pub(super) message: String,
+pub(crate) struct ClientError {
+    pub(crate) code: i64,
+    pub(crate) message: String,
 }
 
 impl PendingQuestions {
-    pub(super) fn new(wake: Wake) -> Self {
+    pub(crate) fn new(wake: Wake) -> Self {
         Self {
             table: Mutex::default(),
             wake,
@@ -66,19 +65,19 @@ impl PendingQuestions {
 
     /// Starts numbering questions at a random value, so that an answer that arrives late or at the wrong server
     /// instance does not match a different question.
-    pub(super) fn numbered_from_random(self) -> Self {
+    pub(crate) fn numbered_from_random(self) -> Self {
         // The value remains far below the largest integer that a JSON number can represent exactly.
         self.table().last = u64::from_ne_bytes(crate::random::random()) >> 16;
         self
     }
 
     /// Continues numbering questions after this value.
-    pub(super) fn number_from(&self, last: u64) {
+    pub(crate) fn number_from(&self, last: u64) {
         self.table().last = last;
     }
 
     /// Marks the client as initialized and wakes the calls whose questions have been held back.
-    pub(super) fn set_ready(&self) {
+    pub(crate) fn set_ready(&self) {
         let mut table = self.table();
         table.ready = true;
         let held = table.open.values().filter_map(|slot| match slot {
@@ -91,7 +90,7 @@ impl PendingQuestions {
     }
 
     /// Opens a question and returns its id, or `None` if the session has ended. The question is initially held back.
-    pub(super) fn open(&self, waker: &Waker) -> Option<u64> {
+    pub(crate) fn open(&self, waker: &Waker) -> Option<u64> {
         let mut table = self.table();
         if table.closed {
             return None;
@@ -103,7 +102,7 @@ impl PendingQuestions {
     }
 
     /// Returns `true` exactly once, when a question that was held back may be sent.
-    pub(super) fn release(&self, id: u64) -> bool {
+    pub(crate) fn release(&self, id: u64) -> bool {
         let QuestionTable { ready, open, .. } = &mut *self.table();
         if *ready
             && let Some(slot) = open.get_mut(&id)
@@ -116,7 +115,7 @@ impl PendingQuestions {
     }
 
     /// Takes the answer to a question if it has arrived. Returns `Err` if no answer will arrive.
-    pub(super) fn poll(&self, id: u64, waker: &Waker) -> Poll<Result<ClientReply, SessionClosed>> {
+    pub(crate) fn poll(&self, id: u64, waker: &Waker) -> Poll<Result<ClientReply, SessionClosed>> {
         let mut table = self.table();
         match table.open.get_mut(&id) {
             Some(QuestionSlot::Held(before) | QuestionSlot::Waiting(before)) => {
@@ -132,7 +131,7 @@ impl PendingQuestions {
     }
 
     /// Records an answer from the client. Duplicate answers and answers for which no call is waiting are ignored.
-    pub(super) fn answer(&self, id: &RequestId, result: Option<&str>, error: Option<&str>) {
+    pub(crate) fn answer(&self, id: &RequestId, result: Option<&str>, error: Option<&str>) {
         let mut table = self.table();
         let slot = id
             .as_json()
@@ -158,7 +157,7 @@ impl PendingQuestions {
 
     /// Withdraws a question whose answer is no longer needed. The client is notified if the question has been sent but
     /// not answered.
-    pub(super) fn withdraw(&self, id: u64) {
+    pub(crate) fn withdraw(&self, id: u64) {
         let mut table = self.table();
         let (waker, was_asked) = match table.open.remove(&id) {
             Some(QuestionSlot::Held(waker)) => (waker, false),
@@ -178,7 +177,7 @@ impl PendingQuestions {
 
     /// Writes the pending cancellation notifications, one on each line, until `out` holds `room` bytes. Returns `true`
     /// if no notifications are left.
-    pub(super) fn drain(&self, out: &mut Vec<u8>, room: usize) -> bool {
+    pub(crate) fn drain(&self, out: &mut Vec<u8>, room: usize) -> bool {
         let mut table = self.table();
         while out.len() < room
             && let Some(id) = table.withdrawn.pop()
@@ -191,7 +190,7 @@ impl PendingQuestions {
 
     /// Closes all questions and wakes the calls that are waiting for answers. Called when the client has disconnected
     /// or the server will not ask any more questions.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         let mut table = self.table();
         table.closed = true;
         let open = std::mem::take(&mut table.open);
@@ -210,10 +209,10 @@ impl PendingQuestions {
 
 /// Indicates that no answer will arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct SessionClosed;
+pub(crate) struct SessionClosed;
 
 /// Returns the id as sent on the wire.
-pub(super) fn wire_id(id: u64) -> RequestId {
+pub(crate) fn wire_id(id: u64) -> RequestId {
     RequestId::from_valid(&id.to_string())
 }
 
@@ -231,7 +230,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::Wake as Woken;
 
-    use super::*;
+    use crate::context::pending::*;
 
     /// Returns the pending questions for an initialized client.
     fn pending() -> PendingQuestions {

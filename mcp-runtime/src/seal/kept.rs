@@ -5,8 +5,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::dispatch::seal::SealError;
 use crate::random::random_id;
+use crate::seal::SealError;
 use crate::sync::lock;
 
 /// Maximum number of calls whose state is kept between rounds. When this is exceeded, the oldest state is dropped.
@@ -88,7 +88,7 @@ pub(crate) fn hash(bytes: &[u8]) -> [u8; 32] {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::seal::kept::*;
 
     const MINUTE: Duration = Duration::from_mins(1);
 

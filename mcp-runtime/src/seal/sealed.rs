@@ -10,8 +10,8 @@ use chacha20poly1305::aead::{Aead, KeyInit as _, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use sha2::{Digest as _, Sha256};
 
-use crate::dispatch::seal::SealError;
 use crate::random::random;
+use crate::seal::SealError;
 
 const EXPIRY: usize = 8;
 
@@ -228,8 +228,8 @@ mod tests {
     mod sealed {
         use proptest::prelude::*;
 
-        use crate::dispatch::seal::sealed::*;
-        use crate::dispatch::seal::{Binding, SealingKey};
+        use crate::seal::sealed::*;
+        use crate::seal::{Binding, SealingKey};
 
         const NOW: Duration = Duration::from_hours(500_000);
         const LIFETIME: Duration = Duration::from_mins(10);
@@ -387,7 +387,7 @@ mod tests {
     }
 
     mod keys {
-        use crate::dispatch::seal::sealed::*;
+        use crate::seal::sealed::*;
 
         #[test]
         fn keys_are_read_from_the_usual_spellings() {

@@ -9,7 +9,6 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use crate::context::{NotificationSender, Progress};
 use crate::jsonrpc;
 use crate::protocol::{ProtocolVersion, encode};
 use crate::rate::{Rate, TokenBucket};
@@ -31,36 +30,128 @@ pub(crate) trait Sink: Send + Sync {
 }
 
 /// The messages that a call sends before its result.
-pub(super) trait CallMessages: NotificationSender + Send + Sync + 'static {
+pub(crate) enum CallMessages {
+    /// They are sent to the client.
+    Stream(CallStream),
+    /// The call runs apart from its request.
+    Apart(Box<dyn MessagesApart>),
+}
+
+/// Where the messages of a call go that runs apart from its request.
+pub(crate) trait MessagesApart: Send + Sync {
+    /// Reports progress to the owner of the run.
+    fn report(&self, progress: &Progress);
+    /// Passes the messages of the request that is waiting for the call to `send`. Returns `false` if none is waiting.
+    fn waiting(&self, send: &mut dyn FnMut(&CallMessages)) -> bool;
+}
+
+impl CallMessages {
     /// Sends held-back messages and drops all later ones, because the call has ended.
-    fn close(&self);
+    pub(crate) fn close(&self) {
+        if let Self::Stream(stream) = self {
+            stream.close();
+        }
+    }
+
     /// Drops all later messages, because the call has been cancelled.
-    fn abandon(&self);
+    pub(crate) fn abandon(&self) {
+        if let Self::Stream(stream) = self {
+            stream.abandon();
+        }
+    }
+
     /// Returns `true` while the call is polled by the handler of a request that is waiting for it, and whose timeout
     /// applies.
-    fn is_inside_request(&self) -> bool;
+    pub(crate) fn is_inside_request(&self) -> bool {
+        match self {
+            Self::Stream(_) => false,
+            Self::Apart(apart) => apart.waiting(&mut |_| {}),
+        }
+    }
+
+    /// Reports progress.
+    pub(crate) fn progress(&self, progress: &Progress) {
+        match self {
+            Self::Stream(stream) => stream.progress(progress),
+            Self::Apart(apart) => {
+                apart.report(progress);
+                apart.waiting(&mut |request| request.progress(progress));
+            }
+        }
+    }
+
+    /// Reports slightly more progress than in the last report if nothing has been reported for this long. Returns the
+    /// time until this may next be necessary.
+    pub(crate) fn keep_alive(&self, quiet: Duration) -> Duration {
+        match self {
+            Self::Stream(stream) => stream.keep_alive(quiet),
+            Self::Apart(_) => quiet,
+        }
+    }
+
+    /// Returns `true` if messages at this level are sent. Checked before a message is rendered.
+    pub(crate) fn accepts_level(&self, level: LoggingLevel) -> bool {
+        match self {
+            Self::Stream(stream) => stream.level.admits(level),
+            Self::Apart(apart) => {
+                let mut accepts = false;
+                apart.waiting(&mut |request| accepts = request.accepts_level(level));
+                accepts
+            }
+        }
+    }
+
+    /// Closes the connection that carries the call, if the client can reconnect to receive the response.
+    pub(crate) fn close_stream(&self) {
+        match self {
+            Self::Stream(stream) => stream.close_stream(),
+            Self::Apart(apart) => {
+                apart.waiting(&mut Self::close_stream);
+            }
+        }
+    }
+
+    /// Sends a log message; `data` is JSON.
+    pub(crate) fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &str) {
+        match self {
+            Self::Stream(stream) => stream.log(level, logger, data),
+            Self::Apart(apart) => {
+                apart.waiting(&mut |request| request.log(level, logger, data));
+            }
+        }
+    }
+
+    /// Sends an extension's notification.
+    pub(crate) fn extension(&self, method: &str, params: &Map<String, Value>) {
+        match self {
+            Self::Stream(stream) => stream.extension(method, params),
+            Self::Apart(apart) => {
+                apart.waiting(&mut |request| request.extension(method, params));
+            }
+        }
+    }
 }
 
 /// The notifications sent by a single call.
-pub(super) struct CallStream {
-    pub(super) sink: Arc<dyn Sink>,
-    pub(super) version: ProtocolVersion,
+pub(crate) struct CallStream {
+    pub(crate) sink: Arc<dyn Sink>,
+    pub(crate) version: ProtocolVersion,
     /// The raw JSON of the progress token, if the client sent one.
-    pub(super) token: Option<Box<str>>,
-    pub(super) level: LogLevel,
-    pub(super) logs: CallLogBudget,
+    pub(crate) token: Option<Box<str>>,
+    pub(crate) level: LogLevel,
+    pub(crate) logs: CallLogBudget,
     /// The number of log messages per second in a budget of the call's own.
-    pub(super) log_rate: u32,
+    pub(crate) log_rate: u32,
     /// Maximum length of a log message, in bytes.
-    pub(super) longest: usize,
+    pub(crate) longest: usize,
     /// Maximum number of progress reports per second.
-    pub(super) rate: u32,
-    pub(super) state: Mutex<StreamState>,
+    pub(crate) rate: u32,
+    pub(crate) state: Mutex<StreamState>,
 }
 
 /// The changing part of a call's stream.
 #[derive(Default)]
-pub(super) struct StreamState {
+pub(crate) struct StreamState {
     /// `true` once the call can no longer send messages.
     over: bool,
     /// Allocated when first used, because most calls report no progress.
@@ -94,7 +185,7 @@ struct Reports {
 
 /// The level of the log messages that a client has requested.
 #[derive(Clone, Debug)]
-pub(super) enum LogLevel {
+pub(crate) enum LogLevel {
     /// No log messages.
     Off,
     /// Messages at or above this level, for one modern request.
@@ -104,7 +195,7 @@ pub(super) enum LogLevel {
 }
 
 impl LogLevel {
-    pub(super) fn admits(&self, level: LoggingLevel) -> bool {
+    pub(crate) fn admits(&self, level: LoggingLevel) -> bool {
         match self {
             Self::Off => false,
             Self::Request(least) => level >= *least,
@@ -115,10 +206,10 @@ impl LogLevel {
 
 /// The token bucket for a session's log messages, and the number of messages dropped since the last message was sent.
 #[derive(Debug)]
-pub(super) struct LogBudget(Mutex<(TokenBucket, u64)>);
+pub(crate) struct LogBudget(Mutex<(TokenBucket, u64)>);
 
 /// The budget from which a call takes its log messages.
-pub(super) enum CallLogBudget {
+pub(crate) enum CallLogBudget {
     /// The budget of its session.
     Session(Arc<LogBudget>),
     /// A budget of its own, made for the first log message of a call without a session.
@@ -126,7 +217,7 @@ pub(super) enum CallLogBudget {
 }
 
 impl LogBudget {
-    pub(super) fn new(rate: u32) -> Self {
+    pub(crate) fn new(rate: u32) -> Self {
         let rate = Rate::per_second(rate, rate.saturating_mul(2));
         Self(Mutex::new((TokenBucket::new(rate), 0)))
     }
@@ -146,27 +237,6 @@ impl LogBudget {
     fn count_dropped(&self) {
         let (_, dropped) = &mut *lock(&self.0);
         *dropped = dropped.saturating_add(1);
-    }
-}
-
-impl CallMessages for CallStream {
-    fn close(&self) {
-        let mut state = self.state();
-        if let Some(progress) = state.take_held() {
-            self.send_progress(&progress);
-        }
-        state.over = true;
-    }
-
-    fn abandon(&self) {
-        let mut state = self.state();
-        state.reports = None;
-        state.over = true;
-    }
-
-    #[inline]
-    fn is_inside_request(&self) -> bool {
-        false
     }
 }
 
@@ -223,7 +293,21 @@ fn slightly_more(last: f64) -> f64 {
     }
 }
 
-impl NotificationSender for CallStream {
+impl CallStream {
+    fn close(&self) {
+        let mut state = self.state();
+        if let Some(progress) = state.take_held() {
+            self.send_progress(&progress);
+        }
+        state.over = true;
+    }
+
+    fn abandon(&self) {
+        let mut state = self.state();
+        state.reports = None;
+        state.over = true;
+    }
+
     fn progress(&self, progress: &Progress) {
         let total_is_finite = progress.total.is_none_or(f64::is_finite);
         if self.token.is_none() || !progress.progress.is_finite() || !total_is_finite {
@@ -266,10 +350,6 @@ impl NotificationSender for CallStream {
         quiet
     }
 
-    fn accepts_level(&self, level: LoggingLevel) -> bool {
-        self.level.admits(level)
-    }
-
     fn close_stream(&self) {
         if !self.state().over {
             self.sink.close_connection();
@@ -290,14 +370,14 @@ impl NotificationSender for CallStream {
     }
 
     fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &str) {
-        if !self.accepts_level(level) || self.state().over {
+        if !self.level.admits(level) || self.state().over {
             return;
         }
         let Some(dropped) = self.logs().take_token() else {
             return;
         };
         let mut message = Vec::with_capacity(128);
-        if dropped > 0 && self.accepts_level(LoggingLevel::Warning) {
+        if dropped > 0 && self.level.admits(LoggingLevel::Warning) {
             let summary = format!("\"{dropped} log messages were dropped: too many at once\"");
             encode::log(&mut message, LoggingLevel::Warning, None, &summary);
             self.sink.send(&message);
@@ -306,6 +386,77 @@ impl NotificationSender for CallStream {
         encode::log(&mut message, level, logger, &shortened(data, self.longest));
         if !self.sink.send(&message) {
             self.logs().count_dropped();
+        }
+    }
+}
+
+/// Progress to report with [`Context::progress`](crate::Context::progress). `Progress` can be converted from a number,
+/// `(number, total)`, `(number, total, message)` or, if the total is unknown, `(number, message)`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// The amount done so far, in any unit. The amount must be finite and increase from one report to the next.
+    pub progress: f64,
+    /// The total amount, if known.
+    pub total: Option<f64>,
+    /// A human-readable description of the current step.
+    pub message: Option<String>,
+}
+
+/// Number types that can express progress.
+pub trait Amount {
+    /// Converts the number into the protocol's type.
+    fn amount(self) -> f64;
+}
+
+macro_rules! amounts {
+    ($($type:ty)*) => {$(
+        impl Amount for $type {
+            #[allow(clippy::cast_precision_loss, clippy::cast_lossless, reason = "progress is shown to people")]
+            fn amount(self) -> f64 {
+                self as f64
+            }
+        }
+        impl From<$type> for Progress {
+            fn from(progress: $type) -> Self {
+                Self { progress: progress.amount(), total: None, message: None }
+            }
+        }
+    )*};
+}
+
+amounts!(i8 i16 i32 i64 u8 u16 u32 u64 isize usize f32 f64);
+
+impl<P: Amount, T: Amount> From<(P, T)> for Progress {
+    fn from((progress, total): (P, T)) -> Self {
+        Self {
+            progress: progress.amount(),
+            total: Some(total.amount()),
+            message: None,
+        }
+    }
+}
+
+impl<P: Amount> From<(P, &str)> for Progress {
+    fn from((progress, message): (P, &str)) -> Self {
+        (progress, message.to_owned()).into()
+    }
+}
+
+impl<P: Amount> From<(P, String)> for Progress {
+    fn from((progress, message): (P, String)) -> Self {
+        Self {
+            message: Some(message),
+            ..progress.amount().into()
+        }
+    }
+}
+
+impl<P: Amount, T: Amount, M: Into<String>> From<(P, T, M)> for Progress {
+    fn from((progress, total, message): (P, T, M)) -> Self {
+        Self {
+            message: Some(message.into()),
+            ..(progress, total).into()
         }
     }
 }
@@ -338,7 +489,7 @@ fn shortened(data: &str, longest: usize) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::context::outbound::*;
 
     #[test]
     fn a_long_log_message_is_cut_at_a_character_and_says_so() {
@@ -373,5 +524,22 @@ mod tests {
             let more = slightly_more(last);
             assert!(more > last && more.is_finite(), "{last}");
         }
+    }
+
+    #[test]
+    fn each_form_sets_what_it_contains() {
+        let progress = |total, text: Option<&str>| Progress {
+            progress: 3.0,
+            total,
+            message: text.map(str::to_owned),
+        };
+        assert_eq!(Progress::from(3), progress(None, None));
+        assert_eq!(Progress::from((3, 4)), progress(Some(4.0), None));
+        assert_eq!(Progress::from((3, "x")), progress(None, Some("x")));
+        assert_eq!(
+            Progress::from((3, "x".to_owned())),
+            progress(None, Some("x"))
+        );
+        assert_eq!(Progress::from((3, 4, "x")), progress(Some(4.0), Some("x")));
     }
 }

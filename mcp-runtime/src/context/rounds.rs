@@ -13,11 +13,11 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::context::OwnSteps;
 use crate::context::{
     AskError, CallId, CallQuestion, DetachedQuestion, OnceClaim, OnceStore, OnceWork, QuestionKey,
     QuestionProgress, StoreFuture,
 };
-use crate::handler::background::OwnSteps;
 use crate::handler::handler_error::HandlerError;
 use crate::jsonrpc::{Scan, unquote, write_string};
 use crate::protocol::{ProtocolVersion, input};
@@ -26,7 +26,7 @@ use crate::sync::lock;
 use crate::types::InputRequest;
 
 /// A round in progress.
-pub(super) struct Round {
+pub(crate) struct Round {
     state: Mutex<RoundState>,
     /// The arguments as received, to which the sealed state is bound.
     arguments: Box<str>,
@@ -48,11 +48,11 @@ struct RoundState {
 
 /// The state from which a call resumes.
 #[derive(Default)]
-pub(super) struct CallMemory {
+pub(crate) struct CallMemory {
     /// The record of earlier rounds.
-    pub(super) journal: Journal,
+    pub(crate) journal: Journal,
     /// Answers that arrived without a state, which are used if this run asks the matching questions.
-    pub(super) loose: InputResponses,
+    pub(crate) loose: InputResponses,
 }
 
 /// An unanswered question.
@@ -62,10 +62,10 @@ struct OpenQuestion {
 }
 
 /// A question as sent to the client.
-pub(super) struct SentQuestion {
-    pub(super) identity: QuestionKey,
-    pub(super) method: &'static str,
-    pub(super) params: Value,
+pub(crate) struct SentQuestion {
+    pub(crate) identity: QuestionKey,
+    pub(crate) method: &'static str,
+    pub(crate) params: Value,
 }
 
 /// Returns an id for a question that needs an id in this protocol version.
@@ -77,15 +77,15 @@ fn elicitation_id(question: &CallQuestion, version: ProtocolVersion) -> String {
 }
 
 /// The result of a completed round.
-pub(super) struct RoundEnd {
-    pub(super) journal: Journal,
-    pub(super) open: Vec<SentQuestion>,
-    pub(super) arguments: Box<str>,
+pub(crate) struct RoundEnd {
+    pub(crate) journal: Journal,
+    pub(crate) open: Vec<SentQuestion>,
+    pub(crate) arguments: Box<str>,
 }
 
 impl RoundEnd {
     /// Fails if a call has asked the client questions in more than `max` rounds.
-    pub(super) fn check_rounds(&self, max: u16) -> Result<(), HandlerError> {
+    pub(crate) fn check_rounds(&self, max: u16) -> Result<(), HandlerError> {
         if self.journal.round <= max {
             return Ok(());
         }
@@ -96,7 +96,7 @@ impl RoundEnd {
 }
 
 /// Indicates that the maximum number of open questions has been exceeded.
-pub(super) struct TooManyQuestions;
+pub(crate) struct TooManyQuestions;
 
 impl RoundState {
     fn memory(&mut self) -> &mut CallMemory {
@@ -105,7 +105,7 @@ impl RoundState {
 }
 
 impl Round {
-    pub(super) fn new(memory: Option<Box<CallMemory>>, arguments: &str) -> Self {
+    pub(crate) fn new(memory: Option<Box<CallMemory>>, arguments: &str) -> Self {
         Self {
             state: Mutex::new(RoundState {
                 memory,
@@ -121,13 +121,13 @@ impl Round {
     }
 
     /// Sets the call's own store for `once` results.
-    pub(super) fn with_steps(mut self, steps: Option<OwnSteps>) -> Self {
+    pub(crate) fn with_steps(mut self, steps: Option<OwnSteps>) -> Self {
         self.steps = steps;
         self
     }
 
     /// Returns the store in which the next `once` result belongs: the call's own, the server's, or both.
-    pub(super) fn once_store(
+    pub(crate) fn once_store(
         &self,
         of_server: Option<&Arc<dyn OnceStore>>,
     ) -> Option<Arc<dyn OnceStore>> {
@@ -141,7 +141,7 @@ impl Round {
     }
 
     /// Returns the call's journal so far, in case the call continues elsewhere.
-    pub(super) fn journal(&self, call: CallId) -> Journal {
+    pub(crate) fn journal(&self, call: CallId) -> Journal {
         let state = self.state();
         let memory = state.memory.as_ref();
         let journal = memory.map(|memory| memory.journal.clone());
@@ -149,12 +149,12 @@ impl Round {
     }
 
     /// Returns the call's id, or `None` in its first round.
-    pub(super) fn call_id(&self) -> Option<CallId> {
+    pub(crate) fn call_id(&self) -> Option<CallId> {
         self.state().memory.as_ref()?.journal.call_id()
     }
 
     /// Returns the answer to a question, or adds the question to the open questions.
-    pub(super) fn poll(
+    pub(crate) fn poll(
         &self,
         question: &mut CallQuestion,
         version: ProtocolVersion,
@@ -208,12 +208,12 @@ impl Round {
 
     /// Rejects an invalid answer. Returns `true`, and the question is asked again, until `max` answers have been
     /// rejected.
-    pub(super) fn reject_answer(&self, key: &str, max: u32) -> bool {
+    pub(crate) fn reject_answer(&self, key: &str, max: u32) -> bool {
         self.state().memory().journal.reject_answer(key, max)
     }
 
     /// Withdraws a question that this run of the handler no longer asks.
-    pub(super) fn withdraw(&self, key: &str) {
+    pub(crate) fn withdraw(&self, key: &str) {
         let mut state = self.state();
         if !state.over {
             state.open.retain(|open| open.asked.identity.key != key);
@@ -221,7 +221,7 @@ impl Round {
     }
 
     /// Returns the result if the `once` block finished in an earlier round. Otherwise, marks the block as running.
-    pub(super) fn begin_once(&self, name: &str) -> Option<Box<str>> {
+    pub(crate) fn begin_once(&self, name: &str) -> Option<Box<str>> {
         let mut state = self.state();
         let done = state.memory().journal.once_result(name).map(Into::into);
         if done.is_none() {
@@ -230,7 +230,7 @@ impl Round {
         done
     }
 
-    pub(super) fn end_once(&self, name: &str, result: Option<&str>) {
+    pub(crate) fn end_once(&self, name: &str, result: Option<&str>) {
         let mut state = self.state();
         state.once_under_way = state.once_under_way.saturating_sub(1);
         if let Some(result) = result {
@@ -239,18 +239,18 @@ impl Round {
     }
 
     /// Returns `true` if the round has ended with questions, so that its client can continue the call.
-    pub(super) fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         self.state().has_ended
     }
 
     /// Returns `true` while a `once` block is running.
-    pub(super) fn is_once_under_way(&self) -> bool {
+    pub(crate) fn is_once_under_way(&self) -> bool {
         self.state().once_under_way > 0
     }
 
     /// Lets the round end with the questions and the journal of a run that was separate from the request. Returns
     /// `false` if the journal cannot be read.
-    pub(super) fn adopt(&self, journal: &str, questions: Vec<DetachedQuestion>) -> bool {
+    pub(crate) fn adopt(&self, journal: &str, questions: Vec<DetachedQuestion>) -> bool {
         let Some(journal) = Journal::from_json(journal.as_bytes()) else {
             return false;
         };
@@ -270,7 +270,7 @@ impl Round {
     }
 
     /// Ends the round if possible and returns its result.
-    pub(super) fn try_end(&self, call: impl FnOnce() -> CallId) -> Option<Box<RoundEnd>> {
+    pub(crate) fn try_end(&self, call: impl FnOnce() -> CallId) -> Option<Box<RoundEnd>> {
         let state = &mut *self.state();
         if let Some(adopted) = state.adopted.take() {
             let (journal, open) = *adopted;
@@ -306,7 +306,7 @@ impl Round {
     }
 
     /// Closes all questions. No further questions can be asked.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         let mut state = self.state();
         state.over = true;
         let open = std::mem::take(&mut state.open);
@@ -325,13 +325,13 @@ impl Round {
 // prevents another call from doing the same work.
 
 /// Grants work only if both of its stores grant it.
-pub(super) struct BothStores {
+pub(crate) struct BothStores {
     own: Arc<dyn OnceStore>,
     of_server: Arc<dyn OnceStore>,
 }
 
 impl BothStores {
-    pub(super) fn new(own: &Arc<dyn OnceStore>, of_server: &Arc<dyn OnceStore>) -> Self {
+    pub(crate) fn new(own: &Arc<dyn OnceStore>, of_server: &Arc<dyn OnceStore>) -> Self {
         let (own, of_server) = (Arc::clone(own), Arc::clone(of_server));
         Self { own, of_server }
     }
@@ -387,11 +387,11 @@ const CAPACITY: usize = 128;
 
 /// The state that a call keeps between rounds.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Journal {
+pub(crate) struct Journal {
     /// The call's id.
     call: Option<[u8; 16]>,
     /// Number of rounds that have ended.
-    pub(super) round: u16,
+    pub(crate) round: u16,
     /// What is kept for questions and `once` calls, by their keys and names, as JSON.
     kept: BTreeMap<(Part, String), Box<str>>,
 }
@@ -433,22 +433,22 @@ impl Part {
 }
 
 /// The answers in a request, by the key of their question. Each answer can be any JSON value.
-pub(super) type InputResponses = BTreeMap<String, Box<RawValue>>;
+pub(crate) type InputResponses = BTreeMap<String, Box<RawValue>>;
 
 impl Journal {
     /// Creates the journal for a call that has not asked any questions yet.
-    pub(super) fn of_call(call: CallId) -> Self {
+    pub(crate) fn of_call(call: CallId) -> Self {
         Self::default().with_call(call)
     }
 
     /// Sets the call's id.
-    pub(super) fn with_call(mut self, call: CallId) -> Self {
+    pub(crate) fn with_call(mut self, call: CallId) -> Self {
         self.call = Some(call.0);
         self
     }
 
     /// Parses an unsealed journal.
-    pub(super) fn from_json(json: &[u8]) -> Option<Self> {
+    pub(crate) fn from_json(json: &[u8]) -> Option<Self> {
         let mut journal = Self::default();
         let mut has_round = false;
         let mut scan = Scan::new(std::str::from_utf8(json).ok()?);
@@ -478,7 +478,7 @@ impl Journal {
     }
 
     /// Serializes the journal for sealing.
-    pub(super) fn to_json(&self) -> Vec<u8> {
+    pub(crate) fn to_json(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(CAPACITY);
         out.extend_from_slice(b"{\"i\":");
         // Serialization cannot fail for numbers.
@@ -510,11 +510,11 @@ impl Journal {
     }
 
     /// Serializes the journal to text.
-    pub(super) fn to_text(&self) -> String {
+    pub(crate) fn to_text(&self) -> String {
         String::from_utf8(self.to_json()).unwrap_or_default()
     }
 
-    pub(super) fn call_id(&self) -> Option<CallId> {
+    pub(crate) fn call_id(&self) -> Option<CallId> {
         self.call.map(CallId)
     }
 
@@ -533,7 +533,7 @@ impl Journal {
 
     /// Moves all answers to the last round's questions into the journal, whether or not they are still needed. Other
     /// answers are left in `responses`.
-    pub(super) fn add_answers(&mut self, responses: &mut InputResponses) {
+    pub(crate) fn add_answers(&mut self, responses: &mut InputResponses) {
         let open = self.kept.keys().filter(|(part, _)| *part == Part::Open);
         let open: Vec<String> = open.map(|(_, key)| key.clone()).collect();
         for key in open {
@@ -545,7 +545,7 @@ impl Journal {
     }
 
     /// Adds an answer, which is JSON, without checking it. It is validated when its question is asked.
-    pub(super) fn add_answer(&mut self, question: &QuestionKey, answer: &str) {
+    pub(crate) fn add_answer(&mut self, question: &QuestionKey, answer: &str) {
         let digest = question.named.then_some(&*question.digest);
         self.keep_answer(question.key.clone(), &quoted(digest), answer);
     }
@@ -555,14 +555,14 @@ impl Journal {
     }
 
     /// Returns the answer to a question, unless the question has changed.
-    pub(super) fn answer(&self, identity: &QuestionKey) -> Option<&str> {
+    pub(crate) fn answer(&self, identity: &QuestionKey) -> Option<&str> {
         let [digest, response] = pair(self.kept(Part::Answers, &identity.key)?)?;
         let is_same = unquoted(digest).is_none_or(|digest| *digest == *identity.digest);
         is_same.then_some(response)
     }
 
     /// Adds an error as the answer to a question that was open when the last round ended.
-    pub(super) fn add_failure(&mut self, key: &str, code: i64, message: &str) {
+    pub(crate) fn add_failure(&mut self, key: &str, code: i64, message: &str) {
         if self.remove(Part::Open, key).is_some() {
             let message = quoted(Some(message));
             self.keep(
@@ -574,14 +574,14 @@ impl Journal {
     }
 
     /// Returns the code and the message of the error with which the client answered a question.
-    pub(super) fn failure(&self, key: &str) -> Option<(i64, String)> {
+    pub(crate) fn failure(&self, key: &str) -> Option<(i64, String)> {
         let [code, message] = pair(self.kept(Part::Failures, key)?)?;
         Some((code.parse().ok()?, unquoted(message)?.into_owned()))
     }
 
     /// Counts an invalid answer. If fewer than `max` answers have been rejected, removes the answer and returns `true`,
     /// so that the question may be asked again.
-    pub(super) fn reject_answer(&mut self, key: &str, max: u32) -> bool {
+    pub(crate) fn reject_answer(&mut self, key: &str, max: u32) -> bool {
         let rejected = self.kept(Part::Rejected, key);
         let rejected: u32 = rejected.and_then(|count| count.parse().ok()).unwrap_or(0);
         let rejected = rejected.saturating_add(1);
@@ -594,31 +594,31 @@ impl Journal {
     }
 
     /// Returns the result of the `once` call with this name.
-    pub(super) fn once_result(&self, name: &str) -> Option<&str> {
+    pub(crate) fn once_result(&self, name: &str) -> Option<&str> {
         self.kept(Part::Done, name)
     }
 
     /// Stores the result of the `once` call with this name. Does nothing if it is not JSON, because a store has damaged it.
-    pub(super) fn set_once_result(&mut self, name: &str, result: &str) {
+    pub(crate) fn set_once_result(&mut self, name: &str, result: &str) {
         if is_json(result) {
             self.keep(Part::Done, name.to_owned(), result);
         }
     }
 
     /// Returns the names of all `once` calls that have a result.
-    pub(super) fn once_names(&self) -> BTreeSet<String> {
+    pub(crate) fn once_names(&self) -> BTreeSet<String> {
         let done = self.kept.keys().filter(|(part, _)| *part == Part::Done);
         done.map(|(_, name)| name.clone()).collect()
     }
 
     /// Drops the results of all other `once` calls, because a store keeps them.
-    pub(super) fn keep_once_results(&mut self, names: &BTreeSet<String>) {
+    pub(crate) fn keep_once_results(&mut self, names: &BTreeSet<String>) {
         self.kept
             .retain(|(part, name), _| *part != Part::Done || names.contains(name));
     }
 
     /// Ends the round and records its open questions.
-    pub(super) fn end_round<'a>(
+    pub(crate) fn end_round<'a>(
         &mut self,
         call: CallId,
         open: impl Iterator<Item = &'a QuestionKey>,
@@ -677,7 +677,7 @@ fn unquoted(json: &str) -> Option<Cow<'_, str>> {
 
 #[cfg(test)]
 mod tests {
-    use crate::dispatch::rounds::*;
+    use crate::context::rounds::*;
 
     fn identity(key: &str, digest: &str, named: bool) -> QuestionKey {
         QuestionKey {
@@ -802,8 +802,8 @@ mod tests {
 mod both_stores_tests {
     use std::time::Duration;
 
+    use crate::context::rounds::*;
     use crate::context::{ClaimId, OnceKind};
-    use crate::dispatch::rounds::*;
     use crate::stores::MemoryOnceStore;
 
     #[tokio::test]
