@@ -9,10 +9,6 @@ use serde_json::{Number, Value};
 
 use crate::types::{Choice, Field, FieldInput, Form, Meta};
 
-// --- Forms defined by types.
-//
-// The `answer` module validates answers.
-
 /// A type that describes a form. Derive it with `#[derive(Elicit)]` on a struct with named fields.
 ///
 /// **Open**: hand-written forms are validated like derived forms.

@@ -3,6 +3,8 @@
 pub(crate) mod ask;
 mod asking;
 mod caller;
+mod capability;
+mod change_log;
 pub(crate) mod current;
 pub mod form;
 mod from_context;
@@ -25,14 +27,15 @@ pub use ask::{Ask, AskError, Elicited, Questions};
 pub(crate) use ask::{CallQuestion, DetachedQuestion, QuestionKey, QuestionProgress};
 pub(crate) use caller::CallerRecord;
 pub use caller::{Caller, Principal};
+pub use capability::Capability;
+pub(crate) use change_log::{
+    ChangeListeners, ChangeLog, ChangeNotification, ChangesFuture, ExchangeFuture, LoggedChange,
+};
 pub use form::{Elicit, FieldKind, FormChoice, FormField};
 pub use from_context::{AsyncFromContext, FromContext, State};
 pub(crate) use from_context::{AwaitedValues, Prepare};
-pub use handle::{Capability, Editor, ListEdit, Notifier, ServerHandle};
-pub(crate) use handle::{
-    ChangeListeners, ChangeLog, ChangeNotification, ChangesFuture, Edit, EditStep, ExchangeFuture,
-    ExtensionNotification, LoggedChange, ServerControl, stopped,
-};
+pub(crate) use handle::{Edit, EditStep, ExtensionNotification, ServerControl, stopped};
+pub use handle::{Editor, ListEdit, Notifier, ServerHandle};
 pub use once::OnceStep;
 pub use once_store::{
     CallId, ClaimId, OnceClaim, OnceKind, OnceRoom, OnceStore, OnceWork, StoreFuture, StoreRefusal,

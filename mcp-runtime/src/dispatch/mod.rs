@@ -1,8 +1,8 @@
 //! Decides how to handle each message, runs calls, and produces change notifications, all without doing any I/O.
 //!
 //! [`Dispatcher::decide`] never runs user code: it answers a request immediately if possible, and otherwise returns a
-//! [`PreparedCall`]. The owner of a call, which is a channel, a session or a response, runs it with the functions in
-//! `engine` and keeps it in a [`CallTable`]. User code runs only inside [`PreparedCall::run`] and
+//! [`PreparedCall`]. The owner of a call, which is a channel, a session or a response, runs it with
+//! [`PreparedCall::run`] and keeps it in a [`CallTable`]. User code runs only inside [`PreparedCall::run`] and
 //! [`RunningCall::poll_response`], which append the response to the owner's buffer and catch all panics.
 
 mod admission;

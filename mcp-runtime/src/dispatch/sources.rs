@@ -1,5 +1,5 @@
 //! The sources that requests are asked of besides the registry: the framework's own, which answer while a request is
-//! decided, and those of the author, which `sourced` asks inside the call.
+//! decided, and those of the author, which are asked inside the call.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

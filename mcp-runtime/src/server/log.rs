@@ -336,7 +336,7 @@ mod tests {
             let (date, rest) = line.split_once(' ').unwrap();
             assert_eq!((date.len(), date.ends_with('Z')), (24, true));
             let expected = concat!(
-                " WARN mcp_runtime::server::log::tests: too\\nmuch limit=3 ",
+                " WARN mcp_runtime::server::log::tests::log: too\\nmuch limit=3 ",
                 "called=\"a\\nb\" error=c\\n\\u{1b}[2Jd\n"
             );
             assert_eq!(rest, expected);

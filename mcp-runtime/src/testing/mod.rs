@@ -18,12 +18,14 @@
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test());
 //! ```
 
+mod answer;
 pub mod chaos;
 mod connect;
 mod declarations;
 mod questions;
 mod results;
 mod script;
+mod task;
 
 use script::ScriptedClient;
 use serde::de::DeserializeOwned;
@@ -36,9 +38,10 @@ use crate::testing::script::OutcomeComparison;
 use crate::types::{Completion, CompletionReference, GetPromptResult, ReadResourceResult};
 
 pub use crate::client::{Notification, Question};
+pub use answer::Response;
 pub use connect::Connect;
-pub use questions::Response;
-pub use results::{CallResult, PromptResult, ReadResult, TestTask};
+pub use results::{CallResult, PromptResult, ReadResult};
+pub use task::TestTask;
 
 /// A client that communicates with a server in this process over the full protocol.
 ///

@@ -1,7 +1,5 @@
 //! Search on demand for servers with many tools: see [`Server::tool_search`](crate::Server::tool_search).
 
-// `tools` has the tool that searches and the tool that calls what was found; `index` ranks.
-
 mod index;
 
 use std::borrow::Cow;

@@ -17,13 +17,12 @@ const HEADER: &str = "\
 ";
 
 /// The folders and files of the core. The value with the stores of all add-ons, `backend.rs`, is not among them.
-const CORE: [&str; 7] = [
+const CORE: [&str; 8] = [
     "mcp-runtime/src/context/",
     "mcp-runtime/src/dispatch/",
     "mcp-runtime/src/handler/",
     "mcp-runtime/src/observe/",
     "mcp-runtime/src/registry/",
-    "mcp-runtime/src/seal.rs",
     "mcp-runtime/src/seal/",
     "mcp-runtime/src/server/builder.rs",
     "mcp-runtime/src/server/start.rs",

@@ -1,9 +1,8 @@
 //! The extension `io.modelcontextprotocol/skills`: instructions for models, with the files to which they refer.
 //!
 //! The extension is described with [`Extension`], like an author's own extension. The rules for a skill are in
-//! [`mcp_skills`]; `skills!` applies the same rules at compile time. `skill` contains a skill as clients see it,
-//! `catalog` contains all skills, and `answers` selects the skills for a request. `watch` reports when a directory
-//! changes, and `live` then replaces the skills.
+//! [`mcp_skills`]; `skills!` applies the same rules at compile time. `catalog` contains all
+//! skills as clients see them, and `live` replaces them when a directory changes. This file answers requests.
 //!
 //! Specification: the repository `modelcontextprotocol/ext-skills`, version 2026-09-04.
 

@@ -306,7 +306,7 @@ fn undeclared() -> HandlerError {
 // that.
 //
 // Until a client receives a handle, the work belongs to its request and ends with it, so it is not stored. From then
-// on, the work is a task that includes the completed steps. `handover` creates the task, and `jobs` contains the
+// on, the work is a task that includes the completed steps. `running` creates the task, and `jobs` contains the
 // handle and the tools for it.
 
 /// Runs a call that could have been a task, and answers it with a handle if the client's patience runs out. In the

@@ -1,7 +1,5 @@
 //! Authenticates requests to a protected server.
 //!
-//! The documents that tell clients how to authenticate are in `metadata`.
-//!
 //! Specification: basic/authorization of every protocol version since 2025-03-26; RFC 6750, section 3.
 
 use std::collections::BTreeSet;

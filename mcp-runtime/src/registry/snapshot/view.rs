@@ -2,8 +2,7 @@
 //! select do not appear in this view or in its suggestions.
 //!
 //! If the caller lacks scopes that a visible item requires, the item is omitted from lists, and a request for it is
-//! rejected with an error that names the required scopes. List pages are implemented in `lists`, and selections in
-//! `select`.
+//! rejected with an error that names the required scopes.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;

@@ -2,7 +2,7 @@
 //!
 //! A channel is a state machine behind one lock, which is never held while user code runs. A *leader* task advances it
 //! (`lead`): it takes a line, decides what to do, polls a call once in place, writes, and reads. A call that has not
-//! finished after its first poll is moved to a separate task, which is owned by the call table (`in_flight`). All
+//! finished after its first poll is moved to a separate task, which is owned by the call table. All
 //! output is appended to a single queue (`outgoing`) under the lock. This file opens a channel, monitors its deadlines,
 //! and ends it.
 

@@ -1,8 +1,8 @@
 //! Standard input and output, which connect the server to a single client: the program that started the process.
 //!
 //! Both streams become unavailable to the rest of the process: output from a stray `println!` goes to standard error,
-//! and child processes cannot access either stream. The kind of stream determines how bytes are transferred (`unix`,
-//! `threads`). Specification: basic/transports, "stdio".
+//! and child processes cannot access either stream. The kind of stream determines how bytes are transferred: without
+//! blocking (`unix`), or by a thread for each direction. Specification: basic/transports, "stdio".
 
 #[cfg(unix)]
 mod unix;

@@ -43,14 +43,14 @@ fn fields() -> Vec<Field> {
 }
 
 /// Returns the texts of all files about limits.
-fn sources() -> String {
+fn reference() -> String {
     let files = std::fs::read_dir(SOURCES).unwrap();
     let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
     texts.collect()
 }
 
 fn fields_of(group: &str) -> Vec<Field> {
-    let sources = sources();
+    let sources = reference();
     let (_, declared) = sources.split_once(&format!("pub {group}: ")).unwrap();
     let (type_name, _) = declared.split_once(',').unwrap();
     let (_, body) = sources

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::client::surface::Surface;
 use crate::context::Capability;
 use crate::registry::words;
-use crate::server::command_line::check::{TokenCost, is_for_models, total};
+use crate::server::command_line::check::tokens::{TokenCost, is_for_models, total};
 
 /// A problem with a definition.
 #[derive(Clone, Debug, PartialEq)]
@@ -297,7 +297,7 @@ mod tests {
         use serde_json::json;
 
         use crate::server::command_line::check::lint::*;
-        use crate::server::command_line::check::token_costs;
+        use crate::server::command_line::check::tokens::token_costs;
 
         /// Returns the findings for a server with these tools.
         fn found(tools: &Value) -> Vec<String> {

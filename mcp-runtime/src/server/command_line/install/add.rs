@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use crate::environment::ServerEnvironment;
 use crate::server::command_line::install::change::Change;
+use crate::server::command_line::install::entry::ServerEntry;
 use crate::server::command_line::install::file;
-use crate::server::command_line::install::hosts::ServerEntry;
 use crate::server::command_line::install::options::{
     FoundFile, HostEntry, flag, server_entry, shown_path, with_place,
 };

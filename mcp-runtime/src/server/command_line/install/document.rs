@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::server::command_line::install::change::Change;
-use crate::server::command_line::install::hosts::EntryMembers;
+use crate::server::command_line::install::entry::EntryMembers;
 
 #[cfg(feature = "ship")]
 use crate::server::command_line::install::commented_json::{edit_json, parse_json};

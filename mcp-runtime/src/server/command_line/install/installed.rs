@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::{Arg, ArgAction, Command};
 use serde_json::{Value, json};
 
+use crate::server::command_line::install::entry::TRANSPORT;
 use crate::server::command_line::install::file::ConfigFile;
-use crate::server::command_line::install::hosts::{Directories, HOSTS, HostApplication, TRANSPORT};
+use crate::server::command_line::install::hosts::{Directories, HOSTS, HostApplication};
 use crate::server::command_line::install::options::{executable, shown_path};
 use crate::server::command_line::print;
 use crate::server::command_line::session::CommandResult;

@@ -7,6 +7,7 @@ mod change;
 #[cfg(feature = "ship")]
 mod commented_json;
 mod document;
+mod entry;
 mod file;
 mod hosts;
 mod installed;

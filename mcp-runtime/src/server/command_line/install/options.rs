@@ -9,10 +9,11 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::Value;
 
 use crate::server::command_line::call::argument_text;
-use crate::server::command_line::install::file::ConfigFile;
-use crate::server::command_line::install::hosts::{
-    Directories, EntryMembers, HOSTS, HostApplication, LocalServer, RemoteServer, ServerEntry,
+use crate::server::command_line::install::entry::{
+    EntryMembers, LocalServer, RemoteServer, ServerEntry,
 };
+use crate::server::command_line::install::file::ConfigFile;
+use crate::server::command_line::install::hosts::{Directories, HOSTS, HostApplication};
 use crate::server::command_line::print;
 use crate::types::Implementation;
 

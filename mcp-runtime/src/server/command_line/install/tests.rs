@@ -6,7 +6,7 @@ use super::change::Change;
 use super::hosts::{HOSTS, HostApplication};
 use super::plain_json;
 use super::uninstall::without_entry;
-use crate::server::command_line::install::hosts::{LocalServer, RemoteServer, ServerEntry};
+use crate::server::command_line::install::entry::{LocalServer, RemoteServer, ServerEntry};
 
 fn local(host: &HostApplication, arguments: &[&str]) -> ServerEntry {
     let environment = json!({"A": "b \"c\""});

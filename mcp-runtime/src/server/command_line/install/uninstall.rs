@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use crate::server::command_line::install::add::print_file;
 use crate::server::command_line::install::change::Change;
+use crate::server::command_line::install::entry::ServerEntry;
 use crate::server::command_line::install::file::Backup;
-use crate::server::command_line::install::hosts::{HostApplication, ServerEntry};
+use crate::server::command_line::install::hosts::HostApplication;
 use crate::server::command_line::install::options::{
     FoundFile, HostEntry, flag, shown_path, with_place,
 };

@@ -10,7 +10,8 @@ use crate::extension::tasks::timestamp;
 use crate::server::command_line::print;
 use crate::server::command_line::print::Style;
 use crate::server::command_line::session::CommandResult;
-use crate::server::command_line::tasks::{list, unavailable, unknown};
+use crate::server::command_line::tasks::arguments::{unavailable, unknown};
+use crate::server::command_line::tasks::list;
 use crate::stores::{StoredTask, TaskDetails, TaskId, TaskOutcome, TaskStatus, TaskStore};
 
 pub(super) async fn run(store: &dyn TaskStore, id: &TaskId, json: bool) -> CommandResult {
