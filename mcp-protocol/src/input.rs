@@ -325,8 +325,8 @@ fn titled_choices(choices: &[Choice]) -> Vec<Value> {
 
 /// Returns the number as JSON, written as an integer if it has no fractional part.
 fn shortest_number(number: f64) -> Value {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    if number.fract() == 0.0 && number.abs() < EXACT {
+    const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_992.0;
+    if number.fract() == 0.0 && number.abs() < MAX_EXACT_INTEGER {
         #[allow(clippy::cast_possible_truncation, reason = "a whole number below 2^53")]
         return json!(number as i64);
     }

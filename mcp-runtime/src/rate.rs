@@ -165,7 +165,7 @@ struct RateUsage {
 }
 
 /// Minimum time between two searches for full buckets.
-const SWEEP: Duration = Duration::from_secs(1);
+const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
 impl RateLimiter {
     pub(crate) fn new(rate: Rate) -> Self {
@@ -232,10 +232,10 @@ impl RateLimiter {
 }
 
 impl RateUsage {
-    /// Discards full buckets, but at most once every `SWEEP`, so that calls do not repeatedly iterate over all buckets
+    /// Discards full buckets, but at most once every `SWEEP_INTERVAL`, so that calls do not repeatedly iterate over all buckets
     /// when there are many anonymous callers.
     fn discard_full_buckets(&mut self, now: Instant) {
-        let is_due = |swept| now.saturating_duration_since(swept) >= SWEEP;
+        let is_due = |swept| now.saturating_duration_since(swept) >= SWEEP_INTERVAL;
         if self.swept.is_none_or(is_due) {
             self.swept = Some(now);
             self.full.retain(|_, full| *full > now);

@@ -6,16 +6,16 @@ use crate::constraint::to_count;
 use crate::format;
 
 /// Maximum nesting depth of a sample.
-const DEPTH: u32 = 16;
+const MAX_SAMPLE_DEPTH: u32 = 16;
 
 /// Maximum number of characters or items in a sample.
-const LONGEST: usize = 1_000;
+const MAX_SAMPLE_LENGTH: usize = 1_000;
 
 /// Returns a value that matches a schema, as far as types, lengths, bounds and lists of values go. Patterns are not taken
 /// into account. References lead into `root`.
 #[must_use]
 pub fn sample(schema: &Value, root: &Value) -> Value {
-    sample_within(schema, root, DEPTH)
+    sample_within(schema, root, MAX_SAMPLE_DEPTH)
 }
 
 fn sample_within(schema: &Value, root: &Value, depth: u32) -> Value {
@@ -52,15 +52,16 @@ fn sample_within(schema: &Value, root: &Value, depth: u32) -> Value {
             let example = format::of_schema(schema).and_then(format::StringFormat::example);
             let text = example.unwrap_or_default().to_owned();
             let missing = count("minLength").saturating_sub(text.chars().count());
-            (text + &"a".repeat(missing.min(LONGEST))).into()
+            (text + &"a".repeat(missing.min(MAX_SAMPLE_LENGTH))).into()
         }
         Some("array") => {
             let prefix = keywords.get("prefixItems").and_then(Value::as_array);
             let mut items: Vec<Value> = prefix.into_iter().flatten().map(inner).collect();
             if let Some(others) = keywords.get("items") {
-                items.resize_with(items.len().max(count("minItems").min(LONGEST)), || {
-                    inner(others)
-                });
+                items.resize_with(
+                    items.len().max(count("minItems").min(MAX_SAMPLE_LENGTH)),
+                    || inner(others),
+                );
             }
             items.into()
         }

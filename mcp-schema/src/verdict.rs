@@ -3,17 +3,17 @@
 /// The outcome of checking a rule: either the rule is satisfied, or a message describes the problem.
 #[derive(Clone, Copy, Debug)]
 pub struct RuleVerdict {
-    text: [u8; RuleVerdict::CAPACITY],
+    text: [u8; RuleVerdict::TEXT_CAPACITY_BYTES],
     length: usize,
     holds: bool,
 }
 
 impl RuleVerdict {
-    const CAPACITY: usize = 512;
+    const TEXT_CAPACITY_BYTES: usize = 512;
 
     /// The result for a rule that is satisfied.
     pub const HOLDS: Self = Self {
-        text: [0; Self::CAPACITY],
+        text: [0; Self::TEXT_CAPACITY_BYTES],
         length: 0,
         holds: true,
     };
@@ -68,7 +68,7 @@ impl RuleVerdict {
         let mut index = 0;
         while index < bytes.len() {
             let length = character_length(bytes[index]);
-            if self.length + length > Self::CAPACITY || index + length > bytes.len() {
+            if self.length + length > Self::TEXT_CAPACITY_BYTES || index + length > bytes.len() {
                 return self;
             }
             let end = index + length;
@@ -95,7 +95,7 @@ impl RuleVerdict {
     /// Appends an ASCII byte, or a question mark for any other byte.
     #[must_use]
     pub const fn with_byte(mut self, byte: u8) -> Self {
-        if self.length < Self::CAPACITY {
+        if self.length < Self::TEXT_CAPACITY_BYTES {
             self.text[self.length] = if byte.is_ascii() { byte } else { b'?' };
             self.length += 1;
         }

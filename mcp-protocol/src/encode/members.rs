@@ -55,8 +55,8 @@ pub(super) fn write_integer(out: &mut Vec<u8>, value: impl itoa::Integer) {
 
 /// Appends a finite number in its shortest form.
 pub(super) fn write_number(out: &mut Vec<u8>, value: f64) {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    if value.fract() == 0.0 && value.abs() < EXACT {
+    const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_992.0;
+    if value.fract() == 0.0 && value.abs() < MAX_EXACT_INTEGER {
         #[allow(clippy::cast_possible_truncation, reason = "a whole number below 2^53")]
         write_integer(out, value as i64);
     } else {

@@ -16,14 +16,17 @@ pub struct RequestId(IdRepr);
 enum IdRepr {
     /// A short id, stored without an allocation. Most clients use consecutive numbers, which fit. This variant holds
     /// only ids that can be written in exactly one way, so that they can be compared byte by byte.
-    Short { text: [u8; SHORT], length: u8 },
+    Short {
+        text: [u8; MAX_SHORT_BYTES],
+        length: u8,
+    },
     /// Any other id, stored behind a thin pointer so that an id is no larger than two words.
     Long(Arc<String>),
 }
 
 /// Maximum length that fits into two words. Clients that start counting at the current time in milliseconds need 13
 /// bytes.
-const SHORT: usize = 14;
+const MAX_SHORT_BYTES: usize = 14;
 
 impl RequestId {
     /// Returns the id as sent on the wire, including quotes and escapes.
@@ -56,7 +59,7 @@ impl RequestId {
     /// Creates an id from JSON text that is known to be a valid id.
     #[must_use]
     pub fn from_valid(json: &str) -> Self {
-        let mut text = [0; SHORT];
+        let mut text = [0; MAX_SHORT_BYTES];
         match (text.get_mut(..json.len()), u8::try_from(json.len())) {
             (Some(start), Ok(length)) if !has_other_spellings(json) => {
                 start.copy_from_slice(json.as_bytes());

@@ -142,10 +142,10 @@ fn parse_with<'a>(
 }
 
 /// Minimum length for which checking UTF-8 in blocks is faster.
-const LONG: usize = 64;
+const MIN_BLOCK_CHECK_BYTES: usize = 64;
 
 fn from_utf8(text: &[u8]) -> Result<&str, Utf8Error> {
-    if text.len() >= LONG
+    if text.len() >= MIN_BLOCK_CHECK_BYTES
         && let Ok(text) = simdutf8::basic::from_utf8(text)
     {
         return Ok(text);

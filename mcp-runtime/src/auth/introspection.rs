@@ -24,7 +24,7 @@ use crate::sync::lock;
 
 /// Duration for which an active token is considered valid if the response does not contain `exp`. After that, the
 /// client must send the token again.
-const UNSAID: Duration = Duration::from_hours(1);
+const DEFAULT_TOKEN_LIFETIME: Duration = Duration::from_hours(1);
 
 /// Validates each token by querying the authorization server (RFC 7662) with this server's client credentials.
 ///
@@ -160,7 +160,7 @@ impl Introspection {
         let principal = expected.check_claims(answer.clone(), unix_now())?;
         let mut principal = principal.with_issuer(&*self.issuer);
         if principal.expires_at().is_none() {
-            principal = principal.with_expires_at(SystemTime::now() + UNSAID);
+            principal = principal.with_expires_at(SystemTime::now() + DEFAULT_TOKEN_LIFETIME);
         }
         Ok((principal, left))
     }
@@ -357,10 +357,10 @@ impl TokenQuestions {
 // --- What an authorization server has said about tokens, for a while.
 
 /// Maximum number of active tokens that are remembered, and of refused tokens.
-const MOST: usize = 1_000;
+const MAX_REMEMBERED_TOKENS: usize = 1_000;
 
 /// Time for which a refusal is kept. Short, because a new token may take a moment to reach all of an issuer's servers.
-const REFUSED: Duration = Duration::from_secs(5);
+const REFUSAL_LIFETIME: Duration = Duration::from_secs(5);
 
 /// The digest of a token.
 pub(super) type TokenDigest = [u8; 32];
@@ -417,7 +417,7 @@ impl KeptAnswers {
 
     /// Records that a token was refused.
     fn keep_refused(&self, token: TokenDigest, why: &'static str) {
-        let until = Instant::now() + REFUSED;
+        let until = Instant::now() + REFUSAL_LIFETIME;
         let mut table = self.table();
         table.active.remove(&token);
         insert(&mut table.refused, token, (why, until));
@@ -430,7 +430,7 @@ fn insert<T>(
     token: TokenDigest,
     entry: (T, Instant),
 ) {
-    if entries.len() >= MOST && !entries.contains_key(&token) {
+    if entries.len() >= MAX_REMEMBERED_TOKENS && !entries.contains_key(&token) {
         let first = entries.iter().min_by_key(|(_, (_, until))| *until);
         if let Some(first) = first.map(|(token, _)| *token) {
             entries.remove(&first);
@@ -561,7 +561,7 @@ mod tests {
             assert!(is_stale(&kept, 2));
             kept.keep_refused(token(1), "revoked");
             assert!(is_refused(&kept, 1));
-            tokio::time::advance(REFUSED).await;
+            tokio::time::advance(REFUSAL_LIFETIME).await;
             assert!(matches!(kept.standing(&token(1)), TokenStanding::Unknown));
             kept.keep_refused(token(2), "not yet");
             kept.keep_active(token(2), &alice, Duration::from_secs(1));
@@ -571,16 +571,26 @@ mod tests {
         #[tokio::test(start_paused = true)]
         async fn the_tables_are_bounded() {
             let (kept, alice) = (KeptAnswers::default(), Principal::new("alice"));
-            for number in 0..=MOST {
+            for number in 0..=MAX_REMEMBERED_TOKENS {
                 kept.keep_active(token(number), &alice, Duration::from_secs(30));
-                kept.keep_refused(token(MOST + 1 + number), "made up");
+                kept.keep_refused(token(MAX_REMEMBERED_TOKENS + 1 + number), "made up");
                 tokio::time::advance(Duration::from_millis(1)).await;
             }
             let table = kept.table();
-            assert_eq!((table.active.len(), table.refused.len()), (MOST, MOST));
+            assert_eq!(
+                (table.active.len(), table.refused.len()),
+                (MAX_REMEMBERED_TOKENS, MAX_REMEMBERED_TOKENS)
+            );
             drop(table);
-            assert!(!is_active(&kept, 0) && is_active(&kept, 1) && is_active(&kept, MOST));
-            assert!(!is_refused(&kept, MOST + 1) && is_refused(&kept, MOST + 2));
+            assert!(
+                !is_active(&kept, 0)
+                    && is_active(&kept, 1)
+                    && is_active(&kept, MAX_REMEMBERED_TOKENS)
+            );
+            assert!(
+                !is_refused(&kept, MAX_REMEMBERED_TOKENS + 1)
+                    && is_refused(&kept, MAX_REMEMBERED_TOKENS + 2)
+            );
         }
     }
 }

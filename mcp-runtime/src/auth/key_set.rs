@@ -237,7 +237,7 @@ async fn find_key_set_url(name: &str, issuer: &Url, fetcher: &Fetcher) -> Result
 // followed.
 
 /// Maximum size of a document, in bytes.
-const MOST: usize = 1 << 20;
+const MAX_DOCUMENT_BYTES: usize = 1 << 20;
 
 /// HTTP client for authorization servers. Opens connections on demand and reuses them for later requests.
 #[derive(Clone)]
@@ -307,8 +307,8 @@ async fn read_response(mut body: Incoming) -> Result<Vec<u8>, String> {
         if let Ok(data) = frame.into_data() {
             bytes.extend_from_slice(&data);
         }
-        if bytes.len() > MOST {
-            return Err(format!("the response exceeds {MOST} bytes"));
+        if bytes.len() > MAX_DOCUMENT_BYTES {
+            return Err(format!("the response exceeds {MAX_DOCUMENT_BYTES} bytes"));
         }
     }
     Ok(bytes)

@@ -9,7 +9,7 @@ use super::{AuthError, AuthFuture, Authenticator, Credentials};
 use crate::context::Principal;
 
 /// Minimum length of a token, in characters.
-const LEAST: usize = 32;
+const MIN_TOKEN_CHARACTERS: usize = 32;
 
 /// Accepts a few fixed tokens. This is suitable for a server with a handful of callers who know each other.
 ///
@@ -35,7 +35,7 @@ impl StaticTokens {
     /// Maps a token to a principal. Can be called more than once.
     #[must_use]
     pub fn token(mut self, token: &str, principal: Principal) -> Self {
-        self.too_short |= token.len() < LEAST;
+        self.too_short |= token.len() < MIN_TOKEN_CHARACTERS;
         self.tokens.push((hash_token(token), principal));
         self
     }
@@ -73,7 +73,7 @@ impl Authenticator for StaticTokens {
         }
         if self.too_short {
             faults.push(format!(
-                "a token in `StaticTokens` is shorter than {LEAST} characters; create one with `openssl rand -base64 32`"
+                "a token in `StaticTokens` is shorter than {MIN_TOKEN_CHARACTERS} characters; create one with `openssl rand -base64 32`"
             ));
         }
         faults
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_token_is_found_and_a_short_one_is_a_fault() {
-        let [a, b] = ["a", "b"].map(|letter| letter.repeat(LEAST));
+        let [a, b] = ["a", "b"].map(|letter| letter.repeat(MIN_TOKEN_CHARACTERS));
         let tokens = StaticTokens::new()
             .token(&a, Principal::new("alice"))
             .token(&b, Principal::new("bob"));

@@ -160,13 +160,13 @@ impl InProcessClient {
 // --- Tool calls that run as tasks.
 
 /// Time between two polls of a task that does not say how often it may be polled.
-const POLL: Duration = Duration::from_secs(1);
+const DEFAULT_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Returns the time that the server asks to wait between two polls of a task.
 fn poll_interval(task: &Value) -> Duration {
     let interval = task["pollIntervalMs"].as_u64();
     let interval = interval.or_else(|| task["pollInterval"].as_u64());
-    interval.map_or(POLL, Duration::from_millis)
+    interval.map_or(DEFAULT_POLL_INTERVAL, Duration::from_millis)
 }
 
 /// The server's answer to a call that asks for a task.

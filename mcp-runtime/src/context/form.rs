@@ -483,14 +483,14 @@ fn check_value(field: &Field, value: Value) -> Result<Value, String> {
 
 /// Reads a number, which the client may have sent as a string. Converts a number such as `7.0` to an integer.
 fn read_number(value: &Value) -> Option<Number> {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
+    const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_992.0;
     let number = match value {
         Value::Number(number) => number.clone(),
         Value::String(text) => text.trim().parse().ok()?,
         _ => return None,
     };
     match number.as_f64() {
-        Some(size) if number.is_f64() && size.fract() == 0.0 && size.abs() < EXACT =>
+        Some(size) if number.is_f64() && size.fract() == 0.0 && size.abs() < MAX_EXACT_INTEGER =>
         {
             #[allow(clippy::cast_possible_truncation, reason = "a whole number below 2^53")]
             Some(Number::from(size as i64))

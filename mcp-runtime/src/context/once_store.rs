@@ -278,7 +278,7 @@ impl OwnSteps {
 // --- Patience with a store that is away: what has happened is recorded when it is back.
 
 /// Maximum time to keep repeating an operation.
-const PATIENCE: Duration = Duration::from_mins(1);
+const MAX_REPEATING_TIME: Duration = Duration::from_mins(1);
 
 /// Time after which an operation is repeated because the store has not answered. A reply to it is then lost.
 const NO_ANSWER: Duration = Duration::from_secs(10);
@@ -296,7 +296,7 @@ pub(crate) type StoreError = Box<dyn std::error::Error + Send + Sync>;
 pub(crate) async fn patiently<'a, T>(
     mut operation: impl FnMut() -> StoreFuture<'a, T>,
 ) -> Result<T, StoreError> {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + MAX_REPEATING_TIME;
     let mut pause = FIRST_RETRY;
     loop {
         let left = until.saturating_duration_since(Instant::now());

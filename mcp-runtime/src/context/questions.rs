@@ -22,7 +22,7 @@ use crate::types::{ClientCapabilities, ClientFeature, InputRequest};
 use crate::{random, seal};
 
 /// Maximum number of times to send the same form if the client's answers are invalid, across all rounds of a call.
-const TRIES: u32 = 3;
+const MAX_FORM_TRIES: u32 = 3;
 
 /// What the questions of all calls to a server have in common.
 pub(crate) struct QuestionSettings {
@@ -311,10 +311,14 @@ impl ClientQuestions {
             // Repeating a question helps only with forms: a user can correct a form, whereas a program would give the
             // same answer again.
             _ if !matches!(question.request, InputRequest::Form { .. }) => false,
-            QuestionDelivery::Rounds(round) => round.reject_answer(&question.identity.key, TRIES),
+            QuestionDelivery::Rounds(round) => {
+                round.reject_answer(&question.identity.key, MAX_FORM_TRIES)
+            }
             QuestionDelivery::None | QuestionDelivery::Requests { .. } => {
-                let again = self.runs.reject_answer(&question.identity.key, TRIES);
-                again.unwrap_or(question.rejected < TRIES)
+                let again = self
+                    .runs
+                    .reject_answer(&question.identity.key, MAX_FORM_TRIES);
+                again.unwrap_or(question.rejected < MAX_FORM_TRIES)
             }
         };
         if again {

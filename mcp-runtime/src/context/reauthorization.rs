@@ -98,9 +98,9 @@ pub(crate) struct ChallengesForNextRequests {
 impl ChallengesForNextRequests {
     /// Maximum number of challenges. When this number is exceeded, the oldest challenge is dropped, which is
     /// acceptable because its caller's next call fails in the same way.
-    const MAX: usize = 1_024;
+    const MAX_CHALLENGES: usize = 1_024;
     /// Maximum time for which a challenge is kept.
-    const KEPT: Duration = Duration::from_mins(5);
+    const CHALLENGE_LIFETIME: Duration = Duration::from_mins(5);
 
     fn digest(&self, caller: ChallengedCaller<'_>) -> u64 {
         self.hasher.hash_one(caller)
@@ -112,8 +112,8 @@ impl ChallengesForNextRequests {
         };
         let mut waiting = lock(&self.waiting);
         let now = Instant::now();
-        waiting.retain(|_, (_, since)| now.duration_since(*since) < Self::KEPT);
-        if waiting.len() >= Self::MAX && !waiting.contains_key(&caller) {
+        waiting.retain(|_, (_, since)| now.duration_since(*since) < Self::CHALLENGE_LIFETIME);
+        if waiting.len() >= Self::MAX_CHALLENGES && !waiting.contains_key(&caller) {
             let oldest = waiting.iter().min_by_key(|(_, (_, since))| *since);
             if let Some(oldest) = oldest.map(|(caller, _)| *caller) {
                 waiting.remove(&oldest);
@@ -124,7 +124,7 @@ impl ChallengesForNextRequests {
 
     fn take(&self, caller: u64) -> Option<ErrorObject> {
         let (error, since) = lock(&self.waiting).remove(&caller)?;
-        (since.elapsed() < Self::KEPT).then_some(error)
+        (since.elapsed() < Self::CHALLENGE_LIFETIME).then_some(error)
     }
 }
 
@@ -182,7 +182,7 @@ mod tests {
         }
         assert!(pending.take(0).is_none());
         assert!(pending.take(1).is_some());
-        tokio::time::advance(ChallengesForNextRequests::KEPT).await;
+        tokio::time::advance(ChallengesForNextRequests::CHALLENGE_LIFETIME).await;
         assert!(pending.take(2).is_none());
     }
 }

@@ -383,7 +383,7 @@ impl OnceStore for BothStores {
 // Specification: 2026-07-28, basic/patterns, "Multi round-trip requests".
 
 /// Initial capacity for a journal as JSON, which suffices if the call has asked nothing.
-const CAPACITY: usize = 128;
+const JOURNAL_CAPACITY: usize = 128;
 
 /// The state that a call keeps between rounds.
 #[derive(Clone, Debug, Default)]
@@ -479,7 +479,7 @@ impl Journal {
 
     /// Serializes the journal for sealing.
     pub(crate) fn to_json(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(CAPACITY);
+        let mut out = Vec::with_capacity(JOURNAL_CAPACITY);
         out.extend_from_slice(b"{\"i\":");
         // Serialization cannot fail for numbers.
         let _ = serde_json::to_writer(&mut out, &self.call);

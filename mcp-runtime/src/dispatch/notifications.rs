@@ -560,14 +560,14 @@ struct ListHistory {
     /// The count as of the most recent change visible to all callers.
     everybody: u32,
     /// Later changes that are visible only to some callers, each with the count as of that change. Contains at most
-    /// [`MOST`](Self::MOST) entries.
+    /// [`MAX_RECORDED_CHANGES`](Self::MAX_RECORDED_CHANGES) entries.
     some: VecDeque<(u32, NotifiedCallers)>,
 }
 
 impl ListHistory {
     /// Maximum number of changes recorded with a separate audience. Older changes are treated as visible to all
     /// callers.
-    const MOST: usize = 32;
+    const MAX_RECORDED_CHANGES: usize = 32;
 
     fn note(&mut self, count: u32, audience: &NotifiedCallers) {
         match audience {
@@ -578,7 +578,7 @@ impl ListHistory {
                 self.some.clear();
             }
         }
-        if self.some.len() > Self::MOST
+        if self.some.len() > Self::MAX_RECORDED_CHANGES
             && let Some((oldest, _)) = self.some.pop_front()
         {
             self.everybody = oldest;
@@ -709,10 +709,13 @@ mod versions_tests {
         assert!(told(&versions, second, &caller("b"))[0]);
         assert!(!told(&versions, first, &caller("c"))[0]);
         // The audience of a change is eventually discarded.
-        for _ in 0..ListHistory::MOST {
+        for _ in 0..ListHistory::MAX_RECORDED_CHANGES {
             versions.note(ListKind::Tools, &users("b"));
         }
-        assert_eq!(versions.lists[0].some.len(), ListHistory::MOST);
+        assert_eq!(
+            versions.lists[0].some.len(),
+            ListHistory::MAX_RECORDED_CHANGES
+        );
         assert!(told(&versions, first, &caller("c"))[0]);
         let last = versions.now();
         versions.note(ListKind::Tools, &NotifiedCallers::All);

@@ -152,7 +152,7 @@ pub const fn visible_if(function: fn(&Caller) -> bool) -> Option<fn(&Caller) -> 
 pub(crate) enum NotifiedCallers {
     #[default]
     None,
-    /// Callers who satisfy at least one of these rules. The list has at most [`MAX`](Self::MAX) rules.
+    /// Callers who satisfy at least one of these rules. The list has at most [`MAX_RULES`](Self::MAX_RULES) rules.
     Some(Vec<CallerRule>),
     All,
 }
@@ -215,7 +215,7 @@ impl CallerRule {
 impl NotifiedCallers {
     /// If there are more rules than this, all callers are notified. Some of these notifications are unnecessary, but
     /// every relevant caller is notified.
-    const MAX: usize = 16;
+    const MAX_RULES: usize = 16;
 
     /// Includes only this principal.
     pub(crate) fn principal(principal: &Principal) -> Self {
@@ -268,7 +268,7 @@ impl NotifiedCallers {
                 if known.len() == before {
                     return false;
                 }
-                if known.len() > Self::MAX {
+                if known.len() > Self::MAX_RULES {
                     *self = Self::All;
                 }
             }
@@ -373,7 +373,7 @@ mod tests {
         #[test]
         fn with_too_many_rules_it_is_everybody() {
             let mut audience = NotifiedCallers::default();
-            for number in 0..NotifiedCallers::MAX {
+            for number in 0..NotifiedCallers::MAX_RULES {
                 audience.add(&users(&format!("s{number}")));
                 assert!(!audience.includes(&caller("other")));
             }

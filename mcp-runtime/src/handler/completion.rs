@@ -11,13 +11,13 @@ use crate::order::sort_by;
 use crate::types::Completion;
 
 /// Maximum number of values in a result, as defined by the specification.
-const MOST: usize = 100;
+const MAX_VALUES: usize = 100;
 /// Maximum length of a partial text to search for, in characters. Longer text would not match any useful candidate.
-const LONGEST: usize = 256;
+const MAX_SEARCHED_CHARACTERS: usize = 256;
 /// Maximum length of a partial text in which typos are tolerated, in characters.
-const TYPED: usize = 32;
+const MAX_FORGIVEN_CHARACTERS: usize = 32;
 /// Maximum number of candidates that are compared in a way that tolerates typos.
-const TOLERATED: usize = 20_000;
+const MAX_FORGIVEN_CANDIDATES: usize = 20_000;
 /// Maximum number of characters to examine in each candidate.
 const LOOKED_AT: usize = 1024;
 
@@ -134,9 +134,11 @@ pub(crate) fn rank(partial: &str, candidates: Candidates) -> Completion {
         ranked,
         total,
     } = candidates;
-    let typed: Vec<char> = fold_case(partial).take(LONGEST + 1).collect();
+    let typed: Vec<char> = fold_case(partial)
+        .take(MAX_SEARCHED_CHARACTERS + 1)
+        .collect();
     if !ranked && !typed.is_empty() {
-        let mut tolerated = TOLERATED;
+        let mut tolerated = MAX_FORGIVEN_CANDIDATES;
         let classes = values.into_iter().filter_map(|value| {
             classify(&typed, &value, &mut tolerated).map(|class| (class, value))
         });
@@ -155,7 +157,7 @@ pub(crate) fn rank(partial: &str, candidates: Candidates) -> Completion {
     let found = u64::try_from(values.len()).unwrap_or(u64::MAX);
     // A total set by the completer includes candidates that the completer did not return.
     let total = total.map_or(found, |total| total.max(found));
-    values.truncate(MOST);
+    values.truncate(MAX_VALUES);
     let mut completion = Completion::default();
     completion.has_more = Some(total > u64::try_from(values.len()).unwrap_or(u64::MAX));
     completion.total = Some(total);
@@ -168,7 +170,7 @@ fn fold_case(text: &str) -> impl Iterator<Item = char> + '_ {
 }
 
 fn classify(typed: &[char], value: &str, tolerated: &mut usize) -> Option<MatchQuality> {
-    if typed.len() > LONGEST {
+    if typed.len() > MAX_SEARCHED_CHARACTERS {
         return None;
     }
     let folded: Vec<char> = fold_case(value).take(LOOKED_AT).collect();
@@ -199,7 +201,7 @@ fn classify(typed: &[char], value: &str, tolerated: &mut usize) -> Option<MatchQ
     if inside {
         return Some(MatchQuality::Substring);
     }
-    if *tolerated > 0 && (3..=TYPED).contains(&typed.len()) {
+    if *tolerated > 0 && (3..=MAX_FORGIVEN_CHARACTERS).contains(&typed.len()) {
         *tolerated -= 1;
         let limit = if typed.len() < 5 { 1 } else { 2 };
         let close = (typed.len().saturating_sub(1)..=typed.len().saturating_add(1)).any(|end| {

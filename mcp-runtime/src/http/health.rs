@@ -144,7 +144,7 @@ pub(in crate::http) fn absolute_path(path: impl Into<String>) -> String {
 // it disconnects.
 
 /// Duration for which a round's outcome is reused.
-const FRESH: Duration = Duration::from_secs(1);
+const OUTCOME_LIFETIME: Duration = Duration::from_secs(1);
 
 type CheckError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -232,9 +232,9 @@ impl ReadinessProbe {
         };
         let passed = {
             let mut latest = lock(&self.latest);
-            let usable = latest
-                .as_ref()
-                .filter(|round| round.passed.peek().is_none() || round.since.elapsed() < FRESH);
+            let usable = latest.as_ref().filter(|round| {
+                round.passed.peek().is_none() || round.since.elapsed() < OUTCOME_LIFETIME
+            });
             if let Some(round) = usable {
                 round.passed.clone()
             } else {

@@ -371,10 +371,10 @@ pub(super) struct TimedSocket<S> {
 
 /// Maximum time that may pass without the client accepting any bytes if there is little room for what clients have not
 /// yet read.
-const HURRY: Duration = Duration::from_secs(5);
+const MAX_UNREAD_TIME: Duration = Duration::from_secs(5);
 
 /// Interval at which a connection that has waited for so long looks whether there is little room.
-const LOOK: Duration = Duration::from_secs(1);
+const ROOM_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 const IDLE: &str = "the client sent no further request in time";
 
@@ -419,11 +419,13 @@ impl<S> TimedSocket<S> {
         let last = instant_after(since, self.patience.unread);
         loop {
             let now = Instant::now();
-            let is_over = now >= last || now >= since + HURRY && self.unsent.is_scarce();
+            let is_over = now >= last || now >= since + MAX_UNREAD_TIME && self.unsent.is_scarce();
             if is_over {
                 return timeout_error(UNREAD);
             }
-            let next_look = (since + HURRY).max(now + LOOK).min(last);
+            let next_look = (since + MAX_UNREAD_TIME)
+                .max(now + ROOM_CHECK_INTERVAL)
+                .min(last);
             ready!(self.writing.poll(next_look, cx));
         }
     }

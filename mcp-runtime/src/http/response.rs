@@ -296,7 +296,7 @@ impl Drop for BusyGuard {
 // Permits for event streams that wait for events, limited both in total and for each known caller.
 
 /// Delay after which a caller that has the maximum number of streams may retry.
-const RETRY: Duration = Duration::from_secs(10);
+const STREAM_RETRY_DELAY: Duration = Duration::from_secs(10);
 
 /// Permits for event streams.
 pub(in crate::http) struct StreamPermits {
@@ -353,7 +353,7 @@ impl StreamPermits {
             if *count >= self.max_per_principal {
                 drop(taken);
                 record_refusal(RefusalKind::TooMany, None);
-                return Err(PermitRefusal::Caller(RETRY));
+                return Err(PermitRefusal::Caller(STREAM_RETRY_DELAY));
             }
             *count = count.saturating_add(1);
             permit.owned = Some((Arc::clone(self), principal.key().into()));
@@ -636,7 +636,7 @@ pub(in crate::http) fn with_retry_after(
 // --- Writes server-sent events.
 
 /// Approximate size of an event without its data, in bytes.
-const FRAME: usize = 64;
+const EVENT_FRAME_BYTES: usize = 64;
 
 /// Maximum length of a request id that is included in event ids, in bytes of JSON.
 const MAX_REQUEST_BYTES: usize = 64;
@@ -674,7 +674,7 @@ pub(in crate::http) fn write_event(
     if let Some(id) = id {
         write_id(out, id);
     }
-    out.reserve(data.len().saturating_add(FRAME));
+    out.reserve(data.len().saturating_add(EVENT_FRAME_BYTES));
     out.extend_from_slice(b"event: ");
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b"\ndata: ");

@@ -177,7 +177,7 @@ impl SilenceTimeout {
 // virtual machine.
 
 /// The delay of a timer from which it follows that this process was stopped.
-const LATE: Duration = Duration::from_millis(500);
+const STOPPED_PROCESS_DELAY: Duration = Duration::from_millis(500);
 
 /// Waits until the future completes or the time limit has passed, in which case it returns `None`. If the process was
 /// stopped in the meantime, the time limit starts again once, because a result may be available that could not be read.
@@ -190,7 +190,7 @@ pub(in crate::http) async fn timeout_while_running<T>(
     if let Ok(done) = timeout(limit, &mut future).await {
         return Some(done);
     }
-    if started.elapsed() < limit.saturating_add(LATE) {
+    if started.elapsed() < limit.saturating_add(STOPPED_PROCESS_DELAY) {
         return None;
     }
     timeout(limit, future).await.ok()
@@ -262,7 +262,7 @@ mod running_timeout_tests {
         let (sender, result) = oneshot::channel();
         tokio::spawn(async move {
             // Nothing else runs in the meantime.
-            std::thread::park_timeout(LIMIT + LATE * 2);
+            std::thread::park_timeout(LIMIT + STOPPED_PROCESS_DELAY * 2);
             tokio::task::yield_now().await;
             sender.send(1)
         });

@@ -136,7 +136,7 @@ pub(crate) fn with_current_origin<T>(look: impl FnOnce(&Origin) -> T) -> T {
 // --- Counts refusals and logs at most ten of each kind per second, with the peer's address but never the payload.
 
 /// Maximum number of refusals of each kind that are logged per second.
-const MOST: u32 = 10;
+const MAX_LOGGED_PER_SECOND: u32 = 10;
 
 /// Kinds of refusals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -241,7 +241,7 @@ impl RefusalLogWindow {
             self.began = Some(now);
             self.logged = 0;
         }
-        if self.logged >= MOST {
+        if self.logged >= MAX_LOGGED_PER_SECOND {
             self.left_out = self.left_out.saturating_add(1);
             return None;
         }
@@ -256,7 +256,7 @@ impl RefusalLogWindow {
 // OpenTelemetry, semantic-conventions-genai, docs/gen-ai/mcp.md, "Context propagation".
 
 /// Maximum length of a `tracestate`, in bytes, and its maximum number of members.
-const STATE: usize = 512;
+const MAX_TRACESTATE_BYTES: usize = 512;
 
 const STATE_MEMBERS: usize = 32;
 
@@ -377,7 +377,7 @@ fn is_valid_tracestate(state: &str) -> bool {
                 .split_once('=')
                 .is_some_and(|(key, value)| !key.is_empty() && !value.is_empty())
     };
-    (1..=STATE).contains(&state.len())
+    (1..=MAX_TRACESTATE_BYTES).contains(&state.len())
         && state
             .bytes()
             .all(|byte| matches!(byte, b' '..=b'~' | b'\t'))

@@ -370,7 +370,7 @@ impl Build {
 // --- Selects the definitions to serve.
 
 /// Maximum number of methods listed in a message.
-const LISTED: usize = 5;
+const MAX_LISTED_METHODS: usize = 5;
 
 /// Returns the definitions to serve, each with its position in the program.
 fn choose_definitions(
@@ -531,11 +531,15 @@ fn missing_receiver_message(owner: &str, methods: &[&Definition]) -> String {
         several => format!("{} methods of `{owner}` have", several.len()),
     };
     text.push_str(" no value to be called on; add `.handlers(…)`, or choose what is served with `.only(…)` or `.tags(…)`:");
-    for (index, method) in methods.iter().take(LISTED).enumerate() {
+    for (index, method) in methods.iter().take(MAX_LISTED_METHODS).enumerate() {
         let comma = if index > 0 { "," } else { "" };
         let _ = write!(text, "{comma} `{}` at {}", method.name, method.location);
     }
-    if let Some(more) = methods.len().checked_sub(LISTED).filter(|more| *more > 0) {
+    if let Some(more) = methods
+        .len()
+        .checked_sub(MAX_LISTED_METHODS)
+        .filter(|more| *more > 0)
+    {
         let _ = write!(text, ", and {more} more");
     }
     text

@@ -112,14 +112,14 @@ pub(crate) struct CursorReader<'a> {
 }
 
 /// Maximum length of a name in a cursor, in bytes. With it, a sealed cursor is at most 1 KiB long.
-const NAME: usize = 160;
+const MAX_NAME_BYTES: usize = 160;
 
 /// Maximum length of a lister's cursor, in bytes.
 pub(crate) const INNER: usize = 512;
 
 /// Maximum length of a position in bytes, before it is sealed.
 #[cfg(test)]
-pub(crate) const MAX_POSITION_BYTES: usize = 1 + 4 + 8 + 1 + NAME + INNER;
+pub(crate) const MAX_POSITION_BYTES: usize = 1 + 4 + 8 + 1 + MAX_NAME_BYTES + INNER;
 
 /// The value used as the rank of items inserted at run time.
 const INSERTED: u32 = u32::MAX;
@@ -137,7 +137,7 @@ impl ItemMark {
         let key = match key {
             OrderKey::Declared(rank) => OrderKey::Declared(*rank),
             OrderKey::Inserted(name) => {
-                let mut end = name.len().min(NAME);
+                let mut end = name.len().min(MAX_NAME_BYTES);
                 while !name.is_char_boundary(end) {
                     end = end.saturating_sub(1);
                 }

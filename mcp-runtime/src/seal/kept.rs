@@ -10,7 +10,7 @@ use crate::seal::SealError;
 use crate::sync::lock;
 
 /// Maximum number of calls whose state is kept between rounds. When this is exceeded, the oldest state is dropped.
-const MOST: usize = 1_024;
+const MAX_KEPT_STATES: usize = 1_024;
 
 /// Keeps states in memory.
 #[derive(Debug)]
@@ -37,10 +37,10 @@ impl Seal {
     /// Stores a call's state and returns a handle to it.
     pub(crate) fn seal(&self, binding: &[u8; 32], plain: &[u8], now: Duration) -> Option<String> {
         let mut kept = lock(&self.kept);
-        if kept.len() >= MOST {
+        if kept.len() >= MAX_KEPT_STATES {
             kept.retain(|_, kept| kept.expiry >= now);
         }
-        if kept.len() >= MOST {
+        if kept.len() >= MAX_KEPT_STATES {
             let oldest = kept.iter().min_by_key(|(_, kept)| kept.expiry);
             let oldest = oldest.map(|(handle, _)| handle.clone())?;
             kept.remove(&oldest);

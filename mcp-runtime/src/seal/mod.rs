@@ -113,7 +113,7 @@ pub(crate) fn now() -> Duration {
 // `10000000000000000000000` and `10000000000000000000001` differ, because handlers can distinguish them.
 
 /// Maximum nesting depth. Messages are never nested this deeply.
-const DEPTH: u32 = 256;
+const MAX_DEPTH: u32 = 256;
 
 /// Marks text that is copied unchanged because it has no canonical form. JSON text never begins with this byte.
 const VERBATIM: u8 = b'?';
@@ -121,7 +121,7 @@ const VERBATIM: u8 = b'?';
 /// Appends the canonical form of JSON that has already been parsed.
 pub(super) fn canonical(json: &str, out: &mut Vec<u8>) {
     let mut scan = Scan::new(json);
-    let node = read_node(&mut scan, DEPTH);
+    let node = read_node(&mut scan, MAX_DEPTH);
     match node.filter(|_| scan.peek().is_none()) {
         Some(node) => node.write(out),
         None => verbatim(json, out),

@@ -17,7 +17,7 @@ use crate::registry::FINDINGS;
 use crate::sync::lock;
 
 /// Maximum number of times per second that the same event is written, because clients can cause most events.
-const MOST: u32 = 10;
+const MAX_LINES_PER_SECOND: u32 = 10;
 
 /// Writes warnings and errors, and limits how often each event is repeated, except for findings about definitions. Ignores
 /// spans.
@@ -55,7 +55,7 @@ impl<W: Fn(&str) + Send + Sync + 'static> Subscriber for LogWriter<W> {
             (*since, *count) = (now, 0);
         }
         *count = count.saturating_add(1);
-        *count <= MOST
+        *count <= MAX_LINES_PER_SECOND
     }
 
     fn event(&self, event: &Event<'_>) {
@@ -138,10 +138,10 @@ fn format_date(time: SystemTime) -> String {
 // write directly bypasses the queue.
 
 /// Capacity of the queue, in lines.
-const LINES: usize = 256;
+const QUEUE_LINES: usize = 256;
 
 /// Maximum length of a line in bytes; longer lines are truncated.
-const LINE: usize = 8 << 10;
+const MAX_LINE_BYTES: usize = 8 << 10;
 
 /// Maximum time to wait for the last lines to be written.
 const LAST_LINES: Duration = Duration::from_millis(200);
@@ -220,10 +220,10 @@ impl LogLines {
     }
 
     fn enqueue(&self, line: &[u8]) {
-        let start = line.get(..LINE).unwrap_or(line);
+        let start = line.get(..MAX_LINE_BYTES).unwrap_or(line);
         let queue = &self.0.0;
         let mut state = queue.lock();
-        if state.waiting.len() < LINES {
+        if state.waiting.len() < QUEUE_LINES {
             state.waiting.push_back(start.into());
             state.left += 1;
             queue.changed.notify_all();
@@ -396,7 +396,7 @@ mod tests {
             drop(lines);
             let all: String = written.iter().collect();
             assert!(all.contains("lines were lost"));
-            assert!(all.len() <= (LINES + 2) * 1_100);
+            assert!(all.len() <= (QUEUE_LINES + 2) * 1_100);
         }
     }
 }

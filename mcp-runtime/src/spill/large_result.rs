@@ -33,10 +33,10 @@ use crate::stores::{KeptResult, ResultId};
 use crate::types::{CallToolResult, ContentBlock, ResourceLink};
 
 /// Upper bound on the bytes of a response other than its text and the server's identity.
-const FRAME: usize = 2_048;
+const MAX_FRAME_BYTES: usize = 2_048;
 
 /// Time after which a store that does not answer is considered to have failed.
-const PATIENCE: Duration = Duration::from_secs(10);
+const STORE_TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// A result that is too large to send.
 pub(super) struct LargeResult<'a> {
@@ -74,7 +74,7 @@ impl LargeResult<'_> {
             return Ok(result);
         };
         // Otherwise, the resource would be too large to read.
-        let frame = self.kept.identity.size().saturating_add(FRAME);
+        let frame = self.kept.identity.size().saturating_add(MAX_FRAME_BYTES);
         if escaped_size(&text).saturating_add(frame) > max {
             return Err(too_large(max));
         }
@@ -101,7 +101,7 @@ impl LargeResult<'_> {
     fn is_too_large(&self, result: &CallToolResult) -> bool {
         /// Upper bound on the growth of text in a response: structured content is repeated as text, in which a byte can
         /// take up to six bytes.
-        const GROWTH: usize = 7;
+        const MAX_TEXT_GROWTH: usize = 7;
         let mut size = result
             .structured_content
             .as_ref()
@@ -113,8 +113,8 @@ impl LargeResult<'_> {
                 _ => is_plain = false,
             }
         }
-        let frame = self.kept.identity.size().saturating_add(FRAME);
-        let most = size.saturating_mul(GROWTH).saturating_add(frame);
+        let frame = self.kept.identity.size().saturating_add(MAX_FRAME_BYTES);
+        let most = size.saturating_mul(MAX_TEXT_GROWTH).saturating_add(frame);
         !(is_plain && most <= self.limit) && self.size(result) > self.limit
     }
 
@@ -127,7 +127,7 @@ impl LargeResult<'_> {
     /// Keeps a result. Returns `false` if that is not possible.
     async fn keep(&self, result: KeptResult, ttl: Duration) -> bool {
         let tool = self.tool;
-        match tokio::time::timeout(PATIENCE, self.kept.store.keep(result, ttl)).await {
+        match tokio::time::timeout(STORE_TIME_LIMIT, self.kept.store.keep(result, ttl)).await {
             Ok(Ok(true)) => return true,
             Ok(Ok(false)) => {
                 tracing::warn!(tool, "there is no room to keep a large result");

@@ -446,10 +446,10 @@ impl<'a> Rows<'a> {
     /// Returns the names of the fields in the first rows, or `None` if one of these rows is not an object.
     pub(crate) fn fields(&self) -> Option<Vec<String>> {
         /// Number of rows that are examined.
-        const ROWS: usize = 1_000;
+        const MAX_EXAMINED_ROWS: usize = 1_000;
         let mut names = Vec::new();
         let mut known = HashSet::new();
-        for row in self.items.iter().take(ROWS) {
+        for row in self.items.iter().take(MAX_EXAMINED_ROWS) {
             for (name, _) in entries(row).ok()? {
                 if known.insert(name.to_string()) {
                     names.push(name.into_owned());

@@ -308,13 +308,13 @@ async fn check_bytes(store: &dyn OnceStore, kind: OnceKind) {
 // --- A test that checks any implementation against the rules of [`ResultStore`].
 
 /// A time to live that does not end during the check.
-const LONG: Duration = Duration::from_mins(5);
+const LASTING_TTL: Duration = Duration::from_mins(5);
 
 /// A time to live that ends during the check.
-const SHORT: Duration = Duration::from_millis(200);
+const BRIEF_TTL: Duration = Duration::from_millis(200);
 
-/// A duration slightly longer than `SHORT`.
-const LATER: Duration = Duration::from_millis(300);
+/// A duration slightly longer than `BRIEF_TTL`.
+const AFTER_BRIEF_TTL: Duration = Duration::from_millis(300);
 
 /// Checks that a result store follows the rules of [`ResultStore`]. The store must be empty. Takes less than a
 /// second, or no time if tokio's clock is paused and the store uses that clock.
@@ -341,9 +341,9 @@ pub(crate) async fn check_result_store(store: &dyn ResultStore) {
     let brief = KeptResult::new("a", "", "brief");
     let anonymous = KeptResult::new("", "", "of an anonymous caller");
     for result in [&first, &second, &other, &anonymous] {
-        keep(result, LONG).await;
+        keep(result, LASTING_TTL).await;
     }
-    keep(&brief, SHORT).await;
+    keep(&brief, BRIEF_TTL).await;
     for result in [&first, &second, &other, &anonymous] {
         assert_eq!(
             load(&result.id).await.as_ref(),
@@ -356,7 +356,7 @@ pub(crate) async fn check_result_store(store: &dyn ResultStore) {
         None,
         "an unknown id has no result"
     );
-    sleep(LATER).await;
+    sleep(AFTER_BRIEF_TTL).await;
     assert_eq!(
         load(&brief.id).await,
         None,
@@ -388,7 +388,7 @@ pub(crate) async fn check_result_store(store: &dyn ResultStore) {
 pub async fn check_definition_store(store: &dyn DefinitionStore) {
     let (set, other) = (random_id::<8>(), random_id::<8>());
     let receive = async |after: Option<&str>| {
-        let received = timeout(LONG, store.receive(&set, after)).await;
+        let received = timeout(LASTING_TTL, store.receive(&set, after)).await;
         let received = received.expect("a store answers after a few seconds");
         received.expect("the store works")
     };
@@ -457,7 +457,7 @@ pub async fn check_definition_store(store: &dyn DefinitionStore) {
 // --- A test that checks any implementation against the rules of [`RateStore`].
 
 /// Time in which the buckets gain a token, which is longer than it takes to empty them.
-const REFILL: Duration = Duration::from_secs(1);
+const REFILL_TIME: Duration = Duration::from_secs(1);
 
 /// Checks that a store follows the rules of [`RateStore`].
 ///
@@ -467,9 +467,9 @@ const REFILL: Duration = Duration::from_secs(1);
 pub(crate) async fn check_rate_store(store: &dyn RateStore) {
     let run = random_id::<8>();
     let token =
-        |bucket: &str, capacity| RateToken::new(format!("{bucket} {run}"), capacity, REFILL);
+        |bucket: &str, capacity| RateToken::new(format!("{bucket} {run}"), capacity, REFILL_TIME);
     let take = async |tokens: &[RateToken]| {
-        let decided = timeout(LONG, store.take(tokens)).await;
+        let decided = timeout(LASTING_TTL, store.take(tokens)).await;
         decided.expect("a store answers").expect("the store works")
     };
     let (small, large) = (token("small", 1), token("a \u{0} large {}* é", 3));
@@ -485,7 +485,7 @@ pub(crate) async fn check_rate_store(store: &dyn RateStore) {
         panic!("an empty bucket has no token");
     };
     assert!(
-        !wait.is_zero() && wait <= REFILL,
+        !wait.is_zero() && wait <= REFILL_TIME,
         "a refusal states the time until the bucket has a token: {wait:?}"
     );
     assert_eq!(
@@ -493,7 +493,7 @@ pub(crate) async fn check_rate_store(store: &dyn RateStore) {
         RateDecision::Admitted,
         "a refused call takes no token from any bucket"
     );
-    sleep(REFILL.max(wait)).await;
+    sleep(REFILL_TIME.max(wait)).await;
     assert_eq!(
         take(&both).await,
         RateDecision::Admitted,
@@ -503,7 +503,7 @@ pub(crate) async fn check_rate_store(store: &dyn RateStore) {
         matches!(take(&both).await, RateDecision::Refused(_)),
         "a bucket gains one token at a time"
     );
-    sleep(REFILL * 4).await;
+    sleep(REFILL_TIME * 4).await;
     let mut admitted = 0;
     while take(std::slice::from_ref(&large)).await == RateDecision::Admitted {
         admitted += 1;
@@ -535,7 +535,7 @@ pub(crate) async fn check_rate_store(store: &dyn RateStore) {
 /// Panics if the relay breaks a rule. The panic message states the rule.
 pub(crate) async fn check_notification_relay(relay: &dyn NotificationRelay) {
     let receive = async |after: Option<&str>| {
-        let received = timeout(LONG, relay.receive(after)).await;
+        let received = timeout(LASTING_TTL, relay.receive(after)).await;
         let received = received.expect("a relay answers after a few seconds");
         received.expect("the relay works")
     };
@@ -594,7 +594,7 @@ pub(crate) async fn check_notification_relay(relay: &dyn NotificationRelay) {
 const LEASE: Duration = Duration::from_mins(1);
 
 /// Lease of an instance that does not stay alive.
-const SHORT_LEASE: Duration = Duration::from_millis(300);
+const BRIEF_LEASE: Duration = Duration::from_millis(300);
 
 /// Checks that a relay follows the rules of [`InstanceRelay`].
 ///
@@ -604,7 +604,7 @@ const SHORT_LEASE: Duration = Duration::from_millis(300);
 pub(crate) async fn check_instance_relay(relay: &dyn InstanceRelay) {
     let receive = async |name: &str, lease, after: Option<&RelayedTexts>| {
         let after = after.map(|received| &*received.position);
-        let received = timeout(LONG, relay.receive(name, lease, after)).await;
+        let received = timeout(LASTING_TTL, relay.receive(name, lease, after)).await;
         let received = received.expect("a relay answers within a third of the lease");
         received.expect("the relay works")
     };
@@ -668,7 +668,7 @@ pub(crate) async fn check_instance_relay(relay: &dyn InstanceRelay) {
         (of(&["three"]), 1),
         "texts are waited for"
     );
-    let brief = receive("brief", SHORT_LEASE, None).await;
+    let brief = receive("brief", BRIEF_LEASE, None).await;
     assert_eq!(
         send("brief", "lost").await,
         1,
@@ -676,17 +676,17 @@ pub(crate) async fn check_instance_relay(relay: &dyn InstanceRelay) {
     );
     let gone = async {
         while instances().await.contains(&"brief".to_owned()) {
-            sleep(SHORT_LEASE / 4).await;
+            sleep(BRIEF_LEASE / 4).await;
         }
     };
-    let gone = timeout(LONG, gone).await;
+    let gone = timeout(LASTING_TTL, gone).await;
     gone.expect("an instance that no longer receives is gone after its lease");
     assert_eq!(
         send("brief", "late").await,
         0,
         "an instance that is gone is not reached"
     );
-    let back = receive("brief", SHORT_LEASE, Some(&brief)).await;
+    let back = receive("brief", BRIEF_LEASE, Some(&brief)).await;
     assert_eq!(
         back.texts, None,
         "an instance that was gone may have missed texts"

@@ -58,7 +58,7 @@ impl StoredDefinitions {
 // --- Records of definitions in memory.
 
 /// Time for which a receiver waits for a change.
-const WAIT: Duration = Duration::from_secs(5);
+const RECEIVER_WAIT: Duration = Duration::from_secs(5);
 
 /// A [`DefinitionStore`] in this process's memory, for servers with a single instance and for tests.
 #[derive(Debug)]
@@ -141,7 +141,7 @@ impl DefinitionStore for MemoryDefinitionStore {
                     let _ = changed.changed().await;
                 }
             };
-            Ok(timeout(WAIT, wait).await.unwrap_or_default())
+            Ok(timeout(RECEIVER_WAIT, wait).await.unwrap_or_default())
         })
     }
 }

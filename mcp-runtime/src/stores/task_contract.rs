@@ -12,13 +12,13 @@ use crate::stores::{
 };
 
 /// A lease that does not lapse during the check.
-const LONG: Duration = Duration::from_mins(5);
+const LASTING_LEASE: Duration = Duration::from_mins(5);
 
 /// A lease, or a time to live, that ends during the check.
-const SHORT: Duration = Duration::from_millis(200);
+const BRIEF_LEASE: Duration = Duration::from_millis(200);
 
-/// A duration slightly longer than `SHORT`.
-const LATER: Duration = Duration::from_millis(300);
+/// A duration slightly longer than `BRIEF_LEASE`.
+const AFTER_BRIEF_LEASE: Duration = Duration::from_millis(300);
 
 /// Checks that a task store follows the rules of [`TaskStore`]. The store must be empty. Takes less than two seconds,
 /// or no time if tokio's clock is paused and the store uses that clock.
@@ -54,7 +54,7 @@ pub async fn check_task_store(store: &dyn TaskStore) {
 
 fn new(owner: &str) -> NewTask {
     let mut task = NewTask::new(owner, "tool");
-    task.lease = LONG;
+    task.lease = LASTING_LEASE;
     task.state = "{}".into();
     task.call = "the call".into();
     task
@@ -246,7 +246,10 @@ async fn steps(store: &dyn TaskStore) {
         );
     }
     release(store, &task.id, 1, Duration::ZERO).await;
-    let claimed = store.claim(&task.id, LONG).await.expect("the store works");
+    let claimed = store
+        .claim(&task.id, LASTING_LEASE)
+        .await
+        .expect("the store works");
     let attempt = claimed.expect("a released task can be claimed").attempt;
     assert_eq!(
         begin(attempt, 3).await.expect("the store works"),
@@ -307,7 +310,10 @@ async fn tries(store: &dyn TaskStore) {
     let abandoned = store.abandon_step(&task.id, attempt, "failing", claim);
     let abandoned = abandoned.await;
     abandoned.expect("the store works");
-    let claimed = store.claim(&task.id, LONG).await.expect("the store works");
+    let claimed = store
+        .claim(&task.id, LASTING_LEASE)
+        .await
+        .expect("the store works");
     let tries = claimed.map(|claimed| claimed.tries);
     assert_eq!(
         tries,
@@ -319,14 +325,14 @@ async fn tries(store: &dyn TaskStore) {
 async fn waiting(store: &dyn TaskStore) {
     let task = created(store, new("waiter")).await;
     let stale = store.changed(&task.id, 0);
-    timeout(LONG, stale)
+    timeout(LASTING_LEASE, stale)
         .await
         .expect("a change made before the wait is detected")
         .expect("the store works");
     let (waited, changed) = tokio::join!(
-        timeout(LONG, store.changed(&task.id, task.version)),
+        timeout(LASTING_LEASE, store.changed(&task.id, task.version)),
         async {
-            sleep(SHORT).await;
+            sleep(BRIEF_LEASE).await;
             change(store, &task, TaskChange::to(TaskStatus::Working)).await
         }
     );
@@ -334,7 +340,7 @@ async fn waiting(store: &dyn TaskStore) {
     waited
         .expect("a change ends the wait")
         .expect("the store works");
-    let unknown = timeout(LONG, store.changed(&TaskId::random(), 1)).await;
+    let unknown = timeout(LASTING_LEASE, store.changed(&TaskId::random(), 1)).await;
     unknown
         .expect("waiting for an unknown task ends immediately")
         .expect("the store works");
@@ -342,19 +348,22 @@ async fn waiting(store: &dyn TaskStore) {
 
 async fn expiry(store: &dyn TaskStore) {
     let mut brief = new("short-lived");
-    brief.ttl = SHORT;
+    brief.ttl = BRIEF_LEASE;
     let task = created(store, brief).await;
-    let waited = timeout(LONG, store.changed(&task.id, task.version)).await;
+    let waited = timeout(LASTING_LEASE, store.changed(&task.id, task.version)).await;
     waited
         .expect("the end of a task's time to live counts as a change")
         .expect("the store works");
-    sleep(LATER).await;
+    sleep(AFTER_BRIEF_LEASE).await;
     let found = store.load(&task.id).await.expect("the store works");
     assert!(
         found.is_none(),
         "a task is not found after its time to live has elapsed"
     );
-    let claimed = store.claim(&task.id, LONG).await.expect("the store works");
+    let claimed = store
+        .claim(&task.id, LASTING_LEASE)
+        .await
+        .expect("the store works");
     assert!(claimed.is_none());
     let changed = change(store, &task, TaskChange::to(TaskStatus::Completed)).await;
     assert!(changed.is_none());
@@ -384,18 +393,23 @@ async fn deletion(store: &dyn TaskStore) {
 // --- The rules for leases and for due tasks.
 
 pub(super) async fn leases(store: &dyn TaskStore) {
-    let claim = async |id: &TaskId| store.claim(id, LONG).await.expect("the store works");
+    let claim = async |id: &TaskId| {
+        store
+            .claim(id, LASTING_LEASE)
+            .await
+            .expect("the store works")
+    };
     let renew = async |id: &TaskId, attempt| {
         store
-            .renew(id, attempt, LONG)
+            .renew(id, attempt, LASTING_LEASE)
             .await
             .expect("the store works")
     };
     let mut wanted = new("leaser");
-    wanted.lease = SHORT;
+    wanted.lease = BRIEF_LEASE;
     let task = created(store, wanted).await;
     assert!(claim(&task.id).await.is_none(), "the creator has the lease");
-    sleep(LATER).await;
+    sleep(AFTER_BRIEF_LEASE).await;
     let second = claim(&task.id)
         .await
         .expect("a lapsed lease can be claimed");
@@ -440,7 +454,7 @@ pub(super) async fn leases(store: &dyn TaskStore) {
 }
 
 async fn claim_due(store: &dyn TaskStore, except: &ClaimExceptions) -> TaskClaim {
-    let claim = store.claim_due(LONG, except).await;
+    let claim = store.claim_due(LASTING_LEASE, except).await;
     claim.expect("the store works")
 }
 
@@ -459,17 +473,17 @@ pub(super) async fn due(store: &dyn TaskStore) {
     // Claims the tasks left over from earlier parts of the test.
     claim_all(store).await;
     let mut brief = new("one");
-    brief.lease = SHORT;
+    brief.lease = BRIEF_LEASE;
     let brief = created(store, brief).await;
     let held = created(store, new("other")).await;
     let (none, wait) = claim_all(store).await;
     assert!(none.is_empty(), "the creators have the leases");
     let wait = wait.expect("a lease can lapse");
     assert!(
-        wait <= SHORT,
+        wait <= BRIEF_LEASE,
         "the next task is due when the first lease lapses"
     );
-    sleep(LATER).await;
+    sleep(AFTER_BRIEF_LEASE).await;
     let (claimed, _) = claim_all(store).await;
     let [lapsed] = &claimed[..] else {
         panic!("the task whose lease has lapsed is due: {claimed:?}")
@@ -483,16 +497,19 @@ pub(super) async fn due(store: &dyn TaskStore) {
         lapsed.version > brief.version,
         "a claim increases the version"
     );
-    release(store, &held.id, held.attempt, SHORT).await;
-    let early = store.claim(&held.id, LONG).await.expect("the store works");
+    release(store, &held.id, held.attempt, BRIEF_LEASE).await;
+    let early = store
+        .claim(&held.id, LASTING_LEASE)
+        .await
+        .expect("the store works");
     assert!(
         early.is_none(),
         "a released task is due after the specified time"
     );
     assert!(claim_all(store).await.0.is_empty());
-    let renewed = store.renew(&lapsed.id, lapsed.attempt, LONG).await;
+    let renewed = store.renew(&lapsed.id, lapsed.attempt, LASTING_LEASE).await;
     assert!(renewed.expect("the store works"));
-    sleep(LATER).await;
+    sleep(AFTER_BRIEF_LEASE).await;
     let (claimed, _) = claim_all(store).await;
     let [given_back] = &claimed[..] else {
         panic!("a released task is due: {claimed:?}")
@@ -519,7 +536,10 @@ pub(super) async fn due(store: &dyn TaskStore) {
         "a status message does not end the lease"
     );
     let none = ClaimExceptions::default();
-    let (one, other) = tokio::join!(store.claim(&answered.id, LONG), claim_due(store, &none));
+    let (one, other) = tokio::join!(
+        store.claim(&answered.id, LASTING_LEASE),
+        claim_due(store, &none)
+    );
     assert!(one.expect("the store works").is_none());
     assert!(matches!(other, TaskClaim::Wait(_)));
     let latest = loaded(store, &answered.id).await;
@@ -560,7 +580,7 @@ pub(super) async fn turns(store: &dyn TaskStore) {
     let late = claimed[0].attempt;
     let released = store.release(&lapsed.id, late, Duration::ZERO).await;
     released.expect("the store works");
-    let renewed = store.renew(&lapsed.id, late, LONG).await;
+    let renewed = store.renew(&lapsed.id, late, LASTING_LEASE).await;
     assert!(
         renewed.expect("the store works"),
         "the latest attempt can renew its lease after it has lapsed"
@@ -582,7 +602,7 @@ pub(super) async fn exceptions(store: &dyn TaskStore) {
         panic!("a task that is excepted is not claimed");
     };
     assert!(
-        wait.is_none_or(|wait| wait > SHORT),
+        wait.is_none_or(|wait| wait > BRIEF_LEASE),
         "tasks that are excepted are not waited for: {wait:?}"
     );
     let free = due_task(store, "one").await;
@@ -604,9 +624,9 @@ async fn operator_lists(store: &dyn TaskStore) {
         expected.push(created(store, new(owner)).await.id);
     }
     let mut brief = new("one");
-    brief.ttl = SHORT;
+    brief.ttl = BRIEF_LEASE;
     let brief = created(store, brief).await.id;
-    sleep(LATER).await;
+    sleep(AFTER_BRIEF_LEASE).await;
     let (mut listed, mut cursor) = (Vec::new(), None::<String>);
     loop {
         let page = store.list_all(cursor.as_deref(), 2).await;
@@ -661,7 +681,7 @@ pub(super) async fn details(store: &dyn TaskStore) {
     );
     let left = details.due_in.expect("a working task becomes due");
     assert!(
-        left > LONG / 2 && left <= LONG,
+        left > LASTING_LEASE / 2 && left <= LASTING_LEASE,
         "a task is due when its lease lapses"
     );
     release(store, &task.id, 1, Duration::ZERO).await;
@@ -719,7 +739,7 @@ pub(super) async fn retries(store: &dyn TaskStore) {
     );
     assert!(
         store
-            .claim(&task.id, LONG)
+            .claim(&task.id, LASTING_LEASE)
             .await
             .expect("the store works")
             .is_none(),
@@ -753,7 +773,10 @@ pub(super) async fn retries(store: &dyn TaskStore) {
         retry(store, &task, None).await.is_none(),
         "a task is retried once"
     );
-    let claimed = store.claim(&task.id, LONG).await.expect("the store works");
+    let claimed = store
+        .claim(&task.id, LASTING_LEASE)
+        .await
+        .expect("the store works");
     let claimed = claimed.expect("a retried task is due immediately");
     assert_eq!(claimed.tries, 1);
     assert_eq!(

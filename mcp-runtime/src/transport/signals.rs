@@ -185,9 +185,9 @@ impl Signals {
 const OVERTIME: Duration = Duration::from_secs(2);
 
 /// Number of checks for handlers that are still blocking threads, and the delay after each check.
-const LOOKS: usize = 20;
+const BLOCKED_HANDLER_CHECKS: usize = 20;
 
-const LOOK: Duration = Duration::from_millis(10);
+const BLOCKED_HANDLER_CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Ends the process gracefully after the first signal and immediately after the second. Also ends the process if
 /// draining takes too long because handlers block all of the runtime's workers. The guard has no further effect once
@@ -223,11 +223,11 @@ impl ProcessGuard {
 /// Returns `true` if handlers are still blocking threads after the server has finished. Dropping the runtime would wait
 /// for them.
 pub(crate) async fn are_handlers_stuck(is_handler_running: impl Fn() -> bool) -> bool {
-    for _ in 0..LOOKS {
+    for _ in 0..BLOCKED_HANDLER_CHECKS {
         if !is_handler_running() {
             return false;
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(BLOCKED_HANDLER_CHECK_INTERVAL).await;
     }
     true
 }

@@ -18,7 +18,7 @@ use crate::explain::{
 };
 
 /// Maximum number of references to follow from a branch to its schema.
-const HOPS: usize = 16;
+const MAX_REFERENCES: usize = 16;
 
 /// A branch that the value does not match, with the problems found.
 pub(super) struct FailedBranch<'s> {
@@ -198,7 +198,7 @@ fn explain_closest(
 /// Returns the keywords of a branch that allows objects, following references.
 fn object_branch<'s>(check: &SchemaCheck<'s>, schema: &'s Value) -> Option<&'s Map<String, Value>> {
     let mut schema = schema;
-    for _ in 0..HOPS {
+    for _ in 0..MAX_REFERENCES {
         let keywords = schema.as_object()?;
         let Some(reference) = keywords.get("$ref").and_then(Value::as_str) else {
             let is_object = keywords.get("type").is_some_and(|name| name == "object");

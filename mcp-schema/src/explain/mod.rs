@@ -13,10 +13,10 @@ use crate::suggest::closest;
 pub use summary::{kind, members};
 
 /// Maximum number of problems that [`describe_faults`] lists.
-const LINES: usize = 20;
+const MAX_LISTED_PROBLEMS: usize = 20;
 
 /// Maximum length of a quoted value, in characters.
-const QUOTED: usize = 60;
+const MAX_QUOTED_CHARACTERS: usize = 60;
 
 /// Maximum number of allowed values or names in a message.
 pub(crate) const LISTED: usize = 40;
@@ -84,13 +84,17 @@ impl std::fmt::Display for Fault {
 #[must_use]
 pub fn describe_faults(faults: &[Fault]) -> String {
     let mut text = String::new();
-    for fault in faults.iter().take(LINES) {
+    for fault in faults.iter().take(MAX_LISTED_PROBLEMS) {
         if !text.is_empty() {
             text.push('\n');
         }
         let _ = write!(text, "{fault}");
     }
-    if let Some(more) = faults.len().checked_sub(LINES).filter(|more| *more > 0) {
+    if let Some(more) = faults
+        .len()
+        .checked_sub(MAX_LISTED_PROBLEMS)
+        .filter(|more| *more > 0)
+    {
         let _ = write!(text, "\n… and {more} more");
     }
     text
@@ -216,8 +220,8 @@ pub fn quote(value: &Value) -> String {
         Value::Array(items) => format!("an array of {}", items.len()),
         Value::Object(members) if members.is_empty() => "{}".to_owned(),
         Value::Object(_) => "an object".to_owned(),
-        Value::String(text) if text.chars().nth(QUOTED).is_some() => {
-            let start: String = text.chars().take(QUOTED).collect();
+        Value::String(text) if text.chars().nth(MAX_QUOTED_CHARACTERS).is_some() => {
+            let start: String = text.chars().take(MAX_QUOTED_CHARACTERS).collect();
             format!("{}…", Value::String(start))
         }
         scalar => scalar.to_string(),
@@ -228,10 +232,10 @@ pub fn quote(value: &Value) -> String {
 pub(crate) fn quote_name(name: &str) -> String {
     let mut shown: String = name
         .chars()
-        .take(QUOTED)
+        .take(MAX_QUOTED_CHARACTERS)
         .flat_map(char::escape_debug)
         .collect();
-    if name.chars().nth(QUOTED).is_some() {
+    if name.chars().nth(MAX_QUOTED_CHARACTERS).is_some() {
         shown.push('…');
     }
     shown

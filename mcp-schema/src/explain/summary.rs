@@ -7,11 +7,11 @@ use serde_json::{Number, Value};
 /// Returns a short summary of the values that a schema accepts, such as `[{city: string, days?: integer}]`.
 #[must_use]
 pub fn kind(schema: &Value) -> String {
-    kind_within(schema, DEEPEST)
+    kind_within(schema, MAX_SUMMARY_DEPTH)
 }
 
 /// Maximum nesting depth of objects whose properties are listed.
-const DEEPEST: usize = 3;
+const MAX_SUMMARY_DEPTH: usize = 3;
 
 fn kind_within(schema: &Value, depth: usize) -> String {
     let inner = |schema: &Value| kind_within(schema, depth);

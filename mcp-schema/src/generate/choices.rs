@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 /// Maximum nesting depth when two objects are compared.
-const DEEPEST: usize = 8;
+const MAX_COMPARED_DEPTH: usize = 8;
 
 /// Turns `const` into an `enum` with one value.
 pub(super) fn const_to_enum(object: &mut Map<String, Value>) {
@@ -42,7 +42,7 @@ pub(super) fn one_of_to_any_of(object: &mut Map<String, Value>) {
         branches
             .iter()
             .skip(index.saturating_add(1))
-            .all(|other| are_disjoint(branch, other, DEEPEST))
+            .all(|other| are_disjoint(branch, other, MAX_COMPARED_DEPTH))
     });
     if exclude_each_other && !object.contains_key("anyOf") {
         rename_keyword(object, "oneOf", "anyOf");

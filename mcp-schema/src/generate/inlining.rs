@@ -13,15 +13,15 @@ use super::MakeSchema;
 use crate::template::decode;
 
 /// Maximum number of bytes by which writing references out may lengthen the schemas that belong together.
-const ADDED: usize = 16 * 1024;
+const MAX_ADDED_BYTES: usize = 16 * 1024;
 
 /// Maximum number of types inside each other.
-const DEPTH: usize = 64;
+const MAX_INLINING_DEPTH: usize = 64;
 
 /// The start of every generated reference.
 const DEFINITIONS: &str = "#/$defs/";
 
-/// Returns a generator for schemas that belong together. It writes references out if this adds at most [`ADDED`] bytes.
+/// Returns a generator for schemas that belong together. It writes references out if this adds at most [`MAX_ADDED_BYTES`] bytes.
 pub(super) fn generator_for(makes: &[MakeSchema], settings: &SchemaSettings) -> SchemaGenerator {
     let refers = |settings: &SchemaSettings, refers: bool| {
         let settings = settings.clone();
@@ -39,7 +39,7 @@ pub(super) fn generator_for(makes: &[MakeSchema], settings: &SchemaSettings) -> 
 
 /// Replaces a schema that only refers to a type with the definition of that type.
 pub(super) fn put_in_place(schema: &mut Value, generator: &SchemaGenerator) {
-    for _ in 0..DEPTH {
+    for _ in 0..MAX_INLINING_DEPTH {
         let Some(object) = schema.as_object_mut() else {
             return;
         };
@@ -135,7 +135,7 @@ impl Expansion {
     fn is_too_long(&self) -> bool {
         let parts = self.roots.iter().chain(self.definitions.values());
         let referring: usize = parts.map(|part| part.length).sum();
-        let mut left = referring.saturating_add(ADDED);
+        let mut left = referring.saturating_add(MAX_ADDED_BYTES);
         // A type that contains itself becomes a definition, in which all other types are written out.
         let mut recursive = Vec::new();
         let mut open = Vec::new();
@@ -167,7 +167,10 @@ impl Expansion {
         recursive: &mut Vec<&'e str>,
         left: &mut usize,
     ) -> bool {
-        let Some(rest) = left.checked_sub(part.length).filter(|_| open.len() < DEPTH) else {
+        let Some(rest) = left
+            .checked_sub(part.length)
+            .filter(|_| open.len() < MAX_INLINING_DEPTH)
+        else {
             return false;
         };
         *left = rest;

@@ -8,7 +8,7 @@ use crate::explain::push_token;
 use crate::format;
 
 /// Maximum nesting depth to examine. Schemas used in practice are not nested this deeply.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// Keywords that do not assert anything and may be dropped by hosts, and keywords covered by a separate rule.
 const KEYWORDS_WITHOUT_RULE: [&str; 10] = [
@@ -43,7 +43,7 @@ pub fn breaches(
 ) -> Vec<ModelRuleBreach> {
     let mut subschemas = Vec::new();
     let mut booleans = Vec::new();
-    collect_subschemas(schema, "", 0, DEEPEST, (&mut subschemas, &mut booleans));
+    collect_subschemas(schema, "", 0, MAX_DEPTH, (&mut subschemas, &mut booleans));
     let mut found: Vec<ModelRuleBreach> = Vec::new();
     let rules = MODEL_RULES
         .iter()

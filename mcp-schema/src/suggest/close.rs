@@ -1,7 +1,7 @@
 //! Compares names at compile time, for suggestions in compile errors.
 
 /// Maximum length of a name to be compared, in bytes.
-const LONGEST: usize = 64;
+const MAX_NAME_BYTES: usize = 64;
 
 /// Returns `true` if two names are equal.
 #[must_use]
@@ -27,7 +27,7 @@ pub const fn same(a: &str, b: &str) -> bool {
 #[must_use]
 pub const fn is_close(written: &str, name: &str) -> bool {
     let (written, name) = (written.as_bytes(), name.as_bytes());
-    if written.len() > LONGEST || name.len() > LONGEST {
+    if written.len() > MAX_NAME_BYTES || name.len() > MAX_NAME_BYTES {
         return false;
     }
     let longer = if written.len() > name.len() {
@@ -39,9 +39,9 @@ pub const fn is_close(written: &str, name: &str) -> bool {
     distance <= 2 && distance * 2 < longer
 }
 
-/// Returns the number of edits between two names of at most [`LONGEST`] bytes each.
+/// Returns the number of edits between two names of at most [`MAX_NAME_BYTES`] bytes each.
 const fn distance(a: &[u8], b: &[u8]) -> usize {
-    let mut above = [0; LONGEST + 1];
+    let mut above = [0; MAX_NAME_BYTES + 1];
     let mut column = 0;
     while column <= b.len() {
         above[column] = column;

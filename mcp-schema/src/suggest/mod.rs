@@ -8,9 +8,9 @@ mod close;
 pub use close::{is_close, same};
 
 /// Maximum number of edits between the written name and the suggested name.
-const EDITS: usize = 2;
+const MAX_EDITS: usize = 2;
 /// Maximum length of a name to be compared, in characters.
-const LONGEST: usize = 128;
+const MAX_NAME_CHARACTERS: usize = 128;
 
 /// Returns the name closest to `written`, if one is close enough. If several names are equally close, returns the
 /// first.
@@ -26,7 +26,8 @@ pub fn closest<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> O
         let Some(candidate) = significant_characters(name) else {
             continue;
         };
-        let limit = EDITS.min(best.map_or(EDITS, |(distance, _)| distance.saturating_sub(1)));
+        let limit =
+            MAX_EDITS.min(best.map_or(MAX_EDITS, |(distance, _)| distance.saturating_sub(1)));
         if let Some(distance) = distance(&written, &candidate, limit)
             && distance.saturating_mul(2) < candidate.len().max(written.len())
             && best.is_none_or(|(least, _)| distance < least)
@@ -45,7 +46,7 @@ pub fn closest<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> O
 fn significant_characters(name: &str) -> Option<Vec<char>> {
     let mut characters = Vec::new();
     for character in name.chars().flat_map(char::to_lowercase) {
-        if characters.len() == LONGEST {
+        if characters.len() == MAX_NAME_CHARACTERS {
             return None;
         }
         if !matches!(character, '-' | '_' | ' ') {

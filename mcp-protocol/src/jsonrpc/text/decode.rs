@@ -48,7 +48,7 @@ fn unescape(json: &str) -> Option<String> {
 }
 
 /// Minimum capacity for a string with escapes, because its decoded length is not known in advance.
-const DECODED: usize = 64;
+const MIN_DECODED_CAPACITY: usize = 64;
 /// Length of JSON for all of which there is room when a string first grows, so that it grows once.
 const AT_ONCE: usize = 2 << 10;
 
@@ -60,7 +60,11 @@ pub(in crate::jsonrpc) fn decode_leading(json: &str) -> Result<(Cow<'_, str>, us
     if rest.starts_with('"') {
         return Ok((Cow::Borrowed(head), length));
     }
-    let mut text = String::with_capacity(DECODED.max(length.saturating_mul(2)).min(json.len()));
+    let mut text = String::with_capacity(
+        MIN_DECODED_CAPACITY
+            .max(length.saturating_mul(2))
+            .min(json.len()),
+    );
     text.push_str(head);
     let more = decode(rest, &mut text).map_err(|at| length + at)?;
     if rest.as_bytes().get(more) == Some(&b'"') {

@@ -12,7 +12,7 @@ pub(super) const BLOCK: usize = 32;
 /// Number of bytes in a vector.
 const HALF: usize = 16;
 /// Number of consecutive vectors without a special byte after which text is searched in larger steps.
-const CLEAN: usize = 8;
+const CLEAN_VECTORS: usize = 8;
 
 /// Returns the number of bytes before the first quote, backslash or control character.
 #[inline]
@@ -55,7 +55,7 @@ pub(super) fn long_plain_length(bytes: &[u8]) -> usize {
         }
         rest = after;
         clean += 1;
-        if clean == CLEAN {
+        if clean == CLEAN_VECTORS {
             // This is long text rather than a name.
             while let Some((chunk, after)) = rest.split_first_chunk::<64>()
                 && !chunk

@@ -4,31 +4,31 @@ use super::byte_table;
 use super::search::{BLOCK, first_special_of, long_plain_length, plain_length, special_marks};
 
 /// Length above which the share of special bytes is estimated.
-const LARGE: usize = 4 << 10;
+const MIN_SAMPLED_BYTES: usize = 4 << 10;
 /// Number of bytes from which it is estimated.
-const SAMPLE: usize = 1 << 10;
+const SAMPLE_BYTES: usize = 1 << 10;
 /// Space reserved after a large string, which is sufficient for the rest of most messages.
-const AFTER: usize = 256;
+const RESERVED_AFTER_BYTES: usize = 256;
 
 /// Length from which text is written in blocks.
-const LONG: usize = 128;
+const MIN_BLOCK_WRITE_BYTES: usize = 128;
 /// Space reserved after such a string.
 const AFTER_LONG: usize = 64;
 
 /// Appends `text` as a JSON string, including the quotes.
 pub fn write_string(out: &mut Vec<u8>, text: &str) {
     let mut rest = text.as_bytes();
-    if rest.len() > LARGE.max(out.len()) {
+    if rest.len() > MIN_SAMPLED_BYTES.max(out.len()) {
         // A large buffer that must grow is copied, and both copies are in memory meanwhile.
-        out.reserve_exact(expected_length(rest) + AFTER);
-    } else if rest.len() < LONG {
+        out.reserve_exact(expected_length(rest) + RESERVED_AFTER_BYTES);
+    } else if rest.len() < MIN_BLOCK_WRITE_BYTES {
         out.reserve(rest.len() + 2);
     } else {
         // Enough for some escapes and for the end of a result, so that the buffer does not grow again.
         out.reserve(rest.len() + rest.len() / 8 + AFTER_LONG);
     }
     out.push(b'"');
-    if rest.len() >= LONG {
+    if rest.len() >= MIN_BLOCK_WRITE_BYTES {
         rest = write_blocks(out, rest);
     }
     loop {
@@ -45,15 +45,15 @@ pub fn write_string(out: &mut Vec<u8>, text: &str) {
 /// Estimates the length of large text inside a JSON string, from its first part.
 #[cold]
 fn expected_length(text: &[u8]) -> usize {
-    let sample = text.get(..SAMPLE).unwrap_or(text);
+    let sample = text.get(..SAMPLE_BYTES).unwrap_or(text);
     let (blocks, _) = sample.as_chunks();
     let special: u32 = blocks
         .iter()
         .map(|block| special_marks(block).count_ones())
         .sum();
     // An eighth more than in the sample, and one byte in 64 in any case.
-    let share = special as usize + special as usize / 8 + SAMPLE / 64;
-    text.len() + text.len() / SAMPLE * share
+    let share = special as usize + special as usize / 8 + SAMPLE_BYTES / 64;
+    text.len() + text.len() / SAMPLE_BYTES * share
 }
 
 /// Appends text up to the first special byte. Returns the rest, which is either empty or begins with that byte.
@@ -108,26 +108,26 @@ fn long_escape(byte: u8) -> [u8; 6] {
 /// Number of bytes into which one block is written at most, including a block that follows it.
 const ESCAPED: usize = 6 * BLOCK + BLOCK;
 /// Number of bytes that are collected before they are appended to the output, and room for one more block.
-const COLLECTED: usize = (1 << 10) + ESCAPED;
+const COLLECTED_BYTES: usize = (1 << 10) + ESCAPED;
 /// Number of consecutive blocks without a special byte after which text is searched in larger steps.
-const CLEAN: usize = 8;
+const CLEAN_BLOCKS: usize = 8;
 
 /// Appends text as the inside of a JSON string, as long as whole blocks follow. Returns the rest.
 ///
 /// Bytes are collected on the stack, where room for them needs no check.
 #[inline(never)]
 fn write_blocks<'t>(out: &mut Vec<u8>, text: &'t [u8]) -> &'t [u8] {
-    let mut collected = [0; COLLECTED];
+    let mut collected = [0; COLLECTED_BYTES];
     let mut length = 0;
     let mut rest = text;
     let mut clean = 0;
     while let Some((window, after)) = rest.first_chunk().zip(rest.get(BLOCK..)) {
         let room = collected.get_mut(length..);
         let room = room.and_then(<[u8]>::first_chunk_mut::<ESCAPED>);
-        let Some(room) = room.filter(|_| clean < CLEAN) else {
+        let Some(room) = room.filter(|_| clean < CLEAN_BLOCKS) else {
             out.extend_from_slice(collected.get(..length).unwrap_or_default());
             length = 0;
-            if clean == CLEAN {
+            if clean == CLEAN_BLOCKS {
                 let (plain, after) = rest.split_at(long_plain_length(rest));
                 out.extend_from_slice(plain);
                 rest = after;

@@ -22,7 +22,7 @@ pub(super) enum ValueDirection {
 }
 
 /// Maximum depth of the comparison. A limit is necessary because schemas can refer to themselves.
-const DEEPEST: usize = 24;
+const MAX_DEPTH: usize = 24;
 
 /// Keywords that do not affect which values match, and those that are compared separately.
 const UNDERSTOOD: [&str; 31] = [
@@ -80,7 +80,7 @@ pub(super) fn narrowings(from: &Value, to: &Value, direction: ValueDirection) ->
         direction,
         found: Vec::new(),
     };
-    search.compare_schemas(from, to, "", DEEPEST);
+    search.compare_schemas(from, to, "", MAX_DEPTH);
     search.found
 }
 

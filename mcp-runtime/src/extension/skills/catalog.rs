@@ -17,7 +17,7 @@ use crate::handler::handler_error::Result;
 use crate::sync::lock;
 
 /// Maximum number of entries on a page.
-pub(super) const PAGE: usize = 100;
+pub(super) const MAX_PAGE_ENTRIES: usize = 100;
 
 /// The skills, keyed by path, which also determines the order of the list.
 #[derive(Debug, Default)]
@@ -140,7 +140,7 @@ impl Catalog {
         };
         // Clients can begin at any position, but a page is kept only if another page's cursor leads to it.
         let before = (0..start).filter(|index| is_visible(*index)).count();
-        if before.is_multiple_of(PAGE) {
+        if before.is_multiple_of(MAX_PAGE_ENTRIES) {
             self.pages.get((visible.clone(), start), render)
         } else {
             render()
@@ -207,7 +207,7 @@ fn page(
     items: impl Iterator<Item = (String, Value)>,
 ) -> Result<ExtensionResult> {
     let mut items = items.peekable();
-    let (keys, values): (Vec<String>, Vec<Value>) = items.by_ref().take(PAGE).unzip();
+    let (keys, values): (Vec<String>, Vec<Value>) = items.by_ref().take(MAX_PAGE_ENTRIES).unzip();
     let mut members = Map::new();
     members.insert(member.to_owned(), values.into());
     if let (Some(_), Some(last)) = (items.peek(), keys.last()) {

@@ -313,7 +313,7 @@ mod tests {
     use crate::extension::skills::live::*;
 
     /// Time after which a test gives up.
-    const PATIENCE: Duration = Duration::from_secs(30);
+    const TEST_TIME_LIMIT: Duration = Duration::from_secs(30);
 
     #[test]
     fn changes_that_never_stop_are_reported_all_the_same() {
@@ -326,7 +326,7 @@ mod tests {
         });
         thread::spawn(move || while sender.send(()).is_ok() {});
         for _ in 0..2 {
-            assert_eq!(reloads.recv_timeout(PATIENCE), Ok(()));
+            assert_eq!(reloads.recv_timeout(TEST_TIME_LIMIT), Ok(()));
         }
     }
 
@@ -339,7 +339,7 @@ mod tests {
             let _ = ended.send(());
         });
         drop(watcher);
-        assert_eq!(end.recv_timeout(PATIENCE), Ok(()));
+        assert_eq!(end.recv_timeout(TEST_TIME_LIMIT), Ok(()));
         following.join().unwrap();
     }
 

@@ -23,7 +23,7 @@ use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, Ta
 use crate::types::CallToolResult;
 
 /// Time between two attempts to store an answer while the store fails.
-const RETRY: Duration = Duration::from_secs(1);
+const STORE_RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Returns the answer to a call that continues as a task. If the answer is an error, it does not contain structured
 /// content, which would have to match the tool's output schema.
@@ -194,7 +194,7 @@ impl TaskService {
                 if until.is_some_and(|until| until <= Instant::now()) {
                     return Ok(CallToolResult::text(unknown(id)));
                 }
-                sleep(RETRY).await;
+                sleep(STORE_RETRY_INTERVAL).await;
             }
         }
     }

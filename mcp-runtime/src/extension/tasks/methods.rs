@@ -23,12 +23,12 @@ use crate::handler::handler_error::{HandlerError, Result};
 use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
 
 /// Maximum number of tasks on a page of a list.
-const PAGE: usize = 100;
+const MAX_PAGE_TASKS: usize = 100;
 
 /// Maximum time for which `tasks/result` waits for a store that fails.
 const OUTAGE: Duration = Duration::from_mins(5);
 /// Time between two attempts to store an answer while the store fails.
-const RETRY: Duration = Duration::from_secs(1);
+const STORE_RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The message of the error for the result of a cancelled task.
 pub(crate) const NO_RESULT: &str = "the task was cancelled and has no result";
@@ -122,7 +122,7 @@ pub(super) async fn list(
     loop {
         let page = service
             .store
-            .list(context.caller().key(), cursor.as_deref(), PAGE);
+            .list(context.caller().key(), cursor.as_deref(), MAX_PAGE_TASKS);
         let page = page.await.map_err(ask_again)?;
         let page = page.ok_or_else(|| refused("`cursor` is invalid"))?;
         let tasks = page.tasks.iter();
@@ -200,7 +200,7 @@ pub(super) async fn result(
                 Err(error) if is_unknown(&error) => known.failed(error)?,
                 answered => break answered?,
             }
-            sleep(RETRY).await;
+            sleep(STORE_RETRY_INTERVAL).await;
         }
     }
 }
@@ -230,7 +230,11 @@ impl KnownTask {
                 Ok(Some(task))
             }
             // The clock of the store may differ a little.
-            Ok(None) if self.expires.is_some_and(|end| end <= now + RETRY) => {
+            Ok(None)
+                if self
+                    .expires
+                    .is_some_and(|end| end <= now + STORE_RETRY_INTERVAL) =>
+            {
                 Err(refused(format!("{NO_RESULT}: {EXPIRED}")))
             }
             Ok(None) => Err(no_such_task()),

@@ -36,7 +36,7 @@ pub(super) type StoreError = Box<dyn std::error::Error + Send + Sync>;
 pub(super) const SEALED: &str = "the task was sealed with a key that this server does not have";
 
 /// Maximum time for which a request about a task waits for a store that fails. Clients wait longer for their answers.
-const PATIENCE: Duration = Duration::from_secs(5);
+const MAX_STORE_WAIT: Duration = Duration::from_secs(5);
 
 /// Time before the first retry when a store fails. The time doubles with each failure.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
@@ -129,7 +129,7 @@ impl TaskService {
 
     /// Reads a task. If the store fails, waits for a while.
     pub(super) async fn load(&self, id: &TaskId) -> Result<Option<StoredTask>> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + MAX_STORE_WAIT;
         let mut wait = FIRST_RETRY;
         loop {
             match self.store.load(id).await {

@@ -11,7 +11,7 @@ use crate::handler::decode::entries;
 use crate::handler::parameter::{DefaultValue, ParameterMeta};
 
 /// Maximum nesting depth in which members that make no difference are found.
-const DEPTH: u32 = 32;
+const MAX_IDENTITY_DEPTH: u32 = 32;
 
 /// The arguments that a client has sent and that are not `null`, by name, as a handler is given them.
 pub(crate) type ArgumentIdentities = BTreeMap<String, ArgumentIdentity>;
@@ -94,7 +94,7 @@ impl Decoder {
         } else {
             properties()
         };
-        self.simplest(&text, schema, DEPTH)
+        self.simplest(&text, schema, MAX_IDENTITY_DEPTH)
     }
 
     /// Returns the identity of an argument that is left out.
@@ -111,7 +111,7 @@ impl Decoder {
 
     /// Returns the value without members that are `null` or have their default, and with sets in one order.
     fn simplest(&self, text: &str, schema: Option<&Value>, depth: u32) -> String {
-        let schema = schema.and_then(|schema| self.resolved(schema, DEPTH));
+        let schema = schema.and_then(|schema| self.resolved(schema, MAX_IDENTITY_DEPTH));
         let (Some(schema), Some(depth)) = (schema, depth.checked_sub(1)) else {
             return text.to_owned();
         };

@@ -45,10 +45,11 @@ pub struct JsonReader<T> {
 }
 
 /// The name under which a decoder, which always reads an object of arguments, finds the value.
-const NAME: &str = "value";
+const VALUE_NAME: &str = "value";
 
 impl<T: DeserializeOwned + JsonSchema + 'static> JsonReader<T> {
-    const PARAMETERS: &'static [ParameterMeta] = &[ParameterMeta::of::<T, Argument>(NAME, "")];
+    const PARAMETERS: &'static [ParameterMeta] =
+        &[ParameterMeta::of::<T, Argument>(VALUE_NAME, "")];
 
     /// Creates a reader for the type's schema.
     ///
@@ -74,7 +75,7 @@ impl<T: DeserializeOwned + JsonSchema + 'static> JsonReader<T> {
     pub fn read(&self, json: &str) -> Result<T, InvalidJson> {
         // Without this check, a text that continues after its value could add other arguments.
         is_json::<IgnoredAny>(json)?;
-        let arguments = format!(r#"{{"{NAME}":{json}}}"#);
+        let arguments = format!(r#"{{"{VALUE_NAME}":{json}}}"#);
         let mut slot: Option<T> = None;
         if !self.decoder.decode_fast(&arguments, &mut [&mut slot]) {
             // Mistakes are explained with the help of a tree, whose depth is limited.
@@ -123,7 +124,7 @@ impl InvalidJson {
     fn new(mut faults: Vec<Fault>) -> Self {
         for fault in &mut faults {
             let inner = fault.pointer.strip_prefix('/');
-            if let Some(inner) = inner.and_then(|pointer| pointer.strip_prefix(NAME)) {
+            if let Some(inner) = inner.and_then(|pointer| pointer.strip_prefix(VALUE_NAME)) {
                 fault.pointer = inner.to_owned();
             }
         }

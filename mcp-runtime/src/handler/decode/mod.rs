@@ -42,7 +42,7 @@ pub(crate) use slow::to_map;
 
 /// Maximum number of client-supplied parameters of a function. The limit exists because a 64-bit set tracks the
 /// parameters that were provided.
-const MOST: usize = 64;
+const MAX_PARAMETERS: usize = 64;
 
 /// Maximum number of errors to collect. Reporting more would not be helpful.
 const FAULTS: usize = 100;

@@ -18,13 +18,13 @@ use crate::handler::decode::{FAULTS, pointer_to, serde_message};
 use crate::jsonrpc::Scan;
 
 /// Maximum number of mistakes to find in one parameter, because each of them costs another run of the decoder.
-const REFUSED: usize = 40;
+const MAX_MISTAKES: usize = 40;
 
 /// Maximum number of values to replace in order to find one that is refused.
-const TRIES: usize = 200;
+const MAX_REPLACED_VALUES: usize = 200;
 
 /// Number of bytes after which nothing is decoded again, so that an explanation costs about as much as a call.
-const DECODED: usize = 2 << 20;
+const MAX_DECODED_AGAIN_BYTES: usize = 2 << 20;
 
 /// A member name that sorts after all others and that no type has.
 const LAST: &str = "\u{10ffff}";
@@ -72,9 +72,9 @@ impl RefusedValue<'_> {
         let mut confirmed: Vec<usize> = Vec::new();
         let mut found = Vec::new();
         let mut removed: Vec<String> = Vec::new();
-        let mut tries = TRIES;
+        let mut tries = MAX_REPLACED_VALUES;
         let mut is_complete = false;
-        for _ in 0..REFUSED {
+        for _ in 0..MAX_MISTAKES {
             if self.is_costly() {
                 break;
             }
@@ -169,7 +169,7 @@ impl RefusedValue<'_> {
     /// Returns `true` if so much was decoded that the rest of the mistakes are not worth the time. What is known by then
     /// is reported.
     fn is_costly(&self) -> bool {
-        self.decoded.get() > DECODED
+        self.decoded.get() > MAX_DECODED_AGAIN_BYTES
     }
 
     /// Returns `true` if the type decides whether this is a mistake.

@@ -8,7 +8,9 @@ use schemars::Schema;
 use serde_json::{Map, Value};
 
 use super::types::SchemaBeyondType;
-use super::{ArgumentInfo, ArgumentStyle, Decoder, MOST, WireParameter, pointer_to, serde_message};
+use super::{
+    ArgumentInfo, ArgumentStyle, Decoder, MAX_PARAMETERS, WireParameter, pointer_to, serde_message,
+};
 use crate::handler::decode::{ArgumentSchema, HEADER, find_headers};
 use crate::handler::parameter::{DefaultValue, ParameterMeta};
 use crate::jsonrpc::ParseLimits;
@@ -162,9 +164,9 @@ fn culprit(parameters: &[ParameterMeta], problem: &str) -> String {
 }
 
 fn check_count(arguments: usize, problems: &mut Vec<String>) {
-    if arguments > MOST {
+    if arguments > MAX_PARAMETERS {
         problems.push(format!(
-            "{arguments} arguments; a function can have at most {MOST}"
+            "{arguments} arguments; a function can have at most {MAX_PARAMETERS}"
         ));
     }
 }

@@ -20,7 +20,7 @@ use crate::jsonrpc::ErrorObject;
 use crate::limits::Limits;
 
 /// Grace period during which bodies are not rejected for arriving too slowly.
-const GRACE: Duration = Duration::from_secs(5);
+const SLOW_BODY_GRACE: Duration = Duration::from_secs(5);
 /// Limits on the time spent on the rest of a body that nobody needs, and on the number of bytes read of it.
 const DISCARD_TIME: Duration = Duration::from_secs(2);
 const DISCARD_BYTES: usize = 32 << 20;
@@ -64,7 +64,7 @@ async fn collect_body<B: Body>(
     loop {
         let earned = u64::try_from(whole.len()).unwrap_or(u64::MAX)
             / u64::from(limits.http.min_body_bytes_per_second.max(1));
-        let allowed = GRACE
+        let allowed = SLOW_BODY_GRACE
             .saturating_add(Duration::from_secs(earned))
             .min(limits.http.body_timeout);
         let frame = match polled {

@@ -18,19 +18,19 @@ use crate::protocol::encode;
 
 /// Interval for polling a stream that continues on another instance, and delay before the first repetition of a failed
 /// store operation. The delay doubles with each failure.
-const PAUSE: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Maximum delay before a repetition.
 const LONGEST_PAUSE: Duration = Duration::from_secs(4);
 
 /// Maximum number of attempts to store or to read an entry, so that a store may be away for about a minute.
-const ATTEMPTS: u32 = 20;
+const STORE_ATTEMPTS: u32 = 20;
 
 /// Number of times that the stream that a client has left is read again, within about twelve seconds. Its last entries may
 /// reach the store only after the client has moved.
 const LATER_READS: u32 = 5;
 
 /// Number of times in a row that a stream's instance must be missing before it is considered gone.
-const MISSING: u32 = 8;
+const MAX_TIMES_MISSING: u32 = 8;
 /// Maximum time for which a store keeps a stream that has not ended, after its last entry. If the instance where the
 /// stream began has failed, the stream never ends.
 const OPEN_STREAM: Duration = Duration::from_mins(30);
@@ -98,8 +98,8 @@ impl StreamStoringTask {
                 OPEN_STREAM.min(self.limits.sessions.streaming_idle_timeout)
             }
         };
-        let mut pause = PAUSE;
-        for _ in 0..ATTEMPTS {
+        let mut pause = POLL_INTERVAL;
+        for _ in 0..STORE_ATTEMPTS {
             let number = self.stream.number;
             let appended = self
                 .store
@@ -189,9 +189,9 @@ impl LeftStream {
     /// Copies what is stored later, because the stream's instance did not know yet that the client had left, or its store
     /// was slow.
     async fn read_later(mut self) {
-        let mut pause = PAUSE;
+        let mut pause = POLL_INTERVAL;
         let mut reads = 0;
-        for _ in 0..ATTEMPTS {
+        for _ in 0..STORE_ATTEMPTS {
             tokio::time::sleep(pause).await;
             pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
             if self.continued.is_full() {
@@ -254,7 +254,7 @@ impl FetchingTask {
 
     async fn fetch_entries(mut self) {
         loop {
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
             if self.stream.is_full() {
                 continue;
             }
@@ -310,6 +310,6 @@ impl StreamSource {
             // The store has failed, so it is unknown whether the instance is alive.
             None => {}
         }
-        self.missing >= MISSING
+        self.missing >= MAX_TIMES_MISSING
     }
 }

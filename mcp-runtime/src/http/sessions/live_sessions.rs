@@ -329,7 +329,7 @@ pub(in crate::http) struct PendingSave {
 // Saves changes to sessions, even if other instances change the sessions concurrently.
 
 /// Maximum number of attempts to save a change to a session that is being changed concurrently.
-const ATTEMPTS: usize = 8;
+const SAVE_ATTEMPTS: usize = 8;
 
 impl SessionRegistry {
     /// Saves a change, even if the session is changed concurrently.
@@ -372,7 +372,7 @@ impl SessionRegistry {
     ) -> Result<Option<Arc<SessionRecord>>, StoreFailed> {
         let limits = self.limits();
         let mut record = Arc::clone(&save.record);
-        for _ in 0..ATTEMPTS {
+        for _ in 0..SAVE_ATTEMPTS {
             let changed = Arc::new(record.with_update(&save.change, &limits.streams));
             let saved = store.save(&save.id, Arc::clone(&changed));
             if saved.with_timeout(limits.sessions.store_timeout).await? {
@@ -392,16 +392,16 @@ impl SessionRegistry {
 // --- Maintains live parts: drops those that are unused and keeps the records of the others from expiring.
 
 /// Interval between checks of live parts.
-const TEND: Duration = Duration::from_secs(5);
+const LIVE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Interval between checks of records while work is in progress on this instance.
-const RENEW: Duration = Duration::from_secs(15);
+const RECORD_CHECK_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Duration for which an unused live part is kept. This is longer than a session's token buckets take to refill.
-const LINGER: Duration = Duration::from_secs(5);
+const UNUSED_LIFETIME: Duration = Duration::from_secs(5);
 
 /// Maximum number of records that are checked concurrently.
-const TOGETHER: usize = 16;
+const RECORDS_AT_ONCE: usize = 16;
 
 impl SessionRegistry {
     /// Adds a live part and maintains it from then on.
@@ -427,9 +427,9 @@ impl SessionRegistry {
         let mut due = Vec::new();
         let is_over = {
             let mut live = self.lock_live();
-            let after = RENEW.min(limits.sessions.idle_timeout / 3);
+            let after = RECORD_CHECK_INTERVAL.min(limits.sessions.idle_timeout / 3);
             live.sessions.retain(|_, session| {
-                if session.is_expired(limits) || session.is_unused(LINGER, limits) {
+                if session.is_expired(limits) || session.is_unused(UNUSED_LIFETIME, limits) {
                     ended.push(Arc::clone(session));
                     return false;
                 }
@@ -487,7 +487,7 @@ impl SessionRegistry {
                 Err(StoreFailed) => has_failed.store(true, Ordering::Relaxed),
             }
         };
-        reading.for_each_concurrent(TOGETHER, read).await;
+        reading.for_each_concurrent(RECORDS_AT_ONCE, read).await;
     }
 }
 
@@ -495,7 +495,7 @@ impl SessionRegistry {
 async fn maintain_until_empty(sessions: Weak<SessionRegistry>) {
     loop {
         let pause = match sessions.upgrade() {
-            Some(sessions) => TEND.min(sessions.limits().sessions.idle_timeout / 3),
+            Some(sessions) => LIVE_CHECK_INTERVAL.min(sessions.limits().sessions.idle_timeout / 3),
             None => return,
         };
         tokio::time::sleep(pause.max(Duration::from_millis(10))).await;
@@ -511,7 +511,7 @@ async fn maintain_until_empty(sessions: Weak<SessionRegistry>) {
 // --- Sends messages to other instances, and applies their messages to this instance's sessions.
 
 /// Time after which an instance that no longer receives messages is considered gone.
-const LEASE: Duration = Duration::from_secs(10);
+const INSTANCE_LEASE: Duration = Duration::from_secs(10);
 
 /// Delay before the first retry when the relay fails. The delay doubles with each failure.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
@@ -576,8 +576,8 @@ async fn receive_messages(sessions: Weak<SessionRegistry>, others: Arc<OtherInst
     let mut position = None::<String>;
     let mut retry = FIRST_RETRY;
     loop {
-        let received = others.receive(LEASE, position.as_deref());
-        let received = match timeout(LEASE, received).await {
+        let received = others.receive(INSTANCE_LEASE, position.as_deref());
+        let received = match timeout(INSTANCE_LEASE, received).await {
             Ok(Ok(received)) => received,
             failed => {
                 if let Ok(Err(error)) = failed {

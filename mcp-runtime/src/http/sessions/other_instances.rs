@@ -18,8 +18,8 @@ use crate::random::{random, random_id};
 use crate::stores::{InstanceRelay, RelayedTexts};
 
 /// Number of attempts to reach the instance that asked a question. The instance may still be registering.
-const ATTEMPTS: u32 = 3;
-const PAUSE: Duration = Duration::from_millis(300);
+const ANSWER_ATTEMPTS: u32 = 3;
+const ANSWER_RETRY_DELAY: Duration = Duration::from_millis(300);
 
 /// A message about a session, in the form in which the relay carries it.
 #[derive(Debug, Serialize)]
@@ -123,7 +123,7 @@ impl OtherInstances {
     ) -> Result<(), HttpRefusal> {
         // Serialization cannot fail because a message consists only of strings.
         let text = serde_json::to_string(&outgoing.message).unwrap_or_default();
-        for attempt in 1..=ATTEMPTS {
+        for attempt in 1..=ANSWER_ATTEMPTS {
             let sent = timeout_while_running(limit, self.relay.send(&outgoing.to, &text)).await;
             let sent = sent.unwrap_or_else(|| Err(format!("it took longer than {limit:?}").into()));
             let reached = sent.map_err(|error| {
@@ -133,8 +133,8 @@ impl OtherInstances {
             if reached > 0 || outgoing.to.is_empty() {
                 return Ok(());
             }
-            if attempt < ATTEMPTS {
-                sleep(PAUSE).await;
+            if attempt < ANSWER_ATTEMPTS {
+                sleep(ANSWER_RETRY_DELAY).await;
             }
         }
         Err(HttpRefusal::bad_request(

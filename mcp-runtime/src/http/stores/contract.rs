@@ -11,11 +11,11 @@ use crate::limits::StreamLimits;
 use crate::protocol::ProtocolVersion;
 
 /// A duration that is longer than the whole check.
-const LONG: Duration = Duration::from_mins(5);
+const LASTING_TIME: Duration = Duration::from_mins(5);
 /// A duration that elapses during the check but is long enough for the operations that precede its end.
-const SHORT: Duration = Duration::from_secs(2);
-/// A duration slightly longer than `SHORT`.
-const LATER: Duration = Duration::from_millis(2_200);
+const BRIEF_TIME: Duration = Duration::from_secs(2);
+/// A duration slightly longer than `BRIEF_TIME`.
+const AFTER_BRIEF_TIME: Duration = Duration::from_millis(2_200);
 
 /// Waits for a store's result, which must not be an error.
 async fn done<T>(reply: MaybeReady<'_, T>) -> T {
@@ -68,8 +68,8 @@ async fn insert(store: &dyn SessionStore, id: &str, keep: Duration) -> Arc<Sessi
 
 async fn versions(store: &dyn SessionStore) {
     let (known, unknown) = (id('a'), id('b'));
-    let first = insert(store, &known, LONG).await;
-    let load = async |id: &str| done(store.load(id, LONG)).await;
+    let first = insert(store, &known, LASTING_TIME).await;
+    let load = async |id: &str| done(store.load(id, LASTING_TIME)).await;
     assert_eq!(
         load(&known).await,
         Some(Arc::clone(&first)),
@@ -112,7 +112,7 @@ async fn versions(store: &dyn SessionStore) {
 
 async fn race(store: &dyn SessionStore) {
     let id = id('c');
-    let record = insert(store, &id, LONG).await;
+    let record = insert(store, &id, LASTING_TIME).await;
     let (one, other) = (next(&record), next(&record));
     let (one, other) = tokio::join!(done(store.save(&id, one)), done(store.save(&id, other)));
     assert!(
@@ -124,18 +124,18 @@ async fn race(store: &dyn SessionStore) {
 async fn expiry(store: &dyn SessionStore) {
     let (brief, kept, again) = (id('d'), id('e'), id('f'));
     for id in [&brief, &kept, &again] {
-        insert(store, id, SHORT).await;
+        insert(store, id, BRIEF_TIME).await;
     }
     let load = async |id: &str, keep| done(store.load(id, keep)).await;
     assert!(load(&brief, Duration::ZERO).await.is_some());
-    assert!(load(&kept, LONG).await.is_some());
+    assert!(load(&kept, LASTING_TIME).await.is_some());
     assert!(
-        load(&kept, SHORT).await.is_some(),
+        load(&kept, BRIEF_TIME).await.is_some(),
         "using a session never shortens the time for which it is kept"
     );
-    sleep(LATER).await;
+    sleep(AFTER_BRIEF_TIME).await;
     assert!(
-        load(&brief, LONG).await.is_none(),
+        load(&brief, LASTING_TIME).await.is_none(),
         "a session is not found after it has expired"
     );
     assert!(!done(store.save(&brief, next(&record()))).await);
@@ -144,9 +144,9 @@ async fn expiry(store: &dyn SessionStore) {
         load(&kept, Duration::ZERO).await.is_some(),
         "using a session extends the time for which it is kept"
     );
-    insert(store, &again, LONG).await;
+    insert(store, &again, LASTING_TIME).await;
     assert!(
-        load(&again, LONG).await.is_some(),
+        load(&again, LASTING_TIME).await.is_some(),
         "the id of an expired session can be used again"
     );
 }
@@ -165,17 +165,17 @@ pub async fn check_event_store(store: &dyn EventStore) {
     let read = async |session: &str, stream, after| done(store.read(session, stream, after)).await;
     let (one, other) = (id('a'), id('b'));
     let last = u64::MAX >> 1;
-    append(&one, 1, 0, StreamEntry::Opened, LONG).await;
+    append(&one, 1, 0, StreamEntry::Opened, LASTING_TIME).await;
     assert_eq!(
         read(&one, 1, 0).await,
         Some(vec![]),
         "a stream may have no new entries"
     );
-    append(&one, 1, 1, message("first"), LONG).await;
-    append(&one, 1, 1, message("first"), LONG).await;
-    append(&one, 1, 2, message("\u{0} \u{ff}"), LONG).await;
-    append(&one, last, 0, StreamEntry::Opened, LONG).await;
-    append(&one, 1, 3, StreamEntry::Ended, LONG).await;
+    append(&one, 1, 1, message("first"), LASTING_TIME).await;
+    append(&one, 1, 1, message("first"), LASTING_TIME).await;
+    append(&one, 1, 2, message("\u{0} \u{ff}"), LASTING_TIME).await;
+    append(&one, last, 0, StreamEntry::Opened, LASTING_TIME).await;
+    append(&one, 1, 3, StreamEntry::Ended, LASTING_TIME).await;
     assert_eq!(
         read(&one, 1, 0).await,
         Some(vec![
@@ -204,17 +204,17 @@ pub async fn check_event_store(store: &dyn EventStore) {
             "a position that was never written is not found"
         );
     }
-    append(&other, 1, 0, StreamEntry::Opened, LONG).await;
-    append(&other, 2, 0, StreamEntry::Opened, SHORT).await;
-    append(&other, 3, 0, StreamEntry::Opened, LONG).await;
-    append(&other, 3, 1, StreamEntry::Ended, SHORT).await;
+    append(&other, 1, 0, StreamEntry::Opened, LASTING_TIME).await;
+    append(&other, 2, 0, StreamEntry::Opened, BRIEF_TIME).await;
+    append(&other, 3, 0, StreamEntry::Opened, LASTING_TIME).await;
+    append(&other, 3, 1, StreamEntry::Ended, BRIEF_TIME).await;
     done(store.forget(&one)).await;
     assert_eq!(
         read(&one, 1, 0).await,
         None,
         "the streams of a session that has ended are dropped"
     );
-    sleep(LATER).await;
+    sleep(AFTER_BRIEF_TIME).await;
     assert_eq!(read(&other, 1, 0).await, Some(vec![]));
     for stream in [2, 3] {
         assert_eq!(

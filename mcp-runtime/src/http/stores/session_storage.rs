@@ -121,10 +121,10 @@ impl fmt::Debug for HttpSessions {
 // --- Sessions kept in the memory of this process.
 
 /// Interval between searches for expired sessions, in microseconds.
-const SWEEP: u64 = 5_000_000;
+const SWEEP_INTERVAL_MICROS: u64 = 5_000_000;
 
-/// Each time all sessions are examined, about one in every `SHARE` sessions is recorded as idle.
-const SHARE: usize = 16;
+/// Each time all sessions are examined, about one in every `SESSIONS_PER_IDLE_MARK` sessions is recorded as idle.
+const SESSIONS_PER_IDLE_MARK: usize = 16;
 
 /// Number of uses after which a client counts as having come back: the first one completes the handshake.
 const CAME_BACK: u8 = 2;
@@ -203,7 +203,7 @@ impl MemorySessions {
     fn lock_table(&self) -> (MutexGuard<'_, SessionTable>, u64) {
         let now = to_microseconds(self.began.elapsed());
         let mut table = lock(&self.table);
-        if now.saturating_sub(table.swept) > SWEEP {
+        if now.saturating_sub(table.swept) > SWEEP_INTERVAL_MICROS {
             table.swept = now;
             table.sweep(now);
         }
@@ -325,7 +325,7 @@ impl SessionTable {
         let mut idle: Vec<_> = candidates
             .map(|(id, entry)| (entry.came_back(), entry.used, id))
             .collect();
-        let share = idle.len() / SHARE;
+        let share = idle.len() / SESSIONS_PER_IDLE_MARK;
         if share > 0 {
             idle.select_nth_unstable(share);
             idle.truncate(share.saturating_add(1));

@@ -146,14 +146,14 @@ const MAX_BAR: usize = 24;
 /// Returns the number of columns of the terminal that is connected to standard error.
 pub(super) fn terminal_width() -> usize {
     /// The assumed width of terminals that do not report their width.
-    const USUAL: usize = 80;
+    const DEFAULT_TERMINAL_WIDTH: usize = 80;
     #[cfg(unix)]
     if let Ok(size) = rustix::termios::tcgetwinsize(rustix::stdio::stderr())
         && size.ws_col > 0
     {
         return size.ws_col.into();
     }
-    USUAL
+    DEFAULT_TERMINAL_WIDTH
 }
 
 /// Formats progress for a terminal with this many columns, as in `[########----] 2/3 copying`.

@@ -82,7 +82,7 @@ fn opens_page(tool: &Value) -> bool {
 // case `unknown`.
 
 /// Depth at which nested types are replaced with `unknown`, because a schema may refer to itself.
-const DEEPEST: usize = 12;
+const MAX_TYPE_DEPTH: usize = 12;
 
 /// Returns the type for an entire schema. `indent` is the number of steps by which all lines except the first are
 /// indented.
@@ -122,7 +122,7 @@ impl Converter<'_> {
             }
             .to_owned();
         };
-        if depth > DEEPEST {
+        if depth > MAX_TYPE_DEPTH {
             return "unknown".to_owned();
         }
         if let Some(target) = members.get("$ref").and_then(Value::as_str) {

@@ -366,7 +366,7 @@ impl fmt::Debug for Effects {
 const MAX_QUESTIONS: usize = 100;
 
 /// The initial and the maximum time between two polls of a task.
-const POLL: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(16));
+const POLL_INTERVALS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(16));
 
 /// The end of a call as seen by its client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -411,7 +411,7 @@ pub(super) async fn follow_task(
     id: &Value,
     answered: &mut usize,
 ) -> CallEnd {
-    let mut wait = POLL.0;
+    let mut wait = POLL_INTERVALS.0;
     loop {
         let mut task = match client.request("tasks/get", json!({"taskId": id})).await {
             Ok(task) => task,
@@ -434,18 +434,18 @@ pub(super) async fn follow_task(
                         return CallEnd::Failed(error_text(&error));
                     }
                 }
-                wait = POLL.0;
+                wait = POLL_INTERVALS.0;
             }
             _ => {}
         }
         sleep(wait).await;
-        wait = POLL.1.min(wait * 2);
+        wait = POLL_INTERVALS.1.min(wait * 2);
     }
 }
 
 /// Follows a task in 2025-11-25 to its end. The server asks questions while the client waits for the result.
 pub(super) async fn follow_legacy_task(client: &mut UnreliableClient<'_>, id: &Value) -> CallEnd {
-    let mut wait = POLL.0;
+    let mut wait = POLL_INTERVALS.0;
     loop {
         let task = match client.request("tasks/get", json!({"taskId": id})).await {
             Ok(task) => task,
@@ -459,7 +459,7 @@ pub(super) async fn follow_legacy_task(client: &mut UnreliableClient<'_>, id: &V
             };
         }
         sleep(wait).await;
-        wait = POLL.1.min(wait * 2);
+        wait = POLL_INTERVALS.1.min(wait * 2);
     }
 }
 

@@ -26,10 +26,10 @@ use crate::testing::chaos::history::{
 };
 
 /// Time after which a call that has not ended is considered endless.
-const PATIENCE: Duration = Duration::from_hours(6);
+const ENDLESS_CALL_TIME: Duration = Duration::from_hours(6);
 
 /// Time that a restart takes.
-const RESTART: Duration = Duration::from_secs(1);
+const RESTART_TIME: Duration = Duration::from_secs(1);
 
 /// The way in which a call is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +141,7 @@ impl CallUnderTest<'_> {
                 // A process's clock continues where the previous process's clock left off.
                 if let Some(clock) = clock {
                     let behind = Instant::duration_since(&clock, Instant::now());
-                    advance(behind + RESTART).await;
+                    advance(behind + RESTART_TIME).await;
                 }
                 if way.is_task && progress.task.is_none() {
                     // The task exists even if the client does not know about it.
@@ -158,7 +158,7 @@ impl CallUnderTest<'_> {
                 let end = tokio::select! {
                     biased;
                     () = history.died() => None,
-                    end = timeout(PATIENCE, living) => {
+                    end = timeout(ENDLESS_CALL_TIME, living) => {
                         Some(end.unwrap_or(CallEnd::Endless("it does not end")))
                     }
                 };
@@ -432,7 +432,7 @@ impl TaskStore for SurvivingTaskStore {
 // --- A client that answers late, twice or never, and tolerates the server's death.
 
 /// Time that a user takes to answer a question.
-const ANSWERING: Duration = Duration::from_secs(2);
+const ANSWERING_TIME: Duration = Duration::from_secs(2);
 
 /// Time that a late answer takes. Three late answers are still within the default limit.
 const ANSWERING_LATE: Duration = Duration::from_secs(90);
@@ -567,13 +567,13 @@ impl<'a> UnreliableClient<'a> {
         };
         let (time, words) = match disruption {
             Some(Disruption::LateAnswer) => (ANSWERING_LATE, "late"),
-            Some(Disruption::RepeatedAnswer) => (ANSWERING, "twice"),
+            Some(Disruption::RepeatedAnswer) => (ANSWERING_TIME, "twice"),
             Some(Disruption::NoAnswer) => {
                 self.history
                     .tell(format!("the client never answers `{text}`"));
                 return SentAnswer::Never;
             }
-            _ => (ANSWERING, ""),
+            _ => (ANSWERING_TIME, ""),
         };
         sleep(time).await;
         let space = if words.is_empty() { "" } else { " " };

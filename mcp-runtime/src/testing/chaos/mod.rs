@@ -60,7 +60,7 @@ pub use history::Effects;
 pub use judge::{ChaosFault, ChaosReport, FaultKind};
 
 /// Default maximum number of histories.
-const HISTORIES: usize = 1_000;
+const DEFAULT_MAX_HISTORIES: usize = 1_000;
 
 type WorldFactory<W> = Box<dyn Fn(Effects) -> W + Send + Sync>;
 type ServerFactory<W> = Box<dyn Fn(&W) -> Server + Send + Sync>;
@@ -110,7 +110,7 @@ impl<W> Chaos<W> {
             answers: Vec::new(),
             answerer: None,
             seed: 0,
-            histories: HISTORIES,
+            histories: DEFAULT_MAX_HISTORIES,
             repeats: false,
         }
     }

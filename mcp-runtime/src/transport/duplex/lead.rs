@@ -16,10 +16,10 @@ use crate::transport::duplex::{Channel, ChannelState, ClosingPhase, Job};
 
 /// Number of lines after which the leader yields. On a current-thread runtime, a busy client would otherwise starve
 /// other tasks.
-const TURN: u32 = 64;
+const LINES_PER_TURN: u32 = 64;
 
 /// A buffer larger than this is freed after each message.
-const LARGE: usize = 64 << 10;
+const MAX_KEPT_BUFFER_BYTES: usize = 64 << 10;
 
 /// The leader's next action.
 #[allow(
@@ -43,7 +43,7 @@ pub(super) async fn run_leader(channel: &Arc<Channel>, leader: u64) {
     let mut known = KnownMeta::default();
     let mut scratch = Vec::new();
     poll_fn(|cx| {
-        for _ in 0..TURN {
+        for _ in 0..LINES_PER_TURN {
             match channel.next_step(leader, &mut line, cx) {
                 LeaderStep::Line(NextLine::Text) => {
                     let handle = || channel.handle_line(leader, &line, &mut known, &mut scratch);
@@ -64,7 +64,7 @@ pub(super) async fn run_leader(channel: &Arc<Channel>, leader: u64) {
                 LeaderStep::Over => return Poll::Ready(()),
             }
             LineReader::release(&mut line);
-            if scratch.capacity() > LARGE {
+            if scratch.capacity() > MAX_KEPT_BUFFER_BYTES {
                 scratch = Vec::new();
             }
         }

@@ -15,11 +15,11 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 /// Buffer size for an idle channel.
 const SMALL: usize = 8 << 10;
 /// Number of bytes by which a buffer grows at least.
-const GROWTH: usize = 64 << 10;
+const MIN_GROWTH_BYTES: usize = 64 << 10;
 /// A line longer than this is not copied.
-const LARGE: usize = 4 << 10;
+const MAX_COPIED_LINE_BYTES: usize = 4 << 10;
 /// Minimum number of bytes to read at once.
-const READ: usize = 1 << 10;
+const MIN_READ_BYTES: usize = 1 << 10;
 
 /// The kind of line taken from the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl LineReader {
             };
             let end = self.searched.saturating_add(length);
             let length = end.saturating_sub(self.start);
-            if length > LARGE && length <= self.limit && !self.discarding {
+            if length > MAX_COPIED_LINE_BYTES && length <= self.limit && !self.discarding {
                 if self.take_large_line(end, line) {
                     return Some(NextLine::Text);
                 }
@@ -121,7 +121,7 @@ impl LineReader {
 
     /// Drops a line that has been handled if it is large, because it may share the reader's buffer.
     pub(super) fn release(line: &mut BytesMut) {
-        if line.len() > LARGE {
+        if line.len() > MAX_COPIED_LINE_BYTES {
             *line = BytesMut::new();
         }
     }
@@ -154,15 +154,15 @@ impl LineReader {
     /// Makes room for a read.
     fn make_room(&mut self) {
         let length = self.buffer.len();
-        if self.buffer.capacity().saturating_sub(length) >= READ {
+        if self.buffer.capacity().saturating_sub(length) >= MIN_READ_BYTES {
             return;
         }
         // While the rest is short, it is moved to the beginning of the buffer, into the room that lines have left.
         let additional = if length < SMALL / 2 {
             SMALL.saturating_sub(length)
         } else {
-            self.size = length.saturating_add(GROWTH.max(length));
-            GROWTH.max(length)
+            self.size = length.saturating_add(MIN_GROWTH_BYTES.max(length));
+            MIN_GROWTH_BYTES.max(length)
         };
         self.buffer.reserve(additional);
     }
@@ -264,13 +264,16 @@ mod tests {
 
     #[test]
     fn a_large_line_is_taken_with_its_buffer() {
-        let large = "x".repeat(LARGE + 1);
-        let blank = " ".repeat(LARGE + 1);
+        let large = "x".repeat(MAX_COPIED_LINE_BYTES + 1);
+        let blank = " ".repeat(MAX_COPIED_LINE_BYTES + 1);
         let text = format!("{large}\r\n{blank}\n{large}\na\n{large}\nb");
         let expected = [&large, &large, "a", &large, "b"];
-        assert_eq!(lines(LARGE + 1, &[text.as_bytes()]), expected);
         assert_eq!(
-            lines(LARGE, &[text.as_bytes()]),
+            lines(MAX_COPIED_LINE_BYTES + 1, &[text.as_bytes()]),
+            expected
+        );
+        assert_eq!(
+            lines(MAX_COPIED_LINE_BYTES, &[text.as_bytes()]),
             ["!", "!", "!", "a", "!", "b"]
         );
     }

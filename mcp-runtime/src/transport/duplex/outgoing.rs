@@ -13,7 +13,7 @@ use crate::dispatch::WrittenResponse;
 use crate::protocol::encode::TextGap;
 
 /// A buffer larger than this is freed once it is empty.
-const LARGE: usize = 64 << 10;
+const MAX_KEPT_BUFFER_BYTES: usize = 64 << 10;
 /// Maximum number of pieces in a single write.
 const PIECES: usize = 8;
 
@@ -177,7 +177,7 @@ impl OutgoingBytes {
         }
         self.bytes.clear();
         self.written = 0;
-        if self.bytes.capacity() > LARGE {
+        if self.bytes.capacity() > MAX_KEPT_BUFFER_BYTES {
             self.bytes = Vec::new();
         }
         if self.unflushed {

@@ -138,7 +138,7 @@ mod tests {
 
 /// Interval between checks. Polling is necessary because the system notifies a process when its children end but not
 /// when its parent ends.
-const INTERVAL: Duration = Duration::from_secs(5);
+const PARENT_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The process that started this process, as determined when this value was created.
 #[derive(Clone, Copy, Debug)]
@@ -171,7 +171,7 @@ impl ParentProcess {
     /// Completes within a few seconds after the process has ended.
     pub(crate) async fn gone(self) {
         while !self.is_gone() {
-            tokio::time::sleep(INTERVAL).await;
+            tokio::time::sleep(PARENT_CHECK_INTERVAL).await;
         }
     }
 }
@@ -179,16 +179,16 @@ impl ParentProcess {
 // --- Streams that support only blocking calls, with a thread for each direction.
 //
 // A thread that is waiting for input cannot be interrupted, so it ends with its stream or with the process. The amount
-// of buffered data is limited to four chunks of input and [`ROOM`] bytes of output.
+// of buffered data is limited to four chunks of input and [`MAX_WAITING_BYTES`] bytes of output.
 
 /// Maximum size of a chunk, in bytes.
-const CHUNK: usize = 64 << 10;
+const MAX_CHUNK_BYTES: usize = 64 << 10;
 
 /// Maximum number of chunks waiting to be read.
-const CHUNKS: usize = 4;
+const MAX_WAITING_CHUNKS: usize = 4;
 
 /// Maximum number of bytes waiting to be written.
-const ROOM: usize = 256 << 10;
+const MAX_WAITING_BYTES: usize = 256 << 10;
 
 /// Reads standard input in a separate thread.
 #[derive(Debug)]
@@ -201,12 +201,12 @@ pub(super) struct StdinReader {
 
 impl StdinReader {
     pub(super) fn start(mut stream: impl Read + Send + 'static) -> io::Result<Self> {
-        let (sender, chunks) = mpsc::channel(CHUNKS);
+        let (sender, chunks) = mpsc::channel(MAX_WAITING_CHUNKS);
         thread::Builder::new()
             .name("mcp-stdin".into())
             .spawn(move || {
                 loop {
-                    let mut chunk = vec![0; CHUNK];
+                    let mut chunk = vec![0; MAX_CHUNK_BYTES];
                     let read = stream.read(&mut chunk).map(|length| {
                         chunk.truncate(length);
                         chunk
@@ -326,7 +326,9 @@ impl AsyncWrite for StdoutWriter {
         if let Some(error) = &state.error {
             return Poll::Ready(Err(error.kind().into()));
         }
-        let room = ROOM.saturating_sub(state.waiting.len()).min(bytes.len());
+        let room = MAX_WAITING_BYTES
+            .saturating_sub(state.waiting.len())
+            .min(bytes.len());
         if room == 0 && !bytes.is_empty() {
             state.waker = Some(cx.waker().clone());
             return Poll::Pending;

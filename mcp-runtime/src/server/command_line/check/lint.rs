@@ -185,7 +185,7 @@ impl Findings {
 // ignoring case and plural endings. For authors, this is explained in `docs/many-tools.md`.
 
 /// Minimum percentage of words that similar descriptions have in common.
-const SHARE: usize = 80;
+const MIN_COMMON_PERCENT: usize = 80;
 
 /// Minimum number of different words that descriptions must contain in order to be compared.
 const FEWEST_WORDS: usize = 4;
@@ -279,7 +279,7 @@ fn reason(one: &ToolWords<'_>, other: &ToolWords<'_>) -> Option<SimilarityReason
     let words = [one.in_description.len(), other.in_description.len()];
     let (fewer, more) = (words[0].min(words[1]), words[0].max(words[1]));
     // Most pairs differ so much in length that their words do not need to be compared.
-    if more < FEWEST_WORDS || fewer * 100 < more * SHARE {
+    if more < FEWEST_WORDS || fewer * 100 < more * MIN_COMMON_PERCENT {
         return None;
     }
     let common = one
@@ -288,7 +288,7 @@ fn reason(one: &ToolWords<'_>, other: &ToolWords<'_>) -> Option<SimilarityReason
         .count();
     let different = fewer + more - common;
     let share = common * 100 / different;
-    (share >= SHARE).then_some(SimilarityReason::Descriptions(share))
+    (share >= MIN_COMMON_PERCENT).then_some(SimilarityReason::Descriptions(share))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::server::command_line::tasks::show;
 use crate::stores::{StoredTask, TaskOutcome, TaskStatus, TaskStore};
 
 /// Number of tasks read from the store at a time.
-const PAGE: usize = 500;
+const TASKS_PER_READ: usize = 500;
 
 /// Maximum number of characters of a message that are shown in a table row.
 const MAX_MESSAGE: usize = 60;
@@ -103,7 +103,7 @@ async fn all(
     let (mut tasks, mut cursor) = (Vec::<StoredTask>::new(), None::<String>);
     let mut seen = HashSet::new();
     loop {
-        let page = store.list_all(cursor.as_deref(), PAGE).await;
+        let page = store.list_all(cursor.as_deref(), TASKS_PER_READ).await;
         let page = page.map_err(unavailable)?;
         let page = page.ok_or_else(|| "the task store lost its place; try again".to_owned())?;
         for task in page.tasks {

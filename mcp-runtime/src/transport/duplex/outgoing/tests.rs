@@ -179,7 +179,10 @@ fn an_interrupted_write_is_repeated_and_other_errors_are_returned() {
 #[test]
 fn only_a_large_buffer_is_freed_once_it_is_empty() {
     let mut cx = Context::from_waker(std::task::Waker::noop());
-    for (bytes, is_kept) in [(LARGE - 1, true), (LARGE, false)] {
+    for (bytes, is_kept) in [
+        (MAX_KEPT_BUFFER_BYTES - 1, true),
+        (MAX_KEPT_BUFFER_BYTES, false),
+    ] {
         let mut outgoing = OutgoingBytes::default();
         outgoing.push(&vec![b'x'; bytes]);
         let mut client = Slow {
