@@ -224,7 +224,7 @@ impl LogBudget {
 
     /// Takes a token and returns the number of messages dropped since the last message was sent. Returns `None` if this
     /// message must be dropped.
-    fn take_token(&self) -> Option<u64> {
+    fn admit(&self) -> Option<u64> {
         let (bucket, dropped) = &mut *lock(&self.0);
         if bucket.take_token(Instant::now()) {
             return Some(std::mem::take(dropped));
@@ -360,7 +360,7 @@ impl CallStream {
         if self.state().over {
             return;
         }
-        if self.logs().take_token().is_none() {
+        if self.logs().admit().is_none() {
             tracing::debug!(method, "a notification was dropped: too many at once");
             return;
         }
@@ -373,7 +373,7 @@ impl CallStream {
         if !self.level.admits(level) || self.state().over {
             return;
         }
-        let Some(dropped) = self.logs().take_token() else {
+        let Some(dropped) = self.logs().admit() else {
             return;
         };
         let mut message = Vec::with_capacity(128);

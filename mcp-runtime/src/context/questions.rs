@@ -40,7 +40,7 @@ pub(crate) struct ClientQuestions {
     capabilities: Arc<ClientCapabilities>,
     call: OnceLock<CallId>,
     runs: HandlerRuns,
-    way: QuestionDelivery,
+    delivery: QuestionDelivery,
     /// `true` if the server's store has steps of this call, which no earlier round has begun.
     has_new_steps: AtomicBool,
     /// Wakes the task that polls the call. This is necessary because another task may be polling a question.
@@ -67,10 +67,10 @@ impl ClientQuestions {
         settings: &Arc<QuestionSettings>,
         version: ProtocolVersion,
         capabilities: Arc<ClientCapabilities>,
-        way: QuestionDelivery,
+        delivery: QuestionDelivery,
     ) -> Self {
         let call = OnceLock::new();
-        if let QuestionDelivery::Rounds(round) = &way
+        if let QuestionDelivery::Rounds(round) = &delivery
             && let Some(id) = round.call_id()
         {
             let _ = call.set(id);
@@ -81,7 +81,7 @@ impl ClientQuestions {
             capabilities,
             call,
             runs: HandlerRuns::default(),
-            way,
+            delivery,
             has_new_steps: AtomicBool::new(false),
             caller: Bell::default(),
         }
@@ -89,19 +89,19 @@ impl ClientQuestions {
 
     /// Registers the task to wake when a question is asked or answered in another task.
     pub(crate) fn register(&self, task: &TaskContext<'_>) {
-        if !matches!(self.way, QuestionDelivery::None) {
+        if !matches!(self.delivery, QuestionDelivery::None) {
             self.caller.register(task.waker());
         }
     }
 
     /// Returns `true` while the call is waiting for an answer from the client.
     pub(crate) fn is_waiting(&self) -> bool {
-        matches!(&self.way, QuestionDelivery::Requests { waiting, .. } if !lock(waiting).is_empty())
+        matches!(&self.delivery, QuestionDelivery::Requests { waiting, .. } if !lock(waiting).is_empty())
     }
 
     /// Ends the round if possible and returns its outcome. Called when the handler is pending.
     pub(crate) fn end_round(&self) -> Option<Box<RoundEnd>> {
-        match &self.way {
+        match &self.delivery {
             QuestionDelivery::Rounds(round) => round.try_end(|| self.call_id()),
             QuestionDelivery::None | QuestionDelivery::Requests { .. } => None,
         }
@@ -109,7 +109,7 @@ impl ClientQuestions {
 
     /// Closes a finished call's questions. Tasks that are still waiting for an answer receive an error.
     pub(crate) fn close(&self) {
-        match &self.way {
+        match &self.delivery {
             QuestionDelivery::None => {}
             QuestionDelivery::Rounds(round) => round.close(),
             QuestionDelivery::Requests {
@@ -206,7 +206,7 @@ impl ClientQuestions {
 impl ClientQuestions {
     /// Returns `true` if the client currently supports this kind of question.
     pub(crate) fn can_ask(&self, feature: ClientFeature) -> bool {
-        !matches!(self.way, QuestionDelivery::None)
+        !matches!(self.delivery, QuestionDelivery::None)
             && negotiation::missing_capabilities(&self.capabilities, &[feature], self.version)
                 .is_none()
     }
@@ -225,7 +225,7 @@ impl ClientQuestions {
             let error = errors::missing_capability(self.version, missing);
             return Err(AskError::Unsupported(error));
         }
-        match &self.way {
+        match &self.delivery {
             QuestionDelivery::None => Err(AskError::Misused(
                 "only tools, prompts and resources can query the client".into(),
             )),
@@ -262,7 +262,7 @@ impl ClientQuestions {
             self.check(&question.request)?;
             input::remove_unsupported(&mut question.request, &self.capabilities, self.version);
         }
-        match &self.way {
+        match &self.delivery {
             QuestionDelivery::None => Poll::Ready(Err(AskError::Gone)),
             QuestionDelivery::Rounds(round) => {
                 let most = self.settings.limits.max_open;
@@ -307,7 +307,7 @@ impl ClientQuestions {
         );
         question.rejected = question.rejected.saturating_add(1);
         question.progress = QuestionProgress::Not;
-        let again = match &self.way {
+        let again = match &self.delivery {
             // Repeating a question helps only with forms: a user can correct a form, whereas a program would give the
             // same answer again.
             _ if !matches!(question.request, InputRequest::Form { .. }) => false,
@@ -330,7 +330,7 @@ impl ClientQuestions {
 
     /// Withdraws a question whose answer is no longer awaited.
     pub(crate) fn withdraw(&self, question: &mut CallQuestion) {
-        match (&self.way, &question.progress) {
+        match (&self.delivery, &question.progress) {
             (
                 QuestionDelivery::Requests {
                     pending, waiting, ..
@@ -375,7 +375,7 @@ impl ClientQuestions {
                 "`once` with the name `{name}` is used twice in one call; give each its own name"
             )));
         }
-        match &self.way {
+        match &self.delivery {
             QuestionDelivery::Rounds(round) => Ok(round.begin_once(name)),
             QuestionDelivery::None | QuestionDelivery::Requests { .. } => {
                 Ok(self.runs.once_result(name))
@@ -385,7 +385,7 @@ impl ClientQuestions {
 
     /// Ends work started by `begin_once` and records its result if it succeeded.
     pub(crate) fn end_once(&self, name: &str, result: Option<&str>) {
-        if let QuestionDelivery::Rounds(round) = &self.way {
+        if let QuestionDelivery::Rounds(round) = &self.delivery {
             round.end_once(name, result);
             self.caller.wake();
         } else if let Some(result) = result {
@@ -395,17 +395,17 @@ impl ClientQuestions {
 
     /// Returns `true` while work that must run only once is running.
     pub(crate) fn is_once_under_way(&self) -> bool {
-        matches!(&self.way, QuestionDelivery::Rounds(round) if round.is_once_under_way())
+        matches!(&self.delivery, QuestionDelivery::Rounds(round) if round.is_once_under_way())
     }
 
     /// Returns `true` if the request continues an earlier round. Its client can send such a request again.
     pub(crate) fn is_continued(&self) -> bool {
-        matches!(&self.way, QuestionDelivery::Rounds(round) if round.call_id().is_some())
+        matches!(&self.delivery, QuestionDelivery::Rounds(round) if round.call_id().is_some())
     }
 
     /// Returns the call's journal so far, in case the call continues elsewhere.
     pub(crate) fn journal(&self) -> String {
-        let mut journal = match &self.way {
+        let mut journal = match &self.delivery {
             QuestionDelivery::Rounds(round) => round.journal(self.call_id()),
             _ => Journal::of_call(self.call_id()),
         };
@@ -419,12 +419,12 @@ impl ClientQuestions {
     /// Ends the call's round, once the handler is pending, with the questions and the journal of a run that is separate
     /// from the request. Returns `false` if the call has no rounds.
     pub(crate) fn end_round_with(&self, journal: &str, questions: Vec<DetachedQuestion>) -> bool {
-        matches!(&self.way, QuestionDelivery::Rounds(round) if round.adopt(journal, questions))
+        matches!(&self.delivery, QuestionDelivery::Rounds(round) if round.adopt(journal, questions))
     }
 
     /// Returns the store for work that must run only once, if a store is configured and applies to this call.
     pub(crate) fn once_store(&self) -> Option<Arc<dyn OnceStore>> {
-        let QuestionDelivery::Rounds(round) = &self.way else {
+        let QuestionDelivery::Rounds(round) = &self.delivery else {
             return None;
         };
         let of_server = self.settings.once_store.as_ref();
@@ -445,7 +445,7 @@ impl Drop for ClientQuestions {
         let (Some(call), Some(store)) = (self.call.get(), &self.settings.once_store) else {
             return;
         };
-        if matches!(&self.way, QuestionDelivery::Rounds(round) if round.has_ended()) {
+        if matches!(&self.delivery, QuestionDelivery::Rounds(round) if round.has_ended()) {
             return;
         }
         let (call, store) = (*call, Arc::clone(store));

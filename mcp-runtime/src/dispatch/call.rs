@@ -350,7 +350,7 @@ impl Dispatcher {
     ) -> CallContext {
         let sink = sink();
         let capabilities = request.sender.capabilities();
-        let way = match (asking, &request.sender) {
+        let delivery = match (asking, &request.sender) {
             (None, _) => QuestionDelivery::None,
             (Some(_), RequestSender::Legacy(client)) => QuestionDelivery::Requests {
                 pending: Arc::clone(&client.pending),
@@ -365,7 +365,12 @@ impl Dispatcher {
         let own_logs = || CallLogBudget::Own(OnceLock::new());
         CallContext {
             ending: CallEnding::default(),
-            asks: ClientQuestions::new(&self.questions, version, Arc::clone(&capabilities), way),
+            asks: ClientQuestions::new(
+                &self.questions,
+                version,
+                Arc::clone(&capabilities),
+                delivery,
+            ),
             messages: CallMessages::Stream(CallStream {
                 sink,
                 version,

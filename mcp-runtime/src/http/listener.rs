@@ -133,7 +133,7 @@ pub(crate) async fn serve_process(
     };
     let served = serve(listener, |stream| ready(Ok(stream)), service.clone()).await;
     let is_handler_running =
-        || state.heartbeat.is_handler_running() || state.dispatcher.is_blocking();
+        || state.handler_watch.is_handler_running() || state.dispatcher.is_blocking();
     (served, are_handlers_stuck(is_handler_running).await)
 }
 

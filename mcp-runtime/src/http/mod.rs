@@ -13,8 +13,8 @@
 mod access;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
+mod handler_watch;
 pub(crate) mod health;
-mod heartbeat;
 mod legacy;
 mod listener;
 mod modern;

@@ -21,7 +21,7 @@ use crate::dispatch::{
     RequestOutcome, RunningCall, Sink, WrittenResponse,
 };
 use crate::handler::decode::{HeaderArgument, member};
-use crate::http::heartbeat::Heartbeat;
+use crate::http::handler_watch::HandlerWatch;
 use crate::http::request::{RequestHead, RequestHeaders, decode_header_value};
 use crate::http::response;
 use crate::http::response::{
@@ -220,7 +220,7 @@ fn start_call<'s>(
     let sink = || Arc::clone(queue.get_or_init(open)) as Arc<dyn Sink>;
     let mut message = Vec::with_capacity(256);
     let run = || prepared.run(&id, &sink, &mut message);
-    let progress = state.heartbeat.run_watched(run);
+    let progress = state.handler_watch.run_watched(run);
     let queue = queue.into_inner();
     match progress {
         CallProgress::Answered(written) => {
@@ -236,7 +236,7 @@ fn start_call<'s>(
                 id,
                 message,
                 queue,
-                heartbeat: Arc::clone(&state.heartbeat),
+                handler_watch: Arc::clone(&state.handler_watch),
             };
             PendingResponse::from_future(run_until_response(state, call, silence), request)
         }
@@ -252,7 +252,7 @@ struct OwnedCall {
     /// The messages sent before the answer. `None` if the call cannot send messages because it did not request a sink
     /// when it started.
     queue: Option<Arc<EventQueue>>,
-    heartbeat: Arc<Heartbeat>,
+    handler_watch: Arc<HandlerWatch>,
 }
 
 impl OwnedCall {
@@ -261,7 +261,7 @@ impl OwnedCall {
             queue.set_waker(cx.waker());
         }
         let poll = || self.running.poll_response(&self.id, cx, &mut self.message);
-        self.heartbeat.run_watched(poll)
+        self.handler_watch.run_watched(poll)
     }
 }
 

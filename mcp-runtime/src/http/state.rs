@@ -8,8 +8,8 @@ use crate::budget::ByteBudget;
 use crate::context::ChallengesForNextRequests;
 use crate::dispatch::Dispatcher;
 use crate::http::access::Authentication;
+use crate::http::handler_watch::HandlerWatch;
 use crate::http::health::{HealthProbe, ReadinessProbe, ReadyCheck, answer_probe};
-use crate::http::heartbeat::Heartbeat;
 use crate::http::options::HttpOptions;
 use crate::http::request::guards::KnownHost;
 use crate::http::response;
@@ -33,7 +33,7 @@ pub(super) struct ServiceState {
     /// Cancelled at the first stop signal, which may arrive some time before `shutdown` is cancelled.
     pub(super) stop_announced: CancellationToken,
     readiness: ReadinessProbe,
-    pub(super) heartbeat: Arc<Heartbeat>,
+    pub(super) handler_watch: Arc<HandlerWatch>,
     /// Permits for event streams that wait for events.
     pub(super) stream_permits: Arc<StreamPermits>,
     /// Answers and events that clients have not yet read, or that are kept for clients that reconnect.
@@ -69,7 +69,7 @@ impl ServiceState {
             known_host: KnownHost::default(),
             known_client: KnownClientInfo::default(),
             shutdown,
-            heartbeat: Arc::default(),
+            handler_watch: Arc::default(),
         }
     }
 

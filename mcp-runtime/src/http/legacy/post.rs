@@ -303,7 +303,7 @@ fn try_serve_on_stream(
     match session.decide_message(&state.dispatcher, sender, message, &mut out) {
         Decision::Call(prepared) if let Some(id) = message.id.valid() => {
             let prepared = prepared.with_http_request(head.parts, session.public_id());
-            let shared = (state.limits(), &state.heartbeat);
+            let shared = (state.limits(), &state.handler_watch);
             match session.run_call((prepared, id), shared, stream) {
                 Ok(answer) => return Ok(answer),
                 Err(error) => encode::error(&mut out, Some(id), &error),

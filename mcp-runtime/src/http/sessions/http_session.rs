@@ -20,7 +20,7 @@ use crate::dispatch::{
 };
 use crate::fnv::FnvMap;
 use crate::handler::tags::TagSelection;
-use crate::http::heartbeat::Heartbeat;
+use crate::http::handler_watch::HandlerWatch;
 use crate::http::response;
 use crate::http::response::{EventId, MAX_POLLED_BYTES, StreamStatus, WholeMessage};
 use crate::http::sessions::other_instances::InstanceTag;
@@ -707,13 +707,13 @@ impl HttpSession {
     pub(in crate::http) fn run_call(
         self: &Arc<Self>,
         (prepared, id): (PreparedCall<'_>, &RequestId),
-        (limits, heartbeat): (&Limits, &Arc<Heartbeat>),
+        (limits, handler_watch): (&Limits, &Arc<HandlerWatch>),
         stream: &dyn Fn() -> Arc<SessionStream>,
     ) -> Result<Option<WholeMessage>, ErrorObject> {
         let serial = self.register_call(id, limits)?;
         let mut answer = Vec::with_capacity(256);
         let run = || prepared.run(id, &|| stream() as Arc<dyn Sink>, &mut answer);
-        match heartbeat.run_watched(run) {
+        match handler_watch.run_watched(run) {
             CallProgress::Answered(written) if self.unregister_call(serial) => {
                 return Ok(Some(WholeMessage {
                     text: answer,
@@ -723,8 +723,8 @@ impl HttpSession {
             // The call was cancelled during its first poll.
             CallProgress::Answered(_) => stream().skip_answer(),
             CallProgress::Running(running) => {
-                let heartbeat = Arc::clone(heartbeat);
-                self.continue_call((running, id, serial), answer, (stream(), heartbeat));
+                let handler_watch = Arc::clone(handler_watch);
+                self.continue_call((running, id, serial), answer, (stream(), handler_watch));
             }
         }
         Ok(None)
@@ -735,7 +735,7 @@ impl HttpSession {
         self: &Arc<Self>,
         (mut running, id, serial): (RunningCall, &RequestId, u64),
         mut answer: Vec<u8>,
-        (stream, heartbeat): (Arc<SessionStream>, Arc<Heartbeat>),
+        (stream, handler_watch): (Arc<SessionStream>, Arc<HandlerWatch>),
     ) {
         let mut state = self.state();
         if !state.calls.leave(serial) {
@@ -748,7 +748,7 @@ impl HttpSession {
         let (session, call) = (Arc::downgrade(self), id.clone());
         let task = spawn(async move {
             let poll = poll_fn(|cx| {
-                heartbeat.run_watched(|| running.poll_response(&call, cx, &mut answer))
+                handler_watch.run_watched(|| running.poll_response(&call, cx, &mut answer))
             });
             poll.await.complete(&mut answer);
             if let Some(session) = session.upgrade()

@@ -15,7 +15,7 @@ use crate::protocol::{encode, errors};
 use crate::registry::FirstPollPace;
 use crate::transport::duplex::outgoing::{OutgoingBytes, QueuePosition};
 use crate::transport::duplex::{
-    BatchId, Channel, ChannelState, ClosingPhase, Job, shutting_down_error,
+    BatchId, Channel, ChannelState, ClosingPhase, QueuedCall, shutting_down_error,
 };
 
 /// Maximum number of unanswered batches.
@@ -132,9 +132,9 @@ impl Channel {
                 if !self.may_run(state) {
                     self.queue_or_refuse(state, id, batch, message);
                 } else if batch.is_some() || call.pace().is_some_and(|pace| pace.spawn_first()) {
-                    let job = new_job(state, id, batch, message);
+                    let queued = new_job(state, id, batch, message);
                     drop(guard);
-                    self.spawn_job(job);
+                    self.spawn_queued(queued);
                 } else {
                     let serial = state.in_flight.calls.enter(id);
                     drop(guard);
@@ -162,8 +162,8 @@ impl Channel {
         let bytes = state.in_flight.queued_bytes().saturating_add(bytes);
         let fits = bytes <= limits.message.max_line_bytes || state.in_flight.queued_calls() == 0;
         if fits && state.in_flight.queued_calls() < limits.calls.max_queued {
-            let job = new_job(state, id, batch, message);
-            return state.in_flight.enqueue(job);
+            let queued = new_job(state, id, batch, message);
+            return state.in_flight.enqueue(queued);
         }
         self.origin.record_refusal(RefusalKind::TooMany);
         let error = errors::too_many_at_once("requests", errors::RETRY_AFTER);
@@ -250,8 +250,8 @@ fn new_job(
     id: &RequestId,
     batch: Option<BatchId>,
     message: &Message<'_>,
-) -> Job {
-    Job {
+) -> QueuedCall {
+    QueuedCall {
         serial: state.in_flight.calls.add(id, batch),
         request: OwnedRequest::new(id, message),
     }
@@ -350,15 +350,20 @@ impl Channel {
     }
 
     /// Starts a queued call.
-    pub(super) fn start_job(self: &Arc<Self>, leader: u64, job: Job, answer: &mut Vec<u8>) {
-        let message = job.request.message();
+    pub(super) fn start_queued(
+        self: &Arc<Self>,
+        leader: u64,
+        queued: QueuedCall,
+        answer: &mut Vec<u8>,
+    ) {
+        let message = queued.request.message();
         let mut guard = self.lock();
         let state = &mut *guard;
         // The call may have been refused or cancelled since it left the queue.
-        if !state.in_flight.calls.is_live(job.id(), job.serial) {
+        if !state.in_flight.calls.is_live(queued.id(), queued.serial) {
             return;
         }
-        let is_alone = state.in_flight.calls.detail(job.id()) == Some(&None);
+        let is_alone = state.in_flight.calls.detail(queued.id()) == Some(&None);
         if is_alone {
             let mark = state.out.position();
             let out = state.out.buffer();
@@ -368,43 +373,43 @@ impl Channel {
             }
             match decision {
                 Decision::Call(call) if !call.pace().is_some_and(|pace| pace.spawn_first()) => {
-                    state.in_flight.calls.finish(job.id(), job.serial);
-                    let serial = state.in_flight.calls.enter(job.id());
+                    state.in_flight.calls.finish(queued.id(), queued.serial);
+                    let serial = state.in_flight.calls.enter(queued.id());
                     drop(guard);
-                    self.poll_in_place(leader, call, job.id(), serial, answer);
+                    self.poll_in_place(leader, call, queued.id(), serial, answer);
                     return;
                 }
                 Decision::Call(_) => {}
                 // The session changed while the call was queued.
                 Decision::Silent | Decision::Answered(_) | Decision::Cancel(_) => {
-                    state.in_flight.calls.finish(job.id(), job.serial);
+                    state.in_flight.calls.finish(queued.id(), queued.serial);
                     return;
                 }
             }
         }
         drop(guard);
-        self.spawn_job(job);
+        self.spawn_queued(queued);
     }
 
     /// Runs an entire call in a task, including its start.
-    fn spawn_job(self: &Arc<Self>, job: Job) {
+    fn spawn_queued(self: &Arc<Self>, queued: QueuedCall) {
         let permit = self.new_run_permit(&mut self.lock());
-        let (channel, id, serial) = (Arc::clone(self), job.id().clone(), job.serial);
+        let (channel, id, serial) = (Arc::clone(self), queued.id().clone(), queued.serial);
         let task = self.runtime.spawn(async move {
             let mut answer = Vec::with_capacity(ANSWER);
             let begin = || {
                 channel
                     .origin
-                    .run_as_current(|| channel.begin_job(&job, &mut answer))
+                    .run_as_current(|| channel.begin_queued(&queued, &mut answer))
             };
             match channel.span.in_scope(begin) {
                 None => {}
                 Some(CallProgress::Answered(written)) => {
-                    channel.queue_answer(job.id(), serial, (answer, written.shared));
+                    channel.queue_answer(queued.id(), serial, (answer, written.shared));
                 }
                 Some(CallProgress::Running(mut running)) => {
                     channel
-                        .finish_running(&mut running, job.id(), serial, answer)
+                        .finish_running(&mut running, queued.id(), serial, answer)
                         .await;
                 }
             }
@@ -415,10 +420,14 @@ impl Channel {
     }
 
     /// Starts a queued call in its task. Returns `None` if the call was cancelled.
-    fn begin_job(self: &Arc<Self>, job: &Job, answer: &mut Vec<u8>) -> Option<CallProgress> {
-        let message = job.request.message();
+    fn begin_queued(
+        self: &Arc<Self>,
+        queued: &QueuedCall,
+        answer: &mut Vec<u8>,
+    ) -> Option<CallProgress> {
+        let message = queued.request.message();
         let mut state = self.lock();
-        if !state.in_flight.calls.is_live(job.id(), job.serial) {
+        if !state.in_flight.calls.is_live(queued.id(), queued.serial) {
             return None;
         }
         let decision = self.dispatcher.decide(&message, &mut state.memory, answer);
@@ -433,7 +442,7 @@ impl Channel {
             // released.
             Decision::Silent | Decision::Cancel(_) => {
                 let error = ErrorObject::internal("internal error");
-                let response = WrittenResponse::of_error(answer, Some(job.id()), error);
+                let response = WrittenResponse::of_error(answer, Some(queued.id()), error);
                 return Some(CallProgress::Answered(response));
             }
         };
@@ -441,8 +450,8 @@ impl Channel {
         let began = Instant::now();
         let run = || {
             call.run(
-                job.id(),
-                &|| self.new_call_sink(job.id(), job.serial),
+                queued.id(),
+                &|| self.new_call_sink(queued.id(), queued.serial),
                 answer,
             )
         };

@@ -12,7 +12,7 @@ use crate::context::current;
 use crate::jsonrpc::{ErrorObject, KnownMeta};
 use crate::observe::RefusalKind;
 use crate::transport::duplex::lines::{LineReader, NextLine};
-use crate::transport::duplex::{Channel, ChannelState, ClosingPhase, Job};
+use crate::transport::duplex::{Channel, ChannelState, ClosingPhase, QueuedCall};
 
 /// Number of lines after which the leader yields. On a current-thread runtime, a busy client would otherwise starve
 /// other tasks.
@@ -30,7 +30,7 @@ enum LeaderStep {
     /// Handle the line that was read.
     Line(NextLine),
     /// Start a queued call.
-    Job(Job),
+    Queued(QueuedCall),
     /// Wait for work.
     Wait,
     /// Stop because another task is the leader or the channel is closed.
@@ -56,8 +56,8 @@ pub(super) async fn run_leader(channel: &Arc<Channel>, leader: u64) {
                     let error = ErrorObject::invalid_request(text);
                     channel.answer_error(None, None, &error);
                 }
-                LeaderStep::Job(job) => {
-                    let start = || channel.start_job(leader, job, &mut scratch);
+                LeaderStep::Queued(queued) => {
+                    let start = || channel.start_queued(leader, queued, &mut scratch);
                     channel.origin.run_as_current(start);
                 }
                 LeaderStep::Wait => return Poll::Pending,
@@ -85,9 +85,9 @@ impl Channel {
             state.idle = false;
             if state.in_flight.queued_calls() > 0
                 && self.may_run(state)
-                && let Some(job) = state.in_flight.dequeue()
+                && let Some(queued) = state.in_flight.dequeue()
             {
-                return LeaderStep::Job(job);
+                return LeaderStep::Queued(queued);
             }
             let reads = self.may_read(state);
             if reads {

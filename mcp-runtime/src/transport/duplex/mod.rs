@@ -417,12 +417,12 @@ fn shutting_down_error() -> ErrorObject {
 
 /// A call that is queued, or that starts in its task.
 #[derive(Debug)]
-pub(super) struct Job {
+pub(super) struct QueuedCall {
     pub(super) serial: u64,
     pub(super) request: OwnedRequest,
 }
 
-impl Job {
+impl QueuedCall {
     pub(super) fn id(&self) -> &RequestId {
         self.request.id()
     }
@@ -445,7 +445,7 @@ struct OpenBatch {
 struct InFlight {
     /// The running and queued calls, each with the batch to which it belongs, if any.
     pub(super) calls: CallTable<Option<BatchId>>,
-    queue: VecDeque<Job>,
+    queue: VecDeque<QueuedCall>,
     queued_bytes: usize,
     batches: HashMap<BatchId, OpenBatch>,
     /// Size of all answers in `batches`, in bytes.
@@ -468,15 +468,19 @@ impl InFlight {
         self.queued_bytes
     }
 
-    pub(super) fn enqueue(&mut self, job: Job) {
-        self.queued_bytes = self.queued_bytes.saturating_add(job.request.text_bytes());
-        self.queue.push_back(job);
+    pub(super) fn enqueue(&mut self, queued: QueuedCall) {
+        self.queued_bytes = self
+            .queued_bytes
+            .saturating_add(queued.request.text_bytes());
+        self.queue.push_back(queued);
     }
 
-    pub(super) fn dequeue(&mut self) -> Option<Job> {
-        let job = self.queue.pop_front()?;
-        self.queued_bytes = self.queued_bytes.saturating_sub(job.request.text_bytes());
-        Some(job)
+    pub(super) fn dequeue(&mut self) -> Option<QueuedCall> {
+        let queued = self.queue.pop_front()?;
+        self.queued_bytes = self
+            .queued_bytes
+            .saturating_sub(queued.request.text_bytes());
+        Some(queued)
     }
 
     /// Removes a call that the client has cancelled, whether it is running or queued.
@@ -494,10 +498,12 @@ impl InFlight {
     }
 
     fn unqueue(&mut self, serial: u64) {
-        if let Some(position) = self.queue.iter().position(|job| job.serial == serial)
-            && let Some(job) = self.queue.remove(position)
+        if let Some(position) = self.queue.iter().position(|queued| queued.serial == serial)
+            && let Some(queued) = self.queue.remove(position)
         {
-            self.queued_bytes = self.queued_bytes.saturating_sub(job.request.text_bytes());
+            self.queued_bytes = self
+                .queued_bytes
+                .saturating_sub(queued.request.text_bytes());
         }
     }
 

@@ -10,7 +10,7 @@ use super::server::TestServer;
 use crate::jsonrpc::{Incoming, OwnedRequest, RequestId, parse};
 use crate::limits::Limits;
 use crate::transport::Connection;
-use crate::transport::duplex::{Channel, CloseOnDrop, Job};
+use crate::transport::duplex::{Channel, CloseOnDrop, QueuedCall};
 use crate::transport::watchdog::Watchdog;
 
 /// Creates a channel without a leader, and the values that keep it alive.
@@ -38,14 +38,14 @@ async fn a_call_that_is_refused_between_the_queue_and_its_start_is_not_answered_
         Ok(Incoming::Message(message)) => message,
         other => panic!("{other:?}"),
     };
-    let job = Job {
+    let queued = QueuedCall {
         serial: channel.lock().in_flight.calls.add(&id, None),
         request: OwnedRequest::new(&id, &message),
     };
     // … another task finds that the drain time is over …
     drop(channel.lock().refuse_all());
     // … and the leader continues.
-    channel.start_job(0, job, &mut Vec::new());
+    channel.start_queued(0, queued, &mut Vec::new());
     let out = written(&channel);
     assert_eq!(out.lines().count(), 1, "{out}");
 }

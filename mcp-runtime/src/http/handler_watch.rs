@@ -1,5 +1,4 @@
-//! The handler heartbeat, which lets the watchdog detect handlers that block their thread before they hold up other
-//! work.
+//! Lets the watchdog detect handlers that block their thread before they hold up other work.
 //!
 //! The thread running a handler may be the one responsible for polling the sockets. If that thread is blocked, the
 //! watchdog makes another thread poll the sockets.
@@ -12,7 +11,7 @@ use crate::transport::{HandlerBeat, SupervisedChannel, Watchdog};
 
 /// Reports running handlers to a watchdog, which starts when the first handler runs.
 #[derive(Default)]
-pub(in crate::http) struct Heartbeat {
+pub(in crate::http) struct HandlerWatch {
     beat: Arc<WatchedBeat>,
     watchdog: OnceLock<Option<Watchdog>>,
 }
@@ -30,7 +29,7 @@ impl SupervisedChannel for WatchedBeat {
     }
 }
 
-impl Heartbeat {
+impl HandlerWatch {
     /// Returns `true` if a handler is currently running.
     #[cfg(feature = "cli")]
     pub(in crate::http) fn is_handler_running(&self) -> bool {
