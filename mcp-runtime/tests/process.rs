@@ -167,7 +167,8 @@ fn a_tool_that_prints_after_standard_error_was_closed_still_answers() {
         .env(SERVER, test)
         // Otherwise the harness would catch what the tool prints.
         .env("RUST_TEST_NOCAPTURE", "1")
-        .env("RUST_TEST_THREADS", "4")
+        // One thread, so that the harness prints nothing while the server runs.
+        .env("RUST_TEST_THREADS", "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -175,8 +176,10 @@ fn a_tool_that_prints_after_standard_error_was_closed_still_answers() {
         .unwrap();
     let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut answer = || loop {
-        // The test harness of the server has printed lines of its own.
-        if let Ok(answer) = serde_json::from_str::<Value>(&answers.next().unwrap().unwrap()) {
+        // The test harness of the server has printed lines of its own, and the beginning of this one.
+        let line = answers.next().unwrap().unwrap();
+        let start = line.find('{').unwrap_or_default();
+        if let Ok(answer) = serde_json::from_str::<Value>(&line[start..]) {
             return answer;
         }
     };
