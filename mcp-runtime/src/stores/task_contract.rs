@@ -12,7 +12,7 @@ use crate::stores::{
 };
 
 /// A lease that does not lapse during the check.
-const LASTING_LEASE: Duration = Duration::from_mins(5);
+const LEASE: Duration = Duration::from_mins(5);
 
 /// A lease, or a time to live, that ends during the check.
 const BRIEF_LEASE: Duration = Duration::from_millis(200);
@@ -54,7 +54,7 @@ pub async fn check_task_store(store: &dyn TaskStore) {
 
 fn new(owner: &str) -> NewTask {
     let mut task = NewTask::new(owner, "tool");
-    task.lease = LASTING_LEASE;
+    task.lease = LEASE;
     task.state = "{}".into();
     task.call = "the call".into();
     task
@@ -246,10 +246,7 @@ async fn steps(store: &dyn TaskStore) {
         );
     }
     release(store, &task.id, 1, Duration::ZERO).await;
-    let claimed = store
-        .claim(&task.id, LASTING_LEASE)
-        .await
-        .expect("the store works");
+    let claimed = store.claim(&task.id, LEASE).await.expect("the store works");
     let attempt = claimed.expect("a released task can be claimed").attempt;
     assert_eq!(
         begin(attempt, 3).await.expect("the store works"),
@@ -310,10 +307,7 @@ async fn tries(store: &dyn TaskStore) {
     let abandoned = store.abandon_step(&task.id, attempt, "failing", claim);
     let abandoned = abandoned.await;
     abandoned.expect("the store works");
-    let claimed = store
-        .claim(&task.id, LASTING_LEASE)
-        .await
-        .expect("the store works");
+    let claimed = store.claim(&task.id, LEASE).await.expect("the store works");
     let tries = claimed.map(|claimed| claimed.tries);
     assert_eq!(
         tries,
@@ -325,12 +319,12 @@ async fn tries(store: &dyn TaskStore) {
 async fn waiting(store: &dyn TaskStore) {
     let task = created(store, new("waiter")).await;
     let stale = store.changed(&task.id, 0);
-    timeout(LASTING_LEASE, stale)
+    timeout(LEASE, stale)
         .await
         .expect("a change made before the wait is detected")
         .expect("the store works");
     let (waited, changed) = tokio::join!(
-        timeout(LASTING_LEASE, store.changed(&task.id, task.version)),
+        timeout(LEASE, store.changed(&task.id, task.version)),
         async {
             sleep(BRIEF_LEASE).await;
             change(store, &task, TaskChange::to(TaskStatus::Working)).await
@@ -340,7 +334,7 @@ async fn waiting(store: &dyn TaskStore) {
     waited
         .expect("a change ends the wait")
         .expect("the store works");
-    let unknown = timeout(LASTING_LEASE, store.changed(&TaskId::random(), 1)).await;
+    let unknown = timeout(LEASE, store.changed(&TaskId::random(), 1)).await;
     unknown
         .expect("waiting for an unknown task ends immediately")
         .expect("the store works");
@@ -350,7 +344,7 @@ async fn expiry(store: &dyn TaskStore) {
     let mut brief = new("short-lived");
     brief.ttl = BRIEF_LEASE;
     let task = created(store, brief).await;
-    let waited = timeout(LASTING_LEASE, store.changed(&task.id, task.version)).await;
+    let waited = timeout(LEASE, store.changed(&task.id, task.version)).await;
     waited
         .expect("the end of a task's time to live counts as a change")
         .expect("the store works");
@@ -360,10 +354,7 @@ async fn expiry(store: &dyn TaskStore) {
         found.is_none(),
         "a task is not found after its time to live has elapsed"
     );
-    let claimed = store
-        .claim(&task.id, LASTING_LEASE)
-        .await
-        .expect("the store works");
+    let claimed = store.claim(&task.id, LEASE).await.expect("the store works");
     assert!(claimed.is_none());
     let changed = change(store, &task, TaskChange::to(TaskStatus::Completed)).await;
     assert!(changed.is_none());
@@ -393,15 +384,10 @@ async fn deletion(store: &dyn TaskStore) {
 // --- The rules for leases and for due tasks.
 
 pub(super) async fn leases(store: &dyn TaskStore) {
-    let claim = async |id: &TaskId| {
-        store
-            .claim(id, LASTING_LEASE)
-            .await
-            .expect("the store works")
-    };
+    let claim = async |id: &TaskId| store.claim(id, LEASE).await.expect("the store works");
     let renew = async |id: &TaskId, attempt| {
         store
-            .renew(id, attempt, LASTING_LEASE)
+            .renew(id, attempt, LEASE)
             .await
             .expect("the store works")
     };
@@ -454,7 +440,7 @@ pub(super) async fn leases(store: &dyn TaskStore) {
 }
 
 async fn claim_due(store: &dyn TaskStore, except: &ClaimExceptions) -> TaskClaim {
-    let claim = store.claim_due(LASTING_LEASE, except).await;
+    let claim = store.claim_due(LEASE, except).await;
     claim.expect("the store works")
 }
 
@@ -498,16 +484,13 @@ pub(super) async fn due(store: &dyn TaskStore) {
         "a claim increases the version"
     );
     release(store, &held.id, held.attempt, BRIEF_LEASE).await;
-    let early = store
-        .claim(&held.id, LASTING_LEASE)
-        .await
-        .expect("the store works");
+    let early = store.claim(&held.id, LEASE).await.expect("the store works");
     assert!(
         early.is_none(),
         "a released task is due after the specified time"
     );
     assert!(claim_all(store).await.0.is_empty());
-    let renewed = store.renew(&lapsed.id, lapsed.attempt, LASTING_LEASE).await;
+    let renewed = store.renew(&lapsed.id, lapsed.attempt, LEASE).await;
     assert!(renewed.expect("the store works"));
     sleep(AFTER_BRIEF_LEASE).await;
     let (claimed, _) = claim_all(store).await;
@@ -536,10 +519,7 @@ pub(super) async fn due(store: &dyn TaskStore) {
         "a status message does not end the lease"
     );
     let none = ClaimExceptions::default();
-    let (one, other) = tokio::join!(
-        store.claim(&answered.id, LASTING_LEASE),
-        claim_due(store, &none)
-    );
+    let (one, other) = tokio::join!(store.claim(&answered.id, LEASE), claim_due(store, &none));
     assert!(one.expect("the store works").is_none());
     assert!(matches!(other, TaskClaim::Wait(_)));
     let latest = loaded(store, &answered.id).await;
@@ -580,7 +560,7 @@ pub(super) async fn turns(store: &dyn TaskStore) {
     let late = claimed[0].attempt;
     let released = store.release(&lapsed.id, late, Duration::ZERO).await;
     released.expect("the store works");
-    let renewed = store.renew(&lapsed.id, late, LASTING_LEASE).await;
+    let renewed = store.renew(&lapsed.id, late, LEASE).await;
     assert!(
         renewed.expect("the store works"),
         "the latest attempt can renew its lease after it has lapsed"
@@ -681,7 +661,7 @@ pub(super) async fn details(store: &dyn TaskStore) {
     );
     let left = details.due_in.expect("a working task becomes due");
     assert!(
-        left > LASTING_LEASE / 2 && left <= LASTING_LEASE,
+        left > LEASE / 2 && left <= LEASE,
         "a task is due when its lease lapses"
     );
     release(store, &task.id, 1, Duration::ZERO).await;
@@ -739,7 +719,7 @@ pub(super) async fn retries(store: &dyn TaskStore) {
     );
     assert!(
         store
-            .claim(&task.id, LASTING_LEASE)
+            .claim(&task.id, LEASE)
             .await
             .expect("the store works")
             .is_none(),
@@ -773,10 +753,7 @@ pub(super) async fn retries(store: &dyn TaskStore) {
         retry(store, &task, None).await.is_none(),
         "a task is retried once"
     );
-    let claimed = store
-        .claim(&task.id, LASTING_LEASE)
-        .await
-        .expect("the store works");
+    let claimed = store.claim(&task.id, LEASE).await.expect("the store works");
     let claimed = claimed.expect("a retried task is due immediately");
     assert_eq!(claimed.tries, 1);
     assert_eq!(
