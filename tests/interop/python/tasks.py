@@ -63,7 +63,8 @@ async def a_call_is_a_task_without_the_caller_noticing(client, person):
 
 
 async def a_task_is_created_polled_and_completed(client, person):
-    task = await call_tool_task(client, "slow_compute", {"seconds": 0.3, "label": "it"})
+    # Long enough to be seen at work on a busy machine.
+    task = await call_tool_task(client, "slow_compute", {"seconds": 2, "label": "it"})
     assert task.create_result.status == "working", task.create_result
     assert task.create_result.ttl_ms > 0 and task.create_result.poll_interval_ms > 0
     status = await task.status()
