@@ -1,4 +1,5 @@
-//! The handle to a running server, for handlers and background tasks: editors for its lists, and notifications of changes.
+//! The handle to a running server, for handlers and background tasks: editors for its lists, and notifications of
+//! changes.
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,5 @@
-//! Values that a handler receives: the context of its call, shared state, and a handle to the running server.
+//! Values that a handler receives: the context of its call, shared state, and a handle to the running server; and what
+//! is behind a context: the messages and questions of the call, what it does once, and what it keeps between rounds.
 
 pub(crate) mod ask;
 mod asking;

@@ -1,5 +1,5 @@
-//! Work that runs only once per call, no matter how often the handler runs; effects that are deferred until a call has its
-//! final result; and leaving the request, for calls that continue apart from it.
+//! Work that runs only once per call, no matter how often the handler runs; effects that are deferred until a call has
+//! its final result; and leaving the request, for calls that continue apart from it.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;

@@ -37,7 +37,8 @@ pub(crate) enum CallMessages {
     Apart(Box<dyn MessagesApart>),
 }
 
-/// Where the messages of a call go that runs apart from its request.
+/// Where the messages of a call go that runs apart from its request. A trait, because only programs with such calls
+/// contain the code for it, and because it leads to the context of another request, which has messages itself.
 pub(crate) trait MessagesApart: Send + Sync {
     /// Reports progress to the owner of the run.
     fn report(&self, progress: &Progress);

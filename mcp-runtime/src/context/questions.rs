@@ -462,7 +462,7 @@ impl Drop for ClientQuestions {
 
 /// The runs of a handler.
 #[derive(Default)]
-pub(crate) struct HandlerRuns {
+struct HandlerRuns {
     state: Mutex<RunsState>,
 }
 
@@ -491,7 +491,7 @@ struct QuestionUses {
 impl HandlerRuns {
     /// Begins a run. Keys and `once` names start again from the beginning, so they match those in the previous run,
     /// unless that run is still in progress.
-    pub(crate) fn begin(&self) {
+    fn begin(&self) {
         let state = &mut *self.state();
         if !state.has_begun {
             state.has_begun = true;
@@ -503,17 +503,17 @@ impl HandlerRuns {
     }
 
     /// Returns `true` once the first run of a wrapped handler has begun.
-    pub(crate) fn has_begun(&self) -> bool {
+    fn has_begun(&self) -> bool {
         self.state().has_begun
     }
 
-    pub(crate) fn end(&self) {
+    fn end(&self) {
         let state = &mut *self.state();
         state.running = state.running.saturating_sub(1);
     }
 
     /// Returns the key for this digest or name. From the second use onward, a number is appended.
-    pub(crate) fn numbered_key(&self, name: &str) -> String {
+    fn numbered_key(&self, name: &str) -> String {
         let mut state = self.state();
         let asked = &mut state.uses.get_or_insert_default().asked;
         let count = asked.entry(name.to_owned()).or_default();
@@ -525,37 +525,37 @@ impl HandlerRuns {
     }
 
     /// Records the use of a `once` name. Returns `false` if this run has used it before.
-    pub(crate) fn use_once(&self, name: &str) -> bool {
+    fn use_once(&self, name: &str) -> bool {
         let mut state = self.state();
         let uses = state.uses.get_or_insert_default();
         uses.once.insert(name.to_owned())
     }
 
     /// Returns the answer that an earlier run received.
-    pub(crate) fn answer(&self, question: &QuestionKey) -> Option<Box<str>> {
+    fn answer(&self, question: &QuestionKey) -> Option<Box<str>> {
         let state = self.state();
         state.kept.as_ref()?.answer(question).map(Into::into)
     }
 
     /// Keeps an answer for further runs.
-    pub(crate) fn keep_answer(&self, question: &QuestionKey, answer: &str) {
+    fn keep_answer(&self, question: &QuestionKey, answer: &str) {
         self.keep(|journal| journal.add_answer(question, answer));
     }
 
     /// Rejects an answer if answers are kept. Like [`Journal::reject_answer`], returns `true` if the question is asked
     /// again.
-    pub(crate) fn reject_answer(&self, key: &str, max: u32) -> Option<bool> {
+    fn reject_answer(&self, key: &str, max: u32) -> Option<bool> {
         self.keep(|journal| journal.reject_answer(key, max))
     }
 
     /// Returns the result of the `once` call with this name in an earlier run.
-    pub(crate) fn once_result(&self, name: &str) -> Option<Box<str>> {
+    fn once_result(&self, name: &str) -> Option<Box<str>> {
         let state = self.state();
         state.kept.as_ref()?.once_result(name).map(Into::into)
     }
 
     /// Keeps the result of the `once` call with this name for further runs.
-    pub(crate) fn keep_once_result(&self, name: &str, result: &str) {
+    fn keep_once_result(&self, name: &str, result: &str) {
         self.keep(|journal| journal.set_once_result(name, result));
     }
 

@@ -1,10 +1,10 @@
 //! Admits callers and calls: the scopes that a caller's scopes imply, whether anonymous callers are trusted, and rate
 //! limits, for each handler, for the whole server, and for completions.
 //!
-//! A call with several rounds is charged once, in its first round. Later rounds are recognized by the state that the client
-//! sends, which this server sealed when the previous round ended. A repeated round is charged as a separate call, so a state
-//! cannot be used to bypass a rate limit. If calls are counted elsewhere, too, a call that this process admits is also
-//! counted there, and refused if there were too many.
+//! A call with several rounds is charged once, in its first round. Later rounds are recognized by the state that the
+//! client sends, which this server sealed when the previous round ended. A repeated round is charged as a separate
+//! call, so a state cannot be used to bypass a rate limit. If calls are counted elsewhere, too, a call that this
+//! process admits is also counted there, and refused if there were too many.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher as _, RandomState};

@@ -1,9 +1,9 @@
-//! A call that runs: its context, the runs of its handler, which may be wrapped by middleware or have to wait for a permit,
-//! and the table in which its owner (a channel, a session or a response) keeps it.
+//! A call that runs: its context, the runs of its handler, which may be wrapped by middleware or have to wait for a
+//! permit, and the table in which its owner (a channel, a session or a response) keeps it.
 //!
-//! Dropping a [`RunningCall`] drops the handler's future and cancels clones of its context. Removal from the table resolves
-//! all races: a call whose entry has been removed does not send a response. Its other messages also stop by the time it is
-//! dropped.
+//! Dropping a [`RunningCall`] drops the handler's future and cancels clones of its context. Removal from the table
+//! resolves all races: a call whose entry has been removed does not send a response. Its other messages also stop by
+//! the time it is dropped.
 
 use std::future::Future;
 use std::pin::Pin;

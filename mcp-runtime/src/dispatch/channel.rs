@@ -1,9 +1,9 @@
-//! What is remembered for a multiplexed channel: the result of the handshake, and the open subscriptions; the same as data
-//! that can be stored outside the process and used to resume a session; and the changes that a session may have missed while
-//! it moved from one instance to another.
+//! What is remembered for a multiplexed channel: the result of the handshake, and the open subscriptions; the same as
+//! data that can be stored outside the process and used to resume a session; and the changes that a session may have
+//! missed while it moved from one instance to another.
 //!
-//! Modern requests never read the legacy part, and requests without a channel have no such state. The state is plain data,
-//! without I/O.
+//! Modern requests never read the legacy part, and requests without a channel have no such state. The state is plain
+//! data, without I/O.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};

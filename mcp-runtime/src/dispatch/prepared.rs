@@ -1,9 +1,9 @@
 //! Starts calls: creates the context, decodes the arguments, and starts the handler.
 //!
 //! A transport runs a call by adding it to its owner's [`CallTable`](crate::dispatch::CallTable) and calling
-//! [`PreparedCall::run`]. Most calls finish there, during their first poll, and never need a task. All other calls continue
-//! wherever the owner polls them. In both cases, the response is always written to the owner's buffer: the call itself
-//! reports a panic in its handler, and any other panic becomes an internal error.
+//! [`PreparedCall::run`]. Most calls finish there, during their first poll, and never need a task. All other calls
+//! continue wherever the owner polls them. In both cases, the response is always written to the owner's buffer: the
+//! call itself reports a panic in its handler, and any other panic becomes an internal error.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};

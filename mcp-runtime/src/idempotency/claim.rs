@@ -2,8 +2,8 @@
 //!
 //! The key's digest takes the place of a call's id. The `call` entry describes the call that has the key, in its note
 //! while the call runs, and together with its end from then on. It is claimed under the call's id, so that all rounds
-//! have the same claim. In 2026-07-28, each later round of a call also claims `round` until it ends, so that a round that
-//! is sent twice does not run twice concurrently.
+//! have the same claim. In 2026-07-28, each later round of a call also claims `round` until it ends, so that a round
+//! that is sent twice does not run twice concurrently.
 
 use std::mem;
 use std::sync::Arc;

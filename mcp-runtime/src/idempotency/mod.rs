@@ -1,7 +1,7 @@
 //! Calls with an idempotency key. A repeat of such a call gets the result of the first one instead of running again.
 //!
-//! This is put around all else, so that a repeat gets the result exactly as the client received it, and only around calls
-//! that can have a key. `key` finds the key, and `claim` keeps the calls in the store for `once`.
+//! This is put around all else, so that a repeat gets the result exactly as the client received it, and only around
+//! calls that can have a key. `key` finds the key, and `claim` keeps the calls in the store for `once`.
 
 mod claim;
 mod key;

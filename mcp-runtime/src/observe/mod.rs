@@ -1,7 +1,7 @@
 //! What happens to requests, and who observes it: the log, operators and tests.
 //!
-//! An [`Observer`] is told of a server's requests and failures, and a [`Meter`] of the numbers of the process. The runtime
-//! has neither of its own: they come with what observes.
+//! An [`Observer`] is told of a server's requests and failures, and a [`Meter`] of the numbers of the process. The
+//! runtime has neither of its own: they come with what observes.
 
 mod meter;
 mod observer;

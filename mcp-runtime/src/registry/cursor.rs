@@ -5,9 +5,9 @@
 //! Validation is strict: a cursor must belong to this list and be complete and unmodified.
 //!
 //! A cursor is sealed for its caller if its list depends on the caller, or if it contains the cursor of an author's
-//! lister or source: nobody else can use it, and nobody at all can read it or make one. The other cursors are positions in a list
-//! that is the same for everybody. They have a checksum but no seal, so that the pages that contain them can be kept; a
-//! client that forges one can only choose the position at which such a list continues.
+//! lister or source: nobody else can use it, and nobody at all can read it or make one. The other cursors are positions
+//! in a list that is the same for everybody. They have a checksum but no seal, so that the pages that contain them can
+//! be kept; a client that forges one can only choose the position at which such a list continues.
 //!
 //! Specification: 2026-07-28, server/utilities/pagination.
 
@@ -51,7 +51,8 @@ pub(crate) struct ItemMark {
     pub(crate) key: OrderKey,
 }
 
-/// Seals cursors for their callers.
+/// Seals cursors for their callers. A trait, because tests and fuzz targets need a seal that writes a position in one way
+/// only.
 pub(crate) trait CursorSeal: Send + Sync {
     /// Seals a position for the caller with this key. Returns `None` if that is not possible.
     fn seal(&self, caller: &str, position: &[u8]) -> Option<String>;

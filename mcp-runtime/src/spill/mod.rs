@@ -1,5 +1,5 @@
-//! Results that are too large to send: they are kept (`large_result`, `kept_results`) and cut into parts that a model can
-//! read (`document`, `page`).
+//! Results that are too large to send: they are kept (`large_result`, `kept_results`) and cut into parts that a model
+//! can read (`document`, `page`).
 
 mod kept_results;
 mod large_result;

@@ -1,7 +1,7 @@
 //! Telemetry for operators: a span and metrics for each request, and the numbers of the process.
 //!
-//! Payloads are never recorded. The only recorded parts of a request are its method, its id, the registered name that it
-//! calls, the URI that it reads, and its parent span.
+//! Payloads are never recorded. The only recorded parts of a request are its method, its id, the registered name that
+//! it calls, the URI that it reads, and its parent span.
 //!
 //! Names follow OpenTelemetry: semantic-conventions-genai, docs/gen-ai/mcp.md, "Server" and "Metric:
 //! `mcp.server.operation.duration`" (status: development).

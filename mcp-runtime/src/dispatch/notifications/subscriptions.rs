@@ -1,8 +1,8 @@
 //! The set of resources to which a listener is subscribed.
 //!
 //! A copy shares its contents with the original, and a change costs as much for the thousandth URI as for the tenth. A
-//! session's record and its live part therefore hold each URI only once, and finding out how they differ takes no longer
-//! if there are many.
+//! session's record and its live part therefore hold each URI only once, and finding out how they differ takes no
+//! longer if there are many.
 //!
 //! The set is a search tree whose nodes are never changed. Each node's priority is higher than those of the nodes below
 //! it, and is derived from its URI with a key that clients do not know, so that they cannot make the tree deep.

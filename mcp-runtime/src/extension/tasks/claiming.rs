@@ -1,5 +1,5 @@
-//! Runs the tasks that wait in a store that outlives the process: tasks for which their process had no room, tasks whose
-//! process has died or stopped, and tasks whose questions have been answered.
+//! Runs the tasks that wait in a store that outlives the process: tasks for which their process had no room, tasks
+//! whose process has died or stopped, and tasks whose questions have been answered.
 //!
 //! A process leases only what it runs. It claims a task when it has a permit for another one, so that the store's due
 //! tasks are a queue that all processes share. The store decides which caller's turn it is.

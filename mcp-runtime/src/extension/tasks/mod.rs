@@ -3,10 +3,11 @@
 //! In 2026-07-28, tasks are the extension `io.modelcontextprotocol/tasks`; in 2025-11-25, they belong to the core
 //! protocol. Both are served from a single [`TaskStore`]: `creation` decides which calls become tasks, `running` runs
 //! them in the order determined by `run_queue`, `claiming` continues those from other processes, `service` notifies
-//! clients of changes that other processes make, `methods` answers requests about them, and `wire` contains their forms in both protocols.
+//! clients of changes that other processes make, `methods` answers requests about them, and `wire` contains their forms
+//! in both protocols.
 //!
-//! Calls from other clients are plain calls for as long as their clients have patience. After that, they become tasks, and
-//! `jobs` contains their handles.
+//! Calls from other clients are plain calls for as long as their clients have patience. After that, they become tasks,
+//! and `jobs` contains their handles.
 //!
 //! Specification: repository `modelcontextprotocol/ext-tasks`, `specification/2026-07-28/tasks.md`; 2025-11-25,
 //! basic/utilities/tasks.

@@ -1,5 +1,5 @@
-//! Tests that the report of a refused call agrees with the decoder: what is accepted alone is not a mistake beside another
-//! one, and each mistake is one line with its place.
+//! Tests that the report of a refused call agrees with the decoder: what is accepted alone is not a mistake beside
+//! another one, and each mistake is one line with its place.
 
 use std::collections::BTreeMap;
 

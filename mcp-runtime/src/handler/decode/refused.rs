@@ -1,8 +1,8 @@
 //! Finds what a Rust type refuses, also where the value matches its schema, as with `#[serde(try_from = …)]`.
 //!
-//! Serde stops at the first mistake. The others are found by decoding the value again, with an allowed value in its place.
-//! The type also has the last word about names: it may accept an alias that its schema does not mention. What it accepts is
-//! not reported as a mistake, whatever else is wrong.
+//! Serde stops at the first mistake. The others are found by decoding the value again, with an allowed value in its
+//! place. The type also has the last word about names: it may accept an alias that its schema does not mention. What it
+//! accepts is not reported as a mistake, whatever else is wrong.
 
 use std::any::Any;
 use std::borrow::Cow;
