@@ -5,11 +5,11 @@
 //! resolves all races: a call whose entry has been removed does not send a response. Its other messages also stop by
 //! the time it is dropped.
 
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::task::{Context as TaskContext, Poll};
+use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
 use tokio::task::AbortHandle;
@@ -70,8 +70,8 @@ impl RunningCall {
         Self { run, finish }
     }
 
-    /// Polls the call, and appends its response to `out` once it has finished.
-    pub(super) fn poll(
+    /// Polls the call, and appends its response to `out` once it has finished. Runs user code.
+    pub(crate) fn poll_response(
         &mut self,
         task: &mut TaskContext<'_>,
         out: &mut Vec<u8>,
@@ -81,14 +81,17 @@ impl RunningCall {
         polled.map(|outcome| self.respond(outcome, out))
     }
 
-    /// Polls the call for the first time. The caller must poll again immediately or drop the call, because `task` might
-    /// not have a waker.
-    pub(super) fn first_poll(
-        &mut self,
-        task: &mut TaskContext<'_>,
-        out: &mut Vec<u8>,
-    ) -> Poll<WrittenResponse> {
-        let polled = self.run.poll_handler(Some(&self.finish.recording), task);
+    /// Polls the call for the first time. The caller must poll again immediately or drop the call, because this poll has no
+    /// waker. A call that ends here does not need a timer.
+    pub(super) fn first_poll(&mut self, out: &mut Vec<u8>) -> Poll<WrittenResponse> {
+        let recording = Some(&self.finish.recording);
+        // The poll is unconstrained because otherwise the call would be pending for no reason if a connection's task had
+        // exhausted its budget.
+        let polled = pin!(tokio::task::unconstrained(poll_fn(|task| {
+            let poll = || self.run.poll_handler(recording, task);
+            spawn::catch(poll).unwrap_or_else(|panic| Poll::Ready(CallOutcome::Panicked(panic)))
+        })));
+        let polled = polled.poll(&mut TaskContext::from_waker(Waker::noop()));
         polled.map(|outcome| self.respond(outcome, out))
     }
 
@@ -148,19 +151,16 @@ impl CallScope {
         Some(end)
     }
 
-    fn run_user_code<T>(&self, work: impl FnOnce() -> T) -> Result<T, String> {
-        run_user_code(self.0.as_ref(), work)
+    fn as_part<T>(&self, work: impl FnOnce() -> T) -> T {
+        as_part_of(self.0.as_ref(), work)
     }
 }
 
-/// Runs user code as part of a call. Returns `Err` with the panic message if the code panics.
-pub(super) fn run_user_code<T>(
-    context: Option<&Arc<CallContext>>,
-    work: impl FnOnce() -> T,
-) -> Result<T, String> {
+/// Runs user code as part of a call, so that its events can be sent to the client.
+pub(super) fn as_part_of<T>(context: Option<&Arc<CallContext>>, work: impl FnOnce() -> T) -> T {
     let context = context.filter(|_| current::is_forwarding());
     let call = context.map(|context| Context::new(Arc::clone(context)));
-    spawn::catch(|| current::within_call(call, work))
+    current::within_call(call, work)
 }
 
 /// Runs work that belongs to the request, if the request is recorded here.
@@ -183,7 +183,8 @@ impl HandlerRun {
         }
     }
 
-    /// Polls the handler, and then its clock. `limit` returns the time that the handler has, if it is limited.
+    /// Polls the handler, and then its clock. `limit` returns the time that the handler has, if it is limited. A panic ends the
+    /// run.
     #[inline]
     pub(super) fn poll(
         &mut self,
@@ -191,14 +192,14 @@ impl HandlerRun {
         limit: impl FnOnce() -> Option<Duration>,
         task: &mut TaskContext<'_>,
     ) -> Poll<CallOutcome> {
-        match self.poll_handler(recording, task) {
+        let poll = || match self.poll_handler(recording, task) {
             Poll::Pending if self.future.is_some() => self.poll_clock(limit(), task),
             polled => polled,
-        }
+        };
+        spawn::catch(poll).unwrap_or_else(|panic| Poll::Ready(CallOutcome::Panicked(panic)))
     }
 
-    /// Polls only the handler, for a first poll whose `task` might not have a waker. Runs that end on their first poll
-    /// therefore do not need a timer.
+    /// Polls only the handler.
     fn poll_handler(
         &mut self,
         recording: Option<&RequestRecording>,
@@ -211,17 +212,16 @@ impl HandlerRun {
         if let Some(context) = &self.scope.0 {
             context.asks.register(task);
         }
-        let poll = || self.scope.run_user_code(|| future.as_mut().poll(task));
+        let poll = || self.scope.as_part(|| future.as_mut().poll(task));
         match within(recording, poll) {
-            Ok(Poll::Ready(output)) => {
+            Poll::Ready(output) => {
                 let Some(context) = self.scope.with_deferred() else {
                     return Poll::Ready(CallOutcome::Output(output));
                 };
                 self.future = Some(Box::pin(async move { context.commit(output).await }));
                 return self.poll_handler(recording, task);
             }
-            Err(panic) => return Poll::Ready(CallOutcome::Panicked(panic)),
-            Ok(Poll::Pending) => {}
+            Poll::Pending => {}
         }
         match self.scope.end_round() {
             Some(end) => Poll::Ready(CallOutcome::Input(end)),
@@ -296,7 +296,7 @@ impl HandlerRun {
 
     fn drop_future(&mut self, recording: Option<&RequestRecording>) -> Result<(), String> {
         let future = self.future.take();
-        within(recording, || self.scope.run_user_code(|| drop(future)))
+        spawn::catch(|| within(recording, || self.scope.as_part(|| drop(future))))
     }
 }
 

@@ -2,26 +2,24 @@
 //!
 //! A transport runs a call by adding it to its owner's [`CallTable`](crate::dispatch::CallTable) and calling
 //! [`PreparedCall::run`]. Most calls finish there, during their first poll, and never need a task. All other calls
-//! continue wherever the owner polls them. In both cases, the response is always written to the owner's buffer: the
-//! call itself reports a panic in its handler, and any other panic becomes an internal error.
+//! continue wherever the owner polls them. In both cases, the response is always written to the owner's buffer,
+//! also if user code panics.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
-use std::future::{Future as _, poll_fn};
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context as TaskContext, Poll, Waker};
+use std::task::Poll;
 
 use crate::context::outbound::{LogBudget, Sink};
+use crate::context::request::CallContext;
 use crate::context::rounds::{CallMemory, Journal};
 use crate::context::{Context, RequestSource};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::admission::{CallToAdmit, CallToCount};
 use crate::dispatch::call::{
-    CallPermitWaits, CallProgress, CallScope, RunningCall, WrappedHandler, run_blocking,
-    run_user_code,
+    CallPermitWaits, CallProgress, CallScope, RunningCall, WrappedHandler, as_part_of, run_blocking,
 };
-use crate::dispatch::finish::{CallFinisher, CallOutcome, WrittenResponse};
+use crate::dispatch::finish::{CallFinisher, CallOutcome};
 use crate::dispatch::request::{ChannelId, Request};
 use crate::dispatch::sources::SourcedTarget;
 use crate::dispatch::target::CallTarget;
@@ -29,7 +27,7 @@ use crate::handler::call::{Output, Running};
 use crate::handler::decode::entries;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::middleware::{InnermostStep as _, KeptMembers};
-use crate::jsonrpc::{ErrorObject, Member, RequestId};
+use crate::jsonrpc::{ErrorObject, Member};
 use crate::observe::RequestRecording;
 use crate::protocol::{Era, errors};
 use crate::registry::{FirstPollPace, HandlerProgress};
@@ -73,96 +71,46 @@ impl PreparedCall<'_> {
         self.target.pace()
     }
 
-    /// Starts the call: decodes its arguments and, if the handler is synchronous, runs it to completion and appends its
-    /// response to `out`.
+    /// Runs the call: decodes its arguments, starts the handler and polls it once. Appends the response to `out` if the handler
+    /// has finished.
+    ///
+    /// A call that is still running must be polled again immediately, because its first poll has no waker.
     ///
     /// `sink`, which is called only if the call may send messages before the response, creates the stream for such
     /// messages.
-    #[inline]
-    pub(super) fn start(self, sink: &dyn Fn() -> Arc<dyn Sink>, out: &mut Vec<u8>) -> CallProgress {
-        let Self {
-            dispatcher,
-            request,
-            logs,
-            channel,
-            target,
-            arguments,
-            source,
-        } = self;
-        let recording = RequestRecording::begin(&dispatcher.settings.observers, || {
-            request.attributes(target.called_item())
+    pub(crate) fn run(self, sink: &dyn Fn() -> Arc<dyn Sink>, out: &mut Vec<u8>) -> CallProgress {
+        let recording = RequestRecording::begin(&self.dispatcher.settings.observers, || {
+            self.request.attributes(self.target.called_item())
         });
         let mut finish = CallFinisher {
-            dispatcher,
-            id: Some(request.id.clone()),
-            version: request.version,
-            target,
+            dispatcher: self.dispatcher,
+            id: Some(self.request.id.clone()),
+            version: self.request.version,
+            target: self.target,
             recording,
-            caller: request.caller.clone(),
+            caller: self.request.caller.clone(),
             #[cfg(feature = "http")]
-            http_request: source.http_parts().cloned(),
+            http_request: self.source.http_parts().cloned(),
         };
-        let bound = finish.target.bound_arguments(&arguments);
-        let resumed = read_call_memory(&finish, &request, bound).map_err(HandlerError::protocol);
-        let admitted = resumed.and_then(|resumed| {
-            let uncounted = admit_by_rate(&finish, channel, resumed.as_deref())?;
-            Ok((resumed, uncounted))
-        });
-        let (resumed, uncounted) = match admitted {
-            Ok(resumed) => resumed,
-            Err(error) => {
-                let outcome = CallOutcome::Output(Err(error));
-                return CallProgress::Answered(finish.respond(outcome, out));
-            }
+        let start = CallStart {
+            finish: &finish,
+            request: &self.request,
+            arguments: &self.arguments,
+            source: &self.source,
+            channel: self.channel,
         };
-        let rounds = resumed.as_ref().map_or(0, |memory| memory.journal.round);
-        let (resumed, logs) = (Cell::new(resumed), Cell::new(logs));
         let made = OnceCell::new();
-        let context = || {
-            let made = made.get_or_init(|| {
-                let asking = bound.map(|bound| (bound, resumed.take()));
-                let dispatcher = &finish.dispatcher;
-                Arc::new(dispatcher.call_context((&request, &source), logs.take(), sink, asking))
-            });
-            Context::new(Arc::clone(made))
-        };
-        if (uncounted.is_some() || finish.must_wrap())
-            && let Some((future, waits)) = wrap(
-                &finish,
-                (&request, &source),
-                &arguments,
-                &context,
-                (rounds, uncounted),
-            )
-        {
-            let scope = CallScope(made.into_inner());
-            return CallProgress::Running(RunningCall::new(future, Some(waits), finish, scope));
-        }
-        if crate::context::current::is_forwarding() {
-            context();
-        }
-        let start = || finish.target.start(&arguments, &context);
-        let started = finish.recording.within(|| run_user_code(made.get(), start));
+        let started = spawn::catch(|| start.start(&made, self.logs, sink));
         let mut scope = CallScope(made.into_inner());
         let outcome = match started {
-            Ok(Ok(HandlerProgress::Done(output))) if !scope.has_deferred() => {
-                CallOutcome::Output(output)
-            }
-            Ok(Ok(progress)) => {
-                let (future, waits): (Running, _) = match progress {
-                    HandlerProgress::Running(future) => (future, None),
-                    HandlerProgress::Blocking(work) => {
-                        let waits = CallPermitWaits::default();
-                        let dispatcher = Arc::clone(&finish.dispatcher);
-                        let future = run_blocking(dispatcher, work, waits.clone(), None);
-                        (Box::pin(future), Some(waits))
-                    }
-                    HandlerProgress::Done(output) => (Box::pin(std::future::ready(output)), None),
+            Ok(StartedCall::Ended(outcome)) => outcome,
+            Ok(StartedCall::Running(future, waits)) => {
+                let mut call = RunningCall::new(future, waits, finish, scope);
+                return match call.first_poll(out) {
+                    Poll::Ready(response) => CallProgress::Answered(response),
+                    Poll::Pending => CallProgress::Running(call),
                 };
-                let call = RunningCall::new(future, waits, finish, scope);
-                return CallProgress::Running(call);
             }
-            Ok(Err(refusal)) => CallOutcome::Output(Err(refusal.into())),
             Err(panic) => CallOutcome::Panicked(panic),
         };
         scope.close();
@@ -170,66 +118,141 @@ impl PreparedCall<'_> {
     }
 }
 
-/// Wraps a handler in its middleware and the steps before it, which run only when the future is polled, like the
-/// handler itself. Returns `None` if the call needs none of them. `rounds` is the number of earlier rounds, and `uncounted`
-/// is the call if it has yet to be counted elsewhere for rates.
-#[inline(never)]
-fn wrap(
-    finish: &CallFinisher,
-    (request, source): (&Request<'_>, &RequestSource),
-    arguments: &str,
-    context: &dyn Fn() -> Context,
-    (rounds, uncounted): (u16, Option<CallToCount>),
-) -> Option<(Running, CallPermitWaits)> {
-    let member = |member| request.params.get(member);
-    let middleware = &finish.dispatcher.settings.middleware;
-    let round = rounds.saturating_add(1);
-    let (running, waits): (Running, _) = if let CallTarget::Sourced(target) = &finish.target {
-        let waits = CallPermitWaits::default();
-        let kept = middleware.members();
-        let kept = kept
-            .filter_map(|kept| Some((kept, member(kept)?.into())))
-            .collect();
-        let call = SourcedCall {
-            dispatcher: Arc::clone(&finish.dispatcher),
-            target: Arc::clone(target),
-            arguments: arguments.into(),
-            context: context(),
-            round,
-            members: kept,
-            source: source.clone(),
-            waits: waits.clone(),
+/// A call whose handler has been started, if it could be.
+enum StartedCall {
+    Ended(CallOutcome),
+    /// The future of the handler and what is around it, and the permits for which it may have to wait.
+    Running(Running, Option<CallPermitWaits>),
+}
+
+/// What is needed to start a call.
+struct CallStart<'c, 'm> {
+    finish: &'c CallFinisher,
+    request: &'c Request<'m>,
+    /// A JSON object.
+    arguments: &'c str,
+    source: &'c RequestSource,
+    channel: ChannelId,
+}
+
+impl CallStart<'_, '_> {
+    /// Starts the handler, or what is around it. `made` receives the call's context when that is first needed.
+    #[inline]
+    fn start(
+        &self,
+        made: &OnceCell<Arc<CallContext>>,
+        logs: Option<Arc<LogBudget>>,
+        sink: &dyn Fn() -> Arc<dyn Sink>,
+    ) -> StartedCall {
+        let (finish, request) = (self.finish, self.request);
+        let bound = finish.target.bound_arguments(self.arguments);
+        let resumed = read_call_memory(finish, request, bound).map_err(HandlerError::protocol);
+        let admitted = resumed.and_then(|resumed| {
+            let uncounted = admit_by_rate(finish, self.channel, resumed.as_deref())?;
+            Ok((resumed, uncounted))
+        });
+        let (resumed, uncounted) = match admitted {
+            Ok(admitted) => admitted,
+            Err(error) => return StartedCall::Ended(CallOutcome::Output(Err(error))),
         };
-        (Box::pin(call.run()), waits)
-    } else {
-        let wrapping = middleware.for_call((&member, source), &finish.target);
-        if wrapping.around.is_handler() && uncounted.is_none() && !finish.must_wait() {
-            return None;
+        let rounds = resumed.as_ref().map_or(0, |memory| memory.journal.round);
+        let (resumed, logs) = (Cell::new(resumed), Cell::new(logs));
+        let context = || {
+            let made = made.get_or_init(|| {
+                let asking = bound.map(|bound| (bound, resumed.take()));
+                let source = (request, self.source);
+                let dispatcher = &finish.dispatcher;
+                Arc::new(dispatcher.call_context(source, logs.take(), sink, asking))
+            });
+            Context::new(Arc::clone(made))
+        };
+        if (uncounted.is_some() || finish.must_wrap())
+            && let Some((future, waits)) = self.wrap(&context, (rounds, uncounted))
+        {
+            return StartedCall::Running(future, Some(waits));
         }
-        let handler = WrappedHandler::new(&finish.dispatcher, &finish.target, None);
-        let waits = handler.waits.clone();
-        let handler = Arc::new(handler);
-        let context = context();
-        let members = wrapping.kept(&member);
-        let call = handler.call(arguments, context.clone(), round, members);
-        let running: Running = match call {
-            Some(call) => {
-                let around = wrapping.around.clone();
-                Box::pin(async move { around.start(call).await })
+        if crate::context::current::is_forwarding() {
+            context();
+        }
+        let start = || finish.target.start(self.arguments, &context);
+        let started = finish.recording.within(|| as_part_of(made.get(), start));
+        let has_deferred = || made.get().is_some_and(|made| made.ending.has_deferred());
+        match started {
+            Ok(HandlerProgress::Done(output)) if has_deferred() => {
+                StartedCall::Running(Box::pin(std::future::ready(output)), None)
             }
-            None => handler.run(arguments.into(), context),
+            Ok(HandlerProgress::Done(output)) => StartedCall::Ended(CallOutcome::Output(output)),
+            Ok(HandlerProgress::Running(future)) => StartedCall::Running(future, None),
+            Ok(HandlerProgress::Blocking(work)) => {
+                let waits = CallPermitWaits::default();
+                let dispatcher = Arc::clone(&finish.dispatcher);
+                let future = run_blocking(dispatcher, work, waits.clone(), None);
+                StartedCall::Running(Box::pin(future), Some(waits))
+            }
+            Err(refusal) => StartedCall::Ended(CallOutcome::Output(Err(refusal.into()))),
+        }
+    }
+
+    /// Wraps a handler in its middleware and the steps before it, which run only when the future is polled, like the
+    /// handler itself. Returns `None` if the call needs none of them. `rounds` is the number of earlier rounds, and `uncounted`
+    /// is the call if it has yet to be counted elsewhere for rates.
+    #[inline(never)]
+    fn wrap(
+        &self,
+        context: &dyn Fn() -> Context,
+        (rounds, uncounted): (u16, Option<CallToCount>),
+    ) -> Option<(Running, CallPermitWaits)> {
+        let (finish, arguments) = (self.finish, self.arguments);
+        let member = |member| self.request.params.get(member);
+        let middleware = &finish.dispatcher.settings.middleware;
+        let round = rounds.saturating_add(1);
+        let (running, waits): (Running, _) = if let CallTarget::Sourced(target) = &finish.target {
+            let waits = CallPermitWaits::default();
+            let kept = middleware.members();
+            let kept = kept
+                .filter_map(|kept| Some((kept, member(kept)?.into())))
+                .collect();
+            let call = SourcedCall {
+                dispatcher: Arc::clone(&finish.dispatcher),
+                target: Arc::clone(target),
+                arguments: arguments.into(),
+                context: context(),
+                round,
+                members: kept,
+                source: self.source.clone(),
+                waits: waits.clone(),
+            };
+            (Box::pin(call.run()), waits)
+        } else {
+            let wrapping = middleware.for_call((&member, self.source), &finish.target);
+            if wrapping.around.is_handler() && uncounted.is_none() && !finish.must_wait() {
+                return None;
+            }
+            let handler = WrappedHandler::new(&finish.dispatcher, &finish.target, None);
+            let waits = handler.waits.clone();
+            let handler = Arc::new(handler);
+            let context = context();
+            let members = wrapping.kept(&member);
+            let call = handler.call(arguments, context.clone(), round, members);
+            let running: Running = match call {
+                Some(call) => {
+                    let around = wrapping.around.clone();
+                    Box::pin(async move { around.start(call).await })
+                }
+                None => handler.run(arguments.into(), context),
+            };
+            (running, waits)
         };
-        (running, waits)
-    };
-    let Some(uncounted) = uncounted else {
-        return Some((running, waits));
-    };
-    let (dispatcher, target) = (Arc::clone(&finish.dispatcher), finish.target.clone());
-    let admitted = async move {
-        dispatcher.rates.count(uncounted, &target).await?;
-        running.await
-    };
-    Some((Box::pin(admitted), waits))
+        let Some(uncounted) = uncounted else {
+            return Some((running, waits));
+        };
+        let (dispatcher, target) = (Arc::clone(&finish.dispatcher), finish.target.clone());
+        let admitted = async move {
+            dispatcher.rates.count(uncounted, &target).await?;
+            running.await
+        };
+        Some((Box::pin(admitted), waits))
+    }
 }
 
 /// A call to a tool that is yet to be found, with the parts of its request that middleware needs.
@@ -354,65 +377,6 @@ fn admit_by_rate(
     rates.admit(&call, || finish.target.name())
 }
 
-impl PreparedCall<'_> {
-    /// Starts the call with this `id` and polls it once. Appends its response to `out` if it has finished.
-    ///
-    /// A call that is still running must be polled again immediately, because its first poll has no waker.
-    ///
-    /// `sink`, which is called only if the call may send messages before the response, creates the stream for such
-    /// messages.
-    pub(crate) fn run(
-        self,
-        id: &RequestId,
-        sink: &dyn Fn() -> Arc<dyn Sink>,
-        out: &mut Vec<u8>,
-    ) -> CallProgress {
-        let start = out.len();
-        // The call is kept here rather than returned by the closure, because moving a call is expensive.
-        let mut running = None;
-        let response = spawn::catch(|| {
-            let running = match self.start(sink, out) {
-                CallProgress::Running(call) => running.insert(call),
-                CallProgress::Answered(response) => return Some(response),
-            };
-            // The poll is unconstrained because otherwise the call would be pending for no reason if a connection's
-            // task had exhausted its budget.
-            let first_poll = pin!(tokio::task::unconstrained(poll_fn(|cx| {
-                running.first_poll(cx, out)
-            })));
-            match first_poll.poll(&mut TaskContext::from_waker(Waker::noop())) {
-                Poll::Ready(response) => Some(response),
-                Poll::Pending => None,
-            }
-        });
-        match (response, running) {
-            (Ok(None), Some(running)) => CallProgress::Running(running),
-            (Ok(Some(response)), _) => CallProgress::Answered(response),
-            _ => CallProgress::Answered(internal_error(id, out, start)),
-        }
-    }
-}
-
-impl RunningCall {
-    /// Polls the call with this `id` and appends its response to `out` once it has finished. Runs user code.
-    pub(crate) fn poll_response(
-        &mut self,
-        id: &RequestId,
-        cx: &mut TaskContext<'_>,
-        out: &mut Vec<u8>,
-    ) -> Poll<WrittenResponse> {
-        let start = out.len();
-        spawn::catch(|| self.poll(cx, out))
-            .unwrap_or_else(|_| Poll::Ready(internal_error(id, out, start)))
-    }
-}
-
-/// Replaces the bytes after `start` with an error.
-fn internal_error(id: &RequestId, out: &mut Vec<u8>, start: usize) -> WrittenResponse {
-    out.truncate(start);
-    WrittenResponse::of_error(out, Some(id), ErrorObject::internal("internal error"))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -449,8 +413,7 @@ mod tests {
         let Decision::Call(call) = dispatcher.decide(&message, &mut memory, &mut out) else {
             panic!("the tool exists");
         };
-        let id = RequestId::from_valid("7");
-        let progress = call.run(&id, &|| panic!("no stream"), &mut out);
+        let progress = call.run(&|| panic!("no stream"), &mut out);
         let CallProgress::Answered(response) = progress else {
             panic!("the call has not ended");
         };

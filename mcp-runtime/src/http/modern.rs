@@ -219,7 +219,7 @@ fn start_call<'s>(
     };
     let sink = || Arc::clone(queue.get_or_init(open)) as Arc<dyn Sink>;
     let mut message = Vec::with_capacity(256);
-    let run = || prepared.run(&id, &sink, &mut message);
+    let run = || prepared.run(&sink, &mut message);
     let progress = state.handler_watch.run_watched(run);
     let queue = queue.into_inner();
     match progress {
@@ -230,15 +230,13 @@ fn start_call<'s>(
             let silence = accepts
                 .events
                 .then(|| SilenceTimeout::new(state.limits(), &state.shutdown));
-            let request = Some(id.clone());
             let call = OwnedCall {
                 running,
-                id,
                 message,
                 queue,
                 handler_watch: Arc::clone(&state.handler_watch),
             };
-            PendingResponse::from_future(run_until_response(state, call, silence), request)
+            PendingResponse::from_future(run_until_response(state, call, silence), Some(id))
         }
     }
 }
@@ -246,7 +244,6 @@ fn start_call<'s>(
 /// A running call that is owned by its response.
 struct OwnedCall {
     running: RunningCall,
-    id: RequestId,
     /// The answer, once the call has finished.
     message: Vec<u8>,
     /// The messages sent before the answer. `None` if the call cannot send messages because it did not request a sink
@@ -260,7 +257,7 @@ impl OwnedCall {
         if let Some(queue) = &self.queue {
             queue.set_waker(cx.waker());
         }
-        let poll = || self.running.poll_response(&self.id, cx, &mut self.message);
+        let poll = || self.running.poll_response(cx, &mut self.message);
         self.handler_watch.run_watched(poll)
     }
 }

@@ -712,7 +712,7 @@ impl HttpSession {
     ) -> Result<Option<WholeMessage>, ErrorObject> {
         let serial = self.register_call(id, limits)?;
         let mut answer = Vec::with_capacity(256);
-        let run = || prepared.run(id, &|| stream() as Arc<dyn Sink>, &mut answer);
+        let run = || prepared.run(&|| stream() as Arc<dyn Sink>, &mut answer);
         match handler_watch.run_watched(run) {
             CallProgress::Answered(written) if self.unregister_call(serial) => {
                 return Ok(Some(WholeMessage {
@@ -747,9 +747,8 @@ impl HttpSession {
         state.calls.keep(id, serial, Arc::clone(&stream));
         let (session, call) = (Arc::downgrade(self), id.clone());
         let task = spawn(async move {
-            let poll = poll_fn(|cx| {
-                handler_watch.run_watched(|| running.poll_response(&call, cx, &mut answer))
-            });
+            let poll =
+                poll_fn(|cx| handler_watch.run_watched(|| running.poll_response(cx, &mut answer)));
             poll.await.complete(&mut answer);
             if let Some(session) = session.upgrade()
                 && session.finish_call(&call, serial)

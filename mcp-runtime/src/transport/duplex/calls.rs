@@ -277,7 +277,7 @@ impl Channel {
         let pace = call.pace().cloned();
         let beat = self.beat.leader_enters_user_code(&self.watchdog);
         let began = Instant::now();
-        let progress = call.run(id, &|| self.new_call_sink(id, serial), answer);
+        let progress = call.run(&|| self.new_call_sink(id, serial), answer);
         record_first_poll(pace.as_deref(), began);
 
         let mut state = self.lock();
@@ -448,13 +448,7 @@ impl Channel {
         };
         let pace = call.pace().cloned();
         let began = Instant::now();
-        let run = || {
-            call.run(
-                queued.id(),
-                &|| self.new_call_sink(queued.id(), queued.serial),
-                answer,
-            )
-        };
+        let run = || call.run(&|| self.new_call_sink(queued.id(), queued.serial), answer);
         let progress = self.beat.run(&self.watchdog, run);
         record_first_poll(pace.as_deref(), began);
         Some(progress)
@@ -470,7 +464,7 @@ impl Channel {
         mut answer: Vec<u8>,
     ) {
         let written = poll_fn(|cx| {
-            let poll = || running.poll_response(id, cx, &mut answer);
+            let poll = || running.poll_response(cx, &mut answer);
             self.beat.run(&self.watchdog, poll)
         })
         .await;
