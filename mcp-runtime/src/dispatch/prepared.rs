@@ -103,26 +103,32 @@ impl PreparedCall<'_> {
         let started = spawn::catch(|| start.start(&made, self.logs, sink));
         let mut scope = CallScope(made.into_inner());
         let outcome = match started {
-            Ok(StartedCall::Ended(outcome)) => outcome,
-            Ok(StartedCall::Running(future, waits)) => {
+            Ok(Ok((HandlerProgress::Done(output), _))) if !scope.has_deferred() => {
+                CallOutcome::Output(output)
+            }
+            Ok(Ok((progress, waits))) => {
+                let (future, waits): (Running, _) = match progress {
+                    HandlerProgress::Running(future) => (future, waits),
+                    HandlerProgress::Blocking(work) => {
+                        let waits = CallPermitWaits::default();
+                        let dispatcher = Arc::clone(&finish.dispatcher);
+                        let future = run_blocking(dispatcher, work, waits.clone(), None);
+                        (Box::pin(future), Some(waits))
+                    }
+                    HandlerProgress::Done(output) => (Box::pin(std::future::ready(output)), None),
+                };
                 let mut call = RunningCall::new(future, waits, finish, scope);
                 return match call.first_poll(out) {
                     Poll::Ready(response) => CallProgress::Answered(response),
                     Poll::Pending => CallProgress::Running(call),
                 };
             }
+            Ok(Err(error)) => CallOutcome::Output(Err(error)),
             Err(panic) => CallOutcome::Panicked(panic),
         };
         scope.close();
         CallProgress::Answered(finish.respond(outcome, out))
     }
-}
-
-/// A call whose handler has been started, if it could be.
-enum StartedCall {
-    Ended(CallOutcome),
-    /// The future of the handler and what is around it, and the permits for which it may have to wait.
-    Running(Running, Option<CallPermitWaits>),
 }
 
 /// What is needed to start a call.
@@ -136,25 +142,19 @@ struct CallStart<'c, 'm> {
 }
 
 impl CallStart<'_, '_> {
-    /// Starts the handler, or what is around it. `made` receives the call's context when that is first needed.
+    /// Starts the handler, or what is around it. Also returns the permits for which it may have to wait. `made` receives the
+    /// call's context when that is first needed.
     #[inline]
     fn start(
         &self,
         made: &OnceCell<Arc<CallContext>>,
         logs: Option<Arc<LogBudget>>,
         sink: &dyn Fn() -> Arc<dyn Sink>,
-    ) -> StartedCall {
+    ) -> Result<(HandlerProgress, Option<CallPermitWaits>), HandlerError> {
         let (finish, request) = (self.finish, self.request);
         let bound = finish.target.bound_arguments(self.arguments);
-        let resumed = read_call_memory(finish, request, bound).map_err(HandlerError::protocol);
-        let admitted = resumed.and_then(|resumed| {
-            let uncounted = admit_by_rate(finish, self.channel, resumed.as_deref())?;
-            Ok((resumed, uncounted))
-        });
-        let (resumed, uncounted) = match admitted {
-            Ok(admitted) => admitted,
-            Err(error) => return StartedCall::Ended(CallOutcome::Output(Err(error))),
-        };
+        let resumed = read_call_memory(finish, request, bound).map_err(HandlerError::protocol)?;
+        let uncounted = admit_by_rate(finish, self.channel, resumed.as_deref())?;
         let rounds = resumed.as_ref().map_or(0, |memory| memory.journal.round);
         let (resumed, logs) = (Cell::new(resumed), Cell::new(logs));
         let context = || {
@@ -169,28 +169,14 @@ impl CallStart<'_, '_> {
         if (uncounted.is_some() || finish.must_wrap())
             && let Some((future, waits)) = self.wrap(&context, (rounds, uncounted))
         {
-            return StartedCall::Running(future, Some(waits));
+            return Ok((HandlerProgress::Running(future), Some(waits)));
         }
         if crate::context::current::is_forwarding() {
             context();
         }
         let start = || finish.target.start(self.arguments, &context);
         let started = finish.recording.within(|| as_part_of(made.get(), start));
-        let has_deferred = || made.get().is_some_and(|made| made.ending.has_deferred());
-        match started {
-            Ok(HandlerProgress::Done(output)) if has_deferred() => {
-                StartedCall::Running(Box::pin(std::future::ready(output)), None)
-            }
-            Ok(HandlerProgress::Done(output)) => StartedCall::Ended(CallOutcome::Output(output)),
-            Ok(HandlerProgress::Running(future)) => StartedCall::Running(future, None),
-            Ok(HandlerProgress::Blocking(work)) => {
-                let waits = CallPermitWaits::default();
-                let dispatcher = Arc::clone(&finish.dispatcher);
-                let future = run_blocking(dispatcher, work, waits.clone(), None);
-                StartedCall::Running(Box::pin(future), Some(waits))
-            }
-            Err(refusal) => StartedCall::Ended(CallOutcome::Output(Err(refusal.into()))),
-        }
+        Ok((started?, None))
     }
 
     /// Wraps a handler in its middleware and the steps before it, which run only when the future is polled, like the
