@@ -15,7 +15,8 @@ use crate::rate::{Rate, TokenBucket};
 use crate::sync::lock;
 use crate::types::LoggingLevel;
 
-/// A report that shows only that a call is still running adds one to this many parts of a unit of progress.
+/// A report that shows only that a call is still running adds one to this many parts of a unit of progress: progress has to grow with
+/// each report, and a call that reports every second for two hours should not appear to have done a whole unit.
 const PARTS_OF_A_UNIT: f64 = 10_000.0;
 
 /// Accepts complete messages for a request's stream.

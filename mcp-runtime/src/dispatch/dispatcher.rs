@@ -499,6 +499,9 @@ impl ServerControl for ServerShared {
 }
 
 /// A server's middleware and what add-ons put around it.
+///
+/// There is one chain for most calls, linked at start-up. A tool with an option that add-ons serve has a chain of its own, linked at
+/// its first call, because the links depend on its options; a run apart from its request has only the links that concern results.
 pub(crate) struct LinkedMiddleware {
     /// The author's middleware, which is around all calls.
     plain: Next,

@@ -30,6 +30,9 @@ const TICK: Duration = Duration::from_millis(5);
 const SILENT: u32 = 20;
 
 /// Counts how many times a channel enters and leaves user code.
+///
+/// Three questions need three counters: whether the leader is still in the same poll as at the last look (`leader`), whether a thread
+/// of the runtime is in user code at all (`inside`), and whether anything has happened since the last look (`entered`).
 #[derive(Debug, Default)]
 pub(crate) struct HandlerBeat {
     /// An odd number while the leader is inside user code.
