@@ -2,17 +2,14 @@
 //!
 //! The HTTP status codes are chosen elsewhere.
 
-mod codes;
-
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use crate::ProtocolVersion::V2025_11_25;
 use crate::jsonrpc::{ErrorObject, MetaMember};
 use crate::{Era, ProtocolVersion};
-
-pub use codes::code_of_call;
 
 /// The resource does not exist. Used only in legacy protocol versions.
 pub const RESOURCE_NOT_FOUND: i32 = -32002;
@@ -286,55 +283,139 @@ fn truncate_text(text: &str) -> &str {
     text.get(..end.unwrap_or_default()).unwrap_or_default()
 }
 
+// --- The error codes for failed calls in each protocol version.
+//
+// Handlers can choose error codes and forward codes from other servers. Codes that describe the request or the protocol
+// are reserved for the framework, because only the framework knows whether they apply. A wrong code would make a client
+// disconnect, repeat the handshake or stop using the method.
+//
+// Specification: BASE-12 and the table of codes in `docs/requirements.md`.
+
+/// Returns the error code for the response to a call that failed with `error`.
+pub fn code_of_call(error: &ErrorObject, version: ProtocolVersion) -> i32 {
+    const RESERVED: std::ops::RangeInclusive<i32> = -32_768..=-32_000;
+    let modern = version.era() == Era::Modern;
+    let has = |member, is_it: fn(&Value) -> bool| {
+        let data = error.data.as_ref();
+        data.and_then(|data| data.get(member)).is_some_and(is_it)
+    };
+    match error.code {
+        RESOURCE_NOT_FOUND if modern => ErrorObject::INVALID_PARAMS,
+        code @ (RESOURCE_NOT_FOUND | ErrorObject::INVALID_PARAMS | ErrorObject::INTERNAL_ERROR) => {
+            code
+        }
+        code @ MISSING_CAPABILITY if modern && has("requiredCapabilities", Value::is_object) => {
+            code
+        }
+        code @ URL_ELICITATION_REQUIRED
+            if version == V2025_11_25 && has("elicitations", Value::is_array) =>
+        {
+            code
+        }
+        // The tool exists, but its calls either cannot run as tasks or must run as tasks.
+        code @ ErrorObject::METHOD_NOT_FOUND
+            if version.has_tasks() && has("taskSupport", Value::is_string) =>
+        {
+            code
+        }
+        code if RESERVED.contains(&code) => ErrorObject::INTERNAL_ERROR,
+        code => code,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
+    mod refusals {
+        use crate::errors::*;
 
-    #[test]
-    fn an_unknown_resource_has_the_code_of_the_version() {
-        for version in ProtocolVersion::ALL {
-            let error = resource_not_found(version, "notes:///1");
-            let expected = if version == ProtocolVersion::V2026_07_28 {
-                -32602
-            } else {
-                -32002
-            };
-            assert_eq!(error.code, expected);
-            assert_eq!(error.data, Some(json!({"uri": "notes:///1"})));
+        #[test]
+        fn an_unknown_resource_has_the_code_of_the_version() {
+            for version in ProtocolVersion::ALL {
+                let error = resource_not_found(version, "notes:///1");
+                let expected = if version == ProtocolVersion::V2026_07_28 {
+                    -32602
+                } else {
+                    -32002
+                };
+                assert_eq!(error.code, expected);
+                assert_eq!(error.data, Some(json!({"uri": "notes:///1"})));
+            }
+        }
+
+        #[test]
+        fn a_refused_version_is_answered_with_all_that_are_served_newest_first() {
+            let error = unsupported_version("1999-01-01");
+            assert_eq!(
+                error.data,
+                Some(json!({
+                    "supported": ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"],
+                    "requested": "1999-01-01",
+                }))
+            );
+        }
+
+        #[test]
+        fn missing_scopes_can_be_read_from_the_error() {
+            let error = insufficient_scope(&["notes:read", "notes:write"]);
+            assert_eq!(
+                scopes_needed(&error),
+                Some(vec!["notes:read", "notes:write"])
+            );
+            assert_eq!(
+                error.message,
+                "this requires the scopes `notes:read notes:write`"
+            );
+            assert_eq!(scopes_needed(&ErrorObject::internal("")), None);
+        }
+
+        #[test]
+        fn what_is_sent_back_is_clipped_between_characters() {
+            assert_eq!(truncate_text("é"), "é");
+            let long = "é".repeat(500);
+            assert_eq!(truncate_text(&long).len(), 256);
+            assert_eq!(truncate_text(&format!("x{long}")).len(), 255);
         }
     }
 
-    #[test]
-    fn a_refused_version_is_answered_with_all_that_are_served_newest_first() {
-        let error = unsupported_version("1999-01-01");
-        assert_eq!(
-            error.data,
-            Some(json!({
-                "supported": ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"],
-                "requested": "1999-01-01",
-            }))
-        );
-    }
+    mod codes {
+        use serde_json::json;
 
-    #[test]
-    fn missing_scopes_can_be_read_from_the_error() {
-        let error = insufficient_scope(&["notes:read", "notes:write"]);
-        assert_eq!(
-            scopes_needed(&error),
-            Some(vec!["notes:read", "notes:write"])
-        );
-        assert_eq!(
-            error.message,
-            "this requires the scopes `notes:read notes:write`"
-        );
-        assert_eq!(scopes_needed(&ErrorObject::internal("")), None);
-    }
+        use crate::errors::*;
 
-    #[test]
-    fn what_is_sent_back_is_clipped_between_characters() {
-        assert_eq!(truncate_text("é"), "é");
-        let long = "é".repeat(500);
-        assert_eq!(truncate_text(&long).len(), 256);
-        assert_eq!(truncate_text(&format!("x{long}")).len(), 255);
+        // Covers: BASE-12
+        #[test]
+        fn every_code_of_an_answer_is_one_of_its_protocol_version() {
+            for version in ProtocolVersion::ALL {
+                let modern = version == ProtocolVersion::V2026_07_28;
+                for code in (-33_000..=-31_900).chain([i32::MIN, -1, 0, 429, i32::MAX]) {
+                    for data in [
+                        None,
+                        Some(json!({
+                            "requiredCapabilities": {}, "elicitations": [], "taskSupport": "forbidden",
+                        })),
+                    ] {
+                        let is_said = data.is_some();
+                        let error = ErrorObject {
+                            data,
+                            ..ErrorObject::new(code, "")
+                        };
+                        let stays = match code {
+                            -32602 | -32603 => true,
+                            -32002 => !modern,
+                            -32021 => modern && is_said,
+                            -32042 | -32601 => version == V2025_11_25 && is_said,
+                            code => !(-32768..=-32000).contains(&code),
+                        };
+                        let instead = if code == -32002 { -32602 } else { -32603 };
+                        let expected = if stays { code } else { instead };
+                        assert_eq!(
+                            code_of_call(&error, version),
+                            expected,
+                            "{code} in {version:?}"
+                        );
+                    }
+                }
+            }
+        }
     }
 }

@@ -21,13 +21,12 @@ pub mod encode;
 pub mod errors;
 pub mod input;
 pub mod jsonrpc;
-mod meta;
-mod method;
 pub mod negotiation;
 pub mod shape;
 pub mod types;
 mod version;
 
-pub use meta::{is_core_meta_key, is_reserved_meta_key};
-pub use method::{ClientNotification, Method, MethodCapability, is_core_name};
-pub use version::{Era, ProtocolVersion};
+pub use version::{
+    ClientNotification, Era, Method, MethodCapability, ProtocolVersion, is_core_meta_key,
+    is_core_name, is_reserved_meta_key,
+};

@@ -1,6 +1,8 @@
-//! Protocol versions and eras.
+//! What the revisions of the protocol define: versions and eras, methods, and reserved names.
 
 use std::fmt;
+
+use crate::jsonrpc::Member;
 
 /// A published protocol version. Versions are ordered by date, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -179,76 +181,368 @@ impl ProtocolVersion {
     }
 }
 
+// --- The methods that a client can call, and the eras in which they exist.
+
+/// Defines an enum of methods, with their names on the wire and conversions in both directions.
+macro_rules! methods {
+    ($(#[$doc:meta])* $kind:ident { $($method:ident = $name:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $kind {
+            $(#[doc = concat!("`", $name, "`")] $method,)+
+        }
+
+        impl $kind {
+            /// All methods.
+            pub const ALL: &'static [Self] = &[$(Self::$method),+];
+
+            /// Returns the method with the given name, regardless of era.
+            #[must_use]
+            pub fn named(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$method),)+
+                    _ => None,
+                }
+            }
+
+            /// Returns the name of the method, as sent on the wire.
+            #[inline]
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$method => $name,)+
+                }
+            }
+        }
+    };
+}
+
+methods! {
+    /// A method that a client can call on a server.
+    Method {
+        Initialize = "initialize",
+        Ping = "ping",
+        Discover = "server/discover",
+        ToolsList = "tools/list",
+        ToolsCall = "tools/call",
+        PromptsList = "prompts/list",
+        PromptsGet = "prompts/get",
+        ResourcesList = "resources/list",
+        ResourceTemplatesList = "resources/templates/list",
+        ResourcesRead = "resources/read",
+        ResourcesSubscribe = "resources/subscribe",
+        ResourcesUnsubscribe = "resources/unsubscribe",
+        CompletionComplete = "completion/complete",
+        LoggingSetLevel = "logging/setLevel",
+        SubscriptionsListen = "subscriptions/listen",
+    }
+}
+
+methods! {
+    /// A client notification that the server acts on.
+    ClientNotification {
+        Cancelled = "notifications/cancelled",
+        Initialized = "notifications/initialized",
+    }
+}
+
+/// Returns `true` if the core protocol defines a method or notification with this name, in any version and for either
+/// side. Extensions cannot use these names. Tasks are not included, because they have been defined by an extension
+/// since 2026-07-28.
+#[must_use]
+pub fn is_core_name(name: &str) -> bool {
+    const OTHERS: [&str; 12] = [
+        "elicitation/create",
+        "roots/list",
+        "sampling/createMessage",
+        "notifications/elicitation/complete",
+        "notifications/message",
+        "notifications/progress",
+        "notifications/prompts/list_changed",
+        "notifications/resources/list_changed",
+        "notifications/resources/updated",
+        "notifications/subscriptions/acknowledged",
+        "notifications/roots/list_changed",
+        "notifications/tools/list_changed",
+    ];
+    Method::named(name).is_some()
+        || ClientNotification::named(name).is_some()
+        || OTHERS.contains(&name)
+}
+
+impl Method {
+    /// Returns the capability that a server must declare for the method to be available, provided that the method
+    /// exists in the era.
+    #[must_use]
+    pub const fn capability(self) -> Option<MethodCapability> {
+        Some(match self {
+            Self::Initialize | Self::Ping | Self::Discover | Self::SubscriptionsListen => {
+                return None;
+            }
+            Self::ToolsList | Self::ToolsCall => MethodCapability::Tools,
+            Self::PromptsList | Self::PromptsGet => MethodCapability::Prompts,
+            Self::ResourcesList | Self::ResourceTemplatesList | Self::ResourcesRead => {
+                MethodCapability::Resources
+            }
+            Self::ResourcesSubscribe | Self::ResourcesUnsubscribe => MethodCapability::Subscribe,
+            Self::CompletionComplete => MethodCapability::Completions,
+            Self::LoggingSetLevel => MethodCapability::Logging,
+        })
+    }
+
+    /// Returns `true` if the method exists in the given era.
+    #[inline]
+    #[must_use]
+    pub fn is_in(self, era: Era) -> bool {
+        match self {
+            Self::Initialize
+            | Self::Ping
+            | Self::ResourcesSubscribe
+            | Self::ResourcesUnsubscribe
+            | Self::LoggingSetLevel => era == Era::Legacy,
+            Self::Discover | Self::SubscriptionsListen => era == Era::Modern,
+            _ => true,
+        }
+    }
+
+    /// Returns `true` if the session remembers the request because it affects how later messages are handled.
+    #[inline]
+    #[must_use]
+    pub const fn is_remembered_by_session(self) -> bool {
+        matches!(
+            self,
+            Self::LoggingSetLevel | Self::ResourcesSubscribe | Self::ResourcesUnsubscribe
+        )
+    }
+
+    /// Returns `true` if the response is a stream of notifications that stays open until the client or the server ends
+    /// it.
+    #[inline]
+    #[must_use]
+    pub const fn opens_stream(self) -> bool {
+        matches!(self, Self::SubscriptionsListen)
+    }
+
+    /// Returns the member of `params` that is mirrored in the `Mcp-Name` HTTP header.
+    ///
+    /// Source: revision 2026-07-28, basic/transports, "Standard Request Headers".
+    #[inline]
+    #[must_use]
+    pub const fn mirrored_member(self) -> Option<Member> {
+        match self {
+            Self::ToolsCall | Self::PromptsGet => Some(Member::Name),
+            Self::ResourcesRead => Some(Member::Uri),
+            _ => None,
+        }
+    }
+
+    /// Returns `true` if the method's arguments are mirrored in the `Mcp-Param-…` HTTP headers that the definition
+    /// declares.
+    #[inline]
+    #[must_use]
+    pub const fn mirrors_arguments(self) -> bool {
+        matches!(self, Self::ToolsCall)
+    }
+}
+
+/// A server capability that makes methods available.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MethodCapability {
+    /// `tools`
+    Tools,
+    /// `prompts`
+    Prompts,
+    /// `resources`
+    Resources,
+    /// `resources.subscribe`
+    Subscribe,
+    /// `completions`
+    Completions,
+    /// `logging`
+    Logging,
+}
+
+// --- Keys in `_meta` that are reserved for the protocol.
+//
+// Specification: 2026-07-28, basic, "_meta".
+
+/// Returns `true` if a key in `_meta` or the identifier of an extension has a prefix that is reserved for the protocol.
+///
+/// A prefix is reserved if its second label is `modelcontextprotocol` or `mcp`, as in `io.modelcontextprotocol/…` or
+/// `com.mcp.tools/…`. Revision 2025-06-18 also reserves prefixes that start with one of these labels.
+#[must_use]
+pub fn is_reserved_meta_key(key: &str) -> bool {
+    let Some((prefix, _)) = key.rsplit_once('/') else {
+        return false;
+    };
+    let reserved = |label: Option<&str>| matches!(label, Some("modelcontextprotocol" | "mcp"));
+    let mut labels = prefix.split('.');
+    let first = labels.next();
+    let second = labels.next();
+    reserved(second) || (reserved(first) && second.is_some())
+}
+
+/// Returns `true` if the core protocol defines this key in `_meta` itself.
+#[must_use]
+pub fn is_core_meta_key(key: &str) -> bool {
+    const NAMES: [&str; 6] = [
+        "clientCapabilities",
+        "clientInfo",
+        "logLevel",
+        "protocolVersion",
+        "serverInfo",
+        "subscriptionId",
+    ];
+    let name = key.strip_prefix("io.modelcontextprotocol/");
+    name.is_some_and(|name| NAMES.contains(&name))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::ProtocolVersion::{
-        self, V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28,
-    };
-    use super::*;
+    mod version {
+        use crate::version::ProtocolVersion::{
+            self, V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28,
+        };
+        use crate::version::*;
 
-    #[test]
-    fn facts_hold_from_a_version_on() {
-        for (fact, first) in [
-            (
-                ProtocolVersion::has_completion_context as fn(ProtocolVersion) -> bool,
-                V2025_06_18,
-            ),
-            (ProtocolVersion::primes_streams, V2025_11_25),
-            (
-                ProtocolVersion::reports_argument_faults_as_results,
-                V2025_11_25,
-            ),
-            (ProtocolVersion::has_structured_values, V2026_07_28),
-            (
-                ProtocolVersion::reports_missing_capabilities_as_errors,
-                V2026_07_28,
-            ),
-            (ProtocolVersion::is_modern, V2026_07_28),
-        ] {
+        #[test]
+        fn facts_hold_from_a_version_on() {
+            for (fact, first) in [
+                (
+                    ProtocolVersion::has_completion_context as fn(ProtocolVersion) -> bool,
+                    V2025_06_18,
+                ),
+                (ProtocolVersion::primes_streams, V2025_11_25),
+                (
+                    ProtocolVersion::reports_argument_faults_as_results,
+                    V2025_11_25,
+                ),
+                (ProtocolVersion::has_structured_values, V2026_07_28),
+                (
+                    ProtocolVersion::reports_missing_capabilities_as_errors,
+                    V2026_07_28,
+                ),
+                (ProtocolVersion::is_modern, V2026_07_28),
+            ] {
+                for version in ProtocolVersion::ALL {
+                    assert_eq!(
+                        fact(version),
+                        version >= first,
+                        "{version:?}, from {first:?}"
+                    );
+                }
+            }
+        }
+
+        #[test]
+        fn some_facts_hold_in_one_version() {
+            let those = |fact: fn(ProtocolVersion) -> bool| {
+                let versions = ProtocolVersion::ALL.into_iter();
+                versions
+                    .filter(|version| fact(*version))
+                    .collect::<Vec<_>>()
+            };
+            assert_eq!(those(ProtocolVersion::has_batches), [V2025_03_26]);
+            assert_eq!(those(ProtocolVersion::has_tasks), [V2025_11_25]);
+        }
+
+        #[test]
+        fn versions_are_listed_newest_first() {
+            assert_eq!(
+                ProtocolVersion::supported(),
+                [
+                    "2026-07-28",
+                    "2025-11-25",
+                    "2025-06-18",
+                    "2025-03-26",
+                    "2024-11-05"
+                ]
+            );
+            assert_eq!(
+                ProtocolVersion::supported_by_handshake(),
+                ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
+            );
+            assert_eq!(ProtocolVersion::ALL[0], V2024_11_05);
+            assert_eq!(ProtocolVersion::LATEST.era(), Era::Modern);
+            assert_eq!(ProtocolVersion::LATEST_LEGACY.era(), Era::Legacy);
             for version in ProtocolVersion::ALL {
-                assert_eq!(
-                    fact(version),
-                    version >= first,
-                    "{version:?}, from {first:?}"
-                );
+                assert_eq!(ProtocolVersion::from_wire(version.as_str()), Some(version));
+            }
+            assert_eq!(ProtocolVersion::from_wire("2025-11-26"), None);
+        }
+    }
+
+    mod method {
+        use crate::version::*;
+
+        #[test]
+        fn every_method_is_found_by_its_name() {
+            for method in Method::ALL {
+                assert_eq!(Method::named(method.as_str()), Some(*method));
+            }
+            for name in [
+                "",
+                "Ping",
+                "ping ",
+                "tasks/get",
+                "notifications/initialized",
+            ] {
+                assert_eq!(Method::named(name), None);
+            }
+            for notification in ClientNotification::ALL {
+                let name = notification.as_str();
+                assert!(name.starts_with("notifications/"));
+                assert_eq!(ClientNotification::named(name), Some(*notification));
+            }
+        }
+
+        #[test]
+        fn facts_of_methods() {
+            let those = |fact: fn(Method) -> bool| {
+                let methods = Method::ALL.iter().filter(|method| fact(**method));
+                methods.map(|method| method.as_str()).collect::<Vec<_>>()
+            };
+            assert_eq!(
+                those(Method::is_remembered_by_session),
+                [
+                    "resources/subscribe",
+                    "resources/unsubscribe",
+                    "logging/setLevel"
+                ]
+            );
+            assert_eq!(those(Method::opens_stream), ["subscriptions/listen"]);
+            assert_eq!(those(Method::mirrors_arguments), ["tools/call"]);
+            let name = |method: Method| method.mirrored_member() == Some(Member::Name);
+            assert_eq!(those(name), ["tools/call", "prompts/get"]);
+            let uri = |method: Method| method.mirrored_member() == Some(Member::Uri);
+            assert_eq!(those(uri), ["resources/read"]);
+            // Session state cannot exist without sessions.
+            for method in Method::ALL {
+                assert!(!method.is_remembered_by_session() || !method.is_in(Era::Modern));
+                assert!(!method.opens_stream() || !method.is_in(Era::Legacy));
             }
         }
     }
 
-    #[test]
-    fn some_facts_hold_in_one_version() {
-        let those = |fact: fn(ProtocolVersion) -> bool| {
-            let versions = ProtocolVersion::ALL.into_iter();
-            versions
-                .filter(|version| fact(*version))
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(those(ProtocolVersion::has_batches), [V2025_03_26]);
-        assert_eq!(those(ProtocolVersion::has_tasks), [V2025_11_25]);
-    }
+    mod meta {
+        use crate::version::*;
 
-    #[test]
-    fn versions_are_listed_newest_first() {
-        assert_eq!(
-            ProtocolVersion::supported(),
-            [
-                "2026-07-28",
-                "2025-11-25",
-                "2025-06-18",
-                "2025-03-26",
-                "2024-11-05"
-            ]
-        );
-        assert_eq!(
-            ProtocolVersion::supported_by_handshake(),
-            ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
-        );
-        assert_eq!(ProtocolVersion::ALL[0], V2024_11_05);
-        assert_eq!(ProtocolVersion::LATEST.era(), Era::Modern);
-        assert_eq!(ProtocolVersion::LATEST_LEGACY.era(), Era::Legacy);
-        for version in ProtocolVersion::ALL {
-            assert_eq!(ProtocolVersion::from_wire(version.as_str()), Some(version));
+        #[test]
+        fn the_second_label_of_the_prefix_reserves_a_key() {
+            for (key, reserved) in [
+                ("io.modelcontextprotocol/serverInfo", true),
+                ("dev.mcp/x", true),
+                ("com.mcp.tools/x", true),
+                ("mcp.dev/x", true),
+                ("com.example.mcp/x", false),
+                ("com.example/x", false),
+                ("mcp", false),
+                ("ui", false),
+                ("traceparent", false),
+                ("", false),
+            ] {
+                assert_eq!(is_reserved_meta_key(key), reserved, "{key}");
+            }
         }
-        assert_eq!(ProtocolVersion::from_wire("2025-11-26"), None);
     }
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::members::{
+use crate::ProtocolVersion;
+use crate::encode::{
     write_comma, write_json, write_list, write_name, write_number, write_optional_string,
     write_raw, write_string_member,
 };
-use crate::ProtocolVersion;
 use crate::jsonrpc::{RequestId, write_string};
 use crate::types::LoggingLevel;
 

@@ -6,9 +6,9 @@ use std::fs;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::members::write_number;
 use super::*;
 use crate::ProtocolVersion::{V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
+use crate::encode::write_number;
 use crate::jsonrpc::{Incoming, Member, ParseLimits, parse};
 use crate::negotiation::{KnownClientInfo, VersionClaim, claim};
 use crate::shape::structured::OutputRoot;

@@ -5,25 +5,19 @@
 #[doc(hidden)]
 pub mod agreement;
 mod error;
-mod id;
-mod limits;
 mod message;
 mod number;
-mod owned;
-mod params;
-mod rescue;
 mod scan;
 mod text;
 
 pub use error::ErrorObject;
-pub use id::RequestId;
-pub use limits::ParseLimits;
-pub use message::{Id, Incoming, Message, each_member, parse, parse_next};
+pub use message::{
+    Id, Incoming, KnownMeta, Member, Message, MetaMember, OwnedRequest, Params, RequestId,
+    each_member, parse, parse_next,
+};
 pub use number::{Decimal, constant, is_huge, numbers, read_json};
-pub use owned::OwnedRequest;
-pub use params::{KnownMeta, Member, MetaMember, NotAString, Params};
-pub use scan::{Scan, ScanFailure};
-pub use text::{unquote, write_string};
+pub use scan::{ParseLimits, Scan, ScanFailure};
+pub use text::{NotAString, unquote, write_string};
 
 #[cfg(test)]
 pub(crate) mod tests;

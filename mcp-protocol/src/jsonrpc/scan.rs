@@ -4,14 +4,10 @@
 //! [`message`](super::message) uses it to read whole messages, and the runtime to read the arguments of calls;
 //! [`text`](super::text) decodes strings.
 
-mod tokens;
-mod values;
-
 use std::borrow::Cow;
 use std::num::NonZeroU32;
 
-use crate::jsonrpc::ParseLimits;
-use crate::jsonrpc::text::{plain_length, unquote};
+use crate::jsonrpc::text::{decode_leading, plain_length, string_end, unquote};
 
 /// Maximum depth. Open brackets are tracked in a single number, using one bit for each bracket.
 pub(super) const MAX_DEPTH: usize = u128::BITS as usize;
@@ -25,6 +21,30 @@ pub enum ScanFailure {
     Deep,
     /// The text contains more values than the limit allows.
     Long,
+}
+
+/// Limits that apply while a message or batch is read.
+#[derive(Clone, Copy, Debug)]
+pub struct ParseLimits {
+    /// Maximum nesting depth. Values above 128 have the same effect as 128.
+    pub max_depth: usize,
+    /// Maximum number of values, counting every key, item and scalar.
+    pub max_values: usize,
+    /// Maximum length of a string id, in bytes.
+    pub max_id_bytes: usize,
+    /// Maximum number of entries in a batch.
+    pub max_batch: usize,
+}
+
+#[cfg(any(test, fuzzing))]
+impl ParseLimits {
+    /// Limits that are far higher than any ordinary message requires.
+    pub(crate) const ROOMY: Self = Self {
+        max_depth: 128,
+        max_values: 100_000,
+        max_id_bytes: 1 << 10,
+        max_batch: 100,
+    };
 }
 
 /// A value's position in the text. `Option<Span>` is no larger than `Span`.
@@ -387,5 +407,183 @@ impl<'a> Scan<'a> {
     fn fail_syntax<T>(&mut self) -> Option<T> {
         self.fail = ScanFailure::Syntax(self.at);
         None
+    }
+}
+
+// --- Reads strings, numbers and literals.
+
+impl Scan<'_> {
+    /// Reads a string, including its quotes, that starts exactly at the current position.
+    pub(super) fn read_string(&mut self) -> Option<Span> {
+        let start = self.at;
+        let rest = self.text.as_bytes().get(start..).unwrap_or_default();
+        let Some((b'"', inside)) = rest.split_first() else {
+            return self.fail_syntax();
+        };
+        let length = plain_length(inside);
+        if inside.get(length) != Some(&b'"') {
+            return self.read_escaped_string(length);
+        }
+        self.at = start + length + 2;
+        self.span(start)
+    }
+
+    /// Reads a string that starts exactly at the current position and whose first `length` bytes have already been
+    /// checked.
+    #[cold]
+    fn read_escaped_string(&mut self, length: usize) -> Option<Span> {
+        let start = self.at;
+        self.escaped += 1;
+        match string_end(self.text.as_bytes(), start + 1 + length) {
+            Ok(end) => {
+                self.at = end + 1;
+                self.span(start)
+            }
+            Err(at) => {
+                self.at = at;
+                self.fail_syntax()
+            }
+        }
+    }
+
+    /// Reads a number of any size. Whether a type can hold it is known only where it is used.
+    #[inline]
+    fn read_number(&mut self) -> Option<()> {
+        self.take_any(b"-");
+        if !self.take_any(b"0") {
+            self.read_digits()?;
+        }
+        // Most numbers are integers.
+        match self.text.as_bytes().get(self.at) {
+            Some(b'.' | b'e' | b'E') => self.read_fraction_and_exponent(),
+            _ => Some(()),
+        }
+    }
+
+    #[cold]
+    fn read_fraction_and_exponent(&mut self) -> Option<()> {
+        if self.take_any(b".") {
+            self.read_digits()?;
+        }
+        if self.take_any(b"eE") {
+            self.take_any(b"+-");
+            self.read_digits()?;
+        }
+        Some(())
+    }
+
+    fn read_digits(&mut self) -> Option<()> {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let end = rest.iter().position(|byte| !byte.is_ascii_digit());
+        let count = end.unwrap_or(rest.len());
+        if count == 0 {
+            return self.fail_syntax();
+        }
+        self.at += count;
+        Some(())
+    }
+
+    fn take_any(&mut self, any: &[u8]) -> bool {
+        let follows = self
+            .text
+            .as_bytes()
+            .get(self.at)
+            .is_some_and(|byte| any.contains(byte));
+        self.at += usize::from(follows);
+        follows
+    }
+
+    fn read_literal(&mut self, word: &str) -> Option<()> {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        if !rest.starts_with(word.as_bytes()) {
+            return self.fail_syntax();
+        }
+        self.at += word.len();
+        Some(())
+    }
+}
+
+// --- Reads the parts of a message one by one, for callers that know which parts to expect.
+
+impl<'a> Scan<'a> {
+    /// Returns the remaining text, starting at the next byte that is not whitespace.
+    #[inline]
+    pub fn rest(&mut self) -> &'a str {
+        self.peek();
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    /// Skips bytes that another reader has already read as a value.
+    #[inline]
+    pub fn advance(&mut self, bytes: usize) {
+        self.at = self.at.saturating_add(bytes);
+    }
+
+    /// Reads the next value, of any kind. Returns its text without surrounding whitespace.
+    #[inline]
+    pub fn next_value(&mut self) -> Option<&'a str> {
+        let start = self.next_value_start();
+        self.read_value(0)?;
+        self.text.get(start..self.at)
+    }
+
+    /// Reads the next value, which must be a string. Returns the decoded string.
+    pub fn next_string(&mut self) -> Option<Cow<'a, str>> {
+        if self.peek() != Some(b'"') {
+            return self.fail_syntax();
+        }
+        let inside = self.text.get(self.at + 1..)?;
+        match decode_leading(inside) {
+            Ok((string, length)) => {
+                self.at += length + 2;
+                Some(string)
+            }
+            Err(at) => {
+                self.at += at + 1;
+                self.fail_syntax()
+            }
+        }
+    }
+
+    /// Reads the next value, which must be a number. Returns its text.
+    pub fn next_number(&mut self) -> Option<&'a str> {
+        self.peek();
+        let start = self.at;
+        self.read_number()?;
+        self.text.get(start..self.at)
+    }
+
+    /// Reads the members of the next value, which must be an object. Calls `each` with every name; `each` must then
+    /// read the corresponding value.
+    pub fn members(
+        &mut self,
+        each: impl FnMut(&mut Self, Cow<'a, str>) -> Option<()>,
+    ) -> Option<()> {
+        let name = |scan: &mut Self| {
+            let start = scan.at + 1;
+            match scan.read_plain_key() {
+                Some(name) => scan.text.get(start..start + name.len()).map(Cow::Borrowed),
+                None => scan.read_other_key(),
+            }
+        };
+        self.read_object_by(0, name, each)
+    }
+
+    /// Reads the items of the next value, which must be an array. Calls `each` before every item; `each` must then read
+    /// the item.
+    pub fn items(&mut self, each: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        self.read_array(0, each)
+    }
+
+    /// Returns the text from `start` to the current position.
+    #[must_use]
+    pub fn text_since(&self, start: usize) -> &'a str {
+        self.text.get(start..self.at).unwrap_or_default()
+    }
+
+    /// Returns the number of bytes read so far.
+    #[must_use]
+    pub fn position(&self) -> usize {
+        self.at
     }
 }

@@ -1,11 +1,12 @@
-//! Content blocks, which make up tool results and prompt messages.
+//! Content blocks, and the results of tools, prompts and resources, which consist of them.
 
 use std::borrow::Cow;
 
 use base64_simd::STANDARD;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
 
-use crate::types::{Annotations, Icon, Meta};
+use crate::types::{Annotations, Icon, Meta, Role};
 
 /// One piece of content in a tool result or a prompt message.
 ///
@@ -378,5 +379,204 @@ impl From<String> for ContentBlock {
 impl From<&str> for ContentBlock {
     fn from(text: &str) -> Self {
         Self::text(text)
+    }
+}
+
+// --- Results of calls, which consist of content.
+
+/// The result of `tools/call`.
+///
+/// Source: revision 2026-07-28, schema `CallToolResult`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct CallToolResult {
+    /// The content for the model to read.
+    #[serde(default)]
+    pub content: Vec<ContentBlock>,
+    /// The result as JSON that matches the output schema. Since revision 2025-06-18. Revisions before 2026-07-28 allow
+    /// only objects; for these, any other value is wrapped in an object with a `result` member.
+    ///
+    /// `Some` containing the JSON text `null` means that the structured content is `null`; `None` means that there is
+    /// no structured content.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present_even_if_null"
+    )]
+    pub structured_content: Option<Box<RawValue>>,
+    /// `true` if the content describes a failure that the model can read and act on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+    /// Additional metadata.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl CallToolResult {
+    /// Creates a result with the given content.
+    pub fn new(content: impl Into<Vec<ContentBlock>>) -> Self {
+        Self {
+            content: content.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Creates a result with one text block.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self {
+            content: vec![ContentBlock::text(text)],
+            ..Self::default()
+        }
+    }
+
+    /// Creates a failed result with text for the model to read.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self {
+            is_error: true,
+            ..Self::text(text)
+        }
+    }
+
+    /// Creates a result with only structured content. The content is repeated as text only for clients whose protocol
+    /// version does not support structured content.
+    ///
+    /// Until the result is sent, its content is a single empty text block.
+    #[must_use]
+    pub fn structured_only(content: Box<RawValue>) -> Self {
+        Self {
+            structured_content: Some(content),
+            ..Self::text("")
+        }
+    }
+
+    /// Returns `true` if the content is the empty text block from [`structured_only`](Self::structured_only), which is
+    /// not sent.
+    #[must_use]
+    pub fn is_structured_only(&self) -> bool {
+        self.structured_content.is_some()
+            && matches!(self.content.as_slice(), [ContentBlock::Text(text)] if text.text.is_empty())
+    }
+
+    /// Adds an entry to `_meta`. Keys that are reserved for the protocol are dropped when the result is sent.
+    #[must_use]
+    pub fn with_meta(
+        mut self,
+        key: impl Into<String>,
+        value: impl Into<serde_json::Value>,
+    ) -> Self {
+        self.meta
+            .get_or_insert_default()
+            .insert(key.into(), value.into());
+        self
+    }
+}
+
+/// Deserializes a member as `Some` whenever it is present, even if its value is `null`.
+fn present_even_if_null<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Box<RawValue>>, D::Error> {
+    Deserialize::deserialize(deserializer).map(Some)
+}
+
+/// The result of `prompts/get`.
+///
+/// Source: revision 2026-07-28, schema `GetPromptResult`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct GetPromptResult {
+    /// A description of the messages. Defaults to the description of the prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The messages, in order.
+    pub messages: Vec<PromptMessage>,
+    /// Additional metadata.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl GetPromptResult {
+    /// Creates a result with the given messages.
+    pub fn new(messages: impl Into<Vec<PromptMessage>>) -> Self {
+        Self {
+            messages: messages.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Sets the description of the messages.
+    #[must_use]
+    pub fn with_description(mut self, description: impl Into<String>) -> Self {
+        self.description = Some(description.into());
+        self
+    }
+}
+
+/// A message in a prompt, with a role and exactly one content block.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PromptMessage {
+    /// The speaker of the message.
+    pub role: Role,
+    /// The content of the message.
+    pub content: ContentBlock,
+}
+
+impl PromptMessage {
+    /// Creates a message with the given role.
+    pub fn new(role: Role, content: impl Into<ContentBlock>) -> Self {
+        Self {
+            role,
+            content: content.into(),
+        }
+    }
+
+    /// Creates a message from the user.
+    pub fn user(content: impl Into<ContentBlock>) -> Self {
+        Self::new(Role::User, content)
+    }
+
+    /// Creates a message from the model.
+    pub fn assistant(content: impl Into<ContentBlock>) -> Self {
+        Self::new(Role::Assistant, content)
+    }
+}
+
+/// Creates a message from the user.
+impl<T: Into<ContentBlock>> From<T> for PromptMessage {
+    fn from(content: T) -> Self {
+        Self::user(content)
+    }
+}
+
+/// The result of `resources/read`.
+///
+/// Source: revision 2026-07-28, schema `ReadResourceResult`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ReadResourceResult {
+    /// The contents. Reading a collection can return several items.
+    pub contents: Vec<ResourceContents>,
+    /// The default media type, used for contents without a media type if the definition does not declare one.
+    #[serde(skip)]
+    mime_type: Option<&'static str>,
+    /// Additional metadata.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+#[doc(hidden)]
+impl ReadResourceResult {
+    /// Returns the media type for contents that do not specify one.
+    #[must_use]
+    pub fn default_mime_type(&self) -> Option<&'static str> {
+        self.mime_type
+    }
+
+    /// Sets the media type for contents that do not specify one.
+    pub fn set_default_mime_type(&mut self, mime_type: &'static str) {
+        self.mime_type = Some(mime_type);
     }
 }

@@ -10,15 +10,13 @@ mod capabilities;
 mod common;
 mod completion;
 mod content;
+mod definition;
 mod form;
 mod format;
 mod input;
 mod logging;
-mod prompt;
-mod resource;
 mod sampling;
 mod sampling_message;
-mod tool;
 
 pub use capabilities::{
     ClientCapabilities, ClientFeature, CompletionsCapability, ElicitationCapability,
@@ -28,8 +26,12 @@ pub use capabilities::{
 pub use common::{Annotations, Icon, IconTheme, Implementation, Meta, Role};
 pub use completion::{Completion, CompletionReference};
 pub use content::{
-    AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceContents, ResourceLink,
-    TextContent,
+    AudioContent, CallToolResult, ContentBlock, EmbeddedResource, GetPromptResult, ImageContent,
+    PromptMessage, ReadResourceResult, ResourceContents, ResourceLink, TextContent,
+};
+pub use definition::{
+    CacheScope, Prompt, PromptArgument, Resource, ResourceTemplate, TaskSupport, Tool,
+    ToolAnnotations, ToolExecution,
 };
 #[doc(hidden)]
 pub use form::FieldInput;
@@ -37,11 +39,8 @@ pub use form::{Choice, Field, Form};
 pub use format::FieldFormat;
 pub use input::{InputRequest, Root};
 pub use logging::LoggingLevel;
-pub use prompt::{GetPromptResult, Prompt, PromptArgument, PromptMessage};
-pub use resource::{CacheScope, ReadResourceResult, Resource, ResourceTemplate};
 pub use sampling::{IncludeContext, ModelPreferences, SamplingRequest};
 pub use sampling_message::{CreateMessageResult, SamplingContent, SamplingMessage};
-pub use tool::{CallToolResult, TaskSupport, Tool, ToolAnnotations, ToolExecution};
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,5 @@
 use proptest::prelude::*;
 
-use super::search::plain_run_length;
 use super::*;
 use crate::jsonrpc::agreement::{assert_readers_agree, assert_strings_agree};
 
