@@ -10,8 +10,6 @@ mod log;
 mod observing;
 mod run;
 #[cfg(feature = "sealing")]
-mod sealed_tasks;
-#[cfg(feature = "sealing")]
 mod sealing;
 #[cfg(all(feature = "cli", feature = "http"))]
 mod service_manager;

@@ -6,7 +6,7 @@ use crate::extension::tasks;
 use crate::handler::option::StoresByType;
 use crate::server::Server;
 #[cfg(feature = "sealing")]
-use crate::server::sealed_tasks::SealedTaskStore;
+use crate::server::sealing::SealedTaskStore;
 use crate::stores::TaskStore;
 
 impl Server {

@@ -1,4 +1,4 @@
-//! `call`: calls a tool.
+//! `call` and `prompt`: call a tool, and get a prompt.
 
 use std::io;
 use std::io::IsTerminal as _;
@@ -92,4 +92,35 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
         print::line(&text);
     }
     Ok(!failed)
+}
+
+// --- `prompt`: gets a prompt.
+
+pub(super) fn prompt_command() -> Command {
+    with_answer_options(Command::new("prompt").about("Get a prompt"))
+        .arg(
+            Arg::new("prompt")
+                .value_name("PROMPT")
+                .required(true)
+                .help("The name of the prompt"),
+        )
+        .arg(name_value_arg())
+}
+
+pub(super) async fn run_prompt(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
+    let name = argument_text(matches, "prompt");
+    session.find(Capability::Prompts, name).await?;
+    // Prompt arguments are strings.
+    let arguments = parse_arguments(&given_arguments(matches), &Value::Null)?;
+    let params = json!({"name": name, "arguments": arguments});
+    let result = session.call("prompts/get", params).await?;
+    if session.prints_json() {
+        print::json(&result);
+        return Ok(true);
+    }
+    for message in result["messages"].as_array().into_iter().flatten() {
+        let role = message["role"].as_str().unwrap_or_default();
+        print::line(&format!("{role}: {}", print::content(&message["content"])));
+    }
+    Ok(true)
 }

@@ -9,13 +9,11 @@ mod address;
 mod arguments;
 mod call;
 mod check;
-mod commands;
 mod complete;
 mod completions;
 mod install;
 mod list;
 mod print;
-mod prompt;
 #[cfg(feature = "ship")]
 mod publish;
 mod read;
@@ -34,12 +32,11 @@ use std::ffi::OsString;
 
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Command};
-use commands::{perform_in, with_commands};
-use session::CommandSession;
 
+use crate::context::Capability;
 use crate::error::Error;
 use crate::server::Server;
-use crate::server::command_line::session::{CommandError, CommandResult};
+use crate::server::command_line::session::{CommandError, CommandResult, CommandSession};
 use crate::types::Implementation;
 
 pub(super) use serve::ServeOptions;
@@ -247,7 +244,7 @@ async fn perform(mut server: Server, before: &ArgMatches) -> CommandResult {
     if unavailable::is_command(name) {
         return unavailable::run(name);
     }
-    if commands::needs_only_definitions(name) {
+    if needs_only_definitions(name) {
         server.environment.faults.clear();
     }
     let session = CommandSession::start(server, before, matches).await?;
@@ -255,6 +252,62 @@ async fn perform(mut server: Server, before: &ArgMatches) -> CommandResult {
         return shell::run(&session).await;
     }
     perform_in(&session, name, matches).await
+}
+
+// --- The commands that use the server, and running one of them in a session.
+
+/// Adds the commands that use the server.
+fn with_commands(command: Command) -> Command {
+    command
+        .subcommand_value_name("COMMAND")
+        .subcommand(list::command("tools", "List the tools and their arguments").alias("list"))
+        .subcommand(list::command(
+            "prompts",
+            "List the prompts and their arguments",
+        ))
+        .subcommand(list::command("resources", "List the resources"))
+        .subcommand(list::command("templates", "List the resource templates"))
+        .subcommand(call::command())
+        .subcommand(call::prompt_command())
+        .subcommand(read::command())
+        .subcommand(complete::command())
+        .subcommand(check::command())
+        .subcommand(types::command())
+}
+
+/// Returns `true` if the command reads only definitions, for which the server needs no values for its settings.
+/// Resources are not among them, because user code can list them.
+fn needs_only_definitions(name: &str) -> bool {
+    matches!(name, "tools" | "prompts" | "templates" | "types" | "check")
+}
+
+/// Runs a command on the server.
+async fn perform_in(session: &CommandSession, name: &str, matches: &ArgMatches) -> CommandResult {
+    session.begin_command(matches)?;
+    let outcome = match dispatch(session, name, matches).await {
+        Err(CommandError::Failed(text)) => {
+            print::error(&text);
+            Ok(false)
+        }
+        outcome => outcome,
+    };
+    session.report_unused_answers();
+    outcome
+}
+
+async fn dispatch(session: &CommandSession, name: &str, matches: &ArgMatches) -> CommandResult {
+    match name {
+        "tools" => list::run(session, Capability::Tools).await,
+        "prompts" => list::run(session, Capability::Prompts).await,
+        "resources" => list::run(session, Capability::Resources).await,
+        "templates" => list::run(session, Capability::Templates).await,
+        "call" => call::run(session, matches).await,
+        "prompt" => call::run_prompt(session, matches).await,
+        "read" => read::run(session, matches).await,
+        "complete" => complete::run(session, matches).await,
+        "types" => types::run(session).await,
+        _ => check::run(session, matches).await,
+    }
 }
 
 #[cfg(test)]

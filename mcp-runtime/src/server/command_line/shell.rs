@@ -8,12 +8,12 @@ use clap::{ArgMatches, Command};
 use mcp_schema::suggest::closest;
 
 use crate::context::Capability;
-use crate::server::command_line::commands::{perform_in, with_commands};
 use crate::server::command_line::print;
 use crate::server::command_line::session::{
     CommandError, CommandResult, CommandSession, has_connection_options, with_common_options,
 };
 use crate::server::command_line::terminal::{CANCELLED, give_up, interrupted, read_line, say};
+use crate::server::command_line::{perform_in, with_commands};
 
 pub(super) fn command() -> Command {
     with_common_options(

@@ -5,7 +5,6 @@ mod apps;
 mod lint;
 #[cfg(feature = "skills")]
 mod skills;
-mod tokens;
 
 use std::fs;
 
@@ -16,7 +15,7 @@ use serde_json::{Value, json};
 use crate::client::surface::{Surface, SurfaceChange, compare_surfaces};
 use crate::context::Capability;
 use crate::server::command_line::check::lint::Lint;
-use crate::server::command_line::check::tokens::{TokenCost, token_costs, total};
+use crate::server::command_line::check::lint::{TokenCost, token_costs, total};
 use crate::server::command_line::print;
 use crate::server::command_line::session::{CommandResult, CommandSession, with_common_options};
 

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::server::command_line::print;
 use crate::server::command_line::session::{CommandError, CommandResult};
-use crate::server::command_line::tasks::arguments::{unavailable, unknown};
 use crate::server::command_line::tasks::show;
+use crate::server::command_line::tasks::show::{unavailable, unknown};
 use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskStatus, TaskStore};
 
 /// Makes a failed task due.

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::server::command_line::print;
 use crate::server::command_line::session::{CommandError, CommandResult};
-use crate::server::command_line::tasks::arguments::{owner, text, unavailable};
 use crate::server::command_line::tasks::show;
+use crate::server::command_line::tasks::show::{owner, text, unavailable};
 use crate::stores::{StoredTask, TaskOutcome, TaskStatus, TaskStore};
 
 /// Number of tasks read from the store at a time.

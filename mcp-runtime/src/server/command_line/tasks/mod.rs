@@ -2,7 +2,6 @@
 //!
 //! The server does not start: the commands only use its store, usually alongside the process that serves.
 
-mod arguments;
 mod change;
 mod list;
 mod show;
@@ -13,7 +12,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use crate::server::Server;
 use crate::server::command_line::session::{CommandError, CommandResult};
-use crate::server::command_line::tasks::arguments::{id, owner, text};
+use crate::server::command_line::tasks::show::{id, owner, text};
 use crate::stores::TaskStore;
 
 /// The name of the command.

@@ -1,16 +1,16 @@
-//! Shows a task.
+//! Shows a task; what the task commands share.
 
 use std::fmt::Write as _;
 use std::io;
 use std::time::{Duration, SystemTime};
 
+use clap::{Arg, ArgMatches};
 use serde_json::{Map, Value, json};
 
 use crate::extension::tasks::timestamp;
 use crate::server::command_line::print;
 use crate::server::command_line::print::Style;
-use crate::server::command_line::session::CommandResult;
-use crate::server::command_line::tasks::arguments::{unavailable, unknown};
+use crate::server::command_line::session::{CommandError, CommandResult};
 use crate::server::command_line::tasks::list;
 use crate::stores::{StoredTask, TaskDetails, TaskId, TaskOutcome, TaskStatus, TaskStore};
 
@@ -23,7 +23,7 @@ pub(super) async fn run(store: &dyn TaskStore, id: &TaskId, json: bool) -> Comma
     } else {
         let stdout = io::stdout();
         let styled = |name: &str| print::styled(name, Style::Aside, &stdout);
-        print::styled_line(&text(&details, SystemTime::now(), styled));
+        print::styled_line(&task_text(&details, SystemTime::now(), styled));
     }
     Ok(true)
 }
@@ -40,7 +40,7 @@ fn details_object(details: &TaskDetails) -> Value {
 }
 
 /// Describes a task for people. `styled` applies the style to names.
-fn text(details: &TaskDetails, now: SystemTime, styled: impl Fn(&str) -> String) -> String {
+fn task_text(details: &TaskDetails, now: SystemTime, styled: impl Fn(&str) -> String) -> String {
     let task = &details.task;
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
@@ -157,6 +157,33 @@ const fn outcome_name(outcome: &TaskOutcome) -> &'static str {
     }
 }
 
+// --- Arguments and errors that the task commands share.
+
+pub(super) fn owner() -> Arg {
+    Arg::new("owner")
+        .long("owner")
+        .value_name("CALLER")
+        .help("The key of the caller, as listed; an empty string for anonymous callers")
+}
+
+pub(super) fn text<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m str> {
+    matches.get_one::<String>(name).map(String::as_str)
+}
+
+pub(super) fn id(matches: &ArgMatches) -> Result<TaskId, CommandError> {
+    let text = text(matches, "id").unwrap_or_default();
+    TaskId::parse(text).ok_or_else(|| unknown(text))
+}
+
+pub(super) fn unknown(id: impl std::fmt::Display) -> CommandError {
+    format!("there is no task `{id}`, or its time to live has ended").into()
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
+pub(super) fn unavailable(error: Box<dyn std::error::Error + Send + Sync>) -> CommandError {
+    format!("the task store failed: {error}").into()
+}
+
 #[cfg(test)]
 mod tests {
     use crate::server::command_line::tasks::show::*;
@@ -176,7 +203,7 @@ mod tests {
         let steps = vec![TaskStep::new("pay", false), TaskStep::new("post", true)];
         let details = TaskDetails::new(task, None, steps);
         let later = now + Duration::from_secs(125);
-        let shown = text(&details, later, str::to_owned);
+        let shown = task_text(&details, later, str::to_owned);
         for expected in [
             "status    failed: it \\u{1b}[2J broke\n",
             "owner     alice\n",
