@@ -17,23 +17,278 @@
 //!     .middleware(retry(3, |call, error| call.name() == "rates" && error.cause().is_some()));
 //! ```
 
-mod audit;
 mod cache;
-mod retry;
-mod trim;
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::types::{CallToolResult, ContentBlock};
+use crate::{HandlerError, ProtocolVersion};
 
 pub use crate::handler::call::CallOutput;
 pub use crate::handler::definition::Kind;
 pub use crate::handler::middleware::{Call, Next};
 #[cfg(feature = "tower")]
 pub use crate::handler::tower::{CallService, ResponseFuture};
-pub use audit::{AuditOutcome, AuditRecord, audit};
 pub use cache::cache;
-pub use retry::retry;
-pub use trim::trim_text;
 
 /// The future returned by ready-made middleware.
 pub type MiddlewareFuture = Pin<Box<dyn Future<Output = crate::Result<CallOutput>> + Send>>;
+
+// --- An audit log: the caller, handler, outcome and duration of each call.
+
+/// A single call, for an audit log.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct AuditRecord {
+    /// The call: its name, arguments, caller and request.
+    pub call: Call,
+    /// The outcome of the call.
+    pub outcome: AuditOutcome,
+    /// The duration of the call.
+    pub duration: Duration,
+}
+
+/// The outcome of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AuditOutcome {
+    /// The handler returned a result.
+    Succeeded,
+    /// The handler failed or rejected the arguments.
+    Failed,
+    /// The call was dropped: it was cancelled, took too long or panicked, or, in 2026-07-28, this round ended with a
+    /// question to the client.
+    Dropped,
+}
+
+/// Creates middleware that passes each call to `record` when it ends, including calls that are cancelled, take too long
+/// or panic.
+///
+/// Calls that are refused before they reach middleware are not included: those whose caller lacks a scope or is not
+/// allowed to see the handler, those that exceed a rate limit, and those whose `requestState` is not accepted. The
+/// server logs most of them itself: exceeded rates as refusals of kind `too_many`, and missing scopes over HTTP as
+/// `forbidden` or `unauthorized`. It does not log calls to handlers that the caller is not allowed to see.
+///
+/// `record` must not block. [`AuditRecord::log`] writes a line to the log; for anything slower, send the data to a
+/// task.
+///
+/// ```
+/// use mcp_runtime::middleware::{AuditOutcome, audit};
+///
+/// let server = mcp_runtime::new_server!().middleware(audit(|record| {
+///     let who = record.call.principal().map_or("anonymous", |who| who.subject());
+///     if record.outcome != AuditOutcome::Succeeded {
+///         eprintln!("{who} {} {:?}", record.call.name(), record.outcome);
+///     }
+/// }));
+/// ```
+pub fn audit(
+    record: impl Fn(&AuditRecord) + Send + Sync + 'static,
+) -> impl Fn(Call, Next) -> MiddlewareFuture + Send + Sync + 'static {
+    let record = Arc::new(record);
+    move |call, next| {
+        let mut entry = PendingAuditRecord {
+            record: AuditRecord {
+                call: call.clone(),
+                outcome: AuditOutcome::Dropped,
+                duration: Duration::ZERO,
+            },
+            begun: Instant::now(),
+            write: Arc::clone(&record),
+        };
+        Box::pin(async move {
+            let output = next.run(call).await;
+            entry.record.outcome = match &output {
+                Ok(CallOutput::Tool(result)) if result.is_error => AuditOutcome::Failed,
+                Ok(_) => AuditOutcome::Succeeded,
+                Err(_) => AuditOutcome::Failed,
+            };
+            drop(entry);
+            output
+        })
+    }
+}
+
+/// Records the call when dropped, no matter how the call ends.
+struct PendingAuditRecord<F: Fn(&AuditRecord)> {
+    record: AuditRecord,
+    begun: Instant,
+    write: Arc<F>,
+}
+
+impl<F: Fn(&AuditRecord)> Drop for PendingAuditRecord<F> {
+    fn drop(&mut self) {
+        self.record.duration = self.begun.elapsed();
+        (self.write)(&self.record);
+    }
+}
+
+impl AuditRecord {
+    /// Writes the record to the log at level `info` with target `mcp_runtime::audit`. The arguments are omitted because
+    /// they may contain secrets.
+    pub fn log(&self) {
+        let principal = self.call.principal();
+        let request = self.call.context().request();
+        #[cfg(feature = "http")]
+        let client_ip = request.client_ip();
+        #[cfg(not(feature = "http"))]
+        let client_ip: Option<std::net::IpAddr> = None;
+        tracing::info!(
+            target: "mcp_runtime::audit",
+            kind = ?self.call.kind(),
+            name = self.call.name(),
+            round = self.call.round(),
+            subject = principal.map(crate::Principal::subject),
+            issuer = principal.map(crate::Principal::issuer),
+            client = principal.map(crate::Principal::client_id),
+            client_ip = client_ip.map(tracing::field::display),
+            version = request.protocol_version().as_str(),
+            outcome = ?self.outcome,
+            milliseconds = self.duration.as_secs_f64() * 1e3,
+            "call"
+        );
+    }
+}
+
+// --- Retries with backoff.
+
+/// Time before the first retry. The time doubles with each further retry, up to [`MAX_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const MAX_PAUSE: Duration = Duration::from_secs(10);
+
+/// Creates middleware that runs a handler again if it fails with an error for which `is_temporary` returns `true`, up
+/// to `attempts` times in total.
+///
+/// The pauses between the attempts are 100 ms, 200 ms, 400 ms and so on, up to 10 s, each randomly shortened by up to
+/// half. They count toward the call's timeout, and a cancelled call is not retried.
+///
+/// ```
+/// use mcp_runtime::middleware::retry;
+///
+/// let server = mcp_runtime::new_server!().middleware(retry(3, |call, error| {
+///     let cause = error.cause().and_then(|cause| cause.downcast_ref::<std::io::Error>());
+///     call.name() == "search" && cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::TimedOut)
+/// }));
+/// ```
+///
+/// Retry only handlers that may run twice: those that only read data, and those whose effects are wrapped in
+/// [`once`](crate::Context::once). Work in `once` that has succeeded is not repeated, and a question that the client
+/// has answered is not asked again.
+pub fn retry(
+    attempts: u32,
+    is_temporary: impl Fn(&Call, &HandlerError) -> bool + Send + Sync + 'static,
+) -> impl Fn(Call, Next) -> MiddlewareFuture + Send + Sync + 'static {
+    let is_temporary = Arc::new(is_temporary);
+    move |call, next| {
+        let is_temporary = Arc::clone(&is_temporary);
+        Box::pin(async move {
+            let mut pause = FIRST_PAUSE;
+            for _ in 1..attempts {
+                match next.clone().run(call.clone()).await {
+                    Err(error) if is_temporary(&call, &error) => {}
+                    output => return output,
+                }
+                tokio::time::sleep(shortened(pause)).await;
+                pause = pause.saturating_mul(2).min(MAX_PAUSE);
+            }
+            next.run(call).await
+        })
+    }
+}
+
+/// Randomly shortens a pause by up to half, so that calls that failed together are not retried together.
+fn shortened(pause: Duration) -> Duration {
+    let half = pause / 2;
+    let [random] = crate::random::random();
+    half + half.mul_f64(f64::from(random) / 255.0)
+}
+
+// --- Limits the text that a tool adds to a model's context.
+
+/// Creates middleware that limits the text in each tool result to `max_bytes`. The rest, including further text blocks,
+/// is replaced with a single note that tells the model how much is missing.
+///
+/// A message that a handler [exposes](crate::HandlerError::exposed), as `bail!` does, is limited in the same way.
+/// Structured content remains complete for programs that read it; only the accompanying text is limited. Images, audio
+/// and embedded resources remain unchanged, as do the results of tools with the `spill` option, because the text that
+/// they leave out is kept. To refuse large results instead, use the `max_output` option.
+pub fn trim_text(
+    max_bytes: usize,
+) -> impl Fn(Call, Next) -> MiddlewareFuture + Send + Sync + 'static {
+    move |call, next| {
+        Box::pin(async move {
+            let version = call.context().request().protocol_version();
+            let is_tool = call.kind() == Kind::Tool;
+            let is_limited = call.limits_its_text();
+            match next.run(call).await {
+                Ok(CallOutput::Tool(mut result)) if !is_limited => {
+                    trim_result(&mut result, version, max_bytes);
+                    Ok(CallOutput::Tool(result))
+                }
+                Err(mut error) if is_tool => {
+                    trim_error(&mut error, max_bytes);
+                    Err(error)
+                }
+                output => output,
+            }
+        })
+    }
+}
+
+fn trim_result(result: &mut CallToolResult, version: ProtocolVersion, max_bytes: usize) {
+    let wants_none = result.is_structured_only() && version.has_structured_content();
+    let lacks_text = result.content.is_empty() || result.is_structured_only();
+    // Normally, the text of structured content is not added until the result is sent.
+    if let (true, Some(structured)) = (lacks_text && !wants_none, &result.structured_content)
+        && structured.get().len() > max_bytes
+    {
+        result.content = vec![ContentBlock::text(structured.get())];
+    }
+    let mut room = max_bytes;
+    let mut missing: usize = 0;
+    // The first block of text that does not fit, which will contain the note.
+    let mut trimmed = None;
+    let mut position: usize = 0;
+    result.content.retain_mut(|block| {
+        let is_kept = match block {
+            ContentBlock::Text(text) if trimmed.is_none() => {
+                let length = text.text.len();
+                text.text.truncate(text.text.floor_char_boundary(room));
+                room = room.saturating_sub(length);
+                missing = length.saturating_sub(text.text.len());
+                if missing > 0 {
+                    trimmed = Some(position);
+                }
+                true
+            }
+            ContentBlock::Text(text) => {
+                missing = missing.saturating_add(text.text.len());
+                false
+            }
+            _ => true,
+        };
+        position = position.saturating_add(usize::from(is_kept));
+        is_kept
+    });
+    if let Some(ContentBlock::Text(text)) = trimmed.and_then(|at| result.content.get_mut(at)) {
+        text.text.push_str(&truncation_note(missing));
+    }
+}
+
+fn trim_error(error: &mut HandlerError, max_bytes: usize) {
+    if let Some(text) = error.exposed_text_mut() {
+        let length = text.len();
+        text.truncate(text.floor_char_boundary(max_bytes));
+        let missing = length.saturating_sub(text.len());
+        if missing > 0 {
+            text.push_str(&truncation_note(missing));
+        }
+    }
+}
+
+fn truncation_note(missing: usize) -> String {
+    format!("\n[{missing} more bytes were omitted; ask for less]")
+}
