@@ -18,29 +18,30 @@
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test());
 //! ```
 
-mod answer;
 pub mod chaos;
-mod connect;
 mod declarations;
-mod questions;
 mod results;
 mod script;
 mod task;
 
-use script::ScriptedClient;
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::sync::Arc;
+
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::client::Failure;
+use crate::Server;
+use crate::client::{ClientHost, Failure, InProcessClient};
+use crate::context::{Caller, Principal};
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::ProtocolVersion;
-use crate::testing::script::OutcomeComparison;
+use crate::testing::script::{Answerer, OutcomeComparison, ScriptedClient, ScriptedHost};
 use crate::types::{Completion, CompletionReference, GetPromptResult, ReadResourceResult};
 
 pub use crate::client::{Notification, Question};
-pub use answer::Response;
-pub use connect::Connect;
 pub use results::{CallResult, PromptResult, ReadResult};
+pub use script::Response;
 pub use task::TestTask;
 
 /// A client that communicates with a server in this process over the full protocol.
@@ -296,5 +297,180 @@ fn parse_result<T: DeserializeOwned>(what: &str, value: Value) -> T {
     match serde_json::from_value(value) {
         Ok(value) => value,
         Err(error) => panic!("the result of {what} cannot be read: {error}"),
+    }
+}
+
+// --- The questions that the server asks the client of a test, and the answers to them.
+
+impl TestClient {
+    /// Adds an answer to a question in a later call. To answer a form, pass a value of the form's type; to answer any
+    /// other question, pass a [`Response`]. Answers are considered in the order in which they were added, and each
+    /// answer is used for the first question that it can answer. With clients for both eras, each client uses every
+    /// answer.
+    pub fn answer(&self, answer: impl Into<Response>) {
+        let answer = answer.into();
+        for side in &self.sides {
+            side.script.add_answer(answer.clone());
+        }
+    }
+
+    /// Sets a function that answers all questions for which no [`answer`](Self::answer) is left. If the function
+    /// returns `None`, the test fails.
+    pub fn answer_with(
+        &self,
+        answerer: impl Fn(&Question) -> Option<Response> + Send + Sync + 'static,
+    ) {
+        let answerer: Answerer = Arc::new(answerer);
+        for side in &self.sides {
+            side.script.set_answerer(Arc::clone(&answerer));
+        }
+    }
+
+    /// Returns the questions asked since the last call to this method, in order. With clients for both eras, returns
+    /// the modern client's questions.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the clients for the two eras received different questions.
+    #[must_use]
+    #[track_caller]
+    pub fn asked(&self) -> Vec<Question> {
+        let mut all = self.sides.iter().map(|side| side.script.take_asked());
+        let mut last = all.next().unwrap_or_default();
+        for next in all {
+            let texts = |questions: &[Question]| -> Vec<_> {
+                let questions = questions.iter();
+                questions
+                    .map(|question| (question.method.clone(), question.message().to_owned()))
+                    .collect()
+            };
+            assert_eq!(
+                texts(&last),
+                texts(&next),
+                "the server asked different questions in the two eras"
+            );
+            last = next;
+        }
+        last
+    }
+}
+
+// --- Connects the clients for a test.
+
+/// Clients that have not been connected yet. Configure the clients, and then await this value to connect them.
+#[must_use = "clients connect when this is awaited"]
+#[derive(Debug)]
+pub struct Connect {
+    /// One server for all protocol versions, or one server for each version.
+    servers: Vec<Server>,
+    versions: Vec<ProtocolVersion>,
+    capabilities: Value,
+    caller: Caller,
+    headers: Vec<(String, String)>,
+}
+
+impl Connect {
+    fn new(servers: Vec<Server>, versions: &[ProtocolVersion]) -> Self {
+        Self {
+            servers,
+            versions: versions.to_vec(),
+            capabilities: json!({
+                "elicitation": {"form": {}, "url": {}},
+                "sampling": {"tools": {}, "context": {}},
+                "roots": {},
+            }),
+            caller: Caller::trusted(),
+            headers: Vec::new(),
+        }
+    }
+
+    /// Connects the clients as this principal, so that they can see and use only definitions that its scopes allow. By
+    /// default, clients are trusted and scopes do not apply to them.
+    ///
+    /// ```
+    /// # use mcp_runtime::{Principal, prelude::*, testing::TestClient};
+    /// # #[tool] fn add() {}
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let alice = Principal::new("alice").with_scopes(["notes:read"]);
+    /// let client = TestClient::both(new_server!().only(tool(add))).as_principal(alice).await;
+    /// # });
+    /// ```
+    pub fn as_principal(mut self, principal: Principal) -> Self {
+        self.caller = principal.into();
+        self
+    }
+
+    /// Connects the clients as anonymous callers, like HTTP clients without credentials.
+    pub fn as_anonymous(mut self) -> Self {
+        self.caller = Caller::anonymous();
+        self
+    }
+
+    /// Sets a header on all of the clients' requests, as if a trusted proxy had set it. By default, requests have no
+    /// headers.
+    ///
+    /// Handlers read it with [`RequestInfo::header`](crate::request::RequestInfo::header) or
+    /// [`trusted_header`](crate::request::RequestInfo::trusted_header). The clients do not use HTTP, so the methods of
+    /// `RequestInfo` that return anything else about an HTTP request, such as all of its headers, still return `None`.
+    ///
+    /// ```
+    /// # use mcp_runtime::{prelude::*, request::RequestInfo, testing::TestClient};
+    /// # use serde_json::json;
+    /// #[tool(read_only)]
+    /// fn tenant(request: &RequestInfo) -> Result<String> {
+    ///     Ok(request.trusted_header("x-tenant")?.unwrap_or("none").to_owned())
+    /// }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let client = TestClient::both(new_server!().only(tool(tenant))).header("x-tenant", "acme").await;
+    /// assert_eq!(client.call("tenant", json!({})).await.unwrap().text(), "acme");
+    /// # });
+    /// ```
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// Sets the capabilities that the clients declare, in the form of the schema's `ClientCapabilities`. Defaults to
+    /// all capabilities of the core protocol, without extensions.
+    pub fn capabilities(mut self, capabilities: Value) -> Self {
+        self.capabilities = capabilities;
+        self
+    }
+
+    async fn connect(self) -> TestClient {
+        let clients = self.versions.len().div_ceil(self.servers.len());
+        let mut connections = Vec::new();
+        for mut server in self.servers {
+            server.prepare_for_tests();
+            server.use_test_headers(self.headers.clone(), &self.caller);
+            match server.serve_in_process(clients, &self.caller) {
+                Ok(connected) => connections.extend(connected),
+                Err(error) => panic!("the server does not start:\n{error}"),
+            }
+        }
+        let mut sides = Vec::new();
+        for (connection, version) in connections.into_iter().zip(self.versions) {
+            let script = Arc::new(ScriptedHost::default());
+            let host = Arc::clone(&script) as Arc<dyn ClientHost>;
+            match InProcessClient::connect(connection, version, self.capabilities.clone(), host)
+                .await
+            {
+                Ok(client) => sides.push(ScriptedClient::new(client, script)),
+                Err(failure) => panic!(
+                    "the client for {} cannot connect: {failure}",
+                    version.as_str()
+                ),
+            }
+        }
+        TestClient { sides }
+    }
+}
+
+impl IntoFuture for Connect {
+    type Output = TestClient;
+    type IntoFuture = Pin<Box<dyn Future<Output = TestClient> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.connect())
     }
 }
