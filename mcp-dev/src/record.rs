@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn large_messages_make_room_for_each_other() {
+    fn old_messages_are_removed_when_messages_exceed_the_byte_limit() {
         let mut record = Record::default();
         let large = entry(&"x".repeat(MAX_BYTES / 3 + 1));
         for _ in 0..3 {

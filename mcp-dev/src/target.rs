@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_says_how_it_is_written() {
+    fn an_invalid_target_is_an_error_that_shows_the_syntax() {
         let mistake = read(&["./server"]).unwrap_err();
         assert!(mistake.contains("write a program after `--`"), "{mistake}");
         assert!(read(&["http://host/", "--", "server"]).is_err());

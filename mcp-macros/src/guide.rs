@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_address_files_outside_of_the_guide_are_plain_text() {
+    fn without_a_base_url_files_outside_of_the_guide_are_not_linked() {
         let text = "[`a`](../examples/a), ![a page](images/a.png) and [b](b.md)";
         assert_eq!(
             replace_links(text, "", &BTreeMap::new()),

@@ -343,7 +343,7 @@ mod tests {
         }
 
         #[test]
-        fn a_refused_version_is_answered_with_all_that_are_served_newest_first() {
+        fn an_unsupported_version_error_lists_all_versions_newest_first() {
             let error = unsupported_version("1999-01-01");
             assert_eq!(
                 error.data,
@@ -369,7 +369,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_sent_back_is_clipped_between_characters() {
+        fn echoed_text_is_truncated_between_characters() {
             assert_eq!(truncate_text("é"), "é");
             let long = "é".repeat(500);
             assert_eq!(truncate_text(&long).len(), 256);
@@ -384,7 +384,7 @@ mod tests {
 
         // Covers: BASE-12
         #[test]
-        fn every_code_of_an_answer_is_one_of_its_protocol_version() {
+        fn every_error_code_exists_in_its_protocol_version() {
             for version in ProtocolVersion::ALL {
                 let modern = version == ProtocolVersion::V2026_07_28;
                 for code in (-33_000..=-31_900).chain([i32::MIN, -1, 0, 429, i32::MAX]) {

@@ -432,7 +432,7 @@ mod tests {
 
         proptest::proptest! {
             #[test]
-            fn nothing_a_peer_sends_panics(bytes in crate::jsonrpc::tests::damaged()) {
+            fn reading_arbitrary_meta_does_not_panic(bytes in crate::jsonrpc::tests::damaged()) {
                 if let Ok(Incoming::Message(message)) = parse(&bytes, &ParseLimits::ROOMY) {
                     let known = KnownClientInfo::default();
                     if let VersionClaim::Valid(modern) = claim(&message.params, &known) {
@@ -445,7 +445,7 @@ mod tests {
         }
 
         #[test]
-        fn only_short_and_valid_client_information_is_known_from_then_on() {
+        fn only_short_and_valid_client_info_is_cached() {
             let known = KnownClientInfo::default();
             let info = |name: &str| format!(r#"{{"name":"{name}","version":"1"}}"#);
             for _ in 0..2 {
@@ -463,7 +463,7 @@ mod tests {
         const P: &str = "io.modelcontextprotocol";
 
         #[test]
-        fn a_claim_is_read_before_it_is_judged() {
+        fn a_claim_is_classified_as_none_valid_or_invalid() {
             let version = format!(r#""{P}/protocolVersion":"2026-07-28""#);
             let old = format!(r#""{P}/protocolVersion":"2025-11-25""#);
             let capabilities = format!(r#""{P}/clientCapabilities":{{}}"#);
@@ -557,7 +557,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_known_admits_itself_and_nothing_else() {
+        fn cached_client_info_is_recognized_only_if_identical() {
             let known = KnownClientInfo::default();
             for (json, expected) in [
                 (r#"{"name":"a"}"#, false),
@@ -651,7 +651,7 @@ mod tests {
         use crate::negotiation::*;
 
         #[test]
-        fn what_a_client_says_of_itself_is_read_as_far_as_it_is_valid() {
+        fn valid_parts_of_client_info_are_read_and_invalid_ones_ignored() {
             let whole = json!({
                 "name": "c\n", "version": "1", "title": "C", "description": "d", "websiteUrl": "https://c.example",
                 "icons": [
@@ -679,7 +679,7 @@ mod tests {
         }
 
         #[test]
-        fn capabilities_are_read_as_far_as_they_are_valid() {
+        fn valid_parts_of_capabilities_are_read_and_invalid_ones_ignored() {
             for (declared, valid) in [
                 (json!({}), json!({})),
                 (
@@ -724,7 +724,7 @@ mod tests {
 
         // Covers: ELIC-01, META-05
         #[test]
-        fn what_is_missing_has_the_shape_of_capabilities() {
+        fn missing_requirements_are_listed_as_a_capabilities_object() {
             for (declared, needed, version, expected) in [
                 (json!({}), &[][..], V::V2026_07_28, None),
                 (json!({"sampling": {}}), &[Sampling], V::V2026_07_28, None),

@@ -406,7 +406,7 @@ mod tests {
         use crate::version::*;
 
         #[test]
-        fn facts_hold_from_a_version_on() {
+        fn version_properties_hold_from_their_first_version_on() {
             for (fact, first) in [
                 (
                     ProtocolVersion::has_completion_context as fn(ProtocolVersion) -> bool,
@@ -435,7 +435,7 @@ mod tests {
         }
 
         #[test]
-        fn some_facts_hold_in_one_version() {
+        fn batches_and_core_tasks_exist_in_one_version_each() {
             let those = |fact: fn(ProtocolVersion) -> bool| {
                 let versions = ProtocolVersion::ALL.into_iter();
                 versions
@@ -497,7 +497,7 @@ mod tests {
         }
 
         #[test]
-        fn facts_of_methods() {
+        fn method_properties_hold_for_the_listed_methods() {
             let those = |fact: fn(Method) -> bool| {
                 let methods = Method::ALL.iter().filter(|method| fact(**method));
                 methods.map(|method| method.as_str()).collect::<Vec<_>>()
@@ -528,7 +528,7 @@ mod tests {
         use crate::version::*;
 
         #[test]
-        fn the_second_label_of_the_prefix_reserves_a_key() {
+        fn a_meta_key_is_reserved_by_the_second_label_of_its_prefix() {
             for (key, reserved) in [
                 ("io.modelcontextprotocol/serverInfo", true),
                 ("dev.mcp/x", true),

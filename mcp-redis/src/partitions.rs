@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_are_divided_evenly_and_always_in_the_same_way() {
+    fn task_ids_are_divided_evenly_and_deterministically() {
         let four = partitions(4);
         let mut tasks = [0; 4];
         for _ in 0..4_000 {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn each_partition_is_first_in_turn() {
+    fn the_order_of_partitions_rotates() {
         let three = partitions(3);
         let order = || {
             let links = three.by_turns().map(std::ptr::from_ref::<Link>);

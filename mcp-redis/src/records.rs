@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_record_of_a_session_is_known() {
+    fn the_latest_record_of_a_session_is_cached() {
         let records = KnownRecords::default();
         assert!(records.find("a").is_none());
         records.parse("a", "1", &text("x")).unwrap();

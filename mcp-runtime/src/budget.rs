@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_may_hold_as_much_as_remains_free() {
+    fn a_client_can_hold_as_many_bytes_as_remain_free() {
         let budget = ByteBudget::new(1_000);
         let [one, other] = ["10.0.0.1", "10.0.0.2"].map(holder);
         let (mut first, mut more) = (budget.charge(&one), budget.lazy_charge(one));
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn accounts_of_clients_that_hold_nothing_are_closed_when_there_are_many() {
+    fn unused_budget_entries_are_removed_when_there_are_many() {
         let budget = ByteBudget::new(1_000);
         let mut charge = budget.charge(&holder("10.0.0.1"));
         charge.resize(10);
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn the_addresses_of_a_network_are_one_client() {
+    fn the_ipv6_addresses_of_a_64_bit_network_count_as_one_client() {
         for (one, other, same) in [
             ("10.0.0.1", "10.0.0.1", true),
             ("10.0.0.1", "10.0.0.2", false),

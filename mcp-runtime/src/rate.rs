@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn one_may_be_taken_after_the_time_that_was_said_and_not_before() {
+    fn a_token_is_available_exactly_after_the_returned_wait() {
         let start = Instant::now();
         let limiter = RateLimiter::new(Rate::new(3, Duration::from_mins(1), 1));
         assert_eq!(limiter.take_token(1, 10, start), Ok(()));
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn callers_have_buckets_of_their_own_and_those_beyond_the_limit_share_one() {
+    fn each_caller_has_a_bucket_and_callers_above_the_limit_share_one() {
         let start = Instant::now();
         let limiter = RateLimiter::new(Rate::new(1, Duration::from_mins(1), 1).per_caller());
         for caller in 0..10 {

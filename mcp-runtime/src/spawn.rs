@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_a_panic_carries_it_ends_here() {
+    fn a_panic_is_caught_even_if_dropping_its_payload_panics() {
         assert_eq!(catch(|| 5), Ok(5));
         assert_eq!(catch(|| panic!("text")), Err::<(), _>("text".to_owned()));
         assert_eq!(catch(|| panic!("{}", 5)), Err::<(), _>("5".to_owned()));

@@ -96,7 +96,7 @@ mod tests {
         use crate::sync::*;
 
         #[tokio::test]
-        async fn all_who_wait_are_told_and_so_is_who_comes_late() {
+        async fn cancelling_a_token_wakes_all_current_and_later_waiters() {
             let token = CancellationToken::default();
             let waiting: Vec<_> = (0..3)
                 .map(|_| {
@@ -118,7 +118,7 @@ mod tests {
         }
 
         #[test]
-        fn none_is_missed_between_threads() {
+        fn a_cancellation_from_another_thread_is_never_missed() {
             for _ in 0..1_000 {
                 let token = CancellationToken::default();
                 let other = token.clone();
@@ -148,7 +148,7 @@ mod tests {
         }
 
         #[test]
-        fn the_last_one_is_woken_and_only_once() {
+        fn a_bell_wakes_only_its_latest_waker_and_only_once() {
             let (first, last) = (Arc::<Woken>::default(), Arc::<Woken>::default());
             let bell = Bell::default();
             bell.wake();

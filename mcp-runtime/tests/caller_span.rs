@@ -175,17 +175,17 @@ async fn over_http(sessions: HttpSessions, case: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_modern_call_over_http_keeps_it() {
+async fn a_modern_call_over_http_keeps_the_callers_span() {
     over_http(HttpSessions::Memory, "modern").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_of_a_session_keeps_it() {
+async fn a_call_of_an_http_session_keeps_the_callers_span() {
     over_http(HttpSessions::Memory, "session").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_without_a_session_keeps_it() {
+async fn a_stateless_call_keeps_the_callers_span() {
     over_http(HttpSessions::None, "stateless").await;
 }
 
@@ -205,7 +205,7 @@ async fn exchange(client: &mut BufReader<DuplexStream>, lines: &[Value], answers
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_of_a_connection_have_that_of_whoever_serves_it() {
+async fn calls_of_a_connection_keep_the_span_of_the_serve_future() {
     listener();
     for (case, version) in [
         ("modern lines", None),

@@ -50,7 +50,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Listener {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_handlers_say_is_inside_of_their_request_on_every_thread() {
+async fn handler_events_are_inside_the_request_span_on_every_thread() {
     let listener = Listener::default();
     tracing_subscriber::registry().with(listener.clone()).init();
     let client = TestClient::both(new_server!()).await;

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_format_is_found_again_after_it_was_described() {
+    fn a_format_is_recognized_after_it_was_moved_to_the_description() {
         for format in FORMATS {
             for description in [json!({}), json!({"description": "Where (if at all)"})] {
                 let mut schema = description;

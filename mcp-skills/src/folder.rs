@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_read_than_the_limits_allow() {
+    fn reading_skills_stops_at_the_limits() {
         let scratch = Scratch::new("limits");
         for index in 0..MAX_FILES + 5 {
             scratch.write(&format!("many/f{index}"), "");
@@ -359,7 +359,7 @@ mod tests {
     /// Another thread swaps a file and a directory for links all the time. The test ends after two seconds.
     #[cfg(unix)]
     #[test]
-    fn nothing_outside_is_read_while_entries_are_swapped_for_links() {
+    fn no_file_outside_is_read_while_entries_are_replaced_by_links() {
         use std::os::unix::fs::symlink;
         use std::sync::mpsc::{self, TryRecvError};
         use std::time::{Duration, Instant};

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn errors_in_front_matter_name_the_field() {
         let bomb = bomb();
         let long = "x".repeat(1_025);
         let deep = format!("a: {}{}", "[".repeat(40), "]".repeat(40));

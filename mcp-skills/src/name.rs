@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_short_and_plain() {
+    fn skill_names_are_short_and_plain() {
         for name in ["a", "pdf-tools", "2026", &"x".repeat(64)] {
             assert_eq!(check_name(name), Ok(()), "{name}");
         }
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_stay_below_their_directory() {
+    fn skill_paths_that_leave_their_directory_are_refused() {
         for path in ["a", "a/b.md", "a b/..c"] {
             assert_eq!(check_path(path), Ok(()), "{path}");
         }

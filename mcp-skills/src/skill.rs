@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limits_themselves_are_allowed() {
+    fn a_skill_exactly_at_the_limits_is_allowed() {
         let rest = usize::try_from(MAX_BYTES).unwrap() - TEXT.len();
         assert!(skill("good", &[("big", rest)]).check().is_ok());
         assert_eq!(

@@ -67,7 +67,7 @@ async fn create(store: &Sqlite, task: NewTask) -> StoredTask {
 }
 
 #[tokio::test]
-async fn it_keeps_the_rules_of_stores() {
+async fn the_backend_follows_the_rules_of_stores() {
     let folder = Folder::new();
     Backend::from(Sqlite::open(folder.file()).unwrap())
         .check()
@@ -75,7 +75,7 @@ async fn it_keeps_the_rules_of_stores() {
 }
 
 #[tokio::test]
-async fn what_is_written_is_there_when_the_file_is_opened_again() {
+async fn stored_tasks_are_loaded_after_the_file_is_reopened() {
     let folder = Folder::new();
     let store = Sqlite::open(folder.file()).unwrap();
     let mut task = NewTask::new("alice", "tool");
@@ -95,7 +95,7 @@ async fn what_is_written_is_there_when_the_file_is_opened_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_that_share_a_file_claim_each_task_once_and_see_each_others_changes() {
+async fn two_stores_on_one_file_claim_each_task_once_and_share_its_changes() {
     let folder = Folder::new();
     let one = Sqlite::open(folder.file()).unwrap();
     let other = Sqlite::open(folder.file()).unwrap();
@@ -133,7 +133,7 @@ async fn two_that_share_a_file_claim_each_task_once_and_see_each_others_changes(
 }
 
 #[tokio::test]
-async fn it_is_bounded_and_counts_what_it_holds() {
+async fn the_task_store_counts_and_bounds_its_tasks_and_bytes() {
     let folder = Folder::new();
     let limits = Limits::default().with(|limits| {
         let tasks = &mut limits.tasks;
@@ -186,7 +186,7 @@ async fn it_is_bounded_and_counts_what_it_holds() {
 }
 
 #[tokio::test]
-async fn what_has_expired_is_removed() {
+async fn expired_tasks_are_removed() {
     let folder = Folder::new();
     let store = Sqlite::open(folder.file()).unwrap();
     let mut task = NewTask::new("a", "t");
@@ -263,7 +263,7 @@ impl Blocker {
 }
 
 #[tokio::test]
-async fn a_task_whose_creation_took_too_long_is_not_left_behind() {
+async fn a_task_whose_creation_timed_out_is_not_stored() {
     let folder = Folder::new();
     let store = Sqlite::open(folder.file()).unwrap();
     let task = NewTask::new("a", "t");
@@ -291,7 +291,7 @@ async fn a_task_whose_creation_took_too_long_is_not_left_behind() {
 }
 
 #[tokio::test]
-async fn the_fault_of_one_operation_is_not_that_of_all() {
+async fn a_failed_operation_does_not_fail_others_in_its_transaction() {
     let folder = Folder::new();
     let store = Sqlite::open(folder.file()).unwrap();
     let wrong = store

@@ -11,7 +11,7 @@ fn notification(hub: &Hub, droppable: bool) -> Option<u64> {
 }
 
 #[test]
-fn a_flood_is_cut_and_what_somebody_waits_for_is_not() {
+fn excess_notifications_are_dropped_but_not_undroppable_messages() {
     let hub = Hub::new("server", false);
     let kept = (0..5_000).filter_map(|_| notification(&hub, true)).count();
     assert!((300..3_000).contains(&kept), "{kept}");
@@ -21,7 +21,7 @@ fn a_flood_is_cut_and_what_somebody_waits_for_is_not() {
 }
 
 #[tokio::test]
-async fn requests_take_turns_whatever_else_floods() {
+async fn requests_get_a_turn_even_when_notifications_use_up_the_budget() {
     let hub = Hub::new("server", false);
     while notification(&hub, true).is_some() {}
     for _ in 0..MAX_REQUESTS {
@@ -34,7 +34,7 @@ async fn requests_take_turns_whatever_else_floods() {
 }
 
 #[test]
-fn a_new_page_is_told_everything_that_is_open() {
+fn a_new_page_gets_the_state_and_all_open_requests() {
     let hub = Hub::new("server", false);
     hub.era(Era::Modern, json!({"state": "ready"}));
     hub.ask(Era::Legacy, 7, "roots/list", &Value::Null);

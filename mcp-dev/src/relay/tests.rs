@@ -44,7 +44,7 @@ fn opened() -> Dialogue {
 }
 
 #[test]
-fn a_new_server_is_told_what_the_first_was() {
+fn a_restarted_server_receives_the_handshake_and_log_level_again() {
     let mut dialogue = opened();
     let level = request(1, "logging/setLevel", &json!({"level": "debug"}));
     dialogue.host(&level);
@@ -83,7 +83,7 @@ fn a_new_server_is_told_what_the_first_was() {
 }
 
 #[test]
-fn questions_of_two_servers_are_told_apart() {
+fn requests_of_a_server_before_and_after_a_restart_have_different_ids() {
     let mut dialogue = opened();
     let ask = request(7, "roots/list", &json!({}));
     let first = written(&dialogue.server(&ask), true);
@@ -103,7 +103,7 @@ fn questions_of_two_servers_are_told_apart() {
 }
 
 #[test]
-fn subscriptions_of_the_modern_era_go_on() {
+fn modern_subscriptions_are_renewed_after_a_restart() {
     let mut dialogue = Dialogue::default();
     dialogue.started(1);
     let filter = json!({"notifications": {"toolsListChanged": true}});
@@ -121,7 +121,7 @@ fn subscriptions_of_the_modern_era_go_on() {
 }
 
 #[test]
-fn without_a_server_calls_end_and_the_opening_waits() {
+fn without_a_server_requests_fail_and_initialize_waits() {
     let mut dialogue = Dialogue::default();
     let initialize = request(0, "initialize", &json!({}));
     assert_eq!(dialogue.host(&initialize), []);
@@ -161,7 +161,7 @@ fn a_server_that_refuses_the_host_leaves_no_request_without_a_response() {
 }
 
 #[test]
-fn cancelled_requests_do_not_use_up_the_room_of_others() {
+fn cancelled_requests_do_not_count_towards_the_maximum() {
     let mut dialogue = opened();
     for id in 1..=10_001 {
         let call = request(id, "tools/call", &json!({"name": "slow"}));

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_are_read_however_they_are_cut() {
+    fn events_are_read_from_chunks_of_any_size() {
         let stream =
             b": hello\r\nid: 7\r\ndata: {\r\ndata:}\r\n\r\nevent: x\n\ndata: 2\n\rdata: 3\r\r";
         for size in 1..stream.len() {

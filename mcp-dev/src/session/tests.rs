@@ -62,7 +62,7 @@ async fn a_server_that_ends_fails_its_requests() {
 }
 
 #[tokio::test]
-async fn a_server_that_ends_at_once_or_refuses_is_told_apart() {
+async fn errors_distinguish_a_server_that_exits_from_one_that_refuses() {
     let (_, ended) = open("exit 1", Era::Modern).await;
     assert!(ended.err().unwrap().contains("ended: exit status: 1"));
     let script = r#"read line; echo '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}'; cat >/dev/null"#;
@@ -86,7 +86,7 @@ async fn a_server_that_ends_at_once_or_refuses_is_told_apart() {
 }
 
 #[tokio::test]
-async fn what_is_no_message_is_shown_and_changes_nothing() {
+async fn output_that_is_not_a_message_is_shown_and_otherwise_ignored() {
     let odd = r#"read line; echo 'Listening…'; echo '{"jsonrpc":"2.0"}'; echo '{"jsonrpc":"2.0","id":99,"result":{}}'; echo '[1'; echo '[{"jsonrpc":"2.0","id":2,"result":{}}]'; cat >/dev/null"#;
     let (hub, opened) = open(&format!("{HELLO} {odd}"), Era::Legacy).await;
     let (session, _) = opened.unwrap();
@@ -127,7 +127,7 @@ async fn questions_are_answered_once_and_pings_at_once() {
 }
 
 #[tokio::test]
-async fn a_flood_of_logs_hides_no_question_and_a_huge_question_is_refused() {
+async fn many_log_messages_hide_no_request_and_an_oversized_request_is_refused() {
     let flood = r#"i=0; while [ $i -lt 2000 ]; do echo '{"jsonrpc":"2.0","method":"notifications/message","params":{}}'; i=$((i+1)); done"#;
     let asks = r#"echo '{"jsonrpc":"2.0","id":"q","method":"roots/list"}'; printf '{"jsonrpc":"2.0","id":"h","method":"roots/list","params":{"x":"%01100000d"}}\n' 0; read refusal; echo "$refusal" >&2; cat >/dev/null"#;
     let (hub, opened) = open(&format!("{HELLO} {flood}; {asks}"), Era::Legacy).await;

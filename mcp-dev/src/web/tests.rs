@@ -58,7 +58,7 @@ async fn the_page_can_be_at_the_usual_port() {
 }
 
 #[tokio::test]
-async fn the_page_is_closed_to_others() {
+async fn requests_without_the_token_or_with_a_foreign_origin_are_refused() {
     let open = status(
         "/api/messages/1",
         &[HOST, TOKEN, ("origin", "http://127.0.0.1:4000")],
@@ -102,7 +102,7 @@ async fn the_page_is_closed_to_others() {
 }
 
 #[tokio::test]
-async fn a_link_may_open_the_page_and_nothing_else() {
+async fn a_cross_site_link_can_open_the_page_but_not_load_its_files() {
     let link = [
         HOST,
         ("sec-fetch-site", "cross-site"),
@@ -119,7 +119,7 @@ async fn a_link_may_open_the_page_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn nothing_inline_runs_and_every_file_is_there() {
+async fn the_page_has_no_inline_scripts_and_all_its_files_exist() {
     let page = send("/", &[HOST]).await;
     let policy = page.headers()["content-security-policy"].to_str().unwrap();
     assert!(

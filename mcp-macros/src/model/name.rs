@@ -117,7 +117,7 @@ mod tests {
     use super::{RenameRule, rename_field, rename_variant};
 
     #[test]
-    fn rules_are_those_of_serde() {
+    fn rename_rules_agree_with_serde() {
         for (rule, field, variant) in [
             (RenameRule::Lower, "given_to", "givenaway"),
             (RenameRule::Upper, "GIVEN_TO", "GIVENAWAY"),

@@ -63,7 +63,7 @@ mod tests {
     use super::join;
 
     #[test]
-    fn lines_lose_the_indentation_they_share() {
+    fn common_indentation_of_lines_is_removed() {
         let cases: [(&[&str], &str); 4] = [
             (
                 &[" One.", "", "   indented", " two"],

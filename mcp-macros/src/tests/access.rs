@@ -58,7 +58,7 @@ fn scopes_are_checked_and_passed_on() {
 }
 
 #[test]
-fn a_method_names_a_function_of_its_type() {
+fn visible_if_of_a_method_can_name_a_function_of_its_type() {
     check_server(
         r#"impl Notes { #[resource("notes:///all", visible_if = Self::open)] fn all(&self) -> String { String::new() } }"#,
         &expect![[r#"

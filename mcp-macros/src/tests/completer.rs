@@ -6,7 +6,7 @@ use crate::parse::kind::Kind;
 use crate::tests::check;
 
 #[test]
-fn the_first_parameter_has_no_name() {
+fn the_first_parameter_of_a_completer_is_not_an_argument() {
     check(
         Kind::Completer,
         "",

@@ -6,7 +6,7 @@ use crate::parse::kind::Kind;
 use crate::tests::check;
 
 #[test]
-fn parameters_can_be_referred_to_from_elsewhere() {
+fn the_expansion_has_a_function_that_returns_the_parameters() {
     check(
         Kind::Prompt,
         "title = \"Review\"",

@@ -154,7 +154,7 @@ fn options_are_fields_and_strings_are_checked() {
 }
 
 #[test]
-fn the_future_owns_lent_values() {
+fn the_future_owns_values_that_the_function_borrows() {
     check(
         Kind::Tool,
         "",
@@ -340,7 +340,7 @@ fn an_error_leaves_the_function_without_markers() {
 }
 
 #[test]
-fn parameters_can_be_renamed_at_once() {
+fn rename_all_renames_every_parameter() {
     let text = crate::stages::expand_handler(
         Kind::Tool,
         "rename_all = \"camelCase\"".parse().unwrap(),
@@ -354,7 +354,7 @@ fn parameters_can_be_renamed_at_once() {
 }
 
 #[test]
-fn many_parameters_are_allowed() {
+fn more_than_seven_parameters_allow_the_clippy_lint() {
     let expand = |function: &str| {
         let function = function.parse().unwrap();
         crate::stages::expand_handler(Kind::Tool, proc_macro2::TokenStream::new(), function)

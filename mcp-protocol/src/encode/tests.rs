@@ -211,7 +211,7 @@ fn blocks() -> Vec<ContentBlock> {
 }
 
 #[test]
-fn the_size_of_an_identity_is_what_it_adds_to_a_result() {
+fn the_size_of_an_identity_is_the_bytes_that_it_adds_to_a_result() {
     let size_with = |name: &str| {
         let identity = Identity::new(Implementation::new(name, "1"));
         let id = id();
@@ -237,7 +237,7 @@ fn empty_results_are_empty_in_the_legacy_era() {
 }
 
 #[test]
-fn the_handshake_shows_what_the_version_knows() {
+fn initialize_results_contain_only_members_of_their_version() {
     let (identity, id) = (identity(), id());
     for version in ProtocolVersion::ALL
         .into_iter()
@@ -373,7 +373,7 @@ fn list_pages_are_wrapped() {
 
 // Covers: META-07
 #[test]
-fn tool_results() {
+fn tool_results_match_the_schema_of_each_version() {
     let result = CallToolResult {
         meta: Some(meta()),
         is_error: true,
@@ -409,7 +409,7 @@ fn tool_results() {
 }
 
 #[test]
-fn structured_content_is_one_line_and_kept_from_those_who_lack_it() {
+fn structured_content_is_one_line_and_left_out_for_versions_without_it() {
     for (text, root) in [
         ("{\n \"a\":\r\n 1}", OutputRoot::Objects),
         ("{\"a\": 1}", OutputRoot::Any),
@@ -450,7 +450,7 @@ fn structured_content_is_one_line_and_kept_from_those_who_lack_it() {
 }
 
 #[test]
-fn prompt_results() {
+fn prompt_results_match_the_schema_of_each_version() {
     let messages: Vec<_> = blocks().into_iter().map(PromptMessage::assistant).collect();
     let whole = GetPromptResult {
         description: Some("d".to_owned()),
@@ -467,7 +467,7 @@ fn prompt_results() {
 }
 
 #[test]
-fn resource_results() {
+fn resource_results_match_the_schema_of_each_version() {
     let mut text = ResourceContents::text("notes:///1", "one").with_mime_type("text/plain");
     text.meta = Some(meta());
     let mut whole = ReadResourceResult::default();
@@ -504,7 +504,7 @@ fn completions_hold_a_hundred_values_at_most() {
 }
 
 #[test]
-fn the_end_of_a_listen_names_it() {
+fn the_result_of_a_listen_request_contains_its_subscription_id() {
     let identity = identity();
     for raw in ["0", r#""""#, r#""a""#] {
         let id = RequestId::from_valid(raw);
@@ -580,7 +580,7 @@ fn modern_errors_fit_their_schemas() {
 }
 
 #[test]
-fn notifications_fit_every_version_that_has_them() {
+fn notifications_match_the_schema_of_each_version_that_has_them() {
     let id = id();
     for version in ProtocolVersion::ALL {
         let schema = Schema::of(version);
@@ -668,7 +668,7 @@ fn progress_that_is_no_number_is_not_written() {
 }
 
 #[test]
-fn numbers_are_as_short_as_they_can_be() {
+fn whole_numbers_are_written_without_a_fraction() {
     for (value, text) in [
         (0.0, "0"),
         (-0.0, "0"),
@@ -690,7 +690,7 @@ fn example(name: &str) -> Value {
 }
 
 #[test]
-fn the_notifications_of_the_specification_are_rebuilt() {
+fn the_encoder_reproduces_the_notification_examples_of_the_specification() {
     let id = RequestId::from_valid(r#""listen-1""#);
     let filter = ListenFilter {
         tools: true,
@@ -743,7 +743,7 @@ fn the_notifications_of_the_specification_are_rebuilt() {
 }
 
 #[test]
-fn the_requests_of_the_specification_make_a_valid_claim() {
+fn the_request_examples_of_the_specification_contain_a_valid_claim() {
     for (name, member) in [
         ("CallToolRequest/call-tool-request", Some(Member::Arguments)),
         ("CompleteRequest/completion-request", Some(Member::Ref)),

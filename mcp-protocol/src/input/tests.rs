@@ -18,7 +18,7 @@ fn form() -> Form {
 
 // Covers: ELIC-03, ELIC-12
 #[test]
-fn a_form_has_the_shape_of_its_version() {
+fn a_form_is_encoded_for_its_protocol_version() {
     let new = form_schema(&form(), V::V2026_07_28);
     assert_eq!(new, form_schema(&form(), V::V2025_11_25));
     expect_test::expect![[r#"{"type":"object","properties":{"email":{"type":"string","minLength":3,"format":"email"},"days":{"type":"integer","minimum":1,"maximum":14,"default":3},"sure":{"type":"boolean","default":true},"units":{"type":"string","oneOf":[{"const":"c","title":"Celsius"},{"const":"f","title":"Fahrenheit"}]},"tags":{"type":"array","items":{"type":"string","enum":["a","b"]},"minItems":1,"maxItems":2}},"required":["email"]}"#]]
@@ -29,7 +29,7 @@ fn a_form_has_the_shape_of_its_version() {
 
 // Covers: ELIC-06
 #[test]
-fn people_are_sent_to_safe_addresses_only() {
+fn an_elicitation_url_must_be_https_or_loopback() {
     for (url, is_fine) in [
         ("https://example.com/pay?id=1", true),
         ("HTTPS://example.com", true),
@@ -48,7 +48,7 @@ fn people_are_sent_to_safe_addresses_only() {
 
 // Covers: SAMP-04
 #[test]
-fn uses_of_tools_and_their_results_are_paired() {
+fn each_tool_use_in_a_sampling_request_needs_its_tool_result() {
     let use_of = |id: &str| SamplingContent::ToolUse {
         id: id.into(),
         name: "t".into(),
@@ -78,7 +78,7 @@ fn uses_of_tools_and_their_results_are_paired() {
 }
 
 #[test]
-fn what_is_nested_too_deeply_is_not_asked() {
+fn an_input_request_that_is_nested_too_deeply_is_refused() {
     let nested = |depth| {
         let value = (0..depth).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
         let mut sample = SamplingRequest::user("go");
@@ -91,7 +91,7 @@ fn what_is_nested_too_deeply_is_not_asked() {
 
 // Covers: SAMP-03
 #[test]
-fn older_clients_get_one_block_a_message_and_no_sound() {
+fn older_versions_get_one_content_block_per_message_and_no_audio() {
     let mut sample = SamplingRequest::user("look");
     sample.messages = vec![
         SamplingMessage::new(Role::User, "look")
@@ -107,7 +107,7 @@ fn older_clients_get_one_block_a_message_and_no_sound() {
 }
 
 #[test]
-fn metadata_of_sampling_content_is_for_versions_that_have_it() {
+fn meta_of_sampling_content_is_left_out_for_versions_without_it() {
     let mut text = crate::types::TextContent::new("go");
     text.meta = Some(serde_json::Map::from_iter([(
         "com.example/a".to_owned(),

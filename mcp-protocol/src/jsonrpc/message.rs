@@ -812,7 +812,7 @@ mod tests {
         use crate::jsonrpc::message::*;
 
         #[test]
-        fn a_copy_has_the_members_of_its_request() {
+        fn an_owned_request_has_the_members_of_the_borrowed_one() {
             let text = r#"{"jsonrpc":"2.0","id":"a\n","method":"tools\/call","params":{"name":"caf\u00e9",
             "arguments":{"x":1},"_meta":{"progressToken":7}}}"#;
             let Ok(Incoming::Message(request)) = parse(text.as_bytes(), &ParseLimits::ROOMY) else {
@@ -836,7 +836,7 @@ mod tests {
         use crate::jsonrpc::message::*;
 
         #[test]
-        fn ids_are_equal_by_type_and_value_and_echoed_as_they_came() {
+        fn ids_are_compared_by_type_and_value_and_echoed_unchanged() {
             for (a, b, equal) in [
                 ("1", "1", true),
                 ("1", "\"1\"", false),

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_numbers_are_equal_however_they_are_written() {
+    fn numbers_are_equal_regardless_of_their_notation() {
         for (one, other, same) in [
             ("1", "1.0", true),
             ("-120", "-1.2e2", true),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn only_numbers_of_json_are_numbers() {
+    fn only_json_number_syntax_is_read_as_a_number() {
         for text in [
             "",
             "-",
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_are_written_out_as_far_as_a_type_can_hold_them() {
+    fn integral_decimals_are_expanded_if_they_fit_an_integer_type() {
         let max = u128::MAX.to_string();
         for (text, expected) in [
             ("1.50e1", Some("15")),

@@ -15,7 +15,7 @@ fn read(text: &str) -> Result<Message<'_>, (Option<String>, i32)> {
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "a table")]
-fn what_is_no_message_is_refused_with_its_code_and_the_id_of_a_request() {
+fn an_invalid_message_is_refused_with_its_code_and_request_id() {
     for (text, id, code) in [
         ("", None, -32700),
         ("{", None, -32700),
@@ -164,7 +164,7 @@ fn bytes_that_are_not_utf8_are_a_parse_error() {
 }
 
 #[test]
-fn requests_notifications_and_responses_are_told_apart() {
+fn requests_notifications_and_responses_are_distinguished() {
     let request = read(r#" {"method":"tools\/call","jsonrpc":"2\u002e0","params":{"arguments":{"a":1},"name":"add","_meta":{"progressToken":"t"}},"id":-3} "#).unwrap();
     assert_eq!(request.id, Id::Valid(RequestId::from_valid("-3")));
     assert_eq!(request.method.as_deref(), Some("tools/call"));
@@ -197,7 +197,7 @@ fn requests_notifications_and_responses_are_told_apart() {
 }
 
 #[test]
-fn members_of_other_spellings_and_positions_are_not_taken() {
+fn members_with_other_spellings_or_positions_are_ignored() {
     let message = read(r#"{"jsonrpc":"2.0","ID":1,"method":"x","params":{"Name":"a","x":{"name":"b","_meta":{"progressToken":1}},"_meta":[{"progressToken":2}]}}"#).unwrap();
     assert_eq!(message.id, Id::Absent);
     assert_eq!(message.params.get(Member::Name), None);
@@ -215,7 +215,7 @@ fn members_of_other_spellings_and_positions_are_not_taken() {
 }
 
 #[test]
-fn limits_hold_to_the_last_unit() {
+fn parse_limits_are_exact() {
     let limits = ParseLimits {
         max_depth: 4,
         max_id_bytes: 3,
@@ -314,7 +314,7 @@ fn a_batch_gives_the_text_of_each_element() {
 }
 
 #[test]
-fn a_hundred_thousand_levels_are_too_deep_and_nothing_worse() {
+fn a_message_with_100000_levels_is_refused_without_a_stack_overflow() {
     let limits = ParseLimits {
         max_depth: usize::MAX,
         max_values: usize::MAX,
@@ -337,7 +337,7 @@ fn space() -> impl Strategy<Value = &'static str> {
 }
 
 #[test]
-fn what_was_said_before_is_read_as_if_it_were_new() {
+fn a_repeated_meta_object_is_parsed_like_a_new_one() {
     let limits = ParseLimits {
         max_values: 24,
         ..ParseLimits::ROOMY
@@ -506,7 +506,7 @@ pub(crate) fn damaged() -> impl Strategy<Value = Vec<u8>> {
 // Run with `PROPTEST_CASES=1000000` for more cases.
 proptest! {
     #[test]
-    fn arbitrary_bytes_are_taken_as_serde_takes_them(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+    fn arbitrary_bytes_are_parsed_like_serde_json(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
         assert_readers_agree(&bytes);
     }
 
@@ -516,7 +516,7 @@ proptest! {
     }
 
     #[test]
-    fn json_and_damaged_json_are_taken_as_serde_takes_them(bytes in damaged()) {
+    fn json_and_damaged_json_are_parsed_like_serde_json(bytes in damaged()) {
         assert_readers_agree(&bytes);
     }
 }

@@ -41,7 +41,7 @@ fn annotations() -> Value {
 }
 
 #[test]
-fn implementations() {
+fn implementation_members_are_removed_for_versions_without_them() {
     check::<Implementation>(
         &json!({"name": "n", "version": "1", "title": "t", "description": "d", "websiteUrl": "https://example.com", "icons": icons()}),
         [
@@ -55,7 +55,7 @@ fn implementations() {
 }
 
 #[test]
-fn server_capabilities() {
+fn server_capabilities_are_removed_for_versions_without_them() {
     check::<ServerCapabilities>(
         &json!({
             "completions": {}, "logging": {}, "experimental": {"x": {}}, "extensions": {"com.example/y": {}},
@@ -66,7 +66,7 @@ fn server_capabilities() {
 }
 
 #[test]
-fn prompts() {
+fn prompt_members_are_removed_for_versions_without_them() {
     check::<Prompt>(
         &json!({
             "name": "n", "title": "t", "description": "d", "icons": icons(), "_meta": {"k": 1},
@@ -83,7 +83,7 @@ fn prompts() {
 }
 
 #[test]
-fn resources_and_templates() {
+fn resource_and_template_members_are_removed_for_versions_without_them() {
     let old: &[&str] = &["/title", "/icons", "/_meta", "/annotations/lastModified"];
     check::<Resource>(
         &json!({
@@ -102,7 +102,7 @@ fn resources_and_templates() {
 }
 
 #[test]
-fn read_results() {
+fn resource_content_members_are_removed_for_versions_without_them() {
     check::<ReadResourceResult>(
         &json!({"contents": [{"uri": "notes:///1", "mimeType": "text/plain", "text": "x", "_meta": {"k": 1}}], "_meta": {"k": 1}}),
         [
@@ -116,7 +116,7 @@ fn read_results() {
 }
 
 #[test]
-fn tools() {
+fn tool_members_are_removed_for_versions_without_them() {
     let whole = json!({
         "name": "n", "title": "t", "description": "d", "icons": icons(),
         "inputSchema": {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": false},
@@ -151,7 +151,7 @@ fn tools() {
 }
 
 #[test]
-fn what_hosts_read_about_pages_is_kept_in_every_version() {
+fn ui_meta_of_tools_is_kept_in_every_version() {
     let tool = |meta: Value| json!({"name": "n", "inputSchema": {"type": "object"}, "_meta": meta});
     let whole = tool(json!({"com.example/team": "a", "ui": {"resourceUri": "ui://a/b"}}));
     for version in ProtocolVersion::ALL {
@@ -165,7 +165,7 @@ fn what_hosts_read_about_pages_is_kept_in_every_version() {
 }
 
 #[test]
-fn boolean_property_schemas_are_for_the_newest_only() {
+fn boolean_property_schemas_are_replaced_for_older_versions() {
     let whole = json!({
         "name": "n",
         "inputSchema": {"type": "object", "properties": {"a": true}},
@@ -187,7 +187,7 @@ fn boolean_property_schemas_are_for_the_newest_only() {
 }
 
 #[test]
-fn plain_blocks_lose_what_is_newer() {
+fn content_block_members_are_removed_for_versions_without_them() {
     let old: &[&str] = &[
         "/content/0/_meta",
         "/content/0/annotations/lastModified",
@@ -212,7 +212,7 @@ fn plain_blocks_lose_what_is_newer() {
 }
 
 #[test]
-fn audio_and_links_are_converted_for_those_who_lack_them() {
+fn audio_and_resource_links_become_text_for_versions_without_them() {
     let audio = json!({"type": "audio", "data": "AA==", "mimeType": "audio/wav", "annotations": annotations(), "_meta": {"k": 1}});
     let link = json!({
         "type": "resource_link", "uri": "notes:///1", "name": "n", "title": "Note", "mimeType": "text/plain",
@@ -249,7 +249,7 @@ fn audio_and_links_are_converted_for_those_who_lack_them() {
 }
 
 #[test]
-fn structured_content_is_there_for_those_who_take_it_and_text_for_all() {
+fn structured_content_needs_its_version_and_text_is_always_sent() {
     let text = |text: &str| json!({"type": "text", "text": text});
     let image = json!({"type": "image", "data": "AA==", "mimeType": "image/png"});
     for (structured, content) in [
@@ -282,7 +282,7 @@ fn structured_content_is_there_for_those_who_take_it_and_text_for_all() {
 }
 
 #[test]
-fn what_no_version_allows_is_put_right() {
+fn invalid_annotations_and_contents_are_corrected() {
     let mut annotations = Some(Annotations {
         priority: Some(f64::NAN),
         ..Annotations::default()

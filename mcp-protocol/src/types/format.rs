@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats_are_looked_at() {
+    fn form_field_formats_are_validated() {
         for (format, text, fits) in [
             (FieldFormat::Email, "a@b.c", true),
             (FieldFormat::Email, "a@b@c", false),

@@ -58,7 +58,7 @@ fn definitions_and_contents_are_unchanged() {
 }
 
 #[test]
-fn results_are_unchanged_but_for_what_the_encoder_adds() {
+fn results_round_trip_except_for_members_that_the_encoder_adds() {
     fn identity<T: DeserializeOwned + Serialize>(of: &str) {
         for (name, text) in examples(of) {
             let mut value: Value = serde_json::from_str(&text).unwrap();

@@ -44,7 +44,7 @@ async fn error(store: &Redis) -> String {
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn a_restart_is_bridged_and_what_was_written_is_still_there() {
+async fn the_store_reconnects_after_a_restart_and_keeps_its_data() {
     let mut redis = RedisServer::start();
     let store = connect(&redis).await;
     let TaskCreation::Created(task) = store.create(NewTask::new("a", "t")).await.unwrap() else {
@@ -60,7 +60,7 @@ async fn a_restart_is_bridged_and_what_was_written_is_still_there() {
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn a_redis_that_hangs_delays_the_first_and_is_not_waited_for_by_all() {
+async fn a_hanging_redis_delays_only_the_first_operations() {
     let redis = RedisServer::start();
     let store = connect(&redis).await;
     redis.signal(Signal::STOP);
@@ -92,7 +92,7 @@ async fn a_redis_that_hangs_delays_the_first_and_is_not_waited_for_by_all() {
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn an_emptied_redis_is_used_again_and_nothing_is_made_up() {
+async fn an_emptied_redis_is_used_again_without_invented_data() {
     let redis = RedisServer::start();
     let store = connect(&redis).await;
     let TaskCreation::Created(task) = store.create(NewTask::new("a", "t")).await.unwrap() else {
@@ -113,7 +113,7 @@ async fn an_emptied_redis_is_used_again_and_nothing_is_made_up() {
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn a_full_or_read_only_redis_is_named_and_forgotten_once_it_works() {
+async fn a_full_or_read_only_redis_is_reported_until_it_works_again() {
     let redis = RedisServer::start();
     let store = connect(&redis).await;
     redis.tell(&["CONFIG", "SET", "maxmemory", "1"]);
@@ -177,7 +177,7 @@ fn due() -> NewTask {
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn operations_on_tasks_whose_request_or_reply_is_lost_are_carried_out_once() {
+async fn a_task_operation_whose_request_or_reply_is_lost_runs_once() {
     for lost in [Lost::Request, Lost::Reply] {
         let redis = RedisServer::start();
         let proxy = LossyProxy::start(&redis);
@@ -224,7 +224,7 @@ async fn operations_on_tasks_whose_request_or_reply_is_lost_are_carried_out_once
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn an_operation_that_loses_its_connection_fails_alone() {
+async fn a_lost_connection_fails_only_operations_that_cannot_be_repeated() {
     let redis = RedisServer::start();
     let proxy = LossyProxy::start(&redis);
     let store = connect_through(&proxy).await;
@@ -340,7 +340,7 @@ async fn until_redis_works(redis: &RedisServer) {
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn a_task_and_a_call_with_a_key_outlast_a_redis_that_is_away_when_they_begin_and_end_work() {
+async fn tasks_and_idempotent_calls_survive_outages_at_their_start_and_end() {
     for how in [Hurt::Killed, Hurt::Stopped] {
         let mut redis = RedisServer::start();
         let bench = Arc::new(Bench {

@@ -45,7 +45,7 @@ async fn ids(mut page: impl AsyncFnMut(Option<String>) -> TaskPage) -> Vec<TaskI
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn they_keep_the_rules_of_stores() {
+async fn partitions_follow_the_rules_of_stores() {
     // Without a log, because the rules include leases of a few milliseconds.
     let server = RedisServer::with(&[]);
     let store = server.connect_with(options()).await;
@@ -136,7 +136,7 @@ async fn lists_have_each_task_once_and_the_oldest_first() {
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn a_callers_tasks_are_counted_in_all_of_them() {
+async fn a_callers_tasks_are_counted_across_all_partitions() {
     let server = RedisServer::start();
     let limits = Limits::default().with(|limits| {
         let tasks = &mut limits.tasks;
@@ -174,7 +174,7 @@ async fn a_callers_tasks_are_counted_in_all_of_them() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn each_task_is_claimed_once_and_its_changes_are_seen_elsewhere() {
+async fn each_task_is_claimed_once_and_its_changes_reach_other_instances() {
     let server = RedisServer::start();
     let one = server.connect_with(options()).await;
     let other = server.connect_with(options()).await;

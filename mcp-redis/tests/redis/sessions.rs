@@ -36,7 +36,7 @@ async fn load(store: &Redis, id: &str) -> Option<Arc<SessionRecord>> {
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn the_session_that_was_idle_longest_makes_room_but_none_in_use() {
+async fn the_longest_idle_session_is_evicted_but_none_in_use() {
     let redis = RedisServer::start();
     let limits = Limits::default().with(|limits| {
         let sessions = &mut limits.sessions;
@@ -78,7 +78,7 @@ async fn the_session_that_was_idle_longest_makes_room_but_none_in_use() {
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn a_session_that_was_not_used_after_the_handshake_ends_before_one_that_was() {
+async fn sessions_unused_since_their_handshake_are_evicted_first() {
     let redis = RedisServer::start();
     let limits = Limits::default().with(|limits| limits.sessions.max_sessions = 3);
     let store = redis.connect_with(RedisOptions::new().limits(limits)).await;
@@ -100,7 +100,7 @@ async fn a_session_that_was_not_used_after_the_handshake_ends_before_one_that_wa
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn a_change_at_one_instance_is_seen_at_the_other_which_cannot_undo_it() {
+async fn an_instance_sees_newer_changes_of_another_and_cannot_overwrite_them() {
     let redis = RedisServer::start();
     let (one, other) = (redis.connect().await, redis.connect().await);
     assert!(done(one.insert("s", record(None, 1), MINUTE, &|_| false)).await);
@@ -119,7 +119,7 @@ async fn a_change_at_one_instance_is_seen_at_the_other_which_cannot_undo_it() {
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn a_stream_and_a_session_keep_only_so_much() {
+async fn the_events_of_a_stream_and_of_a_session_are_bounded() {
     let redis = RedisServer::start();
     let limits = Limits::default().with(|limits| {
         limits.streams.max_replay_events = 3;
@@ -157,7 +157,7 @@ async fn a_stream_and_a_session_keep_only_so_much() {
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn loads_at_the_same_time_are_a_few_operations_and_each_gets_its_own_session() {
+async fn concurrent_loads_are_combined_and_each_returns_its_own_session() {
     const SESSIONS: u32 = 100;
     let redis = RedisServer::start();
     let store = redis.connect().await;

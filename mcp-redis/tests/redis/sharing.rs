@@ -122,7 +122,7 @@ fn texts(keys: &[String]) -> Vec<&str> {
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn a_new_key_opens_before_it_seals_and_an_old_one_after_it() {
+async fn a_sealing_key_opens_before_and_after_the_period_in_which_it_seals() {
     const LONG: u64 = 3_600_000;
     let server = RedisServer::start();
     let lasting = [LONG, LONG, LONG];
@@ -151,7 +151,7 @@ async fn a_new_key_opens_before_it_seals_and_an_old_one_after_it() {
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn definitions_keep_the_rules_and_there_is_room_for_a_thousand() {
+async fn the_definition_store_follows_the_rules_and_holds_1000_definitions() {
     let server = RedisServer::start();
     let (one, other) = (server.connect().await, server.connect().await);
     check_definition_store(&one).await;

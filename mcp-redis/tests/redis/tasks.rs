@@ -23,7 +23,7 @@ async fn create(store: &Redis, task: NewTask) -> StoredTask {
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn it_keeps_the_rules_of_stores() {
+async fn the_backend_follows_the_rules_of_stores() {
     let server = RedisServer::start();
     let store = server.connect().await;
     Backend::from(store.clone()).check().await;
@@ -90,7 +90,7 @@ async fn two_processes_claim_each_task_once_and_see_each_others_changes() {
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn other_processes_learn_at_once_that_a_task_is_given_back() {
+async fn other_processes_are_notified_at_once_when_a_task_is_released() {
     let server = RedisServer::start();
     let (one, other) = (server.connect().await, server.connect().await);
     let mut task = NewTask::new("alice", "tool");
@@ -126,7 +126,7 @@ async fn store_claim(store: &Redis, task: &StoredTask, is_first: bool) -> (TaskI
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn it_is_bounded_and_counts_what_it_holds() {
+async fn the_task_store_counts_and_bounds_its_tasks_and_bytes() {
     let server = RedisServer::start();
     let limits = Limits::default().with(|limits| {
         let tasks = &mut limits.tasks;
@@ -174,7 +174,7 @@ async fn it_is_bounded_and_counts_what_it_holds() {
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn what_has_expired_or_disappeared_is_no_longer_counted() {
+async fn expired_and_missing_tasks_are_no_longer_counted() {
     let server = RedisServer::start();
     let store = server.connect().await;
     let mut brief = NewTask::new("a", "t");

@@ -60,7 +60,7 @@ async fn operations_and_outages_are_measured() {
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn each_partition_says_whether_it_is_available() {
+async fn each_partition_has_a_metric_of_its_availability() {
     let recorder = DebuggingRecorder::new();
     let snapshotter = recorder.snapshotter();
     let _local = metrics::set_default_local_recorder(&recorder);

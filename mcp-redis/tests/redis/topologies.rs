@@ -49,7 +49,7 @@ async fn create(store: &Redis) -> NewTask {
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn with_sentinel_it_keeps_the_rules_before_and_after_a_failover() {
+async fn a_sentinel_setup_follows_the_rules_before_and_after_a_failover() {
     let [first, second, port] = ports();
     let mut primary = server(first, &["--repl-diskless-sync-delay", "0"]);
     let of_primary = format!("127.0.0.1 {first}");
@@ -129,7 +129,7 @@ async fn cluster() -> ([RedisServer; 3], [u16; 3]) {
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn in_a_cluster_it_keeps_the_rules_and_finds_the_node_that_has_its_keys() {
+async fn a_cluster_follows_the_rules_and_each_key_is_found_on_its_node() {
     let (nodes, ports) = cluster().await;
     // This works regardless of which node is asked and where the keys are.
     for (index, name) in ["a", "b", "c", "d", "e", "f"].into_iter().enumerate() {

@@ -465,7 +465,7 @@ mod tests {
         }
 
         #[tokio::test]
-        async fn requests_with_one_token_share_one_question_and_its_answer() {
+        async fn requests_with_the_same_token_share_one_introspection_request() {
             let (questions, asked) = (TokenQuestions::default(), AtomicUsize::new(0));
             let question = || {
                 asked.fetch_add(1, Ordering::SeqCst);
@@ -485,7 +485,7 @@ mod tests {
         }
 
         #[tokio::test]
-        async fn a_question_goes_on_without_its_first_request_and_ends_with_its_last() {
+        async fn an_introspection_request_continues_until_its_last_waiter_is_dropped() {
             let questions = TokenQuestions::default();
             let question = || async {
                 tokio::task::yield_now().await;
@@ -550,7 +550,7 @@ mod tests {
         }
 
         #[tokio::test(start_paused = true)]
-        async fn a_token_that_was_active_is_remembered_longer_than_it_counts() {
+        async fn an_active_token_is_remembered_after_its_cached_answer_is_stale() {
             let (kept, alice) = (KeptAnswers::default(), Principal::new("alice"));
             kept.keep_active(token(1), &alice, Duration::from_secs(30));
             tokio::time::advance(Duration::from_secs(29)).await;
@@ -569,7 +569,7 @@ mod tests {
         }
 
         #[tokio::test(start_paused = true)]
-        async fn the_tables_are_bounded() {
+        async fn the_caches_of_active_and_refused_tokens_are_bounded() {
             let (kept, alice) = (KeptAnswers::default(), Principal::new("alice"));
             for number in 0..=MAX_REMEMBERED_TOKENS {
                 kept.keep_active(token(number), &alice, Duration::from_secs(30));

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn signatures_of_others_are_right() {
+    fn tokens_signed_by_other_implementations_are_verified() {
         assert_eq!(keys().len(), 5);
         for token in [RS256, ES256, PS256, ES384] {
             assert_eq!(verify(token).unwrap()["iss"], "joe", "{token}");
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_changed_is_wrong() {
+    fn a_token_with_a_changed_header_claim_or_signature_is_refused() {
         for token in [RS256, ES256, EDDSA, PS256, ES384] {
             let (message, signature) = token.rsplit_once('.').unwrap();
             let mut bytes = URL_SAFE_NO_PAD.decode(signature).unwrap();
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn only_listed_ways_to_sign_count() {
+    fn only_listed_signature_algorithms_are_accepted() {
         for name in [
             "none", "None", "NONE", "HS256", "HS512", "RS1", "ES256K", "ES512", "", "rs256",
         ] {
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_access_token_is_refused() {
+    fn a_jwt_that_is_not_an_access_token_is_refused() {
         for (header, good) in [
             (json!({"alg": "RS256", "typ": "JWT"}), true),
             (json!({"alg": "RS256", "typ": "application/at+jwt"}), true),
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_for_what_it_says_at_most() {
+    fn a_key_is_used_only_for_its_declared_algorithm_and_use() {
         let mut key = json!({"kty": "EC", "crv": "P-256", "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU", "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"});
         let token = SignedToken::read(ES256).unwrap();
         for (name, value, good) in [

@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn scopes_and_clients_are_found_wherever_they_are_said() {
+    fn scopes_and_client_ids_are_read_from_alternative_claims() {
         for (changes, client, scopes) in [
             (json!({"scope": "a b  c"}), "", "a b c"),
             (json!({"scp": ["b", "a"], "azp": "app"}), "app", "a b"),
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_senseless_expiry_is_refused() {
+    fn an_expiry_that_is_too_far_in_the_future_is_refused() {
         let last = LATEST_EXPIRY - 1.0;
         let principal = check(&with(&json!({"exp": last}))).unwrap();
         assert!(principal.expires_at().is_some());
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn audiences_take_the_place_of_the_resource() {
+    fn configured_audiences_replace_the_resource_as_audience() {
         let mut audiences = AcceptedAudiences::default();
         assert_eq!(
             audiences.audiences_or_resource("https://mcp.example.com/"),

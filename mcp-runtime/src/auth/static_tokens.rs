@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_found_and_a_short_one_is_a_fault() {
+    fn a_static_token_is_found_and_one_that_is_too_short_is_an_error() {
         let [a, b] = ["a", "b"].map(|letter| letter.repeat(MIN_TOKEN_CHARACTERS));
         let tokens = StaticTokens::new()
             .token(&a, Principal::new("alice"))

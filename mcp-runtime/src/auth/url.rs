@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_https_and_this_machine_are_addresses() {
+    fn only_https_and_loopback_urls_are_accepted() {
         for (text, same) in [
             ("https://A.example.com/Mcp", "https://a.example.com/Mcp"),
             ("HTTPS://a.example.com", "https://a.example.com"),
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_about_an_address_are_at_its_host() {
+    fn the_well_known_url_is_at_the_root_of_the_host() {
         for (text, place) in [
             ("https://a.b/mcp", "https://a.b/.well-known/x/mcp"),
             ("https://a.b/mcp/", "https://a.b/.well-known/x/mcp"),

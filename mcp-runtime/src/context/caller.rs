@@ -372,7 +372,7 @@ mod tests {
     use crate::context::caller::*;
 
     #[test]
-    fn callers_are_told_apart_by_issuer_subject_and_client() {
+    fn callers_are_distinguished_by_issuer_subject_and_client_id() {
         let alice = Principal::new("alice").with_issuer("a").with_client_id("c");
         let again = alice.clone().with_scopes(["x"]);
         assert_eq!(alice.key(), again.key());

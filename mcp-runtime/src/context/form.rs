@@ -542,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_completed_and_cleaned() {
+    fn an_answer_gets_defaults_and_loses_unknown_fields() {
         let form = Form::new()
             .field("name", Field::text().length(1, 5))
             .field("days", Field::integer().range(1.0, 14.0).default(3))
@@ -578,7 +578,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_integers_are_bounds() {
+    fn form_integers_are_bounded_by_their_type() {
         let form = Form::new().field("n", u8::field());
         assert!(check(&form, json!({"n": 256})).is_err());
         assert_eq!(u8::from_value(&json!(255)), Some(255));

@@ -494,7 +494,7 @@ mod tests {
     use crate::context::outbound::*;
 
     #[test]
-    fn a_long_log_message_is_cut_at_a_character_and_says_so() {
+    fn a_long_log_message_is_truncated_at_a_character_with_a_note() {
         let json = |text: &str| serde_json::to_string(text).unwrap();
         for text in ["a".repeat(1_000), "é".repeat(500), "\u{1}".repeat(400)] {
             let data = json(&text);
@@ -515,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn slight_progress_increases_in_few_digits() {
+    fn small_progress_steps_increase_and_have_few_digits() {
         let mut progress = 0.0;
         for part in 1..=100_000_u32 {
             progress = slightly_more(progress);
@@ -529,7 +529,7 @@ mod tests {
     }
 
     #[test]
-    fn each_form_sets_what_it_contains() {
+    fn progress_converts_from_numbers_and_tuples() {
         let progress = |total, text: Option<&str>| Progress {
             progress: 3.0,
             total,

@@ -257,7 +257,7 @@ mod tests {
 
     // Covers: LIFE-04
     #[test]
-    fn what_is_asked_too_early_is_held_back_and_then_sent_once() {
+    fn requests_before_initialization_are_held_back_and_sent_once() {
         let count = Arc::new(Count::default());
         let waker = Waker::from(Arc::clone(&count));
         let pending = PendingQuestions::new(Arc::new(|| {}));
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_taken_once_and_only_for_an_open_question() {
+    fn a_response_is_accepted_once_and_only_for_an_open_request() {
         let pending = pending();
         let waker = Waker::noop();
         let id = ask(&pending);
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_that_cannot_be_read_is_an_error_still() {
+    fn a_malformed_error_response_is_still_an_error() {
         let pending = pending();
         let waker = Waker::noop();
         for (error, expected) in [
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_withdrawn_is_told_once_unless_it_was_answered() {
+    fn a_withdrawn_request_is_cancelled_once_unless_it_was_answered() {
         let pending = pending();
         let (one, two) = (ask(&pending), ask(&pending));
         pending.answer(&wire_id(two), Some("{}"), None);
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_session_ends_its_questions() {
+    fn the_end_of_a_session_ends_its_open_requests() {
         let pending = pending();
         let waker = Waker::noop();
         let id = ask(&pending);

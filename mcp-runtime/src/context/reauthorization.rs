@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_demand_goes_with_the_head_or_with_the_next_request_of_the_same_caller() {
+    fn a_challenge_is_sent_with_the_headers_or_the_callers_next_request() {
         let pending = Arc::default();
         let request = || Reauthorization::new(&pending);
         let alice = Some(caller("alice", "token"));
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn few_challenges_are_kept_and_not_for_long() {
+    async fn pending_challenges_are_bounded_and_expire() {
         let pending = ChallengesForNextRequests::default();
         for caller in 0..=1_024 {
             tokio::time::advance(Duration::from_millis(1)).await;

@@ -692,7 +692,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_to_open_questions_enter_and_nothing_else() {
+    fn the_journal_accepts_only_answers_to_open_requests() {
         let mut journal = Journal::default();
         let asked = [
             identity("a", "1", false),
@@ -715,7 +715,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_asked_for_again_a_few_times_over_all_rounds() {
+    fn rejected_answers_are_requested_again_up_to_a_limit_over_all_rounds() {
         let asked = [identity("a", "1", false)];
         let mut journal = Journal::default();
         for again in [true, false] {
@@ -732,7 +732,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_survives_the_journey() {
+    fn the_journal_round_trips_through_json() {
         let mut journal = Journal::default();
         journal.set_once_result("charge", "[1,2]");
         journal.add_answer(&identity("a", "", false), "{}");
@@ -748,7 +748,7 @@ mod tests {
 
     /// Tasks keep journals in stores, which other builds read.
     #[test]
-    fn the_stored_form_stays_as_it_is() {
+    fn the_stored_format_of_a_journal_is_unchanged() {
         let mut journal = Journal::of_call(CallId([7; 16]));
         let [a, b, c] = ["a\n", "b", "c"].map(|key| identity(key, "x\"", key == "b"));
         journal.end_round(CallId([7; 16]), [&a, &b, &c].into_iter());
@@ -807,7 +807,7 @@ mod both_stores_tests {
     use crate::stores::MemoryOnceStore;
 
     #[tokio::test]
-    async fn a_second_call_for_the_same_work_is_not_granted() {
+    async fn a_second_run_of_the_same_once_step_is_not_granted() {
         let of_server: Arc<dyn OnceStore> = Arc::new(MemoryOnceStore::default());
         let store = || {
             let own: Arc<dyn OnceStore> = Arc::new(MemoryOnceStore::default());

@@ -290,7 +290,7 @@ mod tests {
     use crate::context::states::{short_type_name, without_paths};
 
     #[test]
-    fn paths_are_left_out_and_nothing_else() {
+    fn short_type_names_omit_module_paths_only() {
         assert_eq!(
             short_type_name::<Mutex<Vec<String>>>(),
             "Mutex<Vec<String>>"
@@ -317,7 +317,7 @@ mod lazy_state_tests {
     use crate::context::states::*;
 
     #[tokio::test]
-    async fn a_value_is_made_by_a_task_that_ends_with_its_server() {
+    async fn lazy_state_is_made_by_a_task_that_ends_with_its_server() {
         let (begun, dropped) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let notify = (Arc::clone(&begun), Arc::clone(&dropped));
         let state = Arc::new(LazyState::new("Pool".into(), move || {

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scope_brings_all_below_it_also_in_a_circle() {
+    fn a_scope_grants_all_scopes_that_it_implies_even_in_a_cycle() {
         let mut admission = Admission::default();
         admission.imply("admin", "notes:write");
         admission.imply("notes:write", "notes:read");
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_trusted_only_if_the_server_says_so() {
+    fn anonymous_callers_are_trusted_only_if_the_server_allows_it() {
         let mut admission = Admission::default();
         assert!(!admission.admit(Caller::anonymous()).is_trusted());
         assert!(admission.admit(Caller::trusted()).is_trusted());

@@ -852,7 +852,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_task_that_is_recorded_too_late_is_ended() {
+    async fn a_task_registered_after_its_call_ended_is_aborted() {
         let mut table = CallTable::default();
         let serial = table.add(&id("1"), ());
         assert!(table.cancel(&id("1")).is_some());

@@ -618,7 +618,7 @@ mod located_tests {
     use crate::types::ResourceContents;
 
     #[test]
-    fn contents_without_an_address_are_from_the_one_that_was_read() {
+    fn contents_without_a_uri_get_the_uri_that_was_read() {
         let mut result = ReadResourceResult::default();
         result.contents = vec![
             ResourceContents::text("", "a"),

@@ -667,7 +667,7 @@ mod versions_tests {
     }
 
     #[test]
-    fn later_changes_are_told_and_earlier_ones_are_not() {
+    fn only_changes_after_the_known_list_version_are_reported() {
         let mut versions = ListVersions::default();
         let anybody = Caller::anonymous();
         let first = versions.now();
@@ -681,7 +681,7 @@ mod versions_tests {
     }
 
     #[test]
-    fn whoever_was_elsewhere_is_told_of_everything() {
+    fn an_unknown_list_version_reports_every_list_as_changed() {
         let [here, elsewhere] = [ListVersions::default(), ListVersions::default()];
         let anybody = Caller::anonymous();
         assert_eq!(told(&here, elsewhere.now(), &anybody), [true; 3]);
@@ -689,7 +689,7 @@ mod versions_tests {
     }
 
     #[test]
-    fn a_count_that_is_full_begins_anew_and_loses_nothing() {
+    fn a_list_version_that_overflows_loses_no_change() {
         let mut versions = ListVersions::default();
         versions.now.count = u32::MAX;
         let full = versions.now();
@@ -698,7 +698,7 @@ mod versions_tests {
     }
 
     #[test]
-    fn changes_that_only_some_see_are_told_to_them() {
+    fn changes_with_limited_visibility_are_reported_to_callers_that_see_them() {
         let mut versions = ListVersions::default();
         let first = versions.now();
         versions.note(ListKind::Tools, &users("a"));

@@ -590,7 +590,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_nearly_right_are_noticed_after_a_prefix_only() {
+    fn misspelled_variables_are_reported_only_with_a_prefix() {
         let typo = [
             ("T_DATABASE_URL", "x"),
             ("T_MAX_ROW", "5"),
@@ -667,7 +667,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_value_that_is_not_text_is_a_mistake_and_a_name_that_is_not_is_none() {
+    fn a_value_that_is_not_utf_8_is_an_error_and_such_a_name_is_ignored() {
         use std::os::unix::ffi::OsStringExt as _;
 
         let not_text = || OsString::from_vec(b"a\xff".to_vec());
@@ -742,7 +742,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_that_concerns_several_variables_is_blamed_on_none() {
+    fn an_error_about_several_variables_names_none_of_them() {
         let variables = [("T_LEAST", "2"), ("T_MOST", "1"), ("T_ZONE_TOKEN", "x")];
         let os = variables.map(|(name, value)| (name.into(), value.into()));
         let faults = read::<Range>("T_", os).value.unwrap_err();

@@ -315,7 +315,7 @@ mod tests {
         }
 
         #[test]
-        fn what_cannot_be_decided_is_not_shown() {
+        fn a_definition_is_hidden_if_its_visibility_check_panics() {
             let access = Access::declared(&[], Some(Caller::is_trusted));
             assert!(access.is_usable_by(&Caller::trusted()));
             assert!(!access.is_usable_by(&Caller::anonymous()));
@@ -338,7 +338,7 @@ mod tests {
         }
 
         #[test]
-        fn callers_are_in_it_who_may_use_one_of_what_was_touched() {
+        fn an_audience_includes_callers_with_access_to_a_changed_definition() {
             let mut audience = users("a");
             assert!(audience.includes(&caller("a")) && !audience.includes(&caller("b")));
             assert!(audience.add(&users("b")));
@@ -352,7 +352,7 @@ mod tests {
         }
 
         #[test]
-        fn a_principal_is_included_by_identity_and_others_by_what_the_program_decides() {
+        fn an_audience_includes_a_principal_by_identity_or_by_a_rule() {
             let alice = Principal::new("alice").with_issuer("a");
             let mut audience = NotifiedCallers::principal(&alice);
             assert!(audience.includes(&alice.clone().with_scopes(["x"]).into()));
@@ -371,7 +371,7 @@ mod tests {
         }
 
         #[test]
-        fn with_too_many_rules_it_is_everybody() {
+        fn an_audience_with_too_many_rules_includes_all_callers() {
             let mut audience = NotifiedCallers::default();
             for number in 0..NotifiedCallers::MAX_RULES {
                 audience.add(&users(&format!("s{number}")));

@@ -525,7 +525,7 @@ mod tests {
     }
 
     #[test]
-    fn members_of_the_result_itself_are_found_however_it_is_written() {
+    fn meta_and_result_type_are_removed_from_the_top_level_only() {
         let deep = format!("{}{}", "[".repeat(300), "]".repeat(300));
         let deep = format!(r#"{{"d":{deep},"_meta":{{"a":1}}}}"#);
         for (written, members) in [

@@ -283,12 +283,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_typed_offers_everything_as_it_came() {
+    fn an_empty_value_offers_all_candidates_in_their_order() {
         assert_eq!(ranked("", &["b", "a"]), ["b", "a"]);
     }
 
     #[test]
-    fn capitals_begin_words() {
+    fn a_capital_letter_starts_a_word_in_completion() {
         assert_eq!(
             ranked("name", &["surname", "fileName"]),
             ["fileName", "surname"]
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_partial_text_matches_nothing_and_costs_nothing() {
+    fn a_very_long_partial_value_has_no_completions() {
         assert!(ranked(&"x".repeat(100_000), &["x", "y"]).is_empty());
     }
 

@@ -405,7 +405,7 @@ mod tests {
     use crate::handler::handler_error::{HandlerErrorRepr, ResultExt as _};
 
     #[test]
-    fn what_is_shown_of_an_error_with_causes_includes_them() {
+    fn an_exposed_error_includes_its_causes() {
         let error = Err::<(), _>(std::io::Error::other("disk full"))
             .context("cannot save")
             .expose()

@@ -620,7 +620,7 @@ mod tests {
         }
 
         #[test]
-        fn everything_becomes_content() {
+        fn every_content_type_converts_into_a_tool_result() {
             let text = |text: &str| format!(r#"{{"content":[{{"type":"text","text":"{text}"}}]}}"#);
             assert_eq!(json("a"), text("a"));
             assert_eq!(json(String::from("a")), text("a"));
@@ -646,7 +646,7 @@ mod tests {
         }
 
         #[test]
-        fn structured_output_is_sent_twice() {
+        fn structured_output_is_sent_as_structured_content_and_text() {
             assert_eq!(
                 json(Json(vec![1, 2])),
                 r#"{"content":[{"type":"text","text":"[1,2]"}],"structuredContent":[1,2]}"#
@@ -667,7 +667,7 @@ mod tests {
         }
 
         #[test]
-        fn what_cannot_be_written_is_an_error_of_its_own() {
+        fn a_result_that_cannot_be_serialized_is_an_unwritable_error() {
             let error = Json(BTreeMap::from([(vec![1_u8], 1_u8)]))
                 .into_tool_result()
                 .unwrap_err();
@@ -726,7 +726,7 @@ mod tests {
         }
 
         #[test]
-        fn a_row_that_has_no_table_is_json() {
+        fn rows_without_common_columns_are_written_as_json() {
             let json =
                 serde_json::value::to_raw_value(&json!([{"a": 1}, {"b": 1}, {"c": 1}])).unwrap();
             let result = structured_with(json, JsonText::Table);
@@ -767,7 +767,7 @@ mod tests {
         }
 
         #[test]
-        fn messages_and_content_mix() {
+        fn messages_and_content_can_be_mixed_in_a_prompt() {
             let expected = vec![
                 (Role::User, "a".to_owned()),
                 (Role::Assistant, "b".to_owned()),
@@ -791,7 +791,7 @@ mod tests {
         }
 
         #[test]
-        fn text_bytes_and_json_become_contents() {
+        fn text_bytes_and_json_convert_into_resource_contents() {
             let text = r#"[{"uri":"","text":"a"}]"#;
             assert_eq!(json("a"), text);
             assert_eq!(json(String::from("a")), text);
@@ -810,7 +810,7 @@ mod tests {
         }
 
         #[test]
-        fn none_is_not_found() {
+        fn none_from_a_resource_is_a_not_found_error() {
             let error = None::<String>.into_resource_result().unwrap_err();
             assert_eq!(format!("{error:?}"), "ResourceNotFound");
         }

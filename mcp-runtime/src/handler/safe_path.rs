@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_leaves_the_directory_is_refused() {
+    fn paths_that_leave_the_directory_are_refused() {
         for path in [
             "",
             "/etc/passwd",
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_says_what_to_change() {
+    fn the_error_of_an_unsafe_path_names_the_invalid_part() {
         let error = serde_json::from_str::<SafePath>(r#""../a""#).unwrap_err();
         assert!(error.to_string().starts_with("the path has a part `..`"));
     }

@@ -281,7 +281,7 @@ mod tests {
         use crate::handler::sanitize::*;
 
         #[test]
-        fn hidden_text_is_dropped_and_the_rest_stays() {
+        fn control_sequences_and_hidden_characters_are_removed() {
             for (text, visible) in [
                 ("plain\r\n\ttext é 日本 👩‍👩‍👧", "plain\r\n\ttext é 日本 👩‍👩‍👧"),
                 ("\u{1b}[1;31mred\u{1b}[0m", "red"),
@@ -303,13 +303,13 @@ mod tests {
         }
 
         #[test]
-        fn texts_that_never_end_are_looked_through_once() {
+        fn unterminated_sequences_are_scanned_once() {
             let text = "\u{1b}]x".repeat(1 << 20);
             assert_eq!(strip_invisible(&text), "x".repeat(1 << 20));
         }
 
         #[test]
-        fn a_replacement_of_the_same_length_is_one() {
+        fn a_replacement_of_the_same_length_is_applied() {
             let mut sanitizer = Sanitizer::default();
             sanitizer.push(|text| Cow::Borrowed(if text == "secret" { "hidden" } else { text }));
             let mut text = "secret".to_owned();
@@ -369,7 +369,7 @@ mod tests {
         }
 
         #[test]
-        fn strings_are_cleaned_and_all_else_stays() {
+        fn strings_in_json_are_sanitized_and_other_values_unchanged() {
             for same in [
                 "",
                 "null",

@@ -194,14 +194,14 @@ mod tests {
     }
 
     #[test]
-    fn two_selections_narrow_each_other() {
+    fn a_combined_selection_needs_both_selections() {
         let (one, other) = (TagSelection::parse("admin"), TagSelection::parse("-admin"));
         let both = one.unwrap().and(&other.unwrap());
         assert!(!selects(&both, &["admin"]) && !selects(&both, &[]));
     }
 
     #[test]
-    fn text_that_is_no_list_is_refused() {
+    fn a_malformed_tag_list_is_refused() {
         let many: Vec<String> = (0..=MAX_TAGS).map(|tag| format!("t{tag}")).collect();
         for text in ["", " ", "a,", ",a", "-", "a,-", "a,,b", &many.join(",")] {
             assert!(TagSelection::parse(text).is_err(), "{text}");

@@ -590,7 +590,7 @@ mod tests {
     use crate::http::modern::*;
 
     #[test]
-    fn a_field_says_what_the_argument_says() {
+    fn a_mirrored_header_is_compared_with_its_argument() {
         for (sent, value, same) in [
             ("a", json!("a"), true),
             ("A", json!("a"), false),
@@ -619,7 +619,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mirrored_argument_needs_its_field_and_a_field_its_argument() {
+    fn a_mirrored_argument_needs_its_header_and_the_header_its_argument() {
         let mirrored = [HeaderArgument {
             path: vec!["where".into(), "region".into()],
             header: "Region".into(),

@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn networks_contain_the_addresses_with_their_first_bits() {
+    fn a_network_contains_the_addresses_with_its_prefix() {
         let peer = |text: &str| Some(SocketAddr::new(text.parse().unwrap(), 1));
         for (network, inside, outside) in [
             ("10.0.0.0/8", "10.255.0.1", "11.0.0.1"),

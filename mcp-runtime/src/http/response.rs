@@ -764,7 +764,7 @@ mod tests {
         }
 
         #[tokio::test]
-        async fn what_has_not_been_sent_is_counted_if_it_is_large() {
+        async fn unsent_response_bytes_are_counted_if_they_are_many() {
             let (limits, shutdown) = (Limits::default(), CancellationToken::default());
             let whole = |size| HttpBody::from_bytes(vec![b' '; size]);
             let events = |size| HttpBody::from_events(OneEvent(size), &limits, &shutdown);
@@ -805,7 +805,7 @@ mod tests {
         }
 
         #[test]
-        fn an_event_is_one_line_of_data_whatever_the_message_looks_like() {
+        fn an_event_has_one_data_line_even_if_the_message_has_several_lines() {
             let mut out = Vec::new();
             write_event(&mut out, Some(id(None)), "message", b"{\"a\":\r\n1}");
             assert_eq!(
@@ -815,7 +815,7 @@ mod tests {
         }
 
         #[test]
-        fn event_ids_are_read_as_they_were_written_and_nothing_else_is() {
+        fn only_event_ids_as_written_by_the_server_are_read() {
             for request in ["7", "\"a b\""] {
                 let request = encode_request(&RequestId::from_valid(request)).unwrap();
                 let mut out = Vec::new();

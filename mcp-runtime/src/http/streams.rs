@@ -548,7 +548,7 @@ mod tests {
     use crate::http::streams::*;
 
     #[test]
-    fn events_are_counted_as_long_as_they_are_kept_and_not_kept_if_there_is_little_room() {
+    fn kept_events_count_towards_the_budget_and_are_dropped_when_it_is_low() {
         let budget = ByteBudget::new(100);
         let bounds = EventLogBounds::new(&Limits::default());
         let mut log = EventLog::new(1, false, budget.charge(&Holder::Anonymous(None)));

@@ -234,7 +234,7 @@ mod shutdown_tests {
     }
 
     #[test]
-    fn it_can_be_asked_again_by_whoever_asks() {
+    fn a_shutdown_poll_can_be_polled_repeatedly_with_different_wakers() {
         let shutdown = CancellationToken::default();
         let mut stopping = ShutdownPoll::new(&shutdown);
         let wakers = [Arc::new(Task), Arc::new(Task)].map(Waker::from);

@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_sent_to_their_callers_only_or_not_at_all() {
+    fn relayed_changes_are_sent_only_to_their_audience() {
         let relaying = Relaying::new(Arc::new(Nowhere));
         let tools = ChangeNotification::List(ListKind::Tools);
         let alice = NotifiedCallers::principal(&Principal::new("alice"));
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_changes_become_one() {
+    fn too_many_relayed_changes_are_merged_into_one() {
         let relaying = Relaying::new(Arc::new(Nowhere));
         for number in 0..=MAX_WAITING {
             relaying.announce(&resource(format!("a://{number}")), &NotifiedCallers::All);
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn changes_are_known_until_they_come_back_and_too_many_are_one() {
+    async fn own_changes_are_tracked_until_they_are_read_back_and_are_bounded() {
         let relaying = Relaying::new(Arc::new(Nowhere));
         let unread = || {
             let unread = lock(&relaying.unread).clone().into_iter();

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn expired_results_are_replaced_and_their_size_is_given_back() {
+    async fn expired_cached_results_are_replaced_and_free_their_bytes() {
         let mut results = CachedResults::new(Duration::from_mins(1), 100_000);
         insert(&mut results, 1, "old");
         let bytes = results.bytes;

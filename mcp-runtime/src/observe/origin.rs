@@ -396,7 +396,7 @@ mod tests {
         use crate::observe::origin::*;
 
         #[test]
-        fn ten_a_second_are_logged_and_the_rest_is_counted() {
+        fn ten_refusals_a_second_are_logged_and_the_others_counted() {
             let (mut window, start) = (RefusalLogWindow::new(), Instant::now());
             let logged = (0..25).filter_map(|_| window.admit_log_line(start)).count();
             assert_eq!(logged, 10);
@@ -413,7 +413,7 @@ mod tests {
 
         // Covers: META-08
         #[test]
-        fn what_is_not_a_traceparent_is_none() {
+        fn an_invalid_traceparent_is_ignored() {
             let later = format!("01{}-more", &PARENT[2..]);
             for (text, is_valid) in [
                 (PARENT, true),
@@ -448,7 +448,7 @@ mod tests {
 
         // Covers: META-08
         #[test]
-        fn a_state_that_is_not_valid_is_left_out() {
+        fn an_invalid_tracestate_is_ignored() {
             let many = vec!["a=b"; 33].join(",");
             for (state, is_valid) in [
                 ("rojo=00f067aa0ba902b7,congo=t61rcWkgMzE", true),
@@ -467,7 +467,7 @@ mod tests {
         }
 
         #[test]
-        fn it_is_read_from_meta() {
+        fn the_trace_context_is_read_from_meta() {
             let meta = format!(
                 r#"{{"a":{{"traceparent":1}},"tracestate":"a=b","traceparent":"{PARENT}"}}"#
             );

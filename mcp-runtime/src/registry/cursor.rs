@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_position_that_no_cursor_has_is_invalid() {
+    fn a_cursor_with_an_impossible_position_is_invalid() {
         let mark = ItemMark::new(&OrderKey::Declared(7), "add");
         let after = Cursor {
             list: Capability::Tools,
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_cursor_is_invalid() {
+    fn a_string_that_is_not_a_cursor_is_invalid() {
         for text in ["", "0", "invalid-cursor", "AAAA", "\u{0}", "é", "eyJ9"] {
             for reader in readers() {
                 let read = Cursor::decode(Capability::Tools, reader, text);

@@ -557,7 +557,7 @@ mod tests {
 
     // Covers: META-07, META-09
     #[test]
-    fn own_keys_pass_and_reserved_ones_do_not() {
+    fn custom_meta_keys_are_accepted_and_reserved_ones_refused() {
         for (key, fine) in [
             ("ui", true),
             ("", true),

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_disabled_is_neither_listed_nor_found() {
+    fn a_disabled_definition_is_neither_listed_nor_found() {
         let registry = prompts(&["a", "b"], 10);
         assert!(change(
             &registry,
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_that_changes_nothing_says_so() {
+    fn an_edit_without_effect_returns_that_nothing_changed() {
         let registry = prompts(&["a"], 10);
         for step in [
             EditStep::Enable("a".into()),
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_taken_name_undoes_the_whole_edit() {
+    fn an_edit_with_a_name_in_use_changes_nothing() {
         let registry = prompts(&["a"], 10);
         let error = registry
             .edit(Edit {
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn replacing_keeps_the_place_and_enables() {
+    fn replacing_a_definition_keeps_its_position_and_enables_it() {
         let registry = prompts(&["a", "b"], 10);
         change(
             &registry,
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_wrong_with_a_definition_is_said() {
+    fn all_errors_of_an_inserted_definition_are_reported_together() {
         let registry = prompts(&[], 10);
         let error = registry
             .edit(Edit {
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn removing_what_nobody_sees_is_a_change_nobody_sees() {
+    fn removing_a_disabled_definition_has_an_empty_audience() {
         let registry = prompts(&["a", "b"], 10);
         change(
             &registry,
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_says_who_sees_another_list() {
+    fn an_edit_returns_the_callers_whose_list_changed() {
         let registry = prompts(&[], 10);
         let [reader, writer, nobody] = ["read", "write", ""]
             .map(|scope| Caller::from(Principal::new("alice").with_scopes([scope])));
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_was_offered_stays_offered() {
+    fn a_declared_list_capability_stays_declared_when_the_list_is_empty() {
         let registry = prompts(&["a"], 10);
         change(
             &registry,
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn completions_that_were_offered_stay_offered() {
+    fn a_declared_completion_capability_stays_declared() {
         let registry = prompts(&["a"], 10);
         assert!(!registry.snapshot().has_completers());
         let completing = prompt("b").optional("x", "").candidates("x", ["1"]);
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_does_not_select_is_held_but_not_served() {
+    fn definitions_outside_the_selection_of_the_server_are_not_served() {
         let rules = ServerRules {
             selection: Some(TagSelection::parse("kept").unwrap()),
             tag_descriptions: vec![("kept".to_owned(), String::new())],

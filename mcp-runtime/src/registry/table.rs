@@ -690,7 +690,7 @@ mod tests {
     }
 
     #[test]
-    fn listed_resources_follow_those_with_an_address_of_their_own() {
+    fn resources_from_listers_follow_those_with_fixed_uris() {
         let listers = || {
             vec![
                 template("b:{x}", &[&["b:1", "b:2"], &["b:3"]]),
@@ -724,7 +724,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_left_out_of_a_list() {
+    fn invalid_uris_from_listers_are_left_out_of_the_list() {
         let listers = vec![template("b:{x}", &[&["b:1", "b:olive oil", "b", "b:2"]])];
         assert_eq!(walk(&registry(&[], listers, 10)), [["b:1", "b:2"]]);
     }
@@ -748,7 +748,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_goes_on_after_a_template_that_is_gone() {
+    fn pagination_continues_after_a_template_was_removed() {
         let listers = vec![
             template("b:{x}", &[&["b:1"], &["b:2"]]),
             template("c:{x}", &[&["c:1"]]),
@@ -772,7 +772,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lister_that_never_ends_or_says_too_much_fails() {
+    fn a_lister_with_endless_pages_or_an_oversized_cursor_fails() {
         let endless = |next: fn(Option<String>) -> String| {
             DynamicTemplate::new("b:{x}", "b", |_, _| async { Closed })
                 .list(move |_, cursor| async move {

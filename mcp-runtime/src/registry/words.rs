@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_sentences_have_words_in_common() {
+    fn names_and_sentences_are_split_into_the_same_words() {
         for (text, expected) in [
             ("close_issue", "close issue"),
             ("closeIssues", "close issue"),

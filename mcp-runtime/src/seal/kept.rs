@@ -93,7 +93,7 @@ mod tests {
     const MINUTE: Duration = Duration::from_mins(1);
 
     #[test]
-    fn a_state_is_opened_for_its_call_and_in_time() {
+    fn a_state_is_opened_only_for_its_call_and_before_it_expires() {
         let seal = Seal::new(MINUTE);
         let (mine, other) = (hash(b"mine"), hash(b"other"));
         let handle = seal.seal(&mine, b"state", MINUTE).unwrap();
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_state_makes_room() {
+    fn the_oldest_state_is_evicted_when_the_table_is_full() {
         let (seal, binding) = (Seal::new(MINUTE), hash(b""));
         let at = |second| Duration::from_secs(second);
         let seal_at = |second| seal.seal(&binding, b"", at(second)).unwrap();

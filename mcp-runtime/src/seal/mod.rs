@@ -251,7 +251,7 @@ mod tests {
         }
 
         #[test]
-        fn arguments_are_the_same_however_they_are_written() {
+        fn arguments_have_the_same_digest_in_any_json_notation() {
             let one = binding(r#"{"a": 1, "b": {"d": [1.0, "é"], "c": null}}"#).digest();
             let other = binding(r#"{"b":{"c":null,"d":[1,"\u00e9"]},"a":1.0}"#).digest();
             assert_eq!(one, other);
@@ -264,7 +264,7 @@ mod tests {
         }
 
         #[test]
-        fn parts_do_not_run_into_each_other() {
+        fn adjacent_parts_of_a_binding_are_delimited_in_the_digest() {
             let (mut one, mut other) = (binding("{}"), binding("{}"));
             (one.server, one.principal) = ("ab", "c");
             (other.server, other.principal) = ("a", "bc");
@@ -284,7 +284,7 @@ mod tests {
         }
 
         #[test]
-        fn numbers_are_the_same_if_they_are_exactly_as_large() {
+        fn numbers_have_the_same_digest_only_if_exactly_equal() {
             for same in [
                 &["0", "-0", "0.0", "0e5", "-0.000e-9"][..],
                 &["1", "1.0", "1e0", "10e-1", "0.1E+1", "1.000"],
@@ -330,7 +330,7 @@ mod tests {
         }
 
         #[test]
-        fn texts_are_the_same_however_they_are_written() {
+        fn equivalent_json_texts_have_the_same_digest() {
             for (one, other, is_same) in [
                 (
                     r#"{"a":1,"b":[2,{"c":null}]}"#,
@@ -362,7 +362,7 @@ mod tests {
 
         proptest! {
             #[test]
-            fn shifting_the_point_changes_nothing(digits in any::<u128>(), by in 0_usize..60, negative: bool) {
+            fn shifting_the_decimal_point_keeps_the_digest_of_a_number(digits in any::<u128>(), by in 0_usize..60, negative: bool) {
                 let sign = if negative { "-" } else { "" };
                 let whole = format!("{sign}{digits}");
                 let padded = format!("{digits:0>width$}", width = by + 1);
@@ -375,7 +375,7 @@ mod tests {
             }
 
             #[test]
-            fn any_text_is_read_to_its_end(text in any::<String>()) {
+            fn any_json_text_is_digested_without_a_panic(text in any::<String>()) {
                 spelled(&text);
                 let quoted = serde_json::to_string(&text).unwrap();
                 prop_assert_eq!(spelled(&quoted), quoted);

@@ -253,7 +253,7 @@ mod tests {
         }
 
         #[test]
-        fn keys_are_rotated_without_losing_calls_under_way() {
+        fn sealing_keys_are_rotated_without_losing_running_calls() {
             let bound = binding().digest();
             let state = ring(&[1]).seal(&bound, b"plain", NOW).unwrap();
             assert_eq!(ring(&[2, 1]).open(&bound, &state, NOW).unwrap(), b"plain");

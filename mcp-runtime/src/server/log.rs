@@ -301,7 +301,7 @@ mod tests {
         }
 
         #[test]
-        fn the_same_event_is_written_only_so_often() {
+        fn repeated_log_events_are_rate_limited() {
             let all = lines(|| {
                 for _ in 0..100 {
                     tracing::warn!("again");
@@ -343,7 +343,7 @@ mod tests {
         }
 
         #[test]
-        fn dates_are_those_of_the_calendar() {
+        fn log_dates_follow_the_gregorian_calendar() {
             let cases = [
                 (0, "1970-01-01T00:00:00.007Z"),
                 (951_782_399, "2000-02-28T23:59:59.007Z"),
@@ -382,7 +382,7 @@ mod tests {
         }
 
         #[test]
-        fn lines_that_nobody_reads_are_lost_and_hold_up_nothing() {
+        fn log_lines_that_are_not_read_are_dropped_without_blocking() {
             let (read, may_write) = mpsc::channel();
             let (sender, written) = mpsc::channel();
             let lines = LogLines::start(Unread(may_write, sender)).unwrap();

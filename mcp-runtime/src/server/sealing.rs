@@ -382,7 +382,7 @@ mod tests {
         use crate::server::sealing::*;
 
         #[test]
-        fn missing_keys_are_a_fault_of_the_environment() {
+        fn missing_sealing_keys_are_an_environment_error() {
             let server = Server::new("test", "1").sealing_keys_from_env("NO_SUCH_VARIABLE");
             // Commands that only describe the server ignore the faults of the environment.
             assert!(server.faults.is_empty());
@@ -431,7 +431,7 @@ mod tests {
         }
 
         #[tokio::test]
-        async fn what_is_stored_cannot_be_read_without_the_key() {
+        async fn stored_tasks_cannot_be_read_without_the_sealing_key() {
             let memory = Arc::<MemoryTaskStore>::default();
             let store = sealed(&memory, &[1]);
             let task = failed(&store).await;
@@ -476,7 +476,7 @@ mod tests {
         }
 
         #[tokio::test]
-        async fn no_text_takes_the_place_of_another_and_older_ones_stay_readable() {
+        async fn sealed_texts_cannot_be_swapped_and_plain_ones_stay_readable() {
             let memory = Arc::<MemoryTaskStore>::default();
             let store = sealed(&memory, &[1]);
             let (one, other) = (failed(&store).await, failed(&store).await);

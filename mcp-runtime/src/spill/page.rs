@@ -637,7 +637,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_ends_a_page_early_and_even_the_smallest_room_makes_progress() {
+    fn a_limit_shortens_a_page_and_the_smallest_page_still_advances() {
         let limited = |unit, limit| PageRequest {
             unit: Some(unit),
             limit: Some(limit),

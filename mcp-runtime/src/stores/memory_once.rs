@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_entry_makes_room_when_it_has_expired() {
+    async fn expired_once_entries_free_their_space() {
         let limits = Limits::default().with(|limits| limits.once.max_steps = 2);
         let store = MemoryOnceStore::with_limits(&limits);
         let (done, begun) = (
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_end_of_a_call_makes_room() {
+    async fn the_end_of_a_call_frees_its_once_entries() {
         let store = MemoryOnceStore::new();
         let (one, other) = (
             work("a", Duration::from_mins(1)),

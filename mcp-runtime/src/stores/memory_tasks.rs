@@ -637,12 +637,12 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn it_keeps_the_rules_of_stores() {
+    async fn the_task_store_follows_the_rules_of_stores() {
         check_task_store(&MemoryTaskStore::default()).await;
     }
 
     #[tokio::test(start_paused = true)]
-    async fn it_is_bounded_and_makes_room_when_tasks_expire() {
+    async fn the_task_store_is_bounded_and_expired_tasks_free_their_space() {
         let store = MemoryTaskStore::new(TaskLimits {
             max_tasks: 3,
             max_per_caller: 2,
@@ -689,7 +689,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_call_of_a_task_counts_until_the_task_is_final() {
+    async fn the_call_of_a_task_counts_towards_the_bytes_until_the_task_ends() {
         let store = MemoryTaskStore::new(TaskLimits {
             max_bytes: 250,
             max_bytes_per_caller: 150,

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_tools_have_no_influence() {
+    fn hidden_tools_do_not_influence_the_ranking() {
         let hidden = [true, true, false, true];
         assert!(found("squash", &hidden).is_empty());
         let tools = tools();

@@ -234,7 +234,7 @@ mod tests {
         }
 
         #[tokio::test]
-        async fn clients_of_a_socket_have_ids_of_their_own_and_end_with_the_server() {
+        async fn clients_of_a_socket_can_use_equal_ids_and_end_with_the_server() {
             let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
             let address = listener.local_addr().unwrap();
             let shutdown = CancellationToken::default();
@@ -274,7 +274,7 @@ mod tests {
         }
 
         #[tokio::test(start_paused = true)]
-        async fn nobody_is_accepted_while_there_are_as_many_clients_as_there_may_be() {
+        async fn no_client_is_accepted_while_the_maximum_is_connected() {
             let (sender, receiver) = mpsc::channel(8);
             let asked = Arc::new(AtomicBool::new(false));
             let transport = Two(receiver, Arc::clone(&asked));
@@ -348,7 +348,7 @@ mod tests {
         }
 
         #[tokio::test]
-        async fn a_web_page_is_not_answered_and_runs_nothing() {
+        async fn an_http_request_from_a_web_page_to_a_socket_is_ignored() {
             let head = "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/plain\r\n\r\n";
             let sent = sent_to(&format!("{head}{ECHO}")).await;
             assert!(
@@ -361,7 +361,7 @@ mod tests {
         }
 
         #[tokio::test]
-        async fn a_line_that_is_not_json_is_the_last_one() {
+        async fn a_line_that_is_not_json_ends_the_connection() {
             let sent = sent_to(&format!("{ECHO}nonsense\n{ECHO}")).await;
             let lines: Vec<_> = sent.lines().collect();
             assert!(lines.first().is_some_and(|line| is_echo(line)));

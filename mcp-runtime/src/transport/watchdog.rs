@@ -310,7 +310,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_panic_that_passes_through_is_no_longer_inside() {
+    async fn a_panic_that_leaves_user_code_is_no_longer_counted() {
         let watchdog = Watchdog::start(Handle::current(), None).unwrap();
         let beat = HandlerBeat::default();
         let caught = crate::spawn::catch(|| {

@@ -11,7 +11,7 @@ fn explained(schema: Value, value: &Value) -> String {
 }
 
 #[test]
-fn messages_about_sizes_say_how_many_are_allowed() {
+fn messages_about_sizes_name_the_allowed_sizes() {
     for (schema, value, expected) in [
         (
             json!({"minLength": 1, "maxLength": 200}),
@@ -44,7 +44,7 @@ fn messages_about_sizes_say_how_many_are_allowed() {
 }
 
 #[test]
-fn messages_say_what_to_change() {
+fn validation_messages_name_the_expected_value() {
     let cases = [
         (
             json!({"enum": ["rust", "go"]}),
@@ -145,7 +145,7 @@ fn messages_say_what_to_change() {
 }
 
 #[test]
-fn a_long_list_of_faults_is_cut() {
+fn a_long_list_of_validation_errors_is_shortened() {
     let text = explained(json!({"items": {"type": "string"}}), &json!(vec![1; 90]));
     assert_eq!(text.lines().count(), 21);
     assert!(text.ends_with("… and 70 more"), "{text}");
@@ -153,7 +153,7 @@ fn a_long_list_of_faults_is_cut() {
 
 // Covers: JSCH-01, JSCH-02
 #[test]
-fn what_cannot_be_honoured_is_refused() {
+fn schemas_with_unsupported_features_are_refused() {
     for (schema, reason) in [
         (
             json!({"$schema": "http://json-schema.org/draft-07/schema#"}),
@@ -187,7 +187,7 @@ fn what_cannot_be_honoured_is_refused() {
 }
 
 #[test]
-fn schemas_that_refer_to_themselves_come_to_an_end() {
+fn validation_of_recursive_schemas_terminates() {
     for schema in [
         json!({"$ref": "#"}),
         json!({"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}),
@@ -205,7 +205,7 @@ fn schemas_that_refer_to_themselves_come_to_an_end() {
 
 // Covers: JSCH-03
 #[test]
-fn work_is_bounded() {
+fn validation_of_exponential_schemas_is_bounded() {
     // Each level refers to the next one twice, and both references fail, so without a limit the work would grow
     // exponentially.
     let mut schema = json!({"$defs": {}});
@@ -284,7 +284,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn verdicts_agree_with_another_implementation(value in values()) {
+    fn validation_agrees_with_the_jsonschema_crate(value in values()) {
         thread_local! {
             static PAIRS: Vec<(Value, Validator, jsonschema::Validator)> = schemas()
                 .into_iter()
@@ -313,7 +313,7 @@ fn a_long_list_of_allowed_values_is_cut() {
 }
 
 #[test]
-fn keywords_of_the_wrong_type_are_no_schema() {
+fn a_schema_with_a_keyword_of_the_wrong_type_is_refused() {
     for (keyword, expected) in [
         ("minLength", "a non-negative whole number"),
         ("maxContains", "a non-negative whole number"),

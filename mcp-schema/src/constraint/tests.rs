@@ -95,7 +95,7 @@ fn exclusive_bounds_are_not_part_of_the_range() {
 }
 
 #[test]
-fn sizes_are_those_of_strings_and_of_lists() {
+fn size_constraints_apply_to_strings_and_lists() {
     let length = Constraints {
         min_length: Some(1),
         max_length: Some(2),
@@ -117,7 +117,7 @@ fn sizes_are_those_of_strings_and_of_lists() {
 }
 
 #[test]
-fn patterns_and_items_hold_for_what_they_name() {
+fn patterns_apply_to_strings_and_item_constraints_to_list_items() {
     const ITEM: Constraints = Constraints {
         pattern: Some("^a"),
         max_length: Some(2),
@@ -163,7 +163,7 @@ fn bound() -> impl Strategy<Value = Option<Bound>> {
 }
 
 #[test]
-fn whole_floats_are_exact_on_both_sides() {
+fn whole_floats_are_compared_exactly_with_integer_bounds() {
     let two_to_53 = 9_007_199_254_740_992_i128;
     let range = |minimum, maximum| Constraints {
         minimum,
@@ -198,7 +198,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn text_and_value_have_one_verdict(minimum in bound(), maximum in bound(), value in number()) {
+    fn constraints_on_json_text_and_on_its_value_agree(minimum in bound(), maximum in bound(), value in number()) {
         let range = Constraints { minimum, maximum, ..Constraints::NONE };
         holds(&range, &value);
     }

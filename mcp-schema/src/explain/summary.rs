@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_taken_is_said_in_a_few_words() {
+    fn the_accepted_values_of_a_schema_are_summarized() {
         for (schema, expected) in [
             (json!({"type": "integer", "minimum": 0}), "integer from 0"),
             (

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unique_items_are_described_wherever_a_schema_can_be() {
+    fn unique_items_becomes_a_description_in_every_subschema() {
         let unique = json!({"type": "array", "uniqueItems": true});
         let described = json!({"type": "array", "description": "without duplicates"});
         for place in ["properties", "$defs", "patternProperties"] {

@@ -124,7 +124,7 @@ fn numbers_have_bounds_and_no_formats() {
 }
 
 #[test]
-fn absence_is_not_null() {
+fn optional_parameters_do_not_accept_null_in_the_schema() {
     check(
         of::<Option<String>>("Words"),
         &expect![[r#"{"type":"string","description":"Words"}"#]],
@@ -158,7 +158,7 @@ fn documented_variants_are_an_enum_and_a_description() {
 }
 
 #[test]
-fn structs_stand_in_place() {
+fn struct_schemas_are_inlined() {
     check(
         of::<Filter>(""),
         &expect![[
@@ -189,7 +189,7 @@ fn structs_stand_in_place() {
 }
 
 #[test]
-fn only_types_that_hold_themselves_are_referred_to() {
+fn only_recursive_types_are_written_as_references() {
     check(
         of::<Node>(""),
         &expect![[
@@ -199,7 +199,7 @@ fn only_types_that_hold_themselves_are_referred_to() {
 }
 
 #[test]
-fn what_the_parameter_demands_is_in_the_schema() {
+fn the_constraints_of_a_parameter_are_in_its_schema() {
     let range = &Constraints {
         minimum: Some(Bound::Integer(1)),
         maximum: Some(Bound::Integer(9_223_372_036_854_775_807)),
@@ -262,7 +262,7 @@ fn what_the_parameter_demands_is_in_the_schema() {
 }
 
 #[test]
-fn demands_that_make_no_sense_are_problems() {
+fn constraints_that_do_not_fit_the_schema_are_problems() {
     let range = &Constraints {
         minimum: Some(Bound::Integer(1)),
         ..Constraints::NONE

@@ -168,7 +168,7 @@ fn broken() -> Vec<(&'static str, Value, &'static str)> {
 }
 
 #[test]
-fn every_rule_can_be_broken() {
+fn each_model_rule_is_broken_by_one_of_the_cases() {
     let cases = broken();
     for (name, schema, expected) in &cases {
         assert_eq!(found(name, schema), [*expected], "{schema}");

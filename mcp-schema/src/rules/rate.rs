@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_apart() {
+    fn each_malformed_rate_gets_its_own_error() {
         use RateError::{Burst, Form, Unit, Zero};
         for (text, fault) in [
             ("", Form),

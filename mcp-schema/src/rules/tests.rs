@@ -42,7 +42,7 @@ fn tool_names_have_a_small_alphabet() {
 
 // Covers: SEC-09
 #[test]
-fn icons_are_fetched_over_https_or_stand_in_their_uri() {
+fn an_icon_uri_must_be_https_or_data() {
     let refused = "is not an `https:` or `data:` URI";
     check(
         icon,

@@ -7,7 +7,7 @@ fn refusal(path: &Path) -> String {
 }
 
 #[test]
-fn a_file_that_is_none_of_its_own_is_refused_and_stays_as_it_is() {
+fn a_file_of_another_program_is_refused_and_unchanged() {
     let folder = Folder::new();
     let file = folder.file();
     let text = "this is not a database, but a text of more than a hundred characters, which SQLite reads as a header";
@@ -50,7 +50,7 @@ fn a_file_of_another_version_is_refused() {
 }
 
 #[test]
-fn a_file_in_which_something_is_missing_is_refused() {
+fn a_file_without_an_expected_part_of_its_schema_is_refused() {
     for (change, missing) in [
         ("DROP TABLE steps", "the table `steps`"),
         ("DROP TABLE once", "the table `once`"),

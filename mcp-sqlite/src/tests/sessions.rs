@@ -25,7 +25,7 @@ fn record(owner: &str) -> Arc<SessionRecord> {
 }
 
 #[tokio::test]
-async fn the_session_that_was_idle_longest_makes_room_but_none_in_use() {
+async fn the_longest_idle_session_is_evicted_but_none_in_use() {
     let folder = Folder::new();
     let limits = Limits::default().with(|limits| {
         let sessions = &mut limits.sessions;
@@ -67,7 +67,7 @@ async fn the_session_that_was_idle_longest_makes_room_but_none_in_use() {
 }
 
 #[tokio::test]
-async fn a_session_that_was_not_used_after_the_handshake_ends_before_one_that_was() {
+async fn sessions_unused_since_their_handshake_are_evicted_first() {
     let folder = Folder::new();
     let limits = Limits::default().with(|limits| limits.sessions.max_sessions = 3);
     let store = SqliteOptions::new().limits(limits).open(folder.file());
@@ -97,7 +97,7 @@ async fn until_after(than: i64) {
 }
 
 #[tokio::test]
-async fn a_stream_and_a_session_keep_only_so_much() {
+async fn the_events_of_a_stream_and_of_a_session_are_bounded() {
     let folder = Folder::new();
     let limits = Limits::default().with(|limits| {
         limits.streams.max_replay_events = 3;
@@ -136,7 +136,7 @@ async fn a_stream_and_a_session_keep_only_so_much() {
 }
 
 #[tokio::test]
-async fn a_session_that_makes_room_takes_its_streams_with_it() {
+async fn evicting_a_session_deletes_its_streams() {
     let folder = Folder::new();
     let limits = Limits::default().with(|limits| limits.sessions.max_sessions = 0);
     let store = SqliteOptions::new().limits(limits).open(folder.file());
@@ -156,7 +156,7 @@ async fn a_session_that_makes_room_takes_its_streams_with_it() {
 }
 
 #[tokio::test]
-async fn every_idle_session_can_make_room_however_many_are_in_use() {
+async fn every_idle_session_can_be_evicted_even_if_most_are_in_use() {
     let folder = Folder::new();
     let limits = Limits::default().with(|limits| {
         (
@@ -183,7 +183,7 @@ async fn every_idle_session_can_make_room_however_many_are_in_use() {
 }
 
 #[tokio::test]
-async fn a_session_that_another_version_has_written_is_not_there() {
+async fn a_session_record_of_another_format_version_is_ignored() {
     let folder = Folder::new();
     let store = SqliteOptions::new().open(folder.file()).unwrap();
     assert!(done(store.insert("a", record("a"), MINUTE, &|_| false)).await);

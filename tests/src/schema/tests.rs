@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn good_messages_pass() {
+fn valid_messages_are_accepted() {
     let call = json!({"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"3"}]}});
     for version in Version::LEGACY {
         check(version, &call, Some("tools/call")).unwrap();

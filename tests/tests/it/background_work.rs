@@ -18,7 +18,7 @@ fn server() -> Server {
 }
 
 #[tokio::test(start_paused = true)]
-async fn work_begins_when_the_server_serves_and_has_time_to_end() {
+async fn background_work_starts_with_the_server_and_has_time_to_end() {
     for version in Version::ERAS {
         let server = server();
         let handle = server.handle();
@@ -49,7 +49,7 @@ async fn work_begins_when_the_server_serves_and_has_time_to_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn work_that_does_not_end_is_dropped() {
+async fn background_work_that_does_not_end_is_dropped() {
     let server = server();
     let (events, mut seen) = unbounded_channel::<()>();
     server.handle().spawn(async move {

@@ -18,7 +18,7 @@ async fn refused(client: &mut Client, line: &[u8]) -> i64 {
 
 // Covers: STDIO-06, BASE-03, BASE-05
 #[tokio::test]
-async fn what_is_not_json_is_a_parse_error() {
+async fn a_line_that_is_not_json_is_a_parse_error() {
     for version in Version::ALL {
         let mut client = client(version).await;
         for line in [
@@ -50,7 +50,7 @@ async fn what_is_not_json_is_a_parse_error() {
 
 // Covers: BASE-01, BASE-02, STDIO-06
 #[tokio::test]
-async fn what_is_json_but_no_message_is_an_invalid_request() {
+async fn json_that_is_not_a_message_is_an_invalid_request() {
     for version in Version::ALL {
         let mut client = client(version).await;
         for message in [
@@ -85,7 +85,7 @@ async fn what_is_json_but_no_message_is_an_invalid_request() {
 
 // Covers: BASE-01, BASE-03
 #[tokio::test]
-async fn a_broken_message_whose_id_can_be_read_is_refused_under_it() {
+async fn an_invalid_message_with_a_readable_id_is_refused_with_that_id() {
     for version in Version::ALL {
         let mut client = client(version).await;
         for (message, code) in [
@@ -156,7 +156,7 @@ async fn deep_and_wide_messages_are_refused() {
 
 // Covers: STDIO-06, SEC-05
 #[tokio::test]
-async fn a_line_of_64_mib_is_read_away() {
+async fn a_line_of_64_mib_is_discarded_and_refused() {
     let mut client = client(Version::V2025_11_25).await;
     let chunk = vec![b'x'; 1 << 20];
     for _ in 0..64 {

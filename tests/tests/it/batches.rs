@@ -54,7 +54,7 @@ async fn a_batch_of_notifications_or_answers_is_not_answered() {
 
 // Covers: BATCH-02, BATCH-03, LIFE-08
 #[tokio::test]
-async fn what_is_not_a_message_is_refused_one_by_one() {
+async fn invalid_elements_of_a_batch_are_refused_one_by_one() {
     let mut client = client(Version::V2025_03_26).await;
     client.send(&json!([])).await;
     assert_eq!(client.anonymous().await.code, -32600);

@@ -23,7 +23,7 @@ async fn a_cancelled_call_is_dropped_and_never_answered() {
 
 // Covers: CANC-01, CANC-05, CANC-06
 #[tokio::test]
-async fn cancelling_what_is_not_there_does_nothing() {
+async fn cancelling_an_unknown_request_does_nothing() {
     for version in Version::ALL {
         let (mut client, shared) = client_and_state(version).await;
         let id = client.start("tools/call", json!({"name": "wait"})).await;
@@ -90,7 +90,7 @@ async fn a_waiting_call_keeps_no_other_call_waiting() {
 
 // Covers: BASE-06
 #[tokio::test]
-async fn an_id_in_use_is_refused_and_its_owner_untouched() {
+async fn a_request_with_an_id_in_use_is_refused_and_the_first_goes_on() {
     for version in Version::ERAS {
         let (mut client, shared) = client_and_state(version).await;
         let params = client.dress(json!({"name": "wait"}));

@@ -57,7 +57,7 @@ async fn a_completer_sees_earlier_arguments_and_is_ranked_and_capped() {
 
 // Covers: COMP-04, COMP-05
 #[tokio::test]
-async fn what_cannot_be_completed_is_empty_or_invalid_params() {
+async fn arguments_without_completion_are_empty_or_invalid_params() {
     for version in Version::ALL {
         let mut client = client(version).await;
         assert_eq!(

@@ -28,7 +28,7 @@ fn expected(version: Version) -> [&'static str; 5] {
 
 // Covers: LIFE-07
 #[tokio::test]
-async fn a_tool_result_holds_only_content_its_version_knows() {
+async fn a_tool_result_contains_only_content_of_its_protocol_version() {
     for version in Version::ALL {
         let mut client = client(version).await;
         let result = client.tool("contents", json!({})).await;
@@ -70,7 +70,7 @@ async fn a_prompt_holds_only_content_its_version_knows() {
 
 // Covers: TOOL-06, TOOL-07, LIFE-07
 #[tokio::test]
-async fn a_tool_is_described_in_the_words_of_its_version() {
+async fn a_tool_definition_has_only_members_of_its_protocol_version() {
     for version in Version::ALL {
         let mut client = client(version).await;
         let (tools, _) = client.list("tools/list", "tools").await;
@@ -100,7 +100,7 @@ async fn a_tool_is_described_in_the_words_of_its_version() {
 
 // Covers: LIFE-07
 #[tokio::test]
-async fn a_resource_is_described_in_the_words_of_its_version() {
+async fn a_resource_definition_has_only_members_of_its_protocol_version() {
     for version in Version::ALL {
         let mut client = client(version).await;
         let (resources, _) = client.list("resources/list", "resources").await;

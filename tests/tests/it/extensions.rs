@@ -87,7 +87,7 @@ async fn methods_of_extensions_do_not_exist() {
 
 // Covers: EXT-03, DISC-07
 #[tokio::test]
-async fn what_a_client_declares_of_extensions_changes_nothing() {
+async fn declared_but_unknown_extensions_do_not_change_results() {
     for version in Version::ALL {
         let (mut plain, mut declaring) = (client(version).await, tasking(version).await);
         assert_eq!(plain.initialized, declaring.initialized);

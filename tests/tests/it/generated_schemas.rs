@@ -178,7 +178,7 @@ async fn references_lead_to_definitions_at_the_root() {
 }
 
 #[tokio::test]
-async fn output_schemas_allow_additional_members_whatever_the_direction_of_their_type() {
+async fn output_schemas_of_all_types_allow_additional_members() {
     for version in Version::ALL {
         if !version.protocol_version().has_structured_content() {
             continue;

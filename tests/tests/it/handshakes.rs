@@ -138,7 +138,7 @@ fn in_version(expected: &str, version: Version) -> String {
 
 // Covers: BASE-08, LIFE-01
 #[tokio::test]
-async fn a_handshake_takes_what_can_be_read_of_what_is_optional() {
+async fn a_handshake_ignores_malformed_optional_members() {
     for version in Version::LEGACY {
         for (capabilities, info, expected) in cases() {
             let mut client = shaken(version, &capabilities, &info).await;
@@ -167,7 +167,7 @@ async fn a_handshake_takes_what_can_be_read_of_what_is_optional() {
 
 // Covers: BASE-08, META-02
 #[tokio::test]
-async fn a_modern_request_takes_what_can_be_read_of_what_is_optional() {
+async fn a_modern_request_ignores_malformed_optional_members() {
     let meta = "io.modelcontextprotocol";
     for (capabilities, info, expected) in cases() {
         let mut client = raw(server(), Version::V2026_07_28);
@@ -184,7 +184,7 @@ async fn a_modern_request_takes_what_can_be_read_of_what_is_optional() {
 
 // Covers: LIFE-01
 #[tokio::test]
-async fn a_handshake_is_refused_without_what_is_required() {
+async fn a_handshake_without_required_members_is_refused() {
     let info = json!({"name": "c", "version": "1"});
     for version in Version::LEGACY {
         for (capabilities, info, member) in [

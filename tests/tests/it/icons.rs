@@ -100,7 +100,7 @@ async fn an_icon_that_clients_must_not_trust_is_refused_at_the_start() {
 
 // Covers: SEC-09
 #[tokio::test]
-async fn an_icon_of_what_is_inserted_later_is_checked_as_well() {
+async fn an_icon_of_an_inserted_definition_is_checked() {
     let server = server();
     let handle = server.handle();
     let mut client = connect(server, Version::V2026_07_28).await;

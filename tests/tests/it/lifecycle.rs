@@ -114,7 +114,7 @@ async fn a_malformed_handshake_is_invalid_params() {
 
 // Covers: LIFE-09
 #[tokio::test]
-async fn requests_are_served_before_the_client_says_it_is_ready() {
+async fn requests_are_served_before_the_initialized_notification() {
     let mut client = fresh(Version::V2025_11_25);
     client.ok("initialize", initialize("2025-11-25")).await;
     assert_eq!(client.text("add", json!({"a": 1, "b": 2})).await, "3");
@@ -135,7 +135,7 @@ async fn notifications_wait_until_the_client_is_initialized() {
 
 // Covers: DISC-01, DISC-02, DISC-04, DISC-05, META-04, CACHE-01
 #[tokio::test]
-async fn discovery_says_what_the_server_can_do() {
+async fn discovery_returns_versions_capabilities_and_instructions() {
     let mut client = fresh(Version::V2026_07_28);
     let result = client.ok("server/discover", json!({})).await;
     let versions: Vec<&str> = result["supportedVersions"]
@@ -168,7 +168,7 @@ async fn discovery_says_what_the_server_can_do() {
 
 // Covers: BASE-10, DISC-05, LIFE-05
 #[tokio::test]
-async fn a_modern_request_needs_nothing_before_it() {
+async fn a_modern_request_needs_no_handshake() {
     let mut client = fresh(Version::V2026_07_28);
     assert_eq!(client.text("add", json!({"a": 1, "b": 2})).await, "3");
 }
@@ -279,7 +279,7 @@ async fn methods_of_the_other_era_do_not_exist() {
 
 // Covers: BASE-07, DISC-02, TOOL-01, PROMPT-01, RES-01, COMP-01, COMP-04
 #[tokio::test]
-async fn what_is_not_offered_does_not_exist() {
+async fn methods_of_undeclared_capabilities_are_not_found() {
     for version in Version::ALL {
         let server = mcp_runtime::Server::new("empty", "1")
             .only([mcp_runtime::prompt(fixture::prompts::lonely)]);
@@ -339,7 +339,7 @@ async fn a_session_is_notified_only_of_declared_capabilities() {
 
 // Covers: META-01
 #[tokio::test]
-async fn half_a_claim_was_meant_as_one() {
+async fn an_incomplete_claim_is_invalid_params() {
     let mut client = raw(fixture::server(), Version::V2026_07_28);
     let key = "io.modelcontextprotocol/clientCapabilities";
     let request =

@@ -11,7 +11,7 @@ const KEY: &str = "io.modelcontextprotocol/subscriptionId";
 
 // Covers: SUBS-01, SUBS-02, SUBS-03, SUBS-04, SUBS-05, SUBS-08, RES-08, TOOL-17, PROMPT-06, RES-09
 #[tokio::test]
-async fn each_listener_hears_what_it_asked_for_under_its_id() {
+async fn each_listener_gets_matching_notifications_with_its_subscription_id() {
     let mut client = client(Version::V2026_07_28).await;
     let tools = json!({"toolsListChanged": true});
     assert_eq!(client.listen(json!(0), tools.clone()).await, tools);
@@ -51,7 +51,7 @@ async fn each_listener_hears_what_it_asked_for_under_its_id() {
 
 // Covers: SUBS-09, STDIO-05, CANC-03, CANC-04
 #[tokio::test]
-async fn a_cancelled_listener_hears_nothing_more() {
+async fn a_cancelled_listener_gets_no_more_notifications() {
     let mut client = client(Version::V2026_07_28).await;
     client
         .listen(json!("l"), json!({"toolsListChanged": true}))
@@ -68,7 +68,7 @@ async fn a_cancelled_listener_hears_nothing_more() {
 
 // Covers: SUBS-06
 #[tokio::test]
-async fn an_empty_filter_is_held_open() {
+async fn a_listen_request_with_an_empty_filter_stays_open() {
     let mut client = client(Version::V2026_07_28).await;
     assert_eq!(client.listen(json!(1_000), json!({})).await, json!({}));
     client.tool("change_lists", json!({})).await;
@@ -77,7 +77,7 @@ async fn an_empty_filter_is_held_open() {
 
 // Covers: SUBS-02, SUBS-06
 #[tokio::test]
-async fn what_the_server_does_not_have_is_not_acknowledged() {
+async fn filters_for_undeclared_capabilities_are_not_acknowledged() {
     let server = mcp_runtime::Server::new("prompts", "1")
         .only([mcp_runtime::prompt(fixture::prompts::lonely)]);
     let mut client = connect(server, Version::V2026_07_28).await;
@@ -123,7 +123,7 @@ async fn a_server_that_stops_ends_its_listeners() {
 
 // Covers: SUBS-07, BASE-10
 #[tokio::test]
-async fn legacy_state_and_listeners_do_not_touch() {
+async fn legacy_subscriptions_and_modern_listeners_are_independent() {
     let mut client = client(Version::V2025_11_25).await;
     client
         .ok("resources/subscribe", json!({"uri": "test://json"}))
@@ -148,7 +148,7 @@ async fn legacy_state_and_listeners_do_not_touch() {
 // Covers: SUBS-11
 // Limits: streams.max_subscriptions
 #[tokio::test]
-async fn a_connection_subscribes_to_as_many_resources_as_it_may_and_no_more() {
+async fn the_resource_subscriptions_of_a_connection_are_limited() {
     let limits = Limits::default().with(|limits| limits.streams.max_subscriptions = 3);
     let mut client = limited(Version::V2026_07_28, limits.clone()).await;
     let wanted = |uris: &[&str]| json!({ "resourceSubscriptions": uris });

@@ -113,7 +113,7 @@ async fn a_cursor_that_was_not_given_out_is_invalid_params() {
 
 // Covers: PAGE-04
 #[tokio::test]
-async fn a_walk_survives_changes_and_cursors_serve_other_connections() {
+async fn cursors_stay_valid_after_changes_and_on_other_connections() {
     for version in Version::ALL {
         let server = fixture::server().page_size(2);
         let mut client = connect(server, version).await;
@@ -141,7 +141,7 @@ async fn a_walk_survives_changes_and_cursors_serve_other_connections() {
 
 // Covers: TOOL-17, PROMPT-06, RES-09
 #[tokio::test]
-async fn changes_reach_a_session_once_however_often_they_are_said() {
+async fn repeated_changes_of_a_list_notify_a_session_once() {
     for version in Version::LEGACY {
         let mut client = client(version).await;
         client.tool("change_lists", json!({})).await;
@@ -156,7 +156,7 @@ async fn changes_reach_a_session_once_however_often_they_are_said() {
 
 // Covers: TOOL-17, TOOL-09
 #[tokio::test]
-async fn a_tool_that_is_switched_off_is_gone_and_the_change_announced() {
+async fn a_disabled_tool_is_unknown_and_clients_are_notified() {
     for version in Version::LEGACY {
         let mut client = client(version).await;
         assert_eq!(client.text("extra", json!({})).await, "here");
@@ -187,7 +187,7 @@ async fn a_tool_that_is_switched_off_is_gone_and_the_change_announced() {
 
 // Covers: CACHE-01, CACHE-02, CACHE-03, CACHE-07, META-04, BASE-09, PAGE-02
 #[tokio::test]
-async fn only_modern_results_carry_a_type_a_server_and_hints() {
+async fn only_modern_results_have_a_result_type_server_info_and_cache_hints() {
     for version in Version::ALL {
         let mut client = client(version).await;
         for (method, cached) in [
@@ -264,7 +264,7 @@ async fn next_page(pages: State<Pages>, _: &ListCursor) -> Page<Resource> {
 
 // Covers: PAGE-01
 #[tokio::test]
-async fn a_lister_whose_pages_never_end_is_given_up() {
+async fn a_lister_with_endless_pages_is_an_internal_error() {
     for version in Version::ERAS {
         for (tag, most) in [("lists-same", 2), ("lists-next", 65)] {
             let pages = Pages::default();

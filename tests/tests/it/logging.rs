@@ -26,7 +26,7 @@ fn levels(seen: &[Value]) -> Vec<&str> {
 
 // Covers: LOG-01, LOG-02
 #[tokio::test]
-async fn a_session_chooses_its_level() {
+async fn a_session_sets_its_log_level() {
     for version in Version::LEGACY {
         let mut client = client(version).await;
         for (index, level) in LEVELS.iter().enumerate() {
@@ -47,7 +47,7 @@ async fn a_session_chooses_its_level() {
 
 // Covers: LOG-03, META-06, STDIO-04
 #[tokio::test]
-async fn a_modern_request_chooses_for_itself() {
+async fn a_modern_request_sets_its_own_log_level() {
     let mut client = client(Version::V2026_07_28).await;
     client.tool("log_all", json!({})).await;
     assert_eq!(client.drain().await, Vec::<Value>::new(), "no level is set");
@@ -102,7 +102,7 @@ fn flood(ctx: &mcp_runtime::Context, messages: u32) {
 
 // Covers: LOG-06, SEC-06
 #[tokio::test(start_paused = true)]
-async fn a_flood_is_cut_short() {
+async fn log_messages_of_a_call_are_rate_limited() {
     for version in Version::ALL {
         let limits = mcp_runtime::Limits::default().with(|limits| limits.log.max_per_second = 10);
         let server = mcp_runtime::Server::new("flood", "1").tags(["flood"]);

@@ -24,7 +24,7 @@ async fn with_meta(client: &mut Client, method: &str, params: Value, meta: Value
 
 // Covers: META-03
 #[tokio::test]
-async fn the_name_of_a_client_changes_nothing_and_opens_nothing() {
+async fn the_name_of_a_client_does_not_affect_access_or_results() {
     let server = || {
         let rule = |caller: &Caller| caller.has_scope("admin");
         let hidden = DynamicTool::new("hidden", json!({"type": "object"}), |_, _| async {
@@ -92,7 +92,7 @@ async fn the_name_of_a_client_changes_nothing_and_opens_nothing() {
 }
 
 #[tokio::test]
-async fn a_handler_sees_who_asks() {
+async fn a_handler_can_read_the_name_of_the_client() {
     for version in Version::ERAS {
         assert_eq!(client(version).await.text("who", json!({})).await, "tests");
     }
@@ -118,7 +118,7 @@ fn mirror(ctx: &Context) -> CallToolResult {
 
 // Covers: META-07
 #[tokio::test]
-async fn a_handler_reads_and_gives_meta_but_none_of_the_protocol() {
+async fn a_handler_reads_and_sets_meta_except_reserved_keys() {
     for version in Version::ALL {
         let server = Server::new("meta", "1").tags(["meta"]);
         let mut client = connect(server, version).await;

@@ -61,7 +61,7 @@ async fn progress_arrives_in_order_before_the_answer() {
 
 // Covers: PROG-02
 #[tokio::test]
-async fn progress_only_grows() {
+async fn progress_values_that_do_not_increase_are_not_sent() {
     for version in Version::ERAS {
         let seen = report(version, json!(1), json!([5, 5, 3, -1, 6, 6])).await;
         let values: Vec<f64> = seen
@@ -74,7 +74,7 @@ async fn progress_only_grows() {
 
 // Covers: PROG-03, SEC-06
 #[tokio::test]
-async fn a_burst_is_merged_and_its_last_value_is_delivered() {
+async fn a_burst_of_progress_is_merged_and_its_last_value_is_sent() {
     for version in Version::ERAS {
         let many: Vec<u32> = (1..=2_000).collect();
         let seen = report(version, json!(1), json!(many)).await;

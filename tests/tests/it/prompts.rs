@@ -7,7 +7,7 @@ use crate::support::client;
 
 // Covers: PROMPT-01, PROMPT-02
 #[tokio::test]
-async fn a_listed_prompt_says_what_it_takes() {
+async fn a_listed_prompt_has_its_arguments() {
     for version in Version::ALL {
         let mut client = client(version).await;
         let (prompts, _) = client.list("prompts/list", "prompts").await;
@@ -40,7 +40,7 @@ async fn a_listed_prompt_says_what_it_takes() {
 
 // Covers: PROMPT-02, PROMPT-03, PROMPT-04
 #[tokio::test]
-async fn arguments_arrive_typed() {
+async fn prompt_arguments_are_decoded_to_their_types() {
     for version in Version::ALL {
         let mut client = client(version).await;
         let arguments = json!({"code": "12", "language": "red", "strict": "true", "lines": "3", "unknown": "x"});
@@ -66,7 +66,7 @@ async fn arguments_arrive_typed() {
 
 // Covers: PROMPT-02, PROMPT-03
 #[tokio::test]
-async fn what_does_not_fit_is_invalid_params() {
+async fn an_unknown_prompt_or_invalid_argument_is_invalid_params() {
     for version in Version::ALL {
         let mut client = client(version).await;
         for params in [

@@ -228,25 +228,25 @@ fn survives(strategy: impl Strategy<Value = Vec<u8>>) {
 
 // Covers: STDIO-06, SEC-05
 #[test]
-fn any_bytes() {
+fn a_server_survives_arbitrary_bytes() {
     survives(prop::collection::vec(any::<u8>(), 0..200));
 }
 
 // Covers: STDIO-06, SEC-05, BASE-08
 #[test]
-fn any_json_value() {
+fn a_server_survives_arbitrary_json() {
     survives(any_json().prop_map(|value| value.to_string().into_bytes()));
 }
 
 // Covers: STDIO-06, SEC-05, BASE-08
 #[test]
-fn any_message() {
+fn a_server_survives_arbitrary_messages() {
     survives(message().prop_map(|message| message.to_string().into_bytes()));
 }
 
 // Covers: BASE-08
 #[test]
-fn a_message_with_a_number_of_any_size() {
+fn a_server_survives_a_message_with_a_number_of_any_size() {
     let message =
         r#"{"jsonrpc":"2.0","id":"k","method":"prompts/list","params":{"a":[{"b":1e999}]}}"#;
     survives(Just(message.as_bytes().to_vec()));
@@ -254,7 +254,7 @@ fn a_message_with_a_number_of_any_size() {
 
 // Covers: STDIO-06, SEC-05
 #[test]
-fn any_damaged_message() {
+fn a_server_survives_damaged_messages() {
     let damaged = (message(), any::<prop::sample::Index>(), any::<u8>()).prop_map(
         |(message, index, byte)| {
             let mut bytes = message.to_string().into_bytes();
@@ -278,7 +278,7 @@ fn resident(process: u32) -> u64 {
 // Covers: SEC-05
 #[cfg(target_os = "linux")]
 #[test]
-fn memory_does_not_grow_with_what_was_sent() {
+fn memory_does_not_grow_with_the_number_of_messages() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let lines = prop_oneof![
         any_json().prop_map(|value| value.to_string().into_bytes()),

@@ -12,7 +12,7 @@ async fn read(client: &mut tests::Client, uri: &str) -> Value {
 
 // Covers: RES-01, RES-02
 #[tokio::test]
-async fn lists_name_resources_templates_and_what_templates_list() {
+async fn lists_contain_resources_templates_and_resources_of_listers() {
     for version in Version::ALL {
         let mut client = client(version).await;
         let (resources, _) = client.list("resources/list", "resources").await;
@@ -103,7 +103,7 @@ fn page(number: u32) -> Result<String> {
 
 // Covers: RES-04
 #[tokio::test]
-async fn what_is_not_there_may_be_explained() {
+async fn a_not_found_error_can_have_an_explanation() {
     for version in Version::ALL {
         let server = Server::new("book", "1").tags(["pages"]);
         let mut client = raw(server, version).connect().await;

@@ -28,7 +28,7 @@ async fn ask_and_wait(ctx: &Context) -> Result<String> {
 
 // Covers: STDIO-07, REQ-06
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_waits_for_an_answer_does_not_hold_up_the_end() {
+async fn a_handler_that_waits_for_an_answer_does_not_delay_the_end() {
     for version in [Version::V2025_06_18, Version::V2025_11_25] {
         let server = fixture::server().tags(["sessions"]);
         let mut client = raw(server, version);
@@ -49,7 +49,7 @@ async fn a_handler_that_waits_for_an_answer_does_not_hold_up_the_end() {
 
 // Covers: BASE-10, LIFE-04
 #[tokio::test]
-async fn a_modern_notification_makes_no_legacy_session_ready() {
+async fn a_modern_notification_does_not_initialize_a_legacy_session() {
     let claim = json!({"_meta": {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -79,7 +79,7 @@ async fn a_modern_notification_makes_no_legacy_session_ready() {
 
 // Covers: COMP-01
 #[tokio::test]
-async fn completions_stay_offered_when_the_last_one_is_taken_away() {
+async fn the_completion_capability_stays_when_the_last_completer_is_removed() {
     let prompt = |name: &str| DynamicPrompt::new(name, async |_: Arguments, _: Context| "text");
     for version in Version::ALL {
         let server = Server::new("completing", "1").only([]);

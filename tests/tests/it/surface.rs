@@ -79,7 +79,7 @@ fn uris(surface: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_a_listing_gives_is_no_part_of_a_surface() {
+async fn a_surface_excludes_resources_from_listers() {
     let (server, rows) = server();
     let resource = |uri: &'static str| DynamicResource::new(uri, uri, |_| async { "inserted" });
     for uri in ["row:a", "row:b", "row:c"] {
@@ -109,7 +109,7 @@ async fn what_a_listing_gives_is_no_part_of_a_surface() {
 }
 
 #[tokio::test]
-async fn a_surface_holds_what_is_disabled() {
+async fn a_surface_contains_disabled_definitions() {
     let (server, _) = server();
     server.handle().resources().disable("row:help");
     let client = TestClient::both(server).await;
@@ -124,7 +124,7 @@ async fn a_surface_holds_what_is_disabled() {
 }
 
 #[tokio::test]
-async fn a_surface_holds_the_tools_of_the_search_and_those_that_it_finds() {
+async fn a_surface_contains_the_search_tools_and_the_tools_they_find() {
     let server = Server::new("search", "1").tags(["search"]);
     let client = TestClient::both(server.tool_search(ToolSearch::above(3))).await;
     let surface: Value = serde_json::from_str(&client.surface().await).unwrap();
@@ -138,7 +138,7 @@ async fn a_surface_holds_the_tools_of_the_search_and_those_that_it_finds() {
 }
 
 #[tokio::test]
-async fn a_surface_holds_what_its_client_may_use() {
+async fn a_surface_contains_definitions_visible_to_its_client() {
     let user = Principal::new("user").with_scopes(["none"]);
     let client = TestClient::both(server().0).as_principal(user).await;
     assert_eq!(uris(&client.surface().await), ["row:help"]);
@@ -148,7 +148,7 @@ async fn a_surface_holds_what_its_client_may_use() {
 }
 
 #[tokio::test]
-async fn a_list_that_fails_says_which_template_could_not_list() {
+async fn an_error_of_a_lister_names_its_template() {
     for version in Version::ALL {
         let (server, rows) = server();
         rows.is_down.store(true, Ordering::SeqCst);
@@ -162,7 +162,7 @@ async fn a_list_that_fails_says_which_template_could_not_list() {
 }
 
 #[tokio::test]
-async fn a_cause_that_is_not_for_clients_stays_hidden_in_a_list() {
+async fn a_failed_lister_does_not_expose_its_cause() {
     let (log, _guard) = crate::results::Log::begin();
     for version in Version::ALL {
         let (server, rows) = server();

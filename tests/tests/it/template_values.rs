@@ -111,7 +111,7 @@ async fn read(client: &mut Client, uri: &str) -> Option<String> {
 
 // Covers: RES-05, SEC-08
 #[tokio::test]
-async fn no_variable_holds_what_leads_out_of_a_directory() {
+async fn no_variable_accepts_a_path_that_leaves_its_directory() {
     for version in Version::ALL {
         let mut client = connect(server(), version).await;
         for kind in KINDS {
@@ -169,7 +169,7 @@ async fn no_variable_holds_what_leads_out_of_a_directory() {
 
 // Covers: RES-05
 #[tokio::test]
-async fn values_that_stay_where_they_are_are_read_in_every_kind_of_expression() {
+async fn safe_values_are_read_in_every_kind_of_expression() {
     for version in Version::ERAS {
         let mut client = connect(server(), version).await;
         for kind in KINDS {
@@ -226,7 +226,7 @@ fn free_parts(#[arg(any_path)] x: Vec<String>, y: Option<String>) -> String {
 }
 
 #[tokio::test]
-async fn a_variable_takes_any_path_if_it_says_so() {
+async fn a_variable_with_any_path_accepts_unsafe_paths() {
     for version in Version::ERAS {
         let mut client = connect(server(), version).await;
         for (uri, text) in [

@@ -171,7 +171,7 @@ async fn results_are_read_as_types() {
 }
 
 #[tokio::test]
-async fn what_the_server_declares_is_read() {
+async fn the_test_client_returns_server_info_and_instructions() {
     let client = TestClient::both(server().title("S!").instructions("Count.")).await;
     let info = client.server_info();
     assert_eq!((&*info.name, &*info.version), ("s", "1"));
@@ -193,7 +193,7 @@ async fn the_schema_of_a_tool_that_is_not_listed_fails_the_test() {
 }
 
 #[tokio::test]
-async fn results_that_are_no_objects_are_read_alike_in_every_version() {
+async fn structured_results_that_are_not_objects_are_equal_in_every_version() {
     for version in [V2025_06_18, V2025_11_25, V2026_07_28] {
         let client = TestClient::new(server(), version).await;
         let numbers = client.call("numbers", json!({})).await.unwrap();
@@ -270,7 +270,7 @@ async fn questions_are_answered_with_values() {
 }
 
 #[tokio::test]
-async fn what_a_client_cannot_be_asked_is_refused() {
+async fn an_input_request_that_the_client_does_not_declare_is_refused() {
     let client = TestClient::both(server())
         .capabilities(json!({"elicitation": {}}))
         .await;
@@ -280,7 +280,7 @@ async fn what_a_client_cannot_be_asked_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn time_that_is_paused_runs_as_far_as_handlers_take() {
+async fn paused_time_advances_as_far_as_handlers_sleep() {
     let client = TestClient::both(server()).await;
     let before = tokio::time::Instant::now();
     assert_eq!(
@@ -358,7 +358,7 @@ async fn eras_that_disagree_fail_the_test() {
 
 #[tokio::test]
 #[should_panic(expected = "the test has no answer to `elicitation/create`")]
-async fn a_question_without_an_answer_fails_the_test() {
+async fn an_elicitation_without_an_answer_fails_the_test() {
     let client = TestClient::legacy(server()).await;
     drop(client.call("travel", json!({})).await);
 }

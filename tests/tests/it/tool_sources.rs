@@ -230,7 +230,7 @@ fn for_callers() -> Shelf {
 }
 
 #[tokio::test]
-async fn a_caller_sees_and_calls_what_the_source_and_the_rules_of_its_tools_allow() {
+async fn callers_use_the_tools_that_the_source_and_tool_rules_allow() {
     for version in Version::ERAS {
         let hub = Hub::serve(server(&["a"]).tool_source(for_callers()));
         let mut ada = known(&hub, version, "ada").await;
@@ -283,7 +283,7 @@ async fn tags_select_tools_of_sources_and_require_scopes() {
 }
 
 #[tokio::test]
-async fn the_server_and_earlier_sources_win_and_reserved_names_have_one_owner() {
+async fn name_conflicts_prefer_the_server_and_earlier_sources() {
     for version in Version::ERAS {
         let (log, _guard) = Log::begin();
         let hidden = tool_of("the server", "hidden").visible_if(|_| false);
@@ -341,7 +341,7 @@ async fn a_tool_with_a_reserved_name_cannot_be_inserted() {
 }
 
 #[tokio::test]
-async fn a_source_that_contradicts_itself_fails_only_the_request() {
+async fn an_inconsistent_tool_source_fails_only_the_request() {
     for version in Version::ERAS {
         let (log, _guard) = Log::begin();
         let source = shelf("liar", &["listed", "renamed"], false).resolving(|_, name| {
@@ -442,7 +442,7 @@ async fn errors_and_panics_of_a_source_are_answered_and_named() {
 }
 
 #[tokio::test]
-async fn a_list_without_an_end_is_an_error() {
+async fn a_tool_source_with_an_endless_list_is_an_error() {
     for cursor in ["", "x".repeat(513).as_str()] {
         let cursor = cursor.to_owned();
         let source = shelf("endless", &[], false).listing(move |_, at| {
@@ -653,7 +653,7 @@ async fn a_search_covers_the_servers_own_tools_only() {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_kept_is_checked_once() {
+async fn a_reused_tool_of_a_source_is_validated_once() {
     let made = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&made);
     let source = shelf("one", &["x"], false).resolving(move |_, name| {

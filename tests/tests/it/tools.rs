@@ -145,7 +145,7 @@ async fn every_bad_argument_is_explained_to_the_model_at_once() {
 
 // Covers: TOOL-10
 #[tokio::test]
-async fn a_switch_answers_older_clients_with_an_error() {
+async fn an_option_reports_invalid_arguments_as_errors_to_older_versions() {
     for version in Version::ALL {
         let mut client =
             connect(fixture::server().invalid_arguments_as_errors(true), version).await;
@@ -165,7 +165,7 @@ async fn a_switch_answers_older_clients_with_an_error() {
 
 // Covers: TOOL-11, SEC-04
 #[tokio::test]
-async fn a_handler_fails_in_its_ways() {
+async fn handler_errors_hide_details_unless_exposed() {
     for version in Version::ALL {
         let mut client = client(version).await;
         assert_eq!(
@@ -206,7 +206,7 @@ async fn a_panic_answers_its_request_and_nothing_else() {
 
 // Covers: TOOL-13, TOOL-14, TOOL-15
 #[tokio::test]
-async fn structured_output_conforms_to_its_schema_and_stands_in_the_text() {
+async fn structured_output_matches_its_schema_and_is_also_sent_as_text() {
     for version in Version::ALL {
         let mut client = client(version).await;
         let (tools, _) = client.list("tools/list", "tools").await;
@@ -281,7 +281,7 @@ async fn bytes_are_base64_with_padding() {
 
 // Covers: TOOL-04, TOOL-05, TOOL-07, JSCH-01, JSCH-04
 #[tokio::test]
-async fn a_listed_tool_says_all_there_is_to_know() {
+async fn a_listed_tool_has_its_schema_description_and_annotations() {
     let mut client = client(Version::V2026_07_28).await;
     let (tools, _) = client.list("tools/list", "tools").await;
     for tool in &tools {
@@ -323,7 +323,7 @@ async fn a_listed_tool_says_all_there_is_to_know() {
 
 // Covers: META-05
 #[tokio::test]
-async fn a_tool_that_needs_a_capability_says_so() {
+async fn a_missing_client_capability_is_an_error_that_names_it() {
     let mut modern = client(Version::V2026_07_28).await;
     let failure = modern
         .fails("tools/call", json!({"name": "needs_sampling"}), -32021)

@@ -197,7 +197,7 @@ const SPELLINGS: [&str; 3] = [
 
 // Covers: RES-08
 #[tokio::test]
-async fn a_subscriber_hears_of_a_change_under_the_uri_that_it_wrote() {
+async fn an_update_notification_has_the_uri_spelling_of_the_subscriber() {
     for changed in SPELLINGS {
         for followed in SPELLINGS {
             let mut client = connect(server(), Version::V2026_07_28).await;
@@ -222,7 +222,7 @@ async fn a_subscriber_hears_of_a_change_under_the_uri_that_it_wrote() {
 }
 
 #[tokio::test]
-async fn middleware_sees_one_spelling() {
+async fn middleware_sees_the_normalized_uri() {
     for version in Version::ERAS {
         let server = server().middleware(async |call: Call, next: Next| {
             assert!(call.name().is_ascii(), "{}", call.name());

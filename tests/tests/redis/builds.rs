@@ -98,7 +98,7 @@ async fn a_task_goes_on_at_the_other_build() {
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn a_task_whose_tool_the_other_build_lacks_fails_and_says_so() {
+async fn a_task_whose_tool_another_build_lacks_fails_with_a_reason() {
     for (is_update, tool) in [(true, "retired"), (false, "added")] {
         let group = Group::start();
         let (old, new) = (group.instance().await, group.next_instance().await);
@@ -112,7 +112,7 @@ async fn a_task_whose_tool_the_other_build_lacks_fails_and_says_so() {
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn a_task_without_an_argument_that_the_other_build_needs_ends_with_an_error_that_names_it() {
+async fn a_task_without_an_argument_that_another_build_needs_fails() {
     let group = Group::start();
     let (old, new) = (group.instance().await, group.next_instance().await);
     let task = hand_over(&group, old, &new, "greet_later", &json!({"name": "Ada"})).await;
@@ -122,7 +122,7 @@ async fn a_task_without_an_argument_that_the_other_build_needs_ends_with_an_erro
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn a_session_in_a_format_of_another_build_is_refused_and_the_log_says_why() {
+async fn a_session_in_an_unknown_format_is_refused_and_the_reason_logged() {
     let group = Group::start();
     let instance = group.instance().await;
     let session = instance.session().await;

@@ -73,7 +73,7 @@ async fn answers_and_cancellations_reach_the_instance_where_the_call_runs() {
 // Covers: REQ-02, LHTTP-12
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn a_client_is_told_that_the_instance_of_its_call_was_killed() {
+async fn a_call_whose_instance_was_killed_ends_with_an_error() {
     let group = Group::start();
     let (one, other) = (group.instance().await, group.instance().await);
     let session = session(&other).await;
@@ -102,7 +102,7 @@ async fn a_client_is_told_that_the_instance_of_its_call_was_killed() {
 // Covers: LHTTP-12
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn an_emptied_redis_forgets_no_instance_for_long() {
+async fn instances_register_again_after_redis_was_emptied() {
     let group = Group::start();
     let (one, other) = (group.instance().await, group.instance().await);
     let before = session(&other).await;

@@ -93,8 +93,7 @@ enum Ending {
 // Covers: LHTTP-08
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn a_session_that_moves_to_another_instance_is_told_of_what_it_has_missed_and_of_nothing_else()
- {
+async fn a_session_that_moves_is_notified_only_of_missed_changes() {
     for ending in [Ending::Kill, Ending::Stop, Ending::Cut] {
         let group = Group::start();
         let (first, announcing) = (group.instance().await, group.instance().await);
@@ -141,7 +140,7 @@ async fn a_session_that_moves_to_another_instance_is_told_of_what_it_has_missed_
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn a_session_that_moves_to_another_build_is_told_that_its_lists_have_changed() {
+async fn a_session_that_moves_to_another_build_gets_list_changed() {
     let group = Group::start();
     let first = group.instance().await;
     let session = first.session().await;

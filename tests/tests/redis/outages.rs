@@ -62,7 +62,7 @@ async fn until_it_works(instance: &Instance, session: &str) {
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn while_redis_is_down_sessions_are_refused_and_the_rest_goes_on() {
+async fn while_redis_is_down_only_sessions_are_refused() {
     let mut group = Group::start();
     let instance = group.instance().await;
     let session = instance.session().await;
@@ -119,7 +119,7 @@ async fn after_redis_was_emptied_answers_reach_the_instance_that_asked() {
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn an_instance_that_was_stopped_does_not_take_redis_for_broken() {
+async fn an_instance_that_was_paused_does_not_report_redis_as_down() {
     let group = Group::start();
     let instance = group.instance().await;
     let session = instance.session().await;

@@ -23,7 +23,7 @@ async fn a_session_made_at_one_instance_is_used_and_ended_at_others() {
 // Covers: LHTTP-12
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn a_stream_that_breaks_goes_on_at_another_instance_with_what_is_sent_later() {
+async fn a_broken_stream_resumes_at_another_instance_with_later_events() {
     let group = Group::start();
     let (one, other) = (group.instance().await, group.instance().await);
     let session = one.session().await;

@@ -64,7 +64,7 @@ impl TaskClient {
 
 #[tokio::test]
 #[ignore = "needs a redis-server: tests/redis/run"]
-async fn a_task_whose_instance_is_killed_is_finished_at_another_and_its_steps_are_done_once() {
+async fn a_task_of_a_killed_instance_finishes_at_another_with_each_step_once() {
     for version in Version::ERAS {
         let group = Group::start();
         let (one, other) = (group.instance().await, group.instance().await);

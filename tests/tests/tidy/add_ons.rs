@@ -159,7 +159,7 @@ fn measured() -> BTreeMap<&'static str, Vec<String>> {
 }
 
 #[test]
-fn the_core_names_add_ons_ever_less() {
+fn the_number_of_add_on_names_in_the_core_does_not_grow() {
     let table = std::fs::read_to_string(root().join(TABLE)).unwrap_or_default();
     let bounds: BTreeMap<&str, usize> = table
         .lines()

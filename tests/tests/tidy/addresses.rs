@@ -124,7 +124,7 @@ fn roots() -> Vec<String> {
 }
 
 #[test]
-fn addresses_are_those_of_others() {
+fn published_files_contain_only_known_urls() {
     let roots = roots();
     let roots: Vec<&str> = roots.iter().map(String::as_str).collect();
     let known = known();
@@ -158,7 +158,7 @@ fn addresses_are_those_of_others() {
 }
 
 #[test]
-fn addresses_of_ours_are_found() {
+fn urls_of_the_project_are_found() {
     let known = ["github.com/rust-lang".to_owned(), "www.w3.org".to_owned()];
     let text = "[a](https://github.com/mcp-runtime/mcp-runtime/blob/main/a.md) <https://docs.rs/mcp-runtime> \
                 https://github.com/rust-lang/rust/issues/1, https://github.com/rust-lang-other `io.github.mcp-runtime/key` \

@@ -343,7 +343,7 @@ fn room<'l>(layers: &'l [Vec<String>], path: &str) -> Option<(usize, &'l str)> {
 }
 
 #[test]
-fn rooms_use_only_the_rooms_above_them_in_the_table() {
+fn folders_import_only_from_folders_above_them_in_the_table() {
     let layers = layers();
     assert!(layers.len() > 5, "ARCHITECTURE.md has a table of layers");
     for room in layers.iter().flatten() {
@@ -375,7 +375,7 @@ fn rooms_use_only_the_rooms_above_them_in_the_table() {
 }
 
 #[test]
-fn no_circle_joins_files_of_several_rooms_or_more_than_three_of_one() {
+fn import_cycles_stay_in_one_folder_and_within_three_files() {
     let layers = layers();
     let mut imports = Imports::read();
     imports.drop_arrows(&exceptions::excepted("arrow"));

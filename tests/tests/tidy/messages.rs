@@ -47,7 +47,7 @@ fn missing(page: &str, texts: &[String]) -> Vec<String> {
 }
 
 #[test]
-fn messages_in_troubleshooting_are_those_of_the_sources() {
+fn messages_in_the_troubleshooting_page_exist_in_the_sources() {
     let page = std::fs::read_to_string(root().join("docs/troubleshooting.md")).unwrap();
     let mut texts = Vec::new();
     for source in product() {

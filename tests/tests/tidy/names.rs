@@ -36,7 +36,7 @@ fn is_of_macros(source: &Source) -> bool {
 }
 
 #[test]
-fn hardly_any_type_shares_its_name() {
+fn few_types_share_their_name() {
     let (macros, runtime): (Vec<_>, Vec<_>) = product().into_iter().partition(is_of_macros);
     for (sources, which) in [(macros, "the macros"), (runtime, "the runtime")] {
         let definitions = definitions(&sources);

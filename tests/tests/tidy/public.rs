@@ -261,7 +261,7 @@ fn snapshot() -> String {
 }
 
 #[test]
-fn the_public_interface_changes_on_purpose() {
+fn the_public_interface_matches_the_recorded_one() {
     check_generated(SNAPSHOT, &snapshot());
 }
 

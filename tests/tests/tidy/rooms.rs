@@ -99,13 +99,13 @@ fn table(rooms: &BTreeMap<String, Size>, present: &BTreeMap<&str, Size>) -> Stri
 }
 
 #[test]
-fn rooms_grow_on_purpose() {
+fn the_sizes_of_folders_match_the_recorded_ones() {
     let present_table = std::fs::read_to_string(root().join(TABLE)).unwrap_or_default();
     check_generated(TABLE, &table(&measured(), &present(&present_table)));
 }
 
 #[test]
-fn a_bound_changes_only_if_it_does_not_fit() {
+fn a_size_bound_is_renewed_only_if_the_size_does_not_fit() {
     let size = |lines, files| Size { lines, files };
     for (measured, bound, expected) in [
         (size(101, 3), None, size(150, 3)),

@@ -79,7 +79,7 @@ fn words(tokens: TokenStream) -> Vec<String> {
 }
 
 #[test]
-fn a_stage_uses_only_those_before_it() {
+fn a_macro_stage_uses_only_earlier_stages() {
     let mut broken = Vec::new();
     for (module, later) in LATER {
         for (path, tokens) in sources(module) {
@@ -98,7 +98,7 @@ fn a_stage_uses_only_those_before_it() {
 }
 
 #[test]
-fn only_the_last_stage_makes_tokens() {
+fn only_the_expand_stage_produces_tokens() {
     let mut broken = Vec::new();
     for module in ["errors", "parse", "model", "stages"] {
         for (path, tokens) in sources(module) {

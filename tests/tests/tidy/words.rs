@@ -36,7 +36,7 @@ fn normal(text: &str) -> String {
 }
 
 #[test]
-fn users_read_the_words_of_the_glossary() {
+fn texts_for_users_avoid_the_listed_words() {
     let words = words();
     let mut broken = Vec::new();
     let mut look = |path: &str, line: usize, text: &str| {

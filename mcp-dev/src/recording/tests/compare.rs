@@ -36,7 +36,7 @@ fn changes(old: Value, new: Value) -> Vec<String> {
 }
 
 #[test]
-fn times_ids_and_secrets_are_no_differences() {
+fn times_ids_and_secrets_do_not_count_as_differences() {
     let old = json!({"a": "at 2026-01-01T10:00:00.5Z, 01234567-89ab-cdef-0123-456789abcdef", "b": format!("key {MASK}!"),
         "_meta": 1, "resultType": "complete", "ms": 1_767_225_700_123_u64, "s": 1_767_225_700, "c": MASK, "zone": "2025-12-31 23:59:59+02:00"});
     let new = json!({"a": "at 2026-02-03T11:12:13Z, ffffffff-89ab-cdef-0123-456789abcdef", "b": "key sesame!",
@@ -56,7 +56,7 @@ fn times_ids_and_secrets_are_no_differences() {
 }
 
 #[test]
-fn what_means_the_same_is_the_same() {
+fn equivalent_json_values_compare_as_equal() {
     let old = json!({"a": 1, "b": 1.0, "c": [1, 2], "text": "{\"n\": 1, \"m\": [2]}"});
     let new = json!({"b": 1, "c": [1, 2], "a": 1, "text": "{\"m\":[2.0],\"n\":1}"});
     assert_eq!(changes(old, new), [""; 0]);
@@ -83,7 +83,7 @@ fn what_means_the_same_is_the_same() {
 }
 
 #[test]
-fn a_list_is_compared_by_names_and_a_difference_is_said_once() {
+fn lists_are_compared_by_name_and_each_difference_is_reported_once() {
     let tool = |name: &str, required: [&str; 2]| json!({"name": name, "inputSchema": {"required": required}});
     let old = json!({"tools": [tool("a", ["x", "y"]), tool("b", ["x", "y"])]});
     let new =
@@ -107,7 +107,7 @@ fn a_list_is_compared_by_names_and_a_difference_is_said_once() {
 }
 
 #[test]
-fn eras_that_say_the_same_in_their_ways_agree() {
+fn equivalent_results_of_both_eras_compare_as_equal() {
     let error = |code: i32| Outcome {
         kind: "error",
         value: json!({"code": code, "message": "no such resource"}),
@@ -139,7 +139,7 @@ fn eras_that_say_the_same_in_their_ways_agree() {
 }
 
 #[test]
-fn nothing_that_a_terminal_would_obey_is_shown() {
+fn control_characters_in_differences_are_escaped() {
     let long = "x".repeat(500);
     let old = json!({"text": format!("{long}\u{1b}[31m\u{202e}\u{9b}")});
     let found = changes(old, json!({"text": long})).concat();

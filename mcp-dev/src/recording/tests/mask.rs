@@ -24,7 +24,7 @@ fn knows_login() -> RecordingMasker {
 }
 
 #[test]
-fn what_a_schema_calls_a_secret_is_nowhere() {
+fn values_that_a_schema_marks_as_secret_are_hidden_everywhere() {
     let mut masker = knows_login();
     let arguments = json!({"user": "ada", "key": "open \"sesame\"", "more": ["pin 1234"]});
     let call = json!({"id": 2, "method": "tools/call", "params": {"name": "login", "arguments": arguments}});
@@ -70,7 +70,7 @@ fn answers_to_forms_are_hidden_in_both_eras() {
 }
 
 #[test]
-fn arguments_are_hidden_if_nobody_knows_their_schema_and_results_if_theirs_says_so() {
+fn arguments_without_a_known_schema_and_results_marked_secret_are_hidden() {
     let mut masker = knows_login();
     let call = |name: &str, arguments: Value| json!({"id": 5, "method": "tools/call", "params": {"name": name, "arguments": arguments}});
     let hidden = mask(
@@ -115,7 +115,7 @@ fn arguments_are_hidden_if_nobody_knows_their_schema_and_results_if_theirs_says_
 }
 
 #[test]
-fn the_result_of_a_task_is_hidden_as_that_of_its_tool() {
+fn the_result_of_a_task_is_masked_like_the_result_of_its_tool() {
     let mut masker = RecordingMasker::default();
     let schema = json!({"properties": {"key": {"writeOnly": true}}});
     mask(&mut masker, true, json!({"id": 1, "method": "tools/list"}));
@@ -172,7 +172,7 @@ fn variables_with_telling_names_and_passwords_in_urls_are_secrets() {
 }
 
 #[test]
-fn words_in_the_names_of_variables_are_told_from_parts_of_words() {
+fn names_of_variables_are_matched_by_whole_words() {
     let folder = std::env::temp_dir();
     let folder = folder.to_str().unwrap();
     for (name, value, secrets) in [

@@ -142,7 +142,7 @@ fn a_recording_becomes_calls_and_a_test() {
 }
 
 #[test]
-fn rounds_pages_tasks_and_calls_of_both_eras_are_put_together() {
+fn messages_of_rounds_pages_and_tasks_are_joined_into_one_call() {
     let call = |id: u32, more: Value| {
         let mut params = json!({"name": "go", "arguments": {}});
         for (name, value) in more.as_object().unwrap() {
@@ -191,7 +191,7 @@ fn read(text: &str) -> anyhow::Result<Recording> {
 }
 
 #[test]
-fn a_file_that_is_no_good_recording_says_why() {
+fn an_invalid_recording_is_refused_with_a_reason() {
     let head = "{\"mcp-dev\":1,\"started\":5}\n";
     let line = "{\"era\":\"modern\",\"sent\":true,\"message\":{\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"sesame\"}}}\n";
     let refused = |text: &str| format!("{:#}", read(text).unwrap_err());

@@ -126,7 +126,7 @@ async fn a_stream_that_breaks_off_is_resumed() {
 }
 
 #[tokio::test]
-async fn responses_without_a_message_say_what_they_are() {
+async fn a_response_without_a_message_is_an_error_that_describes_it() {
     let (session, _) = open(Era::Legacy).await;
     let silent = call(&session, "silent").await.unwrap_err();
     assert!(silent.contains("without an answer"), "{silent}");
@@ -146,7 +146,7 @@ async fn responses_without_a_message_say_what_they_are() {
 }
 
 #[test]
-fn headers_hold_any_text() {
+fn text_that_a_header_cannot_hold_is_sent_as_base64() {
     let of = |text| header_value(text).unwrap();
     assert_eq!(of("get_weather"), "get_weather");
     assert_eq!(of("größe"), "=?base64?Z3LDtsOfZQ==?=");

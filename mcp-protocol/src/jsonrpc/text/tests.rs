@@ -36,7 +36,7 @@ proptest! {
     }
 
     #[test]
-    fn plain_bytes_are_counted(plains in 0..100_usize, bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+    fn the_plain_length_ends_at_the_first_byte_that_needs_an_escape(plains in 0..100_usize, bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
         let bytes = [vec![b'a'; plains], bytes].concat();
         let expected = bytes.iter().position(|b| *b < 0x20 || *b == b'"' || *b == b'\\').unwrap_or(bytes.len());
         prop_assert_eq!(plain_length(&bytes), expected);
@@ -50,7 +50,7 @@ const PARTS: [&str; 10] = [
 ];
 
 #[test]
-fn parts_are_found_at_every_offset_of_every_length() {
+fn characters_that_need_escapes_are_found_at_every_offset() {
     for length in 0..=200 {
         for part in PARTS {
             for at in 0..=length {
@@ -70,7 +70,7 @@ fn parts_are_found_at_every_offset_of_every_length() {
 }
 
 #[test]
-fn bytes_are_refused_at_every_offset_as_serde_refuses_them() {
+fn invalid_bytes_in_strings_are_refused_at_every_offset_like_serde_json() {
     // The last lengths belong to messages whose UTF-8 is checked in blocks.
     for length in (0..=200).chain(590..=592) {
         for bad in [
@@ -100,7 +100,7 @@ fn bytes_are_refused_at_every_offset_as_serde_refuses_them() {
 }
 
 #[test]
-fn escapes_are_refused_wherever_they_are_cut() {
+fn truncated_escapes_are_refused_at_every_position() {
     let escapes = r#"\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00é"#.as_bytes();
     for before in 0..40 {
         for end in 0..=escapes.len() {

@@ -22,7 +22,7 @@ fn as_sent(root: OutputRoot, given: &Value, version: ProtocolVersion) -> Value {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "one table of cases")]
-fn every_schema_gets_an_object_at_its_root_that_its_values_fit() {
+fn values_match_their_output_schema_with_an_object_root() {
     let object = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
     let list = json!({"type": "array", "items": object});
     let tagged = json!({"oneOf": [object, {"type": "object", "required": ["b"]}]});
@@ -138,7 +138,7 @@ fn every_schema_gets_an_object_at_its_root_that_its_values_fit() {
 }
 
 #[test]
-fn without_a_schema_a_value_says_what_it_is() {
+fn without_an_output_schema_only_values_that_are_no_objects_are_wrapped() {
     let root = OutputRoot::from_schema(None);
     for (given, expected) in [
         (json!({"result": 1}), json!({"result": 1})),

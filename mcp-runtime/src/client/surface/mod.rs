@@ -348,7 +348,7 @@ mod tests {
     const WIDER: &str = "changed: tool `t` accepts more, or describes its arguments differently";
 
     #[test]
-    fn nothing_changed_is_no_change() {
+    fn equal_surfaces_have_no_changes() {
         let surface = json!({
             "instructions": "x",
             "tools": [{"name": "t", "inputSchema": object(json!({"a": {"$ref": "#/$defs/A"}}), json!([]))}],
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_breaks_and_what_is_new_does_not() {
+    fn removing_a_definition_is_a_breaking_change_and_adding_one_is_not() {
         for (list, key, word) in [
             ("tools", "name", "tool"),
             ("prompts", "name", "prompt"),
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_are_gone_or_required_break() {
+    fn removing_or_requiring_an_argument_is_a_breaking_change() {
         let text = json!({"type": "string"});
         let one = object(json!({"a": text}), json!([]));
         let two = object(json!({"a": text, "b": text}), json!([]));
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_that_takes_less_breaks() {
+    fn narrowing_an_argument_is_a_breaking_change() {
         for (wide, narrow, text) in [
             (
                 json!({"type": "number"}),
@@ -548,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_that_may_be_more_breaks() {
+    fn widening_an_output_is_a_breaking_change() {
         let number = json!({"type": "number"});
         let one = object(json!({"a": number}), json!(["a"]));
         let two = object(json!({"a": number, "b": number}), json!(["a", "b"]));
@@ -634,7 +634,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_with_other_variables_breaks() {
+    fn changing_the_variables_of_a_template_is_a_breaking_change() {
         let template =
             |text: &str| json!({"resourceTemplates": [{"uriTemplate": text, "name": "note"}]});
         assert_eq!(
@@ -648,7 +648,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_says_something_else_does_not_break() {
+    fn changing_titles_and_descriptions_is_not_a_breaking_change() {
         let tool = |member: &str, value: Value| {
             let mut tool = json!({"name": "t", "inputSchema": {}});
             tool[member] = value;
@@ -689,7 +689,7 @@ mod tests {
     }
 
     #[test]
-    fn extensions_and_their_methods_must_stay() {
+    fn removing_an_extension_or_a_method_is_a_breaking_change() {
         let garden = |methods| json!({"extensions": {"e/g": {"settings": {}, "methods": methods}}});
         let before = || garden(json!(["garden/a"]));
         assert_eq!(

@@ -41,7 +41,7 @@ fn prompt(name: &str) -> DynamicPrompt {
 }
 
 #[test]
-fn every_change_reaches_the_server() {
+fn every_edit_of_a_handle_is_passed_to_the_server() {
     let recorder = Arc::new(Recorder::default());
     let server = ServerHandle(Arc::clone(&recorder) as Arc<dyn ServerControl>);
     server.prompts().insert(prompt("a")).unwrap();

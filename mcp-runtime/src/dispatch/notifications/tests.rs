@@ -66,7 +66,7 @@ fn many_changes_between_two_readings_are_one_notification() {
 }
 
 #[test]
-fn nobody_hears_of_what_they_did_not_ask_for() {
+fn a_listener_gets_only_notifications_that_match_its_filter() {
     let notifications = NotificationListeners::default();
     let (mailbox, woken) = listening(&notifications, uris(&["a://a"]));
     notifications.post(
@@ -82,7 +82,7 @@ fn nobody_hears_of_what_they_did_not_ask_for() {
 }
 
 #[test]
-fn what_does_not_fit_is_told_later() {
+fn notifications_that_do_not_fit_are_sent_later() {
     let notifications = NotificationListeners::default();
     let (mailbox, _) = listening(&notifications, uris(&["a://a", "a://b", "a://c"]));
     for uri in ["a://a", "a://b", "a://c"] {
@@ -97,7 +97,7 @@ fn what_does_not_fit_is_told_later() {
 }
 
 #[test]
-fn following_is_bounded_and_can_be_ended() {
+fn subscriptions_are_bounded_and_can_be_removed() {
     let notifications = NotificationListeners::default();
     let (mailbox, _) = listening(&notifications, ListenFilter::default());
     let limits = StreamLimits {
@@ -117,7 +117,7 @@ fn following_is_bounded_and_can_be_ended() {
 }
 
 #[test]
-fn listeners_that_are_gone_are_forgotten() {
+fn dropped_listeners_are_removed() {
     let notifications = NotificationListeners::default();
     for _ in 0..100 {
         drop(listening(&notifications, ListenFilter::default()));
@@ -126,7 +126,7 @@ fn listeners_that_are_gone_are_forgotten() {
 }
 
 #[test]
-fn a_resource_that_changes_often_is_told_of_once_and_held_once() {
+fn repeated_updates_of_a_resource_are_stored_and_sent_once() {
     let notifications = NotificationListeners::default();
     let (mailbox, woken) = listening(&notifications, uris(&["a://a", "a://b"]));
     for _ in 0..1_000 {
@@ -149,7 +149,7 @@ fn a_resource_that_changes_often_is_told_of_once_and_held_once() {
 }
 
 #[test]
-fn a_list_is_told_of_to_those_for_whom_it_changed() {
+fn a_list_change_is_sent_to_callers_whose_list_changed() {
     let notifications = NotificationListeners::default();
     let filter = ListenFilter {
         tools: true,
@@ -178,7 +178,7 @@ fn a_list_is_told_of_to_those_for_whom_it_changed() {
 }
 
 #[test]
-fn a_resource_is_told_of_to_those_whom_the_program_chose() {
+fn a_resource_update_is_sent_to_the_callers_that_the_program_chose() {
     let notifications = NotificationListeners::default();
     let (mailbox, _) = listening(&notifications, uris(&["a://a", "a://b"]));
     let alice = Principal::new("alice");
@@ -246,7 +246,7 @@ fn numbers(lines: &[String]) -> Vec<u64> {
 }
 
 #[test]
-fn the_latest_notification_of_each_key_is_kept_in_the_order_in_which_they_were_sent() {
+fn the_latest_notification_of_each_key_is_kept_in_sending_order() {
     let notifications = NotificationListeners::default();
     let (mailbox, woken) = listening(&notifications, gardener(&["a", "b"]));
     for (key, number) in [("a", 1), ("b", 2), ("a", 3), ("other", 4)] {
@@ -259,7 +259,7 @@ fn the_latest_notification_of_each_key_is_kept_in_the_order_in_which_they_were_s
 }
 
 #[test]
-fn notifications_for_other_callers_take_no_room() {
+fn notifications_for_other_callers_do_not_fill_the_mailbox() {
     let notifications = NotificationListeners::default();
     let keys: Vec<_> = (0..1_024).map(|key| key.to_string()).collect();
     let keys: Vec<_> = keys.iter().map(String::as_str).collect();
@@ -288,7 +288,7 @@ fn notifications_for_other_callers_take_no_room() {
 }
 
 #[test]
-fn a_caller_that_changes_is_notified_of_what_the_new_one_may_know() {
+fn after_a_change_of_caller_notifications_depend_on_the_new_caller() {
     let notifications = NotificationListeners::default();
     let (mailbox, _) = listening(&notifications, gardener(&[]));
     let staff = || NotifiedCallers::those(|caller| caller.has_scope("staff"));
@@ -320,7 +320,7 @@ fn notifications_of_extensions_that_do_not_fit_are_sent_later() {
 }
 
 #[test]
-fn whoever_was_away_hears_of_what_changed_meanwhile_whatever_the_clock_says() {
+fn a_returning_listener_gets_missed_changes_regardless_of_the_clock() {
     let notifications = NotificationListeners::default();
     let all = || ListenFilter {
         extensions: Vec::new(),

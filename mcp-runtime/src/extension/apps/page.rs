@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn an_author_may_add_members_but_not_replace_those_of_the_options() {
+    fn meta_can_add_members_but_not_replace_those_of_options() {
         static PAGE: AppPage = AppPage {
             uri: "ui://a/b",
             deprecated_key: true,

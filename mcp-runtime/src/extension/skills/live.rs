@@ -316,7 +316,7 @@ mod tests {
     const TEST_TIME_LIMIT: Duration = Duration::from_secs(30);
 
     #[test]
-    fn changes_that_never_stop_are_reported_all_the_same() {
+    fn changes_are_reported_even_if_they_never_stop() {
         let (sender, changes) = mpsc::sync_channel(1);
         let (reloaded, reloads) = mpsc::channel();
         thread::spawn(move || {
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_watcher_nothing_is_followed() {
+    fn following_changes_ends_when_the_watcher_is_dropped() {
         let (watcher, changes) = watch(&[std::env::temp_dir()]).unwrap();
         let (ended, end) = mpsc::channel();
         let following = thread::spawn(move || {
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_and_hidden_files_do_not_matter() {
+    fn reads_and_changes_of_hidden_files_are_ignored() {
         let roots = [PathBuf::from("/home/.skills")];
         let changed = EventKind::Modify(ModifyKind::Any);
         let matters = |kind, paths: &[&str]| {

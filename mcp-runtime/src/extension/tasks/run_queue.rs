@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_that_are_not_used_are_passed_on() {
+    fn the_turn_of_a_dropped_task_passes_to_the_next_task() {
         let queue = RunQueue::new(1);
         let running = queue.try_acquire();
         let (first, second) = (wait(&queue, "a"), wait(&queue, "a"));

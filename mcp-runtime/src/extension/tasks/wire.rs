@@ -401,7 +401,7 @@ mod tests {
 
         // Covers: XTASK-06
         #[test]
-        fn a_key_is_never_used_twice() {
+        fn the_keys_of_input_requests_are_unique_within_a_task() {
             let mut state = TaskState::new("{}", true);
             let mut seen = Vec::new();
             for _ in 0..3 {

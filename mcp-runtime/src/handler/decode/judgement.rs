@@ -425,7 +425,7 @@ fn lines<T: 'static>(parameter: ParameterMeta, arguments: &Value) -> Vec<String>
 }
 
 #[test]
-fn lines_name_the_place_and_all_that_is_allowed_and_a_correction() {
+fn error_lines_name_the_path_the_allowed_values_and_a_correction() {
     let tagged = |value: Value| {
         lines::<Tagged<u8>>(
             ParameterMeta::of::<Tagged<u8>, _>("it", ""),
@@ -506,7 +506,7 @@ fn lines_name_the_place_and_all_that_is_allowed_and_a_correction() {
 }
 
 #[test]
-fn null_is_left_out_wherever_a_default_is_known() {
+fn null_counts_as_absent_where_a_default_is_known() {
     type Deep = Record<Record<u8, u8>, u8>;
     let none = json!({"must": 1, "may": null, "list": null, "flag": null, "named": null, "required": null});
     let deep = json!({"it": {"must": none, "list": [none], "flag": null, "named": null}});

@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_that_contains_itself_is_searched_once() {
+    fn a_recursive_type_is_searched_once() {
         let of = |variants: Value| {
             let root = json!({"$defs": {"Tree": {"anyOf": variants}}});
             accepts_text(&json!({"$ref": "#/$defs/Tree"}), &root, &mut Vec::new())

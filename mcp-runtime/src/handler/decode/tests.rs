@@ -141,7 +141,7 @@ fn ordinary_arguments_are_decoded() {
 }
 
 #[test]
-fn what_models_get_wrong_is_forgiven_unless_strict() {
+fn common_mistakes_of_models_are_accepted_unless_strict() {
     let (lenient, strict) = (decoder(&SEARCH, LENIENT), decoder(&SEARCH, STRICT));
     for arguments in [
         r#"{"query":"x","limit":"5"}"#,
@@ -166,7 +166,7 @@ fn what_models_get_wrong_is_forgiven_unless_strict() {
 }
 
 #[test]
-fn a_long_list_in_quotes_is_forgiven_to_its_end() {
+fn a_long_list_in_a_string_is_accepted() {
     static NUMBERS: [ParameterMeta; 1] = [ParameterMeta::of::<Vec<u32>, _>("numbers", "")];
     let numbers: Vec<u32> = (0..2_000).collect();
     let quoted: Vec<String> = numbers.iter().map(u32::to_string).collect();
@@ -203,7 +203,7 @@ fn json_inside_a_string_keeps_the_limits_of_messages() {
 }
 
 #[test]
-fn every_fault_is_named_at_once() {
+fn all_invalid_arguments_are_reported_together() {
     let decoder = decoder(&SEARCH, LENIENT);
     for (arguments, expected) in [
         ("", "missing argument `query`; expected string"),
@@ -257,7 +257,7 @@ fn every_fault_is_named_at_once() {
 }
 
 #[test]
-fn a_fault_only_the_type_sees_is_in_its_words() {
+fn an_error_of_the_type_is_reported_in_its_own_words() {
     static PATH: [ParameterMeta; 1] = [ParameterMeta::of::<SafePath, _>("path", "")];
     let decoder = decoder(&PATH, LENIENT);
     assert_eq!(
@@ -267,7 +267,7 @@ fn a_fault_only_the_type_sees_is_in_its_words() {
 }
 
 #[test]
-fn what_only_a_nested_type_sees_has_its_pointer() {
+fn an_error_of_a_nested_type_has_its_json_pointer() {
     #[derive(Clone, Deserialize, JsonSchema)]
     #[expect(dead_code, reason = "only decoded")]
     struct Copy {
@@ -288,7 +288,7 @@ fn what_only_a_nested_type_sees_has_its_pointer() {
 }
 
 #[test]
-fn the_mistakes_in_a_large_value_cost_little_more_than_the_value() {
+fn reporting_errors_decodes_a_large_value_only_a_few_times() {
     thread_local! {
         static DECODED: Cell<usize> = const { Cell::new(0) };
     }
@@ -445,7 +445,7 @@ fn a_flattened_parameter_is_the_argument_object() {
 }
 
 #[test]
-fn a_schema_the_author_wrote_is_served_as_it_is_and_enforced() {
+fn a_handwritten_schema_is_served_unchanged_and_enforced() {
     static RAW: [ParameterMeta; 1] = [ParameterMeta::of::<Value, _>("arguments", "").flatten()];
     let text = r##"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"n":{"type":"integer"}},"properties":{"a":{"$ref":"#/$defs/n"}},"if":{"required":["a"]},"then":{"required":["b"]}}"##;
     let schema = || Schema::try_from(serde_json::from_str::<Value>(text).unwrap()).unwrap();
@@ -470,7 +470,7 @@ fn a_schema_the_author_wrote_is_served_as_it_is_and_enforced() {
 }
 
 #[test]
-fn strings_become_what_the_parameter_wants() {
+fn text_arguments_are_converted_to_the_type_of_the_parameter() {
     static TEXT: [ParameterMeta; 6] = [
         ParameterMeta::of::<String, _>("query", ""),
         ParameterMeta::of::<u32, _>("limit", "").default_json("10"),
@@ -605,7 +605,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_derive_accepts_the_same(
+    fn the_decoder_accepts_the_same_as_serde_derive(
         base in prop::sample::select(vec![
             r#"{"query":"x","limit":5,"language":"rust","filter":{"language":"go","limit":1,"tags":["a"]},"tags":["b","c"],"weight":1.5}"#,
             r#"{"query":"ab\u00e9\n","limit":100}"#,
@@ -790,7 +790,7 @@ fn texts_that_are_decoded_to_one_value_have_one_identity() {
 }
 
 #[test]
-fn a_type_that_is_only_read_has_one_identity_for_what_its_schema_makes_equal() {
+fn values_that_a_schema_makes_equal_have_one_identity_for_input_types() {
     macro_rules! check_read {
         ($($type:ty;)*) => {$(
             check_identities::<$type>(ParameterMeta::of::<$type, Argument>("value", ""), false);

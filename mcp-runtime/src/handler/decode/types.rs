@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_agrees_with_its_schema() {
+    fn a_plain_schema_agrees_with_its_json_schema() {
         let schemas = [
             json!({"type": "string", "minLength": 1, "maxLength": 2, "pattern": "^a"}),
             json!({"type": "integer", "minimum": 0, "maximum": 9}),
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn choices_and_references_have_no_shape() {
+    fn schemas_with_choices_or_references_are_not_plain() {
         for schema in [
             json!({"anyOf": [{"type": "string"}, {"type": "integer"}]}),
             json!({"type": "object", "properties": {"a": {"oneOf": [{"const": 1}]}}}),

@@ -36,7 +36,7 @@ async fn lent_later(
 }
 
 #[test]
-fn every_shape_of_function_lists() {
+fn every_form_of_listing_function_is_accepted() {
     let _: [Box<dyn Lister>; 6] = [
         lister(plain),
         lister(later),

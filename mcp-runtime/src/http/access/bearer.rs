@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_read_from_its_field_and_from_nowhere_else() {
+    fn a_token_is_read_only_from_the_authorization_header() {
         for (value, token) in [
             ("Bearer abc", Ok(Some("abc"))),
             ("bearer   a.b-c_d~e+f/g==", Ok(Some("a.b-c_d~e+f/g=="))),

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_challenge_says_what_is_needed() {
+    fn a_challenge_lists_the_scopes_and_the_metadata_url() {
         let scopes = ["a:read", "offline_access", "a:write"];
         for (challenge, value) in [
             (BearerChallenge::default(), "Bearer"),

@@ -28,7 +28,7 @@ fn counted(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_thousand_questions_run_a_check_once_a_second() {
+async fn a_thousand_requests_run_a_check_once_a_second() {
     let (check, runs) = counted(|run| run == 1);
     let readiness = ReadinessProbe::new(vec![check], LIMIT);
     let ask = || async {
@@ -93,7 +93,7 @@ async fn a_client_that_goes_away_neither_stops_nor_repeats_a_check() {
 }
 
 #[tokio::test]
-async fn the_checks_of_a_server_that_is_gone_end() {
+async fn checks_are_dropped_with_their_server() {
     let held = Arc::new(());
     let kept = Arc::clone(&held);
     let waits = move || {
@@ -157,7 +157,7 @@ fn a_path_that_is_used_twice_is_a_mistake() {
 }
 
 #[test]
-fn paths_are_compared_as_they_are() {
+fn probe_paths_are_compared_exactly() {
     let paths = HealthPaths::default();
     assert_eq!(paths.probe_at("/livez"), Some(HealthProbe::Live));
     assert_eq!(paths.probe_at("/readyz"), Some(HealthProbe::Ready));

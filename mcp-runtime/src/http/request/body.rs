@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_does_not_end_is_waited_for_in_vain_for_two_seconds() {
+    async fn an_endless_body_is_discarded_for_two_seconds_at_most() {
         let began = Instant::now();
         let refused = StatusCode::UNAUTHORIZED;
         let finished = finish(1, Poll::Pending, refused, &HeaderMap::new()).await;

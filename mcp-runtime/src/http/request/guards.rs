@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_was_allowed_before_changes_nothing_for_others() {
+    fn caching_an_allowed_host_does_not_allow_other_hosts() {
         let options = HttpOptions::new().allow_host("mcp.example.com");
         let known = KnownHost::default();
         let check = |uri: &str, host: Option<&'static str>| {

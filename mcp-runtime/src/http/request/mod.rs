@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrapped_value_is_taken_out_and_anything_else_is_itself() {
+    fn a_base64_header_value_is_decoded_and_any_other_is_unchanged() {
         for (header, expected) in [
             ("Hello", Ok("Hello")),
             (" Hello\t", Ok("Hello")),
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_takes_is_read_from_all_it_accepts() {
+    fn accepted_media_types_are_read_from_all_accept_headers() {
         for (accept, json, events) in [
             (&[][..], true, true),
             (&["*/*"], true, true),
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn content_is_json_and_nothing_that_only_looks_like_it() {
+    fn only_application_json_is_accepted_as_content_type() {
         for (kind, allowed) in [
             ("application/json", true),
             ("Application/JSON; charset=utf-8", true),
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_there_once_is_refused_twice() {
+    fn a_repeated_singleton_header_is_refused() {
         // Expected results of the check made before the era is known (`at_first`) and of the checks made afterward
         // (`later`).
         for (name, at_first, later) in [

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_and_streams_name_their_instance_for_as_long_as_they_are_numbered() {
+    fn ids_of_requests_and_streams_contain_their_instance() {
         for tag in [
             InstanceTag(0),
             InstanceTag((1 << TAG_BITS) - 1),

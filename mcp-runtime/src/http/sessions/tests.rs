@@ -78,7 +78,7 @@ fn live(service: &HttpService) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_idle_session_is_its_record_and_hears_later_of_lists_that_changed() {
+async fn an_idle_session_is_unloaded_and_later_notified_of_list_changes() {
     let (service, handle) = service();
     let session = open(&service).await;
     assert_eq!(live(&service), 0);
@@ -104,7 +104,7 @@ async fn an_idle_session_is_its_record_and_hears_later_of_lists_that_changed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_follows_a_resource_misses_no_change_of_it() {
+async fn an_idle_session_misses_no_update_of_a_subscribed_resource() {
     let limits = Limits::default().with(|limits| {
         limits.sessions.idle_timeout = 300 * SECOND;
         limits.sessions.streaming_idle_timeout = 1_800 * SECOND;
@@ -133,7 +133,7 @@ async fn a_session_that_follows_a_resource_misses_no_change_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_takes_as_many_notifications_as_it_has_room_for() {
+async fn a_stream_queues_only_notifications_that_fit() {
     const RESOURCES: usize = 100;
     let limits = Limits::default().with(|limits| limits.streams.max_outgoing_bytes = 2_000);
     let (service, handle) = serve(Server::new("test", "1").limits(limits.clone()));
@@ -171,7 +171,7 @@ async fn a_stream_takes_as_many_notifications_as_it_has_room_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_of_a_session_that_was_ended_elsewhere_ends_what_is_left_of_it_here() {
+async fn requests_of_a_session_that_ended_at_another_instance_end_it_here_too() {
     let store: Arc<dyn SessionStore> = Arc::new(MemorySessions::new(&Limits::default()));
     let sessions = || HttpSessions::Store(Arc::clone(&store));
     let instance = || serve(Server::new("test", "1").http(HttpOptions::new().sessions(sessions())));
@@ -272,7 +272,7 @@ async fn expect_changes(stream: &mut Response<HttpBody>, count: usize) -> String
 }
 
 #[tokio::test(start_paused = true)]
-async fn events_wait_for_their_store_again_once_it_is_back() {
+async fn events_wait_for_the_event_store_again_after_it_recovers() {
     let limits = Limits::default();
     let (events, [(one, handle), (two, _two)]) = unsteady_instances();
     let session = open(&one).await;
@@ -306,7 +306,7 @@ async fn events_wait_for_their_store_again_once_it_is_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_that_is_stored_after_its_client_has_moved_follows_it() {
+async fn an_event_stored_after_its_client_moved_is_sent_at_the_new_instance() {
     let (events, [(one, handle), (two, _two)]) = unsteady_instances();
     let session = open(&one).await;
     let mut stream = send(&one, "GET", &session, "").await;

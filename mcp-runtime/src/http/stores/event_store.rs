@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_came_after_a_place_is_read_and_nothing_of_other_streams() {
+    async fn reading_returns_only_later_entries_of_the_same_stream() {
         let store = store(10, 100);
         let append = |session, stream, position, entry| {
             known(store.append(session, stream, position, entry, MINUTE));
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_and_a_session_keep_only_so_much() {
+    fn the_events_of_a_stream_and_of_a_session_are_bounded() {
         let store = store(3, 10);
         let append =
             |stream, position, entry| known(store.append("a", stream, position, entry, MINUTE));
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_beyond_every_clock_is_long_enough() {
+    fn a_ttl_that_exceeds_the_clock_is_accepted() {
         let store = store(10, 100);
         known(store.append("a", 1, 0, StreamEntry::Opened, Duration::MAX));
         known(store.append("a", 1, 1, message("1"), Duration::MAX));

@@ -485,7 +485,7 @@ mod tests {
     const MINUTE: Duration = Duration::from_mins(1);
 
     #[tokio::test(start_paused = true)]
-    async fn a_session_lasts_as_long_as_it_was_last_kept_for_and_never_shorter() {
+    async fn loading_a_session_extends_its_lifetime_and_never_shortens_it() {
         let store = store(10);
         let pass = |seconds| tokio::time::advance(Duration::from_secs(seconds));
         assert!(known(store.insert("a", record(), MINUTE, &|_| false)));
@@ -504,7 +504,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_longest_idle_makes_room_but_none_that_is_in_use() {
+    async fn the_longest_idle_session_is_evicted_but_none_in_use() {
         let store = store(2);
         let in_use = |busy: &'static [&'static str]| move |id: &str| busy.contains(&id);
         for id in ["a", "b"] {
@@ -523,7 +523,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whatever_is_used_meanwhile_the_longest_idle_makes_room() {
+    async fn the_longest_idle_session_is_evicted_among_many_used_ones() {
         const MOST: u64 = 100;
         let store = store(100);
         let id = |number: u64| format!("{number}");
@@ -566,7 +566,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn sessions_whose_clients_never_came_back_end_first() {
+    async fn sessions_without_requests_after_the_handshake_are_evicted_first() {
         let store = store(4);
         let insert = |id: &str| known(store.insert(id, record(), MINUTE, &|_| false));
         for id in ["used", "shaken", "silent"] {
@@ -591,7 +591,7 @@ mod tests {
 
     // Limits: sessions.max_per_address
     #[tokio::test(start_paused = true)]
-    async fn an_address_that_has_its_share_makes_room_for_itself() {
+    async fn an_address_that_exceeds_its_share_evicts_its_own_sessions() {
         let limits = Limits::default().with(|limits| {
             limits.sessions.max_sessions = 10;
             limits.sessions.max_per_address = 4;
@@ -651,7 +651,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_flood_of_handshakes_ends_nothing_but_its_own_sessions() {
+    async fn many_handshakes_from_one_address_end_only_its_own_sessions() {
         let limits = Limits::default();
         let store = MemorySessions::new(&limits);
         let (stranger, client) = ("10.0.0.1", "10.0.0.2");
@@ -681,7 +681,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_changes_of_one_record_one_is_refused() {
+    fn a_change_of_an_outdated_record_is_refused() {
         let store = store(10);
         known(store.insert("a", record(), MINUTE, &|_| false));
         let change = crate::http::stores::session_store::SessionUpdate::default();

@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_comes_back_as_it_was_written() {
+    fn a_session_record_round_trips_through_json() {
         let record = record();
         let json = serde_json::to_string(&record).unwrap();
         assert!(
@@ -498,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_can_be_made_to_a_record_that_was_changed_meanwhile() {
+    fn an_update_is_applied_to_a_record_that_was_changed_concurrently() {
         let before = record();
         let now = SessionMemory {
             level: LoggingLevel::Error,
@@ -540,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_small() {
+    fn a_session_record_takes_at_most_96_bytes() {
         assert!(size_of::<SessionRecord>() <= 96);
     }
 }
@@ -550,7 +550,7 @@ mod maybe_ready_tests {
     use crate::http::stores::session_store::*;
 
     #[tokio::test(start_paused = true)]
-    async fn only_results_that_the_store_does_not_limit_are_abandoned() {
+    async fn results_are_abandoned_only_without_a_timeout_of_the_store() {
         let slow = async || {
             tokio::time::sleep(Duration::from_secs(2)).await;
             Ok(1)

@@ -119,7 +119,7 @@ fn list_order_is_that_of_the_source_whatever_order_the_linker_gives() {
 }
 
 #[test]
-fn without_a_choice_everything_is_served() {
+fn without_a_selection_every_definition_is_served() {
     let mut tagged = tool::<2>("b");
     tagged.options = &Options {
         tags: &["admin"],
@@ -188,7 +188,7 @@ fn names_have_the_prefixes_of_their_functions() {
 }
 
 #[test]
-fn choosing_what_is_not_there_is_said() {
+fn selecting_an_unknown_function_or_tag_is_an_error() {
     let mut tagged = tool::<2>("b");
     tagged.options = &Options {
         tags: &["admin"],
@@ -209,7 +209,7 @@ fn choosing_what_is_not_there_is_said() {
 }
 
 #[test]
-fn methods_are_served_when_there_is_a_value() {
+fn methods_are_served_if_their_receiver_is_given() {
     let method = || Definition {
         receiver: Some(Owner {
             id: TypeId::of::<Notes>(),
@@ -257,7 +257,7 @@ fn methods_are_served_when_there_is_a_value() {
 }
 
 #[test]
-fn methods_without_a_value_are_left_out_when_others_are_chosen() {
+fn methods_without_a_receiver_are_left_out_if_others_are_selected() {
     let method = Definition {
         receiver: Some(Owner {
             id: TypeId::of::<Notes>(),
@@ -273,7 +273,7 @@ fn methods_without_a_value_are_left_out_when_others_are_chosen() {
 }
 
 #[test]
-fn choosing_a_function_as_what_it_is_not_is_said() {
+fn selecting_a_function_as_the_wrong_kind_is_an_error() {
     let sources = Sources {
         only: Some(vec![
             Selected {
@@ -294,7 +294,7 @@ fn choosing_a_function_as_what_it_is_not_is_said() {
 }
 
 #[test]
-fn a_variable_that_cannot_give_what_its_parameter_takes_is_said() {
+fn a_template_variable_that_does_not_fit_its_parameter_is_an_error() {
     let template = |uri: &'static str, parameter: ParameterMeta| {
         let mut template = definition(Kind::ResourceTemplate, "t", 6, TypeId::of::<Function<6>>());
         template.options = Box::leak(Box::new(Options {
@@ -323,7 +323,7 @@ fn a_variable_that_cannot_give_what_its_parameter_takes_is_said() {
 }
 
 #[test]
-fn nothing_registered_says_what_to_do() {
+fn an_empty_registry_is_an_error_that_explains_how_to_register() {
     fails(
         all(vec![]),
         &expect![[r"
@@ -333,7 +333,7 @@ fn nothing_registered_says_what_to_do() {
 }
 
 #[test]
-fn all_problems_come_together_with_their_places() {
+fn all_registration_errors_are_reported_together_with_locations() {
     let mut resource = definition(Kind::Resource, "r", 5, TypeId::of::<Function<5>>());
     resource.options = &Options {
         uri: "no scheme",
@@ -377,7 +377,7 @@ fn all_problems_come_together_with_their_places() {
 }
 
 #[test]
-fn a_shared_value_has_a_way_of_its_own() {
+fn passing_an_arc_to_handlers_is_an_error_that_names_shared_handlers() {
     let sources = Sources {
         receivers: vec![MethodReceiver::new(Arc::new(Arc::new(Notes)))],
         ..Sources::default()
@@ -391,7 +391,7 @@ fn a_shared_value_has_a_way_of_its_own() {
 }
 
 #[test]
-fn what_is_hidden_before_the_start_has_to_be_there() {
+fn hiding_an_unknown_definition_before_startup_is_an_error() {
     let hide = |name: &str| Sources {
         early: vec![Edit {
             list: Capability::Tools,
@@ -455,7 +455,7 @@ fn complete(
 }
 
 #[test]
-fn a_completer_receives_the_earlier_arguments_it_can_use() {
+fn a_completer_receives_the_earlier_arguments_that_it_declares() {
     let mut parameters = code();
     parameters[0] = ParameterMeta::of::<String, _>("code", "")
         .completer(|| (TypeId::of::<Function<2>>(), "app::languages"));
@@ -515,7 +515,7 @@ fn a_completer_without_an_argument_it_needs_offers_nothing() {
 }
 
 #[test]
-fn completers_that_do_not_fit_are_said() {
+fn completers_that_do_not_fit_their_argument_are_errors() {
     let reverse = |mut completer: Definition, target: fn() -> TypeId, argument| {
         completer.options = Box::leak(Box::new(Options {
             completes: Some(Completes { target, argument }),
@@ -552,7 +552,7 @@ fn completers_that_do_not_fit_are_said() {
 }
 
 #[test]
-fn changes_before_the_start_are_made_in_their_order() {
+fn edits_before_startup_are_applied_in_their_order() {
     let change = |step| Edit {
         list: Capability::Prompts,
         steps: vec![step],
@@ -587,7 +587,7 @@ fn changes_before_the_start_are_made_in_their_order() {
 }
 
 #[test]
-fn a_server_may_be_filled_while_it_runs() {
+fn a_server_without_definitions_can_start_if_they_are_inserted_later() {
     let replaced = Sources {
         early: vec![Edit {
             list: Capability::Prompts,
@@ -606,7 +606,7 @@ fn a_server_may_be_filled_while_it_runs() {
 }
 
 #[test]
-fn the_other_variables_of_an_address_are_earlier_arguments() {
+fn the_other_variables_of_a_uri_are_earlier_completion_arguments() {
     let mut template = definition(Kind::ResourceTemplate, "t", 1, TypeId::of::<Function<1>>());
     template.options = &Options {
         uri: "notes:///{strict}/{id}",

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_cover_a_list_once() {
+    fn pages_contain_each_item_of_a_list_once() {
         for (names, size, pages) in [
             (&[][..], 2, vec![vec![]]),
             (&["a"][..], 2, vec![vec!["a"]]),
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_survives_changes() {
+    fn pagination_continues_after_changes_of_the_list() {
         let names = ["a", "b", "c", "d", "e"];
         for (step, rest) in [
             (EditStep::Remove("b".into()), vec!["c", "d"]),
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_rendered_once_and_shared_by_revisions_that_see_the_same() {
+    fn a_page_is_rendered_once_for_all_versions_with_the_same_content() {
         let registry = prompts(&["a", "b"], 1);
         let snapshot = registry.snapshot();
         let ready = |version| match snapshot.seen_by(&Caller::trusted()).page(
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resource_is_found_by_its_address() {
+    fn a_resource_is_found_by_its_uri() {
         let registry = prompts(&[], 1);
         change(
             &registry,
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn completion_names_what_is_unknown() {
+    fn a_completion_error_names_the_unknown_prompt_or_argument() {
         let registry = prompts(&[], 1);
         change(
             &registry,
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_specific_template_reads_an_address() {
+    fn the_most_specific_template_matches_a_uri() {
         let template = |uri: &str| {
             DynamicTemplate::new(uri, uri, |_, _| async { Closed })
                 .candidates("x", ["1"])
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_depends_on_who_asks_is_cut_from_what_is_rendered_once() {
+    fn lists_that_depend_on_the_caller_reuse_the_rendered_items() {
         let registry = prompts(&["b", "d"], 2);
         for item in [prompt("a").title("A").scopes(["x"]), prompt("c")] {
             change(

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_argument_is_refused() {
+    fn malformed_command_line_arguments_are_refused() {
         for words in [
             &["count"][..],
             &["{\"a\""],

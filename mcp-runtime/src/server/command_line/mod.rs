@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn the_commands_hold_together() {
+    fn the_command_definitions_are_consistent() {
         command(with_tasks(&Implementation::new("server", "1"))).debug_assert();
     }
 

@@ -350,7 +350,7 @@ mod tests {
         }
 
         #[test]
-        fn all_else_is_no_table() {
+        fn results_that_are_not_lists_of_flat_objects_are_not_tables() {
             for result in [
                 json!([]),
                 json!([{}]),
@@ -378,7 +378,7 @@ mod progress_bar_tests {
     use crate::server::command_line::print::*;
 
     #[test]
-    fn a_bar_shows_how_far_it_is() {
+    fn a_progress_bar_shows_the_fraction_within_the_width() {
         for (progress, expected) in [
             (Progress::from(3), "3"),
             (Progress::from((1, 2)), "[############------------] 1/2"),

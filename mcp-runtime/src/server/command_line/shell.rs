@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_those_of_other_shells() {
+    fn lines_are_split_into_words_like_in_other_shells() {
         for (line, expected) in [
             ("call add a=1  b=2\n", vec!["call", "add", "a=1", "b=2"]),
             (
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_commands_hold_together() {
+    fn the_command_definitions_are_consistent() {
         grammar().debug_assert();
     }
 }

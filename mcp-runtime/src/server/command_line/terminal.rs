@@ -505,7 +505,7 @@ mod tests {
         use crate::server::command_line::terminal::*;
 
         #[test]
-        fn what_does_not_fit_a_field_is_asked_for_again() {
+        fn a_value_that_does_not_fit_its_field_is_prompted_for_again() {
             let number = json!({"type": "integer", "minimum": 1, "maximum": 9});
             let choice = json!({"type": "string", "oneOf": [{"const": "a", "title": "A"}]});
             for (field, value, expected) in [
@@ -535,7 +535,7 @@ mod tests {
 
         /// Otherwise a script that interrupts a program as soon as it has read something could end it.
         #[test]
-        fn ctrl_c_counts_before_anybody_waits_for_it() {
+        fn ctrl_c_is_handled_even_if_it_arrives_before_the_wait() {
             if std::env::var_os(IS_INTERRUPTED).is_some() {
                 interrupt_this_process();
                 return;

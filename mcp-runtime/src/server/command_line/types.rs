@@ -263,7 +263,7 @@ mod tests {
         use crate::server::command_line::types::*;
 
         #[test]
-        fn a_tool_becomes_a_member_with_its_types() {
+        fn a_tool_becomes_a_typed_member_in_typescript() {
             let tools = [
                 json!({"name": "a.b", "description": "Adds.", "inputSchema": {"type": "object"}}),
                 json!({

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_commands_say_how_to_get_them() {
+    fn unavailable_commands_name_the_feature_that_adds_them() {
         let command = with_commands(Command::new("server"));
         let words = ["server", "bundle", "--force", "linux=a"];
         let matches = command.try_get_matches_from(words).unwrap();

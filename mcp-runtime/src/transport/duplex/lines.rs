@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_over_the_limit_is_thrown_away_once() {
+    fn a_line_over_the_limit_is_discarded_and_reported_once() {
         let at = |length: usize, end: &str| {
             lines(10, &[format!("{}{end}ok\n", "x".repeat(length)).as_bytes()])
         };
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_line_is_taken_with_its_buffer() {
+    fn a_large_line_is_returned_in_its_own_buffer() {
         let large = "x".repeat(MAX_COPIED_LINE_BYTES + 1);
         let blank = " ".repeat(MAX_COPIED_LINE_BYTES + 1);
         let text = format!("{large}\r\n{blank}\n{large}\na\n{large}\nb");

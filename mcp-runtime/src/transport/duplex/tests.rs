@@ -37,7 +37,7 @@ async fn lines_that_are_not_messages_are_answered_and_the_channel_goes_on() {
 }
 
 #[tokio::test]
-async fn a_second_request_of_an_open_id_is_refused_and_the_first_untouched() {
+async fn a_second_request_with_an_id_in_use_is_refused_and_the_first_goes_on() {
     let mut client = Client::new(Limits::default()).await;
     client.send(&call(1, "gate")).await;
     client.send(&call(1, "echo")).await;
@@ -75,7 +75,7 @@ async fn ids_are_compared_with_their_type() {
 }
 
 #[tokio::test]
-async fn ids_are_compared_by_what_they_are_and_not_by_how_they_are_written() {
+async fn ids_are_compared_by_value_and_not_by_notation() {
     let mut client = Client::new(Limits::default()).await;
     for (id, same) in [(r#""a/b""#, r#""a\/b""#), ("0", "-0")] {
         client.send(&call(id, "pending")).await;
@@ -89,7 +89,7 @@ async fn ids_are_compared_by_what_they_are_and_not_by_how_they_are_written() {
 }
 
 #[tokio::test]
-async fn a_panic_is_an_answer_wherever_it_happens() {
+async fn a_panic_in_any_poll_becomes_an_internal_error() {
     let mut client = Client::new(Limits::default()).await;
     for (id, method) in [(1, "panic"), (2, "panic_later")] {
         client.send(&call(id, method)).await;
@@ -129,7 +129,7 @@ async fn calls_over_the_limits_wait_and_then_are_refused() {
 }
 
 #[tokio::test]
-async fn what_a_call_sends_comes_before_its_answer_and_never_after() {
+async fn messages_of_a_call_are_sent_before_its_response_and_never_after() {
     let mut client = Client::new(Limits::default()).await;
     client.send(&call(1, "progress")).await;
     assert_eq!(client.receive().await["progress"], 1);
@@ -187,7 +187,7 @@ async fn a_last_message_needs_no_line_end_and_half_of_one_is_an_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn work_that_outlasts_the_drain_is_refused() {
+async fn a_call_that_exceeds_the_drain_timeout_gets_an_error() {
     let mut client = Client::new(Limits::default()).await;
     let started = tokio::time::Instant::now();
     let all = client
@@ -202,7 +202,7 @@ async fn work_that_outlasts_the_drain_is_refused() {
 }
 
 #[tokio::test]
-async fn shutting_down_finishes_what_is_under_way() {
+async fn shutting_down_finishes_running_calls() {
     let mut client = Client::new(Limits::default()).await;
     client.send(&call(1, "gate")).await;
     client.send(&call(2, "echo")).await;
@@ -216,7 +216,7 @@ async fn shutting_down_finishes_what_is_under_way() {
 }
 
 #[tokio::test]
-async fn while_shutting_down_requests_are_refused_and_cancels_heard() {
+async fn while_shutting_down_requests_are_refused_and_cancellations_handled() {
     let mut client = Client::new(Limits::default()).await;
     client.send(&call(1, "pending")).await;
     client.send(&call(2, "echo")).await;
@@ -236,7 +236,7 @@ async fn while_shutting_down_requests_are_refused_and_cancels_heard() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_never_reads_stops_the_reader_and_is_let_go() {
+async fn a_client_that_never_reads_is_not_read_from_and_disconnected() {
     let limits = Limits::default().with(|limits| {
         limits.streams.max_outgoing_bytes = 4_096;
         limits.calls.max_queued = 8;
@@ -298,7 +298,7 @@ async fn a_hundred_thousand_pipelined_requests_are_answered_in_order() {
 }
 
 #[tokio::test]
-async fn a_handler_that_was_slow_to_wait_is_started_in_a_task_the_next_time() {
+async fn a_handler_with_a_slow_first_poll_is_spawned_as_a_task_the_next_time() {
     let mut client = Client::new(Limits::default()).await;
     client.send(&call(1, "block_shortly")).await;
     assert_eq!(client.receive().await["id"], 1);
@@ -347,7 +347,7 @@ async fn a_ping_behind_handlers_that_block_their_threads_is_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_that_was_cancelled_while_it_blocked_is_dropped_when_it_waits() {
+async fn a_call_cancelled_while_it_blocks_is_dropped_at_its_next_await() {
     let mut client = Client::new(Limits::default()).await;
     client.send(&call(1, "block_and_wait")).await;
     client.send(&call(2, "echo")).await;
@@ -398,7 +398,7 @@ async fn calls_that_are_cancelled_at_random_are_answered_at_most_once_and_others
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn no_answer_is_lost_or_doubled_while_the_lead_changes() {
+async fn no_response_is_lost_or_duplicated_while_leaders_change() {
     let client = Client::new(Limits::default()).await;
     let (mut reader, mut writer) = client.split();
     let sending = tokio::spawn(async move {
@@ -495,7 +495,7 @@ async fn a_batch_is_one_line_of_answers() {
 }
 
 #[tokio::test]
-async fn short_and_pending_reads_and_writes_change_nothing() {
+async fn partial_and_pending_reads_and_writes_do_not_change_responses() {
     for step in 1..40 {
         let calls = (1..6).map(|id| call(id, if id % 2 == 0 { "yield" } else { "echo" }));
         let lines: String = handshake("2025-03-26")

@@ -117,7 +117,7 @@ mod tests {
     use crate::transport::stdio::*;
 
     #[test]
-    fn streams_that_cannot_be_taken_are_not_said_to_be_taken() {
+    fn streams_that_fail_to_open_are_not_marked_as_opened() {
         let taken = AtomicBool::new(false);
         for _ in 0..2 {
             let take = || Err(io::ErrorKind::NotFound.into());

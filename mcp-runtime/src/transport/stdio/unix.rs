@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn sockets_carry_both_directions_even_one_socket_for_both() {
+    async fn one_or_two_sockets_can_carry_both_directions() {
         let (mut client, server) = StdUnixStream::pair().unwrap();
         let server = File::from(OwnedFd::from(server));
         let also = server.try_clone().unwrap();

@@ -70,7 +70,7 @@ impl JsonSchema for Overlapping {
 }
 
 #[test]
-fn a_choice_that_can_match_twice_stays_as_it_is() {
+fn a_one_of_with_overlapping_alternatives_is_unchanged() {
     check(
         of::<Overlapping>(""),
         &expect![[r#"{"oneOf":[{"type":"integer"},{"type":"number","minimum":1}]}"#]],

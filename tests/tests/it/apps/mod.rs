@@ -197,7 +197,7 @@ async fn a_page_is_a_resource_with_the_bridge_and_its_rules() {
 }
 
 #[tokio::test]
-async fn a_tool_knows_who_shows_pages_and_everybody_gets_its_result() {
+async fn a_tool_can_tell_whether_its_client_shows_pages() {
     for version in Version::ALL {
         let text = async |mut client: Client| client.text("measure", json!({})).await;
         let shown = host(version, json!(["text/plain", MIME_TYPE])).await;

@@ -20,7 +20,7 @@ fn draw(
 
 // Covers: TOOL-10
 #[tokio::test]
-async fn an_excluded_end_is_in_the_schema_and_is_enforced() {
+async fn an_exclusive_bound_is_in_the_schema_and_is_enforced() {
     for version in Version::ERAS {
         let mut client = connect(server(), version).await;
         let tools = client.ok("tools/list", json!({})).await;

@@ -74,7 +74,7 @@ async fn post(
 
 // Covers: HDR-07
 #[tokio::test]
-async fn an_argument_that_a_header_mirrors_cannot_hide_in_a_string_or_list() {
+async fn a_mirrored_argument_inside_a_string_or_list_is_refused() {
     let served = serve_server(server()).await;
     let eu = Some(("Mcp-Param-Region", "eu"));
     for (tool, arguments) in [

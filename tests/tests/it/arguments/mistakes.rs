@@ -79,7 +79,7 @@ fn act_on(action: Action, note: Option<String>) -> String {
 
 // Covers: TOOL-10
 #[tokio::test]
-async fn null_is_left_out_and_no_mistake_beside_another_one() {
+async fn null_for_an_optional_field_is_not_reported_beside_another_error() {
     for version in Version::ERAS {
         let mut client = connect(server(), version).await;
         for (tool, arguments, expected) in [
@@ -144,7 +144,7 @@ async fn null_is_left_out_and_no_mistake_beside_another_one() {
 }
 
 #[tokio::test]
-async fn a_mistake_in_a_variant_has_its_place_and_all_that_is_allowed() {
+async fn an_error_in_an_enum_variant_names_the_path_and_allowed_values() {
     for version in Version::ERAS {
         let mut client = connect(server(), version).await;
         for (tool, arguments, expected) in [

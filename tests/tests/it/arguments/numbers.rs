@@ -90,7 +90,7 @@ fn declared(ctx: &Context) -> String {
 
 // Covers: TOOL-10
 #[tokio::test]
-async fn a_whole_number_is_the_one_that_was_sent_however_it_is_written() {
+async fn a_whole_number_is_decoded_exactly_in_any_notation() {
     for version in Version::ERAS {
         let mut client = connect(server(), version).await;
         let exact = "340282366920938463463374607431768211455";
@@ -167,7 +167,7 @@ async fn a_whole_number_is_the_one_that_was_sent_however_it_is_written() {
 }
 
 #[tokio::test]
-async fn a_tool_made_at_run_time_gets_whole_numbers_as_they_were_sent_or_none() {
+async fn a_dynamic_tool_gets_whole_numbers_exactly_or_not_at_all() {
     let mut client = connect(dynamic(), Version::V2026_07_28).await;
     for (n, expected) in [
         ("18446744073709551615", Some("18446744073709551615")),
@@ -252,7 +252,7 @@ async fn a_number_that_the_type_cannot_hold_is_an_error_that_names_its_argument(
 }
 
 #[tokio::test]
-async fn a_number_of_any_size_that_nobody_reads_does_not_matter() {
+async fn a_number_of_any_size_in_an_unread_member_is_accepted() {
     for version in Version::ERAS {
         let mut client = connect(server(), version).await;
         let huge = json!({"com.example/a": {"n": "@huge@"}, "com.example/b": {}});

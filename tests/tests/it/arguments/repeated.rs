@@ -7,7 +7,7 @@ use super::{call, dynamic, send, server};
 use crate::support::connect;
 
 #[tokio::test]
-async fn an_argument_given_twice_is_refused_in_tools_and_prompts_of_every_origin() {
+async fn a_duplicate_argument_of_any_tool_or_prompt_is_refused() {
     for version in Version::ALL {
         let mut client = connect(dynamic(), version).await;
         for (tool, arguments, name) in [
@@ -53,7 +53,7 @@ async fn null_is_the_same_as_an_optional_argument_that_is_left_out_of_a_prompt()
 }
 
 #[tokio::test]
-async fn an_answer_given_twice_is_refused() {
+async fn a_duplicate_key_in_input_responses_is_refused() {
     let mut client = connect(server(), Version::V2026_07_28).await;
     for (answers, well) in [
         (r#"{"who":{"action":"decline"}}"#, true),

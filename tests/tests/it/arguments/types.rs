@@ -106,7 +106,7 @@ fn pay_somehow(payment: Payment) -> String {
 
 // Covers: TOOL-10
 #[tokio::test]
-async fn the_type_that_a_schema_says_is_enforced_where_the_rust_type_takes_more() {
+async fn the_schema_type_is_enforced_if_the_rust_type_accepts_more() {
     for version in Version::ERAS {
         let mut client = connect(server(), version).await;
         for (tool, arguments, expected) in [

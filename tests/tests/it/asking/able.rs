@@ -44,7 +44,7 @@ fn lacks(declared: &Value, kind: &str) -> Option<Value> {
 
 // Covers: REQ-01, REQ-06, MRTR-04, ELIC-01, SAMP-02, ROOT-01
 #[tokio::test]
-async fn what_a_client_does_not_declare_is_not_asked_from_anywhere() {
+async fn undeclared_input_requests_are_not_sent_from_any_handler() {
     for version in Version::ERAS {
         for declared in [
             json!({}),
@@ -97,7 +97,7 @@ async fn what_a_client_does_not_declare_is_not_asked_from_anywhere() {
 
 // Covers: REQ-01, REQ-06, ELIC-01, SAMP-02
 #[tokio::test]
-async fn requests_unknown_to_a_version_are_not_sent_whatever_is_declared() {
+async fn requests_that_a_version_lacks_are_not_sent_even_if_declared() {
     use Version::{V2024_11_05, V2025_03_26, V2025_06_18};
     for (version, asked) in [
         (V2024_11_05, &["sampling", "roots"][..]),
@@ -125,7 +125,7 @@ async fn requests_unknown_to_a_version_are_not_sent_whatever_is_declared() {
 
 // Covers: MRTR-04
 #[tokio::test]
-async fn of_several_questions_none_is_asked_if_one_cannot_be() {
+async fn no_input_request_is_sent_if_one_of_several_is_unsupported() {
     for version in Version::ERAS {
         let declared = json!({"elicitation": {}, "roots": {}});
         let mut client = client_of(server(), version, declared).await;
@@ -143,7 +143,7 @@ async fn of_several_questions_none_is_asked_if_one_cannot_be() {
 
 // Covers: MRTR-04
 #[tokio::test]
-async fn a_handler_can_ask_what_can_be_asked() {
+async fn a_handler_can_check_which_input_requests_the_client_supports() {
     for version in Version::ERAS {
         for (capabilities, expected) in [
             (json!({}), "false"),
@@ -158,7 +158,7 @@ async fn a_handler_can_ask_what_can_be_asked() {
 
 // Covers: SAMP-01, SAMP-02
 #[tokio::test]
-async fn context_is_included_where_the_client_can() {
+async fn sampling_includes_context_if_the_client_supports_it() {
     use Version::{V2024_11_05, V2025_06_18, V2025_11_25, V2026_07_28};
     for (version, sampling, is_included) in [
         (V2024_11_05, json!({}), true),
@@ -178,7 +178,7 @@ async fn context_is_included_where_the_client_can() {
 
 // Covers: SAMP-01, SAMP-03, SAMP-05
 #[tokio::test]
-async fn a_sampling_request_is_sent_whole_and_may_be_answered_in_many_ways() {
+async fn sampling_requests_have_all_members_and_accept_all_valid_results() {
     for version in Version::ALL {
         let block = json!({"type": "text", "text": "Here"});
         let mut contents = vec![block.clone()];
@@ -232,7 +232,7 @@ async fn a_sampling_request_is_sent_whole_and_may_be_answered_in_many_ways() {
 
 // Covers: SAMP-03, SAMP-04, SAMP-07
 #[tokio::test]
-async fn a_model_may_use_tools_turn_by_turn() {
+async fn sampling_with_tools_continues_turn_by_turn() {
     for version in Version::ERAS {
         let (mut client, _) = client(version).await;
         client.answer(|question| {

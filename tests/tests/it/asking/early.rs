@@ -28,7 +28,7 @@ fn text(result: &Value) -> &str {
 
 // Covers: LIFE-04, LIFE-09, REQ-04
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_question_waits_until_the_client_is_initialized() {
+async fn an_elicitation_is_sent_only_after_the_client_is_initialized() {
     for (link, version) in Link::visits(&Version::LEGACY) {
         let setup = Setup::default();
         let mut served = Served::start(link, &setup).await;
@@ -46,7 +46,7 @@ async fn a_question_waits_until_the_client_is_initialized() {
 
 // Covers: LIFE-04
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn it_waits_no_longer_than_an_elicitation_may() {
+async fn an_elicitation_before_initialization_times_out() {
     for (link, version) in Link::visits(&[Version::V2024_11_05, Version::V2025_11_25]) {
         let setup = Setup {
             question_ms: Some(100),
@@ -66,7 +66,7 @@ async fn it_waits_no_longer_than_an_elicitation_may() {
 
 // Covers: LIFE-04
 #[tokio::test]
-async fn a_call_that_is_taken_back_meanwhile_asks_nothing() {
+async fn a_call_cancelled_before_initialization_sends_no_elicitation() {
     let ledger = Ledger::new();
     let setup = Setup {
         ledger: ledger.clone(),

@@ -39,7 +39,7 @@ async fn farewell(ctx: &Context, expected: Reason) -> Result<String> {
 }
 
 #[tokio::test]
-async fn forms_have_the_names_that_serde_gives() {
+async fn form_fields_have_their_serde_names() {
     for version in Version::ERAS {
         let server = new_server!().tags(["renamed"]);
         let mut client = client_of(server, version, able()).await;
@@ -136,7 +136,7 @@ async fn a_form_may_be_made_at_run_time() {
 
 // Covers: ELIC-06, ELIC-10
 #[tokio::test]
-async fn users_are_sent_to_urls() {
+async fn url_elicitations_send_the_url_to_the_user() {
     for version in Version::ERAS {
         let (mut client, _) = client(version).await;
         let params = json!({"name": "somewhere", "arguments": {"url": "https://pay.example/1"}});
@@ -249,7 +249,7 @@ async fn misspelled(ctx: &Context) -> Result<String> {
 
 // Covers: ELIC-02
 #[tokio::test]
-async fn fields_are_changed_for_one_question() {
+async fn form_fields_can_be_changed_for_one_elicitation() {
     for version in [
         Version::V2025_06_18,
         Version::V2025_11_25,

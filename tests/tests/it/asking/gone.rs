@@ -18,7 +18,7 @@ fn params(tool: &str) -> Value {
 
 // Covers: REQ-05, LIFE-10, CANC-07
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_unanswered_elicitation_is_given_up_and_cancelled() {
+async fn an_unanswered_elicitation_times_out_and_is_cancelled() {
     for (link, version) in Link::visits(&Version::LEGACY) {
         let setup = Setup {
             question_ms: Some(100),
@@ -71,7 +71,7 @@ async fn a_client_that_comes_back_too_late_is_refused() {
 
 // Covers: REQ-05
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_goes_while_it_is_asked_ends_the_call() {
+async fn a_client_that_disconnects_during_an_elicitation_ends_its_call() {
     for (link, version) in Link::visits(&[Version::V2025_06_18, Version::V2025_11_25]) {
         let setup = Setup::default();
         let mut served = Served::start(link, &setup).await;
@@ -89,7 +89,7 @@ async fn a_client_that_goes_while_it_is_asked_ends_the_call() {
 
 // Covers: MRTR-11
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_held_for_a_client_that_may_not_come_back() {
+async fn between_rounds_the_server_holds_no_state_of_a_call() {
     for (link, version) in Link::visits(&[Version::V2026_07_28]) {
         let setup = Setup::default();
         let mut served = Served::start(link, &setup).await;

@@ -10,7 +10,7 @@ use super::{able, client, client_of, refusal, server};
 
 // Covers: REQ-05
 #[tokio::test]
-async fn a_client_that_answers_nonsense_or_an_error_is_reported() {
+async fn a_malformed_or_error_response_to_an_elicitation_is_an_error() {
     let (mut client, _) = client(Version::V2025_11_25).await;
     for (answer, expected) in [
         (
@@ -63,7 +63,7 @@ async fn unexpected_responses_are_ignored() {
 
 // Covers: REQ-02
 #[tokio::test]
-async fn questions_asked_at_once_are_open_together_and_answered_in_any_order() {
+async fn concurrent_input_requests_can_be_answered_in_any_order() {
     let (mut client, ledger) = client(Version::V2025_11_25).await;
     client.answer(|_| Answer::Silence);
     let params = json!({"name": "two_at_once"});
@@ -83,7 +83,7 @@ async fn questions_asked_at_once_are_open_together_and_answered_in_any_order() {
 
 // Covers: REQ-05, LIFE-10, CANC-07
 #[tokio::test(start_paused = true)]
-async fn a_client_that_never_answers_is_given_up_and_notified() {
+async fn an_elicitation_without_a_response_times_out_and_is_cancelled() {
     let limits =
         Limits::default().with(|limits| limits.elicitation.timeout = Duration::from_secs(10));
     let server = server().limits(limits);
@@ -101,7 +101,7 @@ async fn a_client_that_never_answers_is_given_up_and_notified() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_time_of_a_tool_goes_on_after_the_answer() {
+async fn the_timeout_of_a_tool_continues_after_an_elicitation_is_answered() {
     for version in Version::ERAS {
         let (mut client, _) = client(version).await;
         client.answer(|_| Answer::accept(json!({"name": "slow"})));

@@ -10,7 +10,7 @@ use super::{able, call, client_of, server};
 
 // Limits: elicitation.max_open
 #[tokio::test]
-async fn the_questions_open_at_once() {
+async fn the_number_of_open_input_requests_is_limited() {
     for version in Version::ERAS {
         for (questions, fits) in [(2, false), (3, true), (4, true)] {
             let limits = Limits::default().with(|limits| limits.elicitation.max_open = questions);
@@ -23,7 +23,7 @@ async fn the_questions_open_at_once() {
 
 // Limits: elicitation.timeout
 #[tokio::test(start_paused = true)]
-async fn the_time_for_an_answer() {
+async fn the_time_to_answer_an_elicitation_is_limited() {
     let limits = Limits::default();
     let most = limits.elicitation.timeout;
     let moment = Duration::from_millis(20);
@@ -45,7 +45,7 @@ async fn the_time_for_an_answer() {
 
 // Limits: elicitation.max_rounds
 #[tokio::test]
-async fn the_rounds_of_a_call() {
+async fn the_number_of_rounds_of_a_call_is_limited() {
     for (rounds, fits) in [(2, false), (3, true), (4, true)] {
         let limits = Limits::default().with(|limits| limits.elicitation.max_rounds = rounds);
         let mut client = client_of(server().limits(limits), Version::V2026_07_28, able()).await;
@@ -61,7 +61,7 @@ async fn the_rounds_of_a_call() {
 
 // Limits: elicitation.max_state_bytes
 #[tokio::test]
-async fn the_length_of_a_state() {
+async fn the_length_of_a_request_state_is_limited() {
     let params = json!({"name": "one", "arguments": {}});
     let state_of = async |limits: Limits| {
         let mut client = client_of(server().limits(limits), Version::V2026_07_28, able()).await;
@@ -80,7 +80,7 @@ async fn the_length_of_a_state() {
 
 // Limits: elicitation.state_timeout
 #[tokio::test]
-async fn the_time_from_one_round_to_the_next() {
+async fn the_time_between_two_rounds_is_limited() {
     let limits =
         Limits::default().with(|limits| limits.elicitation.state_timeout = Duration::from_secs(1));
     let mut client = client_of(server().limits(limits), Version::V2026_07_28, able()).await;

@@ -264,18 +264,18 @@ async fn play_all(versions: &[Version], hostile: bool) {
 // Covers: MRTR-01, MRTR-02, MRTR-03, MRTR-05, MRTR-06, MRTR-07, MRTR-16, REQ-01, REQ-02, REQ-05, REQ-06, ELIC-04
 // Covers: ELIC-10, ROOT-01, ROOT-03, TOOL-19, PROMPT-07, RES-10, CACHE-06
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_flow_comes_to_the_same_over_every_link_in_every_version() {
+async fn every_elicitation_flow_agrees_on_every_transport_and_version() {
     play_all(&Version::ALL, false).await;
 }
 
 // Covers: MRTR-08, MRTR-09
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn spoilt_and_repeated_rounds_change_nothing_in_any_flow_over_any_link() {
+async fn invalid_and_repeated_rounds_do_not_change_any_flow() {
     play_all(&[Version::V2026_07_28], true).await;
 }
 
 #[tokio::test]
-async fn answers_are_types_and_both_eras_one_test() {
+async fn a_test_answers_with_typed_values_in_both_eras() {
     let setup = Setup::default();
     let name = "Ada".to_owned();
     AcrossVersions::both(tests::asking::server(&setup))

@@ -8,7 +8,7 @@ use super::{able, client, client_of, refusal, server, text};
 
 // Covers: COMP-06
 #[tokio::test]
-async fn nothing_is_asked_while_completing() {
+async fn a_completer_cannot_send_input_requests() {
     for version in Version::ERAS {
         let (mut client, _) = client(version).await;
         let reference = json!({"type": "ref/prompt", "name": "completed"});
@@ -20,7 +20,7 @@ async fn nothing_is_asked_while_completing() {
 }
 
 #[tokio::test]
-async fn misuse_is_an_error_in_both_eras() {
+async fn misuse_of_elicitations_is_an_error_in_both_eras() {
     for version in Version::ERAS {
         let (mut client, _) = client(version).await;
         let text = refusal(&mut client, "inside_once").await;
@@ -32,7 +32,7 @@ async fn misuse_is_an_error_in_both_eras() {
 }
 
 #[tokio::test]
-async fn a_call_is_the_same_in_all_of_its_rounds() {
+async fn a_call_has_the_same_id_in_all_of_its_rounds() {
     for version in Version::ERAS {
         let (mut client, _) = client(version).await;
         let mut seen = Vec::new();
@@ -49,7 +49,7 @@ async fn a_call_is_the_same_in_all_of_its_rounds() {
 }
 
 #[tokio::test]
-async fn more_questions_at_once_than_allowed_are_an_error() {
+async fn too_many_concurrent_input_requests_are_an_error() {
     let limits = Limits::default().with(|limits| limits.elicitation.max_open = 2);
     for version in Version::ERAS {
         let server = server().limits(limits.clone());
@@ -60,7 +60,7 @@ async fn more_questions_at_once_than_allowed_are_an_error() {
 }
 
 #[tokio::test]
-async fn keys_that_cannot_be_read_are_reported_at_the_start() {
+async fn missing_sealing_keys_are_an_error_at_startup() {
     let (transport, _stream) = mcp_runtime::transport::memory();
     let server = server().sealing_keys_from_env("NO_SUCH_VARIABLE");
     let error = server.serve(transport).await.unwrap_err();

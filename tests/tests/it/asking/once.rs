@@ -34,7 +34,7 @@ async fn second_round(client: &mut Client, tool: &str) -> Value {
 
 // Covers: MRTR-11
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_cut_off_in_the_middle_is_not_done_again_if_there_is_a_store() {
+async fn an_interrupted_step_does_not_run_again_with_a_store() {
     for (link, _) in Link::visits(&[Version::V2026_07_28]) {
         for store in [false, true] {
             let setup = setup(store);
@@ -61,7 +61,7 @@ async fn what_was_cut_off_in_the_middle_is_not_done_again_if_there_is_a_store() 
 
 // Covers: MRTR-11
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_step_that_may_be_repeated_runs_again_after_it_was_cut_off_and_its_result_is_kept() {
+async fn a_repeatable_step_that_was_interrupted_runs_again_and_keeps_its_result() {
     for (link, _) in Link::visits(&[Version::V2026_07_28]) {
         let setup = setup(true);
         let mut served = Served::start(link, &setup).await;
@@ -81,7 +81,7 @@ async fn a_step_that_may_be_repeated_runs_again_after_it_was_cut_off_and_its_res
 
 // Covers: MRTR-11, HTTP-09
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_goes_in_the_middle_of_a_round_ends_it() {
+async fn a_client_that_disconnects_during_a_round_ends_it() {
     for (link, _) in Link::visits(&[Version::V2026_07_28]) {
         let setup = Setup {
             drain_ms: Some(50),
@@ -107,7 +107,7 @@ async fn a_client_that_goes_in_the_middle_of_a_round_ends_it() {
 
 // Covers: MRTR-06
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rounds_that_arrive_together_do_it_once_if_there_is_a_store() {
+async fn concurrent_equal_rounds_run_a_step_once_with_a_store() {
     for (link, _) in Link::visits(&[Version::V2026_07_28]) {
         let setup = setup(true);
         let mut served = Served::start(link, &setup).await;
@@ -154,7 +154,7 @@ impl OnceStore for Shared {
 
 // Covers: MRTR-06, MRTR-09
 #[tokio::test]
-async fn instances_that_share_keys_and_a_store_do_it_once_between_them() {
+async fn instances_with_shared_keys_and_store_run_a_step_once() {
     let (setup, store) = (setup(false), Shared::default());
     let instance = || {
         let server = server(&setup).sealing_keys([SealingKey::from_bytes([1; 32])]);
@@ -213,7 +213,7 @@ async fn download(ctx: &Context) -> Result<u64> {
 }
 
 #[tokio::test]
-async fn a_step_that_is_run_again_does_not_give_back_the_claim_of_another_run() {
+async fn a_repeated_step_does_not_release_the_claim_of_another_run() {
     for version in Version::ERAS {
         let store = Elsewhere::default();
         let server = mcp_runtime::new_server!().tags(["downloads"]);

@@ -11,7 +11,7 @@ use crate::backend::Folder;
 
 // Covers: MRTR-10, MRTR-15
 #[tokio::test]
-async fn answers_that_come_first_are_taken_by_key_and_others_ignored() {
+async fn answers_in_the_first_request_are_used_by_key_and_others_ignored() {
     let (mut client, ledger) = client(Version::V2026_07_28).await;
     let hello = json!({"action": "accept", "content": {"name": "Bo"}});
     let params = json!({"name": "one", "inputResponses": {"user_name": hello, "unknown": {"x": 1}, "other": 5}});
@@ -36,7 +36,7 @@ async fn answers_that_come_first_are_taken_by_key_and_others_ignored() {
 
 // Covers: MRTR-10
 #[tokio::test]
-async fn a_missing_answer_is_asked_for_again_and_the_others_are_kept() {
+async fn a_missing_answer_is_requested_again_and_the_others_are_kept() {
     let (mut client, _) = client(Version::V2026_07_28).await;
     let params = json!({"name": "three_kinds"});
     let mut result = client.request("tools/call", params.clone()).await.unwrap();
@@ -54,7 +54,7 @@ async fn a_missing_answer_is_asked_for_again_and_the_others_are_kept() {
 
 // Covers: MRTR-08, MRTR-09
 #[tokio::test]
-async fn a_state_that_is_not_ours_or_of_another_call_is_refused() {
+async fn a_forged_state_or_the_state_of_another_call_is_refused() {
     let (mut client, ledger) = client(Version::V2026_07_28).await;
     let params = json!({"name": "one", "arguments": {}});
     let result = client.request("tools/call", params.clone()).await.unwrap();
@@ -131,7 +131,7 @@ async fn rounds_continue_in_the_next_process_that_opens_the_file() {
 }
 
 #[tokio::test]
-async fn a_question_that_reads_differently_is_asked_again_whatever_its_key() {
+async fn an_elicitation_with_a_new_message_is_sent_again_under_any_key() {
     let (mut client, _) = client(Version::V2026_07_28).await;
     assert_eq!(text(&mut client, "changing").await, "Ada");
     let messages: Vec<_> = client
@@ -155,7 +155,7 @@ async fn a_call_that_asks_for_ever_fails() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_into_the_state_is_an_error() {
+async fn a_state_that_exceeds_its_maximum_size_is_an_error() {
     let limits = Limits::default().with(|limits| limits.elicitation.max_state_bytes = 300);
     let server = server().limits(limits);
     let mut client = client_of(server, Version::V2026_07_28, able()).await;
@@ -165,7 +165,7 @@ async fn what_does_not_fit_into_the_state_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_round_that_is_sent_again_repeats_nothing_if_there_is_a_store() {
+async fn a_repeated_round_repeats_no_step_with_a_store() {
     for store in [false, true] {
         let setup = Setup {
             store,
@@ -193,7 +193,7 @@ async fn a_round_that_is_sent_again_repeats_nothing_if_there_is_a_store() {
 
 // Covers: MRTR-14
 #[tokio::test]
-async fn nothing_is_asked_by_request_in_the_modern_era_even_beside_a_session() {
+async fn modern_calls_send_no_server_requests_even_beside_a_session() {
     let (mut client, _) = client(Version::V2025_11_25).await;
     client.speak(Version::V2026_07_28);
     assert_eq!(text(&mut client, "one").await, "Hello, Ada!");

@@ -35,7 +35,7 @@ fn times(client: &Client, method: &str) -> usize {
 
 // Covers: REQ-05, MRTR-10
 #[tokio::test]
-async fn a_malformed_answer_of_a_program_is_an_error_at_once() {
+async fn a_malformed_sampling_or_roots_answer_is_an_error_at_once() {
     for version in [
         Version::V2024_11_05,
         Version::V2025_03_26,
@@ -73,7 +73,7 @@ async fn a_malformed_answer_about_a_url_is_an_error_at_once() {
 
 // Covers: ELIC-04
 #[tokio::test]
-async fn a_malformed_answer_to_a_form_is_asked_for_three_times() {
+async fn a_malformed_form_answer_is_requested_three_times() {
     for version in [
         Version::V2025_06_18,
         Version::V2025_11_25,
@@ -95,7 +95,7 @@ async fn a_malformed_answer_to_a_form_is_asked_for_three_times() {
 
 // Covers: ELIC-04
 #[tokio::test]
-async fn a_user_who_declines_is_not_asked_again_whatever_the_content_is() {
+async fn a_declined_elicitation_is_not_repeated_even_with_invalid_content() {
     for version in [
         Version::V2025_06_18,
         Version::V2025_11_25,
@@ -125,7 +125,7 @@ async fn a_user_who_declines_is_not_asked_again_whatever_the_content_is() {
 
 // Covers: ELIC-04, REQ-05
 #[tokio::test]
-async fn what_is_wrong_with_an_answer_is_told_in_words_of_the_question() {
+async fn an_error_about_an_answer_names_the_field_and_the_problem() {
     for version in Version::ERAS {
         for (method, tool, with, expected) in [
             (
@@ -179,7 +179,7 @@ async fn what_is_wrong_with_an_answer_is_told_in_words_of_the_question() {
 
 // Covers: MRTR-16
 #[tokio::test]
-async fn a_handler_that_goes_on_after_a_malformed_answer_sees_it_in_each_round() {
+async fn a_malformed_answer_that_a_handler_accepts_is_replayed_in_each_round() {
     for version in Version::ERAS {
         let (mut client, _) = client(version).await;
         answer(&mut client, "sampling/createMessage", &json!(12345));

@@ -24,7 +24,7 @@ use crate::http::support::{call, initialize, serve_server, text};
 
 // Covers: AUTH-02, AUTH-05
 #[tokio::test]
-async fn a_few_tokens_can_be_known_beforehand() {
+async fn static_tokens_authenticate_their_principals() {
     let [a, b] = ["a", "b"].map(|letter| letter.repeat(40));
     let tokens = StaticTokens::new()
         .token(&a, Principal::new("alice").with_scopes(["x"]))
@@ -45,7 +45,7 @@ async fn a_few_tokens_can_be_known_beforehand() {
 // Covers: AUTH-02, AUTH-06
 // Limits: http.authentication_timeout, http.max_token_bytes
 #[tokio::test]
-async fn a_closure_can_find_out_who_calls() {
+async fn a_closure_can_authenticate_callers() {
     let check = async |token: String| match &*token {
         "alice" => Ok(Principal::new("alice")),
         "narrow" => Err(AuthError::insufficient(["x", "y"])),
@@ -193,7 +193,7 @@ async fn authenticated(mut request: Incoming, next: Next) -> Response {
 
 // Covers: AUTH-11
 #[tokio::test]
-async fn a_program_may_say_itself_who_calls() {
+async fn a_program_can_set_the_principal_in_its_own_middleware() {
     let shared = Shared::default();
     let server = fixture::server()
         .tags(["auth"])

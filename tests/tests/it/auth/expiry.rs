@@ -221,7 +221,7 @@ async fn a_connection_of_2024_ends_with_the_last_token_of_its_client() {
 
 // Covers: AUTH-02, SUBS-11
 #[tokio::test]
-async fn tokens_say_themselves_or_by_their_issuer_when_they_expire() {
+async fn the_expiry_of_a_token_comes_from_its_claims_or_introspection() {
     let issuer = Issuer::start().await;
     let token = issuer.token(&json!({"exp": seconds(300)}));
     let jwt = Jwt::issuer(issuer.url()).skew(30 * SECOND);

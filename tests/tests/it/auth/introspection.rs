@@ -98,7 +98,7 @@ async fn statuses(served: &Arc<Served>, tokens: impl Iterator<Item = String>) ->
 }
 
 #[tokio::test]
-async fn requests_at_once_with_one_token_ask_once() {
+async fn concurrent_requests_with_one_token_introspect_it_once() {
     let issuer = AuthorizationServer::start(Duration::from_millis(300)).await;
     let served = Arc::new(issuer.protect(issuer.introspection()).await);
     let tokens = (0..120).map(|_| "good".to_owned());
@@ -107,7 +107,7 @@ async fn requests_at_once_with_one_token_ask_once() {
 }
 
 #[tokio::test]
-async fn a_refused_token_is_not_asked_about_again_at_once() {
+async fn a_refused_token_is_not_introspected_again_at_once() {
     let issuer = AuthorizationServer::start(Duration::ZERO).await;
     let served = issuer.protect(issuer.introspection()).await;
     for _ in 0..3 {
@@ -118,7 +118,7 @@ async fn a_refused_token_is_not_asked_about_again_at_once() {
 
 // Limits: http.authentication_timeout
 #[tokio::test]
-async fn made_up_tokens_do_not_keep_out_good_ones() {
+async fn invalid_tokens_do_not_block_valid_ones() {
     let issuer = AuthorizationServer::start(Duration::from_millis(200)).await;
     let served = Arc::new(issuer.protect(issuer.introspection()).await);
     let attackers = make_up_tokens(&served);
@@ -129,7 +129,7 @@ async fn made_up_tokens_do_not_keep_out_good_ones() {
 }
 
 #[tokio::test]
-async fn tokens_that_were_active_do_not_wait_for_made_up_ones() {
+async fn known_active_tokens_do_not_wait_for_invalid_ones() {
     let issuer = AuthorizationServer::start(Duration::ZERO).await;
     // Each request is a question of its own.
     let introspection = issuer.introspection().keep(Duration::ZERO);

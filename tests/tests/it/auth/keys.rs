@@ -17,7 +17,7 @@ async fn serve_with(tokens: Jwt) -> Served {
 
 // Covers: AUTH-02
 #[tokio::test]
-async fn a_new_key_is_looked_for_and_an_old_one_forgotten() {
+async fn an_unknown_key_is_fetched_and_a_withdrawn_one_is_dropped() {
     let issuer = Issuer::start().await;
     let server = serve(options(&issuer)).await;
     let old = issuer.token(&json!({}));
@@ -33,7 +33,7 @@ async fn a_new_key_is_looked_for_and_an_old_one_forgotten() {
 
 // Covers: AUTH-02, AUTH-15
 #[tokio::test]
-async fn unknown_keys_have_the_issuer_asked_rarely() {
+async fn unknown_keys_cause_few_requests_to_the_issuer() {
     let issuer = Issuer::start().await;
     let server = serve_with(Jwt::issuer(issuer.url())).await;
     assert_eq!(status(&server, &issuer.token(&json!({}))).await, 200);
@@ -45,7 +45,7 @@ async fn unknown_keys_have_the_issuer_asked_rarely() {
 }
 
 #[tokio::test]
-async fn many_who_come_at_once_have_the_issuer_asked_once() {
+async fn concurrent_requests_fetch_the_keys_of_the_issuer_once() {
     let issuer = Issuer::start().await;
     let server = serve(options(&issuer)).await;
     let token = issuer.token(&json!({}));
@@ -108,7 +108,7 @@ async fn without_any_keys_every_token_is_refused() {
 
 // Covers: AUTH-15, SEC-07
 #[tokio::test]
-async fn keys_are_fetched_from_the_issuer_and_from_nowhere_else() {
+async fn keys_are_fetched_only_from_the_issuer() {
     let issuer = Issuer::start().await;
     let other = Issuer::start().await;
     let token = issuer.token(&json!({}));

@@ -30,7 +30,7 @@ async fn document(mut response: Response) -> Value {
 
 // Covers: AUTH-03, AUTH-04, AUTH-08, AUTH-10
 #[tokio::test]
-async fn the_metadata_says_whose_tokens_are_good_and_is_open_to_all() {
+async fn the_metadata_names_the_authorization_servers_and_needs_no_token() {
     let scopes = ["b", "a", "offline_access", "a"];
     let configured = ProtectedResource::new("HTTPS://MCP.example.com/mcp", Jwt::issuer(ISSUER))
         .authorization_server("https://one.example.com")
@@ -94,7 +94,7 @@ async fn a_listed_web_page_may_read_the_metadata_and_the_challenge() {
 
 // Covers: AUTH-12
 #[tokio::test]
-async fn clients_of_2025_03_26_are_sent_on_to_the_authorization_server_if_asked_for() {
+async fn origin_metadata_redirects_2025_03_26_clients_to_the_issuer() {
     let path = "/.well-known/oauth-authorization-server";
     let server = serve(HttpOptions::new().authenticate(protected())).await;
     assert_eq!(server.send(&get(path)).await.status, 404);
@@ -109,7 +109,7 @@ async fn clients_of_2025_03_26_are_sent_on_to_the_authorization_server_if_asked_
 
 // Covers: AUTH-04
 #[tokio::test]
-async fn mounted_servers_publish_it_too() {
+async fn mounted_servers_publish_the_metadata() {
     let mounted = |protected: ProtectedResource| {
         let options = HttpOptions::new().authenticate(protected);
         fixture::server().http(options).into_http_service().unwrap()
@@ -159,7 +159,7 @@ async fn mounted_servers_publish_it_too() {
 
 // Covers: AUTH-02, AUTH-10, AUTH-15, SEC-01
 #[tokio::test]
-async fn what_cannot_protect_a_server_is_an_error_at_its_start() {
+async fn an_invalid_authentication_configuration_is_an_error_at_startup() {
     let tokens = || StaticTokens::new().token(&"t".repeat(32), Principal::new("alice"));
     for (protected, fault) in [
         (

@@ -59,7 +59,7 @@ fn invalid() -> String {
 }
 
 #[tokio::test]
-async fn before_anything_is_sent_the_response_is_the_challenge() {
+async fn before_the_headers_the_response_is_the_challenge() {
     let issuer = Issuer::start().await;
     let server = serve(&issuer).await;
     let token = issuer.token(&json!({}));
@@ -95,7 +95,7 @@ async fn before_anything_is_sent_the_response_is_the_challenge() {
 }
 
 #[tokio::test]
-async fn after_that_the_stream_ends_with_the_error_and_the_next_request_is_challenged_once() {
+async fn after_the_headers_the_stream_ends_with_an_error_and_a_later_challenge() {
     let issuer = Issuer::start().await;
     let server = serve(&issuer).await;
     let token = issuer.token(&json!({"sub": "alice"}));
@@ -144,7 +144,7 @@ async fn mounted(layered: bool) -> std::net::SocketAddr {
 }
 
 #[tokio::test]
-async fn in_a_program_that_authenticates_the_challenge_is_for_the_same_user_and_token() {
+async fn with_own_authentication_the_challenge_is_for_the_same_user_and_token() {
     for layered in [true, false] {
         let address = mounted(layered).await;
         let of = |request: Request, user: &str, token: &str| {
@@ -178,7 +178,7 @@ async fn in_a_program_that_authenticates_the_challenge_is_for_the_same_user_and_
 }
 
 #[tokio::test]
-async fn a_batch_is_answered_as_a_whole_and_the_next_request_is_challenged() {
+async fn a_batch_is_answered_normally_and_the_next_request_is_challenged() {
     let issuer = Issuer::start().await;
     let server = serve(&issuer).await;
     let token = issuer.token(&json!({}));
@@ -212,7 +212,7 @@ async fn a_batch_is_answered_as_a_whole_and_the_next_request_is_challenged() {
 }
 
 #[tokio::test]
-async fn without_http_it_is_an_error_with_the_same_code() {
+async fn without_http_reauthorization_is_an_error_with_the_same_code() {
     for version in Version::ALL {
         let mut client =
             crate::support::connect(fixture::server().tags(["reauthorize"]), version).await;

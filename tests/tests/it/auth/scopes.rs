@@ -35,7 +35,7 @@ fn names(message: &Value) -> Vec<&str> {
 
 // Covers: AUTH-06, AUTH-13
 #[tokio::test]
-async fn a_call_without_its_scopes_is_forbidden_and_says_all_it_needs() {
+async fn a_call_without_its_scopes_gets_403_with_all_required_scopes() {
     let issuer = Issuer::start().await;
     let server = serve(options(&issuer)).await;
     let narrow = issuer.token(&json!({"scope": "notes:write"}));
@@ -94,7 +94,7 @@ async fn a_call_without_its_scopes_is_forbidden_and_says_all_it_needs() {
 
 // Covers: AUTH-03, AUTH-13
 #[tokio::test]
-async fn the_metadata_lists_the_scopes_of_what_is_served() {
+async fn the_metadata_lists_the_scopes_of_served_definitions() {
     let issuer = Issuer::start().await;
     let server = serve(options(&issuer)).await;
     let metadata =
@@ -109,7 +109,7 @@ async fn the_metadata_lists_the_scopes_of_what_is_served() {
 
 // Covers: AUTH-13
 #[tokio::test]
-async fn what_has_no_status_of_its_own_is_an_error_all_the_same() {
+async fn missing_scopes_without_an_http_status_are_a_json_rpc_error() {
     let issuer = Issuer::start().await;
     let server = serve(options(&issuer).legacy_sse(true)).await;
     let token = issuer.token(&json!({"scope": "notes:read"}));
@@ -157,7 +157,7 @@ async fn what_has_no_status_of_its_own_is_an_error_all_the_same() {
 
 // Covers: AUTH-05, AUTH-13
 #[tokio::test]
-async fn an_anonymous_caller_is_asked_for_credentials() {
+async fn an_anonymous_caller_gets_401_for_a_scoped_call() {
     let server = fixture::server()
         .tags(["auth"])
         .tags(["auth-scopes"])

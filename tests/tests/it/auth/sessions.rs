@@ -65,7 +65,7 @@ fn others(issuer: &Issuer) -> [String; 3] {
 
 // Covers: AUTH-11, SEC-03
 #[tokio::test]
-async fn a_session_is_unknown_to_everybody_but_its_principal() {
+async fn a_session_is_unknown_to_other_principals() {
     let issuer = Issuer::start().await;
     let store: Arc<dyn SessionStore> = Arc::new(Database::default());
     for sessions in [
@@ -105,7 +105,7 @@ async fn a_session_is_unknown_to_everybody_but_its_principal() {
 
 // Covers: AUTH-11
 #[tokio::test]
-async fn anonymous_sessions_and_those_of_a_principal_are_closed_to_each_other() {
+async fn principals_and_anonymous_callers_cannot_use_each_others_sessions() {
     let issuer = Issuer::start().await;
     let store: Arc<dyn SessionStore> = Arc::new(MemorySessions::new(&Limits::default()));
     let sessions = || HttpSessions::Store(Arc::clone(&store));
@@ -134,7 +134,7 @@ async fn instances(issuer: &Issuer) -> [Served; 2] {
 
 // Covers: AUTH-11, LHTTP-08
 #[tokio::test]
-async fn events_are_read_by_the_principal_they_are_for_at_any_instance() {
+async fn only_the_principal_of_a_session_can_read_its_events_at_any_instance() {
     let issuer = Issuer::start().await;
     let [one, two] = instances(&issuer).await;
     let [alice, bob] = ["alice", "bob"].map(|name| issuer.token_of(name));
@@ -169,7 +169,7 @@ async fn events_are_read_by_the_principal_they_are_for_at_any_instance() {
 
 // Covers: AUTH-02, AUTH-11, SSE-04
 #[tokio::test]
-async fn a_connection_of_2024_takes_messages_of_its_principal_only() {
+async fn a_2024_11_05_connection_accepts_only_messages_of_its_principal() {
     let issuer = Issuer::start().await;
     let server = serve(options(&issuer).legacy_sse(true)).await;
     let [alice, bob] = ["alice", "bob"].map(|name| issuer.token_of(name));
@@ -204,7 +204,7 @@ async fn a_connection_of_2024_takes_messages_of_its_principal_only() {
 
 // Covers: MRTR-10, AUTH-11
 #[tokio::test]
-async fn a_call_is_gone_on_with_by_the_principal_who_began_it() {
+async fn only_the_principal_that_started_a_call_can_continue_it() {
     let issuer = Issuer::start().await;
     let server = serve(options(&issuer)).await;
     let [alice, bob] = ["alice", "bob"].map(|name| issuer.token_of(name));
@@ -233,7 +233,7 @@ async fn a_call_is_gone_on_with_by_the_principal_who_began_it() {
 // Covers: SEC-03
 // Limits: sessions.max_per_principal, streams.max_per_principal
 #[tokio::test]
-async fn a_principal_has_so_many_sessions_and_streams() {
+async fn the_sessions_and_streams_of_a_principal_are_limited() {
     let issuer = Issuer::start().await;
     let limits = Limits::default().with(|limits| {
         limits.sessions.max_per_principal = 2;

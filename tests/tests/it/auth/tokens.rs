@@ -13,7 +13,7 @@ use crate::http::support::{initialize, serve_server};
 
 // Covers: AUTH-01, AUTH-02, AUTH-11
 #[tokio::test]
-async fn a_token_for_this_server_says_who_calls() {
+async fn a_valid_token_identifies_its_principal() {
     let issuer = Issuer::start().await;
     issuer.shared().keys.insert(0, Key::ed25519());
     let server = serve(options(&issuer)).await;
@@ -52,7 +52,7 @@ async fn a_token_for_this_server_says_who_calls() {
 
 // Covers: AUTH-02, AUTH-05, AUTH-10
 #[tokio::test]
-async fn no_other_token_is_let_in_and_nothing_says_why() {
+async fn an_invalid_token_is_refused_without_a_reason() {
     let issuer = Issuer::start().await;
     let server = serve(options(&issuer)).await;
     let claims = issuer.claims(&json!({}));
@@ -201,7 +201,7 @@ async fn malformed_credentials_and_tokens_in_the_query_are_bad_requests() {
 
 // Covers: AUTH-06, AUTH-07, SEC-10
 #[tokio::test]
-async fn scopes_that_every_request_needs_are_asked_for_at_once() {
+async fn scopes_that_every_request_needs_are_challenged_at_once() {
     let issuer = Issuer::start().await;
     let protected = mcp_runtime::auth::ProtectedResource::new(super::RESOURCE, super::jwt(&issuer));
     let protected = protected.require_scopes(["mcp", "a"]);

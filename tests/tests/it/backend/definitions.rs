@@ -119,7 +119,7 @@ fn instance(store: &Arc<Store>) -> (Server, Answers) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_store_in_memory_keeps_the_rules() {
+async fn the_memory_definition_store_follows_the_rules() {
     check_definition_store(&MemoryDefinitionStore::new()).await;
 }
 

@@ -70,14 +70,14 @@ fn answer(session: &str, id: &Value, name: &str, version: Version) -> Request {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_relay_in_memory_keeps_the_rules() {
+async fn the_memory_relay_follows_the_rules() {
     let relay = Arc::new(MemoryInstanceRelay::new());
     Backend::new().instances(relay).check().await;
 }
 
 // Covers: REQ-02, REQ-03
 #[tokio::test]
-async fn an_answer_counts_whichever_instance_receives_it() {
+async fn a_response_to_an_elicitation_is_accepted_at_any_instance() {
     let [one, two] = serve().await;
     for version in [Version::V2025_06_18, Version::V2025_11_25] {
         let session = asking_session(&two, version).await;
@@ -96,7 +96,7 @@ async fn an_answer_counts_whichever_instance_receives_it() {
 
 // Covers: REQ-02
 #[tokio::test]
-async fn an_answer_to_an_instance_that_is_gone_is_refused() {
+async fn a_response_for_an_unknown_instance_is_refused() {
     let [one, two] = serve().await;
     let version = Version::V2025_11_25;
     let session = asking_session(&two, version).await;
@@ -118,7 +118,7 @@ async fn an_answer_to_an_instance_that_is_gone_is_refused() {
 
 // Covers: CANC-01, CANC-06
 #[tokio::test]
-async fn a_call_is_cancelled_whichever_instance_receives_the_notification() {
+async fn a_call_is_cancelled_by_a_notification_at_any_instance() {
     let [one, two] = serve().await;
     for version in WITH_HTTP {
         let session = one.session(version).await;
@@ -147,7 +147,7 @@ async fn a_call_is_cancelled_whichever_instance_receives_the_notification() {
 
 // Covers: LOG-02, RES-07, LHTTP-12
 #[tokio::test]
-async fn levels_subscriptions_and_the_end_of_a_session_reach_its_other_instances_at_once() {
+async fn session_changes_reach_its_other_instances_at_once() {
     let [one, two] = serve().await;
     for version in WITH_HTTP {
         let session = one.session(version).await;

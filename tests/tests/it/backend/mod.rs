@@ -59,7 +59,7 @@ async fn in_the_backend(ctx: &Context) -> Result<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_stores_in_memory_keep_the_rules() {
+async fn the_memory_stores_follow_the_rules() {
     let limits = Limits::default();
     let backend = Backend::new()
         .tasks(Arc::new(MemoryTaskStore::default()))
@@ -71,7 +71,7 @@ async fn the_stores_in_memory_keep_the_rules() {
 
 // Limits: once.max_steps, once.max_steps_per_caller, once.max_bytes, once.max_bytes_per_caller
 #[tokio::test]
-async fn each_caller_has_a_share_of_the_store_for_once() {
+async fn each_caller_has_a_share_of_the_once_store() {
     check_once_limits(&MemoryOnceStore::with_limits(&few_once_entries())).await;
 }
 
@@ -147,7 +147,7 @@ async fn a_session_and_its_streams_outlive_the_process() {
 
 // Covers: LHTTP-08
 #[tokio::test]
-async fn on_one_file_a_call_whose_process_has_died_ends_with_an_error_and_others_go_on() {
+async fn calls_of_a_dead_process_on_a_shared_file_end_with_an_error() {
     let folder = Folder::new();
     let start = async || serve(folder.open(), HttpOptions::new()).await;
     let [dying, living] = [start().await, start().await];
@@ -187,7 +187,7 @@ async fn on_one_file_a_call_whose_process_has_died_ends_with_an_error_and_others
 
 // Covers: LHTTP-13
 #[tokio::test]
-async fn on_one_file_an_answer_reaches_the_process_that_asked() {
+async fn a_response_reaches_the_asking_process_through_a_shared_file() {
     let folder = Folder::new();
     let start = async || serve(folder.open(), HttpOptions::new()).await;
     let [one, other] = [start().await, start().await];

@@ -144,13 +144,13 @@ fn is_about_resource(message: &Value) -> bool {
 }
 
 #[tokio::test]
-async fn a_relay_of_an_author_keeps_the_rules() {
+async fn a_custom_relay_follows_the_rules() {
     Backend::new().notifications(Log::new()).check().await;
 }
 
 // Covers: RES-08
 #[tokio::test]
-async fn a_change_that_one_instance_announces_reaches_the_clients_of_all_in_both_eras() {
+async fn a_change_at_one_instance_notifies_the_clients_of_all_instances() {
     let log = Log::new();
     let (one, other) = (serve(&log).await, serve(&log).await);
     let mut streams = [legacy_stream(&other).await, modern_stream(&other).await];
@@ -172,7 +172,7 @@ async fn a_change_that_one_instance_announces_reaches_the_clients_of_all_in_both
 }
 
 #[tokio::test]
-async fn a_change_waits_for_a_relay_that_does_not_work_and_a_lost_log_is_a_change_of_everything() {
+async fn changes_wait_for_a_failing_relay_and_a_lost_log_notifies_everything() {
     let log = Log::new();
     let (one, other) = (serve(&log).await, serve(&log).await);
     let mut streams = [legacy_stream(&other).await, modern_stream(&other).await];
@@ -202,8 +202,7 @@ async fn a_change_waits_for_a_relay_that_does_not_work_and_a_lost_log_is_a_chang
 
 // Covers: LHTTP-08
 #[tokio::test]
-async fn a_session_that_moves_to_an_instance_is_told_of_changes_that_are_not_in_the_log_or_not_read_from_it()
- {
+async fn a_moved_session_is_notified_of_changes_missing_from_the_log() {
     for fails in [true, false] {
         let sessions = Arc::new(MemorySessions::new(&Limits::default()));
         let backend = || Backend::new().sessions(Arc::<MemorySessions>::clone(&sessions));

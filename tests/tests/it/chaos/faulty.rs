@@ -97,7 +97,7 @@ fn an_effect_outside_of_steps_is_found() {
 }
 
 #[test]
-fn an_effect_that_nothing_records_is_found_by_what_the_test_observes() {
+fn an_unrecorded_effect_is_found_by_observed_state() {
     let chaos = chaos().observe(|world: &World| world.rows.lock().unwrap().len());
     let report = tried(&chaos, "inserts_silently");
     assert_eq!(kinds(&report), [FaultKind::DifferentState], "{report}");
@@ -126,7 +126,7 @@ fn a_step_whose_name_changes_is_found() {
 }
 
 #[test]
-fn a_question_that_changes_is_found() {
+fn a_changed_elicitation_is_found() {
     let report = tried(&chaos(), "asks_by_clock");
     let message = message_of(&report, FaultKind::ChangedQuestion);
     assert!(
@@ -154,7 +154,7 @@ fn a_lost_step_is_found() {
 }
 
 #[test]
-fn a_fault_that_takes_a_death_is_found_with_its_history() {
+fn a_fault_that_needs_a_process_death_is_reported_with_its_history() {
     let report = tried(&chaos(), "inserts_before");
     assert_eq!(kinds(&report), [FaultKind::RepeatedEffect], "{report}");
     let text = report.to_string();

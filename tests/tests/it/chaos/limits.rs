@@ -26,7 +26,7 @@ fn a_call_that_cannot_succeed_fails_the_test() {
 }
 
 #[test]
-fn a_question_without_an_answer_fails_the_test() {
+fn an_elicitation_without_an_answer_fails_the_test() {
     let without = Chaos::new(World::new, |world| {
         new_server!().tags(["chaos"]).state(world.clone())
     });

@@ -96,7 +96,7 @@ async fn a_large_result_is_subject_to_the_limit_of_results() {
 
 // Covers: EXT-05
 #[tokio::test]
-async fn a_method_cannot_ask_the_client() {
+async fn an_extension_method_cannot_send_input_requests() {
     // Only three methods of the core protocol may be answered with a question.
     for version in Version::ERAS {
         let mut client = crate::support::raw(server(), version);
@@ -109,7 +109,7 @@ async fn a_method_cannot_ask_the_client() {
 
 // Covers: EXT-03
 #[tokio::test]
-async fn nothing_is_looked_up_for_a_client_that_does_not_declare_the_extension() {
+async fn no_visibility_check_runs_for_clients_without_the_extension() {
     for version in Version::ALL {
         let ran = Ran::default();
         let mut client = connect(server().state(ran.clone()), version).await;
@@ -264,7 +264,7 @@ async fn a_call_can_send_notifications_of_the_extension_before_its_response() {
 }
 
 #[tokio::test]
-async fn a_call_that_may_become_a_job_sends_them_as_well() {
+async fn a_call_that_can_become_a_job_sends_extension_notifications() {
     for version in Version::ERAS {
         let server = new_server!().tags(["extension-task"]).extension(garden());
         let mut client = declaring(server, version, json!({GARDEN: {}})).await;

@@ -38,7 +38,7 @@ async fn status(served: &Served, request: &Request) -> (u16, Value) {
 
 // Covers: EXT-03, EXT-05, HDR-03
 #[tokio::test]
-async fn headers_and_status_codes_are_those_of_any_other_method() {
+async fn an_extension_method_has_the_usual_headers_and_status_codes() {
     let served = serve_server(server().trust_anonymous()).await;
     let roses = || json!({"bed": "roses"});
     for (request, expected) in [
@@ -130,7 +130,7 @@ async fn a_large_result_arrives_whole() {
 }
 
 #[tokio::test]
-async fn a_method_that_needs_scopes_is_not_served_to_callers_who_cannot_have_any() {
+async fn a_method_with_scopes_is_an_error_at_startup_without_authentication() {
     let error = server().serve_http("127.0.0.1:0").await.unwrap_err();
     assert!(error.to_string().contains("garden/empty"), "{error}");
 }

@@ -58,7 +58,7 @@ async fn each_listener_is_notified_of_the_keys_that_it_asked_for() {
 
 // Covers: SUBS-03
 #[tokio::test]
-async fn a_server_has_the_method_if_there_is_something_to_listen_to() {
+async fn subscriptions_listen_exists_if_there_is_something_to_listen_to() {
     let bare = || Server::new("garden", "1").only([]);
     let params = json!({"notifications": {}});
     let mut client = raw(bare(), MODERN).connect().await;
@@ -114,7 +114,7 @@ async fn a_key_is_honoured_for_the_callers_that_see_it() {
 }
 
 #[tokio::test]
-async fn keys_are_counted_and_measured_before_the_server_decides_about_them() {
+async fn the_number_and_length_of_keys_are_checked_before_their_visibility() {
     let decided = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&decided);
     let member = FilterMember::keys("keys").visible_if(move |_, key| {

@@ -250,7 +250,7 @@ async fn extensions_are_declared_in_every_version_in_which_they_exist() {
 
 // Covers: EXT-02, EXT-03
 #[tokio::test]
-async fn handlers_see_what_both_sides_have_and_what_the_client_declares() {
+async fn handlers_see_common_extensions_and_all_declared_ones() {
     for version in Version::ALL {
         let all =
             json!({GARDEN: {"a": [1]}, NEW: {}, "com.example/other": {}, "com.example/wrong": 3});

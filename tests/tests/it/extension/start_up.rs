@@ -212,7 +212,7 @@ async fn all_mistakes_are_reported_together_and_nothing_is_set_up() {
 }
 
 #[tokio::test]
-async fn an_extension_may_use_reserved_keys_that_are_its_own() {
+async fn an_extension_can_use_its_own_reserved_meta_keys() {
     use mcp_runtime::dynamic::{Arguments, DynamicTool};
     let key = "io.modelcontextprotocol/garden-bed";
     let tool = move || {

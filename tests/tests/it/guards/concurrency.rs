@@ -13,7 +13,7 @@ use crate::support::connect;
 // Covers: SEC-05, CANC-06
 // Limits: calls.max_waiting
 #[tokio::test(start_paused = true)]
-async fn calls_above_the_concurrency_wait_their_turn_and_cancelled_ones_give_up_their_permit() {
+async fn calls_above_the_concurrency_wait_and_cancelled_ones_free_permits() {
     let limits = Limits::default().with(|limits| limits.calls.max_waiting = 2);
     for version in Version::ERAS {
         let shared = Shared::default();
@@ -50,7 +50,7 @@ async fn calls_above_the_concurrency_wait_their_turn_and_cancelled_ones_give_up_
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_time_of_a_call_stands_still_while_it_waits_for_a_permit() {
+async fn the_timeout_of_a_call_is_paused_while_it_waits_for_a_permit() {
     for version in Version::ERAS {
         let shared = Shared::default();
         let mut client = connect(server().state(shared.clone()), version).await;

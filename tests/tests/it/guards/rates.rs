@@ -20,7 +20,7 @@ use crate::support::connect;
 
 // Covers: SEC-06, TOOL-18
 #[tokio::test(start_paused = true)]
-async fn a_rate_refuses_calls_above_it_and_says_when_to_try_again() {
+async fn calls_above_a_rate_are_refused_with_the_time_to_try_again() {
     for version in Version::ERAS {
         let mut client = connect(server(), version).await;
         for _ in 0..2 {
@@ -84,7 +84,7 @@ impl Transport for People {
 
 // Covers: SEC-06
 #[tokio::test(start_paused = true)]
-async fn each_caller_has_a_bucket_and_a_principal_has_one_wherever_it_calls_from() {
+async fn each_caller_has_a_bucket_and_a_principal_one_for_all_connections() {
     for version in Version::ERAS {
         let (people, coming) = unbounded_channel();
         tokio::spawn(server().serve(People(coming)));
@@ -164,7 +164,7 @@ async fn the_rate_of_the_server_holds_for_all_handlers_together() {
 
 // Covers: SEC-06, MRTR-06
 #[tokio::test(start_paused = true)]
-async fn a_call_of_several_rounds_is_charged_once_and_a_round_sent_again_is_another_call() {
+async fn a_call_with_rounds_is_charged_once_and_a_repeated_round_again() {
     for version in Version::ERAS {
         let mut client = crate::support::raw(server(), version);
         client.capabilities = json!({"elicitation": {"form": {}}});
@@ -193,7 +193,7 @@ async fn a_call_of_several_rounds_is_charged_once_and_a_round_sent_again_is_anot
 }
 
 #[tokio::test(start_paused = true)]
-async fn definitions_made_at_run_time_have_the_same_bounds() {
+async fn dynamic_definitions_have_the_same_guards() {
     let server = server();
     let handle = server.handle();
     let tool = |name: &str| {
@@ -230,7 +230,7 @@ async fn definitions_made_at_run_time_have_the_same_bounds() {
 }
 
 #[tokio::test]
-async fn what_is_no_rate_is_an_error_at_the_start() {
+async fn an_invalid_rate_is_an_error_at_startup() {
     let (transport, _client) = mcp_runtime::transport::memory();
     let error = server().rate("0/s").serve(transport).await.unwrap_err();
     assert!(

@@ -58,7 +58,7 @@ fn instance(store: &Arc<Buckets>) -> Server {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_for_rates_keeps_the_rules() {
+async fn a_rate_store_follows_the_rules() {
     Backend::new()
         .rates(Arc::<Buckets>::default())
         .check()
@@ -97,7 +97,7 @@ async fn a_rate_holds_for_all_instances_together() {
 
 // Covers: SEC-06, COMP-05
 #[tokio::test(start_paused = true)]
-async fn all_kinds_of_calls_are_counted_for_all_instances() {
+async fn all_kinds_of_calls_are_rate_limited_across_instances() {
     let completion = json!({"ref": {"type": "ref/prompt", "name": "greet"}, "argument": {"name": "word", "value": ""}});
     for version in Version::ERAS {
         let store = Arc::<Buckets>::default();
@@ -129,7 +129,7 @@ async fn all_kinds_of_calls_are_counted_for_all_instances() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_the_store_fails_instances_count_for_themselves_or_refuse() {
+async fn while_the_rate_store_fails_instances_count_locally_or_refuse() {
     for version in Version::ERAS {
         let store = Arc::<Buckets>::default();
         store.fails.store(true, Ordering::Relaxed);
@@ -191,7 +191,7 @@ async fn a_call_whose_rounds_reach_different_instances_is_charged_once() {
 
 // Covers: SEC-06, COMP-05
 #[tokio::test]
-async fn over_http_a_principal_a_session_and_a_status_are_the_same_at_all_instances() {
+async fn over_http_rates_of_principals_and_sessions_span_instances() {
     let store = Arc::<Buckets>::default();
     let (one, other) = (
         serve_server(instance(&store)).await,

@@ -10,7 +10,7 @@ use crate::support::connect;
 
 // Covers: SEC-05
 #[tokio::test]
-async fn an_answer_has_at_most_the_size_its_handler_allows() {
+async fn a_result_is_limited_to_the_size_that_its_handler_allows() {
     for version in Version::ERAS {
         let mut client = connect(server(), version).await;
         let call = |bytes: usize| json!({"name": "short", "arguments": {"bytes": bytes}});
@@ -44,7 +44,7 @@ async fn an_answer_has_at_most_the_size_its_handler_allows() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_prompt_has_a_time_of_its_own() {
+async fn a_prompt_has_a_custom_timeout() {
     for version in Version::ERAS {
         let mut client = connect(server(), version).await;
         let id = client
@@ -60,7 +60,7 @@ async fn a_prompt_has_a_time_of_its_own() {
 // Covers: SEC-05, LOG-06
 // Limits: log.max_message_bytes
 #[tokio::test]
-async fn the_size_of_a_log_message() {
+async fn the_size_of_a_log_message_is_limited() {
     let limits = Limits::default().with(|limits| limits.log.max_message_bytes = 100);
     for version in Version::ERAS {
         let mut client = connect(server().limits(limits.clone()), version).await;

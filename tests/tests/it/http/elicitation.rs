@@ -34,7 +34,7 @@ async fn session(address: SocketAddr, version: Version) -> String {
 
 // Covers: REQ-03
 #[tokio::test]
-async fn a_session_is_asked_on_the_stream_of_the_call_and_answers_with_another_post() {
+async fn an_elicitation_uses_the_stream_of_its_call_and_a_separate_post() {
     let address = serve().await;
     for version in [Version::V2025_06_18, Version::V2025_11_25] {
         let session = session(address, version).await;
@@ -55,7 +55,7 @@ async fn a_session_is_asked_on_the_stream_of_the_call_and_answers_with_another_p
 
 // Covers: REQ-02
 #[tokio::test]
-async fn an_answer_counts_only_in_the_session_that_was_asked() {
+async fn a_response_is_accepted_only_in_the_session_that_got_the_request() {
     let address = serve().await;
     let version = Version::V2025_11_25;
     let (asked, other) = (
@@ -77,7 +77,7 @@ async fn an_answer_counts_only_in_the_session_that_was_asked() {
 
 // Covers: LHTTP-05, LHTTP-08, REQ-03
 #[tokio::test]
-async fn a_session_whose_stream_broke_while_it_was_asked_can_answer_and_come_back() {
+async fn an_elicitation_can_be_answered_after_its_stream_broke() {
     let address = serve().await;
     let version = Version::V2025_11_25;
     let session = session(address, version).await;
@@ -111,7 +111,7 @@ fn modern(params: &Value, capabilities: &Value) -> Request {
 
 // Covers: MRTR-13
 #[tokio::test]
-async fn a_round_ends_the_response_and_the_next_is_another_request() {
+async fn each_elicitation_round_is_a_separate_http_request() {
     let address = serve().await;
     let mut params = json!({"name": "one", "arguments": {}});
     let mut response = send(address, &modern(&params, &able())).await;

@@ -35,7 +35,7 @@ async fn doubled(server: &Served, request: &Request, name: &str) -> (u16, Value)
 
 // Covers: HDR-10
 #[tokio::test]
-async fn a_repeated_header_is_refused_in_the_words_of_the_sender_s_era() {
+async fn a_repeated_header_is_refused_with_the_error_of_the_era() {
     let names = [
         "MCP-Protocol-Version",
         "Mcp-Session-Id",

@@ -66,7 +66,7 @@ async fn a_foreign_host_or_web_page_is_refused_in_every_era_and_method() {
 
 // Covers: HTTP-01, HTTP-14
 #[tokio::test]
-async fn a_listed_web_page_may_ask_and_read_and_no_other_learns_anything() {
+async fn cors_allows_only_listed_origins() {
     let options = HttpOptions::new()
         .allow_origin("https://app.example.com")
         .allow_host("mcp.example.com");
@@ -154,7 +154,7 @@ async fn a_listed_web_page_may_ask_and_read_and_no_other_learns_anything() {
 
 // Covers: HTTP-13, SEC-01
 #[tokio::test]
-async fn what_a_web_page_can_send_without_asking_is_refused() {
+async fn content_types_that_need_no_cors_preflight_are_refused() {
     let server = serve().await;
     for kind in [
         "text/plain",

@@ -35,7 +35,7 @@ async fn status(served: &Served, request: &Request) -> u16 {
 }
 
 #[tokio::test]
-async fn probes_are_answered_whoever_asks() {
+async fn probes_are_answered_without_authentication() {
     let served = serve_nobody().await;
     let call = Request::tool("echo", json!({"text": "x"}));
     assert_eq!(served.send(&call).await.status, 401);
@@ -67,7 +67,7 @@ async fn probes_are_answered_whoever_asks() {
 }
 
 #[tokio::test]
-async fn odd_http_to_a_probe_harms_nobody() {
+async fn malformed_http_to_a_probe_does_not_affect_other_requests() {
     let served = serve().await;
     for (bytes, expected) in [
         // A body that is announced but never sent.
@@ -129,7 +129,7 @@ fn depends_on(up: &Arc<AtomicBool>) -> Server {
 }
 
 #[tokio::test]
-async fn a_check_that_fails_makes_a_server_unready_and_not_deaf() {
+async fn a_failed_ready_check_makes_the_server_unready_but_it_still_serves() {
     let up = Arc::new(AtomicBool::new(false));
     let served = serve_server(depends_on(&up)).await;
     assert_eq!(status(&served, &get("/readyz")).await, 503);
@@ -144,7 +144,7 @@ async fn a_check_that_fails_makes_a_server_unready_and_not_deaf() {
 
 // Limits: http.ready_check_timeout
 #[tokio::test]
-async fn a_check_has_only_so_long() {
+async fn a_ready_check_has_a_timeout() {
     for (hangs, expected) in [(false, 200), (true, 503)] {
         let limits = Limits::default()
             .with(|limits| limits.http.ready_check_timeout = Duration::from_secs(1));
@@ -170,7 +170,7 @@ async fn a_check_has_only_so_long() {
 }
 
 #[tokio::test]
-async fn a_router_has_probes_if_it_is_told_to() {
+async fn a_router_has_probes_if_they_are_enabled() {
     let up = Arc::new(AtomicBool::new(false));
     for (options, nested, expected) in [
         (

@@ -77,7 +77,7 @@ impl<'s> Old<'s> {
 
 // Covers: SSE-01, SSE-02, SSE-04, SSE-05, SSE-06
 #[tokio::test]
-async fn everything_the_server_says_comes_on_one_stream() {
+async fn a_2024_11_05_client_gets_all_messages_on_one_stream() {
     let server = served().await;
     for (path, version) in [
         ("/sse", Version::V2024_11_05),
@@ -141,7 +141,7 @@ async fn everything_the_server_says_comes_on_one_stream() {
 
 // Covers: CANC-01
 #[tokio::test]
-async fn a_task_that_a_cancelled_call_leaves_behind_sends_nothing() {
+async fn a_spawned_task_of_a_cancelled_call_sends_no_notifications() {
     let server = served().await;
     let mut client = Old::open(&server, "/sse").await;
     client.shake(Version::V2024_11_05).await;
@@ -160,7 +160,7 @@ async fn a_task_that_a_cancelled_call_leaves_behind_sends_nothing() {
 
 // Covers: SSE-05
 #[tokio::test]
-async fn batches_are_served_where_their_version_was_agreed_on() {
+async fn batches_on_2024_11_05_streams_need_a_version_that_has_batches() {
     let server = served().await;
     let ping = |id: i64| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
     for version in Version::LEGACY {
@@ -182,7 +182,7 @@ async fn batches_are_served_where_their_version_was_agreed_on() {
 
 // Covers: SSE-05, SSE-06
 #[tokio::test]
-async fn it_is_there_only_where_it_was_switched_on_and_keeps_to_itself() {
+async fn the_2024_11_05_transport_exists_only_if_enabled() {
     let server = serve().await;
     assert_eq!(
         server

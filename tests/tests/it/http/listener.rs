@@ -111,7 +111,7 @@ async fn both_eras_and_their_streams_work_over_tls_and_end_in_order() {
 
 // Covers: SEC-05
 #[tokio::test]
-async fn a_handshake_that_does_not_come_is_given_up_and_holds_up_no_other_client() {
+async fn a_tls_handshake_times_out_and_delays_no_other_client() {
     let limits = Limits::default().with(|limits| {
         limits.http.handshake_timeout = Duration::from_secs(1);
         // With these limits, only the handshake timeout can end these connections.
@@ -136,7 +136,7 @@ async fn a_handshake_that_does_not_come_is_given_up_and_holds_up_no_other_client
 
 // Covers: SEC-05
 #[tokio::test]
-async fn what_protects_our_listener_protects_it_over_tls_too() {
+async fn connection_limits_and_timeouts_also_apply_over_tls() {
     let limits = Limits::default().with(|limits| {
         limits.http.header_timeout = Duration::from_secs(1);
         limits.streams.stall_timeout = Duration::from_millis(300);
@@ -167,7 +167,7 @@ async fn what_protects_our_listener_protects_it_over_tls_too() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_local_socket_is_served_and_guarded_like_any_other() {
+async fn a_unix_socket_is_served_with_the_same_guards() {
     let name = format!("mcp-http-{}.sock", std::process::id());
     let path = std::env::temp_dir().join(name);
     let listener = tokio::net::UnixListener::bind(&path).unwrap();

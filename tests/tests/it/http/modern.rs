@@ -8,7 +8,7 @@ use crate::http::support::{initialize, serve, text};
 
 // Covers: HTTP-04, HTTP-06, HTTP-11, HDR-10, LHTTP-10
 #[tokio::test]
-async fn a_request_is_answered_by_one_json_message_and_leaves_nothing_behind() {
+async fn a_request_is_answered_by_one_json_message_without_a_session() {
     let server = serve().await;
     let request = Request::tool("echo", json!({"text": "hello"}))
         .header("Mcp-Session-Id", "unknown")
@@ -31,7 +31,7 @@ async fn a_request_is_answered_by_one_json_message_and_leaves_nothing_behind() {
 
 // Covers: HTTP-05, HTTP-12
 #[tokio::test]
-async fn what_is_no_message_is_a_bad_request() {
+async fn a_body_that_is_not_a_message_is_a_bad_request() {
     let server = serve().await;
     for (body, code) in [
         ("", -32700),
@@ -139,7 +139,7 @@ fn listen(id: impl Into<Value>, filter: Value) -> Request {
 
 // Covers: SUBS-02, SUBS-03, SUBS-07, SUBS-08, SUBS-09, SUBS-10, HTTP-06
 #[tokio::test]
-async fn a_listener_loses_no_change_after_the_acknowledgement_and_is_ended_with_an_answer() {
+async fn a_listener_misses_no_change_and_ends_with_a_response() {
     let server = serve().await;
     let key = "io.modelcontextprotocol/subscriptionId";
     let mut streams = Vec::new();
@@ -169,7 +169,7 @@ async fn a_listener_loses_no_change_after_the_acknowledgement_and_is_ended_with_
 
 // Covers: HTTP-06, SUBS-01
 #[tokio::test]
-async fn a_listener_takes_events() {
+async fn a_listen_request_must_accept_event_streams() {
     let server = serve().await;
     let request = listen(1, json!({})).with("Accept", "application/json");
     server.refused(&request, 406, -32600).await;
@@ -179,7 +179,7 @@ async fn a_listener_takes_events() {
 
 // Covers: HTTP-15, LHTTP-15
 #[tokio::test]
-async fn a_header_alone_makes_no_request_modern_and_a_claim_beats_the_method() {
+async fn the_era_of_a_request_depends_on_its_claim_and_not_on_its_header() {
     let server = serve().await;
     let request = initialize(Version::V2025_11_25).header("MCP-Protocol-Version", "2026-07-28");
     server.refused(&request, 400, -32602).await;

@@ -84,7 +84,7 @@ async fn check_signature(request: Incoming, next: Next) -> Response {
 
 // Covers: HTTP-16
 #[tokio::test]
-async fn middleware_sees_the_body_byte_for_byte_and_hands_it_on() {
+async fn axum_middleware_can_read_the_exact_body_and_pass_it_on() {
     let (service, handle) = service(HttpOptions::new());
     let app = Router::from(service).layer(from_fn(check_signature));
     let program = Program::start(app, handle).await;
@@ -137,7 +137,7 @@ async fn an_axum_program_merges_the_server_with_its_own_routes_and_state() {
 
 // Covers: HTTP-04
 #[tokio::test]
-async fn wherever_the_server_is_nested_clients_of_2024_are_sent_there() {
+async fn the_2024_11_05_endpoint_includes_the_path_of_a_nested_server() {
     let nested = |service: HttpService| Router::new().nest("/tools", service.into());
     let at_a_path = |service: HttpService| Router::new().nest_service("/tools/mcp", service);
     for app in [nested, at_a_path] {
@@ -156,7 +156,7 @@ async fn wherever_the_server_is_nested_clients_of_2024_are_sent_there() {
 }
 
 #[tokio::test]
-async fn middleware_stands_before_the_server() {
+async fn axum_middleware_runs_before_the_server() {
     async fn check(request: Incoming, next: Next) -> Response {
         if request.headers().contains_key("authorization") {
             next.run(request).await

@@ -63,7 +63,7 @@ async fn check(cases: impl IntoIterator<Item = (String, &[u16])>) {
 
 // Covers: SEC-03
 #[tokio::test]
-async fn a_body_has_one_length_or_there_is_no_request() {
+async fn a_body_with_an_ambiguous_length_is_refused() {
     let (one, two) = (MESSAGE.len(), MESSAGE.len() + call("").len());
     check([
         // Nothing is wrong here: two requests are two requests.
@@ -123,7 +123,7 @@ async fn a_body_has_one_length_or_there_is_no_request() {
 
 // Covers: SEC-03
 #[tokio::test]
-async fn a_chunk_is_as_long_as_it_says_or_the_body_is_refused() {
+async fn a_body_with_a_wrong_chunk_length_is_refused() {
     let size = format!("{:x}", MESSAGE.len());
     let with = |from: &str, to: &str| {
         let request = chunked("");
@@ -163,7 +163,7 @@ async fn a_chunk_is_as_long_as_it_says_or_the_body_is_refused() {
 
 // Covers: SEC-03, HDR-08
 #[tokio::test]
-async fn headers_are_read_one_way_or_refused() {
+async fn ambiguous_header_syntax_is_refused() {
     check([
         (call("X: a\r\n folded\r\n"), &[400][..]),
         (call("Mcp-Session-Id: a\r\n\tfolded\r\n"), &[400]),
@@ -191,7 +191,7 @@ async fn headers_are_read_one_way_or_refused() {
 
 // Covers: HTTP-02, SEC-01
 #[tokio::test]
-async fn a_target_names_no_host_that_is_not_served() {
+async fn a_request_target_with_a_foreign_host_is_refused() {
     let to = |target: &str| call("").replacen("/mcp", target, 1);
     check([
         (to("http://localhost/mcp"), &[200, 200][..]),
@@ -212,7 +212,7 @@ async fn a_target_names_no_host_that_is_not_served() {
 
 // Covers: SEC-03
 #[tokio::test]
-async fn what_a_refused_request_brings_along_is_not_the_next_one() {
+async fn the_body_of_a_refused_request_is_not_read_as_the_next_request() {
     let inner = call("");
     let length = format!("Content-Length: {}\r\n", inner.len());
     let refused = |fields: &str| post(&format!("{fields}{length}"), "");
@@ -259,7 +259,7 @@ async fn an_encoded_header_value_is_compared_and_never_echoed() {
 
 // Covers: LHTTP-08, LHTTP-12
 #[tokio::test]
-async fn ids_that_were_never_given_out_find_nothing() {
+async fn unknown_session_and_event_ids_are_refused() {
     let server = serve().await;
     let session = server.session(Version::V2025_11_25).await;
     let get =

@@ -86,7 +86,7 @@ async fn a_connection_stays_open_although_the_body_of_a_refused_request_comes_la
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_come_closes_the_connection_and_the_answer_says_so() {
+async fn a_refused_request_without_its_body_closes_the_connection() {
     let server = serve_nobody().await;
     let call = Request::tool("echo", json!({"text": "x"}));
     // A client that waits for `100 Continue` gets the answer at once.

@@ -57,7 +57,7 @@ fn echo_extensions(ctx: &Context) -> String {
 
 // Covers: EXT-02, EXT-06
 #[tokio::test]
-async fn extensions_are_declared_in_legacy_handshakes_both_ways() {
+async fn extensions_are_declared_by_both_sides_of_legacy_handshakes() {
     let extension = Extension::new(ECHO).settings(json!({"loud": true}));
     let echoing = Server::new("upcoming", "1")
         .tags(["upcoming"])

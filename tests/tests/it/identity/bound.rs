@@ -53,7 +53,7 @@ async fn scopes_are_looked_at_in_every_round() {
 }
 
 #[tokio::test]
-async fn callers_with_the_same_call_at_once_do_not_meet() {
+async fn concurrent_equal_calls_of_different_callers_are_independent() {
     // Both servers share a store and a key: the id of a call is sealed into its state.
     let keys = [SealingKey::from_bytes([7; 32])];
     let hub = Hub::serve(

@@ -14,7 +14,7 @@ fn call(name: &str) -> Value {
 
 // Covers: AUTH-11
 #[tokio::test]
-async fn a_handler_knows_who_calls() {
+async fn a_handler_can_read_the_principal() {
     for version in Version::ALL {
         let hub = Hub::serve(server());
         for (who, subject) in [
@@ -38,7 +38,7 @@ async fn a_handler_knows_who_calls() {
 
 // Covers: AUTH-06, AUTH-07, AUTH-13, RES-11
 #[tokio::test]
-async fn a_caller_without_scopes_is_told_all_that_are_needed() {
+async fn an_error_about_missing_scopes_lists_all_required_ones() {
     let notes = json!(["notes:read", "notes:write"]);
     let read = json!(["notes:read"]);
     let summary = json!({"type": "ref/prompt", "name": "summary"});
@@ -100,7 +100,7 @@ async fn a_caller_without_scopes_is_told_all_that_are_needed() {
 
 // Covers: AUTH-13, COMP-05, RES-11
 #[tokio::test]
-async fn what_is_hidden_is_unknown_in_every_way() {
+async fn a_hidden_definition_gets_the_same_errors_as_an_unknown_one() {
     let rota = |name: &str| {
         let reference = json!({"type": "ref/prompt", "name": name});
         json!({"ref": reference, "argument": {"name": "day", "value": ""}})
@@ -159,7 +159,7 @@ async fn what_is_hidden_is_unknown_in_every_way() {
 }
 
 #[tokio::test]
-async fn suggestions_name_only_what_the_caller_may_use() {
+async fn suggestions_name_only_definitions_visible_to_the_caller() {
     let hub = Hub::serve(server());
     for (who, name, suggested) in [
         (READER, "staff_roon", None),
@@ -185,7 +185,7 @@ async fn suggestions_name_only_what_the_caller_may_use() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_decided_is_visible_to_no_caller() {
+async fn a_definition_is_hidden_from_all_if_its_visibility_check_panics() {
     for version in Version::ERAS {
         let hub = Hub::serve(server().tags(["riddle"]));
         for who in [Identity::Anonymous, Identity::Owner, ADMIN] {
@@ -198,7 +198,7 @@ async fn what_cannot_be_decided_is_visible_to_no_caller() {
 }
 
 #[tokio::test]
-async fn a_test_acts_for_whom_it_likes() {
+async fn a_test_client_can_act_as_any_principal() {
     let alice = Principal::new("alice").with_scopes(["notes:read"]);
     let client = TestClient::both(server()).as_principal(alice).await;
     let said = client.call("look", json!({})).await.unwrap();

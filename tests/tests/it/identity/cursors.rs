@@ -78,7 +78,7 @@ async fn a_cursor_is_opened_by_every_instance_with_its_key_and_by_no_other() {
 
 // Covers: PAGE-03, AUTH-11
 #[tokio::test]
-async fn nobody_else_can_use_read_or_change_a_cursor() {
+async fn other_callers_cannot_use_read_or_change_a_cursor() {
     for version in Version::ERAS {
         let hub = instance("ledger", &[1]);
         let mut admin = ADMIN.connect(&hub, version).await;

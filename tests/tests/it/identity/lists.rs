@@ -38,7 +38,7 @@ const FOR_STAFF: [&[&str]; 4] = [
 
 // Covers: AUTH-07, AUTH-11, AUTH-13, PAGE-01, RES-11
 #[tokio::test]
-async fn callers_see_what_they_may_use_whatever_the_size_of_pages() {
+async fn callers_see_their_definitions_with_any_page_size() {
     for version in Version::ALL {
         for size in [1, 2, 1_000] {
             let hub = Hub::serve(server().page_size(size));
@@ -74,7 +74,7 @@ async fn callers_see_what_they_may_use_whatever_the_size_of_pages() {
 
 // Covers: CACHE-05, PAGE-05
 #[tokio::test]
-async fn a_list_that_depends_on_who_asks_is_private_whatever_the_server_says() {
+async fn a_list_that_depends_on_the_caller_always_has_private_cache_scope() {
     let public = |server: mcp_runtime::Server| {
         let day = Duration::from_hours(24);
         server.cache(Cacheable::Everything, day, CacheScope::Public)
@@ -138,7 +138,7 @@ async fn a_cursor_is_of_no_use_to_another_caller() {
 
 // Covers: AUTH-13
 #[tokio::test]
-async fn what_is_made_at_run_time_has_callers_too() {
+async fn dynamic_definitions_have_scopes_and_visibility() {
     for version in Version::ERAS {
         let server = server();
         let handle = server.handle();
@@ -181,7 +181,7 @@ async fn what_is_made_at_run_time_has_callers_too() {
 }
 
 #[tokio::test]
-async fn pages_are_cut_from_what_the_caller_sees() {
+async fn page_size_applies_to_the_definitions_that_the_caller_sees() {
     let hub = Hub::serve(server().page_size(2));
     let mut anonymous = Identity::Anonymous
         .connect(&hub, Version::V2026_07_28)

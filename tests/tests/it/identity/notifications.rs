@@ -44,7 +44,7 @@ async fn told<const N: usize>(clients: &mut [Client; N], change: impl FnOnce()) 
 
 // Covers: AUTH-11, TOOL-17, SUBS-04
 #[tokio::test]
-async fn callers_who_cannot_see_what_changed_are_not_notified() {
+async fn callers_that_cannot_see_a_change_are_not_notified() {
     for version in Version::ALL {
         let server = server();
         let handle = server.handle();

@@ -16,7 +16,7 @@ const URIS: [&str; 5] = [
 
 // Covers: AUTH-13, RES-08
 #[tokio::test]
-async fn a_session_subscribes_to_what_its_caller_may_read() {
+async fn a_session_can_subscribe_only_to_resources_its_caller_can_read() {
     for version in Version::LEGACY {
         let hub = Hub::serve(server());
         for (who, codes) in [
@@ -52,7 +52,7 @@ async fn a_session_subscribes_to_what_its_caller_may_read() {
 
 // Covers: AUTH-13, SUBS-03
 #[tokio::test]
-async fn a_listener_is_notified_of_what_its_caller_may_read() {
+async fn a_listener_is_notified_of_resources_its_caller_can_read() {
     let hub = Hub::serve(server());
     for (who, followed) in [
         (Identity::Anonymous, vec!["identity:open"]),

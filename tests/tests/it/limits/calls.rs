@@ -14,7 +14,7 @@ use crate::support::{connect, limited};
 // Covers: SEC-05
 // Limits: calls.max_running, calls.max_queued
 #[tokio::test]
-async fn the_calls_under_way() {
+async fn the_number_of_running_and_queued_calls_is_limited() {
     for version in Version::ERAS {
         let shared = fixture::Shared::default();
         let limits = Limits::default().with(|limits| {
@@ -40,7 +40,7 @@ async fn the_calls_under_way() {
 // Covers: SEC-05, TOOL-11
 // Limits: calls.max_result_bytes
 #[tokio::test]
-async fn the_size_of_a_result() {
+async fn the_size_of_a_result_is_limited() {
     for version in Version::ERAS {
         let mut client = limited(
             version,
@@ -74,7 +74,7 @@ async fn the_size_of_a_result() {
 // Covers: SEC-05, TOOL-11
 // Limits: calls.timeout
 #[tokio::test(start_paused = true)]
-async fn the_time_of_a_tool() {
+async fn the_time_of_a_tool_call_is_limited() {
     let limits = Limits::default().with(|limits| limits.calls.timeout = Duration::from_millis(50));
     for version in Version::ERAS {
         let mut client = limited(version, limits.clone()).await;
@@ -88,7 +88,7 @@ async fn the_time_of_a_tool() {
 // Covers: SEC-05, SEC-06, COMP-05
 // Limits: calls.max_completions_per_second, calls.max_completion_bytes
 #[tokio::test]
-async fn completions_their_input_and_their_rate() {
+async fn the_input_and_rate_of_completions_are_limited() {
     for version in Version::ERAS {
         let limits = Limits::default().with(|limits| {
             limits.calls.max_completion_bytes = 10;
@@ -118,7 +118,7 @@ async fn completions_their_input_and_their_rate() {
 // Covers: SEC-05
 // Limits: calls.max_blocking
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_threads_that_may_be_blocked() {
+async fn the_number_of_blocking_threads_is_limited() {
     for (calls, most) in [(1, 1), (2, 2), (3, 2), (6, 2)] {
         let limits = Limits::default().with(|limits| limits.calls.max_blocking = 2);
         let (mut client, held) = tight(Version::V2026_07_28, limits).await;
@@ -136,7 +136,7 @@ async fn the_threads_that_may_be_blocked() {
 // Covers: SEC-05, SEC-06, LOG-06
 // Limits: log.max_per_second
 #[tokio::test]
-async fn the_log_messages_of_a_session() {
+async fn the_log_messages_of_a_session_are_rate_limited() {
     for (messages, arrive) in [(9, 9), (10, 10), (11, 10), (500, 10)] {
         let limits = Limits::default().with(|limits| limits.log.max_per_second = 5);
         let (mut client, _) = tight(Version::V2025_11_25, limits).await;
@@ -150,7 +150,7 @@ async fn the_log_messages_of_a_session() {
 // Covers: SEC-05, SEC-06, PROG-03
 // Limits: calls.max_progress_per_second
 #[tokio::test]
-async fn the_progress_of_a_call() {
+async fn the_progress_notifications_of_a_call_are_rate_limited() {
     for (steps, least, most) in [(4, 4, 4), (5, 5, 5), (6, 6, 6), (500, 6, 7)] {
         let limits = Limits::default().with(|limits| limits.calls.max_progress_per_second = 5);
         let (mut client, _) = tight(Version::V2025_11_25, limits).await;
@@ -173,7 +173,7 @@ async fn the_progress_of_a_call() {
 // Covers: SEC-05
 // Limits: calls.max_blocking_queued
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn waiting_for_a_thread_is_bounded_and_no_time_of_the_tool() {
+async fn waiting_for_a_thread_is_limited_and_not_part_of_the_tool_timeout() {
     let limits = Limits::default().with(|limits| {
         limits.calls.max_blocking = 1;
         limits.calls.max_blocking_queued = 2;

@@ -24,7 +24,7 @@ async fn served(client: &mut Client, line: &str) -> bool {
 // Covers: SEC-05, STDIO-06
 // Limits: message.max_line_bytes
 #[tokio::test]
-async fn the_length_of_a_line() {
+async fn the_length_of_a_line_is_limited() {
     let mut client = limited(
         Version::V2025_11_25,
         Limits::default().with(|limits| limits.message.max_line_bytes = 1_000),
@@ -42,7 +42,7 @@ async fn the_length_of_a_line() {
 // Covers: SEC-05
 // Limits: message.max_depth
 #[tokio::test]
-async fn the_depth_of_a_message() {
+async fn the_depth_of_a_message_is_limited() {
     let mut client = limited(
         Version::V2025_11_25,
         Limits::default().with(|limits| limits.message.max_depth = 10),
@@ -60,7 +60,7 @@ async fn the_depth_of_a_message() {
 // Covers: SEC-05
 // Limits: message.max_values
 #[tokio::test]
-async fn the_values_in_a_message() {
+async fn the_number_of_values_in_a_message_is_limited() {
     let mut client = limited(
         Version::V2025_11_25,
         Limits::default().with(|limits| limits.message.max_values = 1_000),
@@ -77,7 +77,7 @@ async fn the_values_in_a_message() {
 // Covers: SEC-05, BASE-02
 // Limits: message.max_id_bytes
 #[tokio::test]
-async fn the_length_of_an_id() {
+async fn the_length_of_a_request_id_is_limited() {
     let mut client = limited(
         Version::V2025_11_25,
         Limits::default().with(|limits| limits.message.max_id_bytes = 10),
@@ -96,7 +96,7 @@ async fn the_length_of_an_id() {
 // Covers: SEC-05, TOOL-09
 // Limits: message.max_name_bytes
 #[tokio::test]
-async fn the_length_of_a_name() {
+async fn the_length_of_a_name_is_limited() {
     for version in Version::ERAS {
         let limits = Limits::default().with(|limits| limits.message.max_name_bytes = 10);
         let mut client = limited(version, limits).await;
@@ -120,7 +120,7 @@ async fn the_length_of_a_name() {
 // Covers: SEC-05, RES-04
 // Limits: message.max_uri_bytes, message.max_cursor_bytes
 #[tokio::test]
-async fn the_length_of_a_uri_and_of_a_cursor() {
+async fn the_lengths_of_uris_and_cursors_are_limited() {
     for version in Version::ERAS {
         let limits = Limits::default().with(|limits| {
             limits.message.max_uri_bytes = 13;
@@ -154,7 +154,7 @@ async fn the_length_of_a_uri_and_of_a_cursor() {
 // Covers: SEC-05, BATCH-06
 // Limits: message.max_batch
 #[tokio::test]
-async fn the_length_of_a_batch() {
+async fn the_length_of_a_batch_is_limited() {
     let mut client = limited(
         Version::V2025_03_26,
         Limits::default().with(|limits| limits.message.max_batch = 3),

@@ -14,7 +14,7 @@ use crate::support::limited;
 // Covers: SEC-05, SUBS-11
 // Limits: streams.max_subscriptions, streams.max_listens
 #[tokio::test]
-async fn the_number_of_subscriptions_and_of_listens() {
+async fn the_numbers_of_subscriptions_and_listen_requests_are_limited() {
     let limits = Limits::default().with(|limits| {
         limits.streams.max_subscriptions = 2;
         limits.streams.max_listens = 2;
@@ -53,7 +53,7 @@ async fn the_number_of_subscriptions_and_of_listens() {
 
 // Covers: SEC-05, STDIO-03
 #[tokio::test]
-async fn the_time_output_may_stay_unread() {
+async fn the_time_that_output_stays_unread_is_limited() {
     let (transport, stream) = memory();
     let limits = Limits::default().with(|limits| {
         limits.streams.stall_timeout = Duration::from_millis(200);
@@ -101,7 +101,7 @@ async fn taken_unread(outgoing: usize) -> usize {
 // Covers: STDIO-03
 // Limits: streams.max_outgoing_bytes
 #[tokio::test(start_paused = true)]
-async fn the_bytes_that_wait_to_be_written() {
+async fn the_bytes_waiting_to_be_written_are_limited() {
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#.len() + 1;
     // Everything else that both sides hold is the same in both runs.
     let less = taken_unread(10_000).await;
@@ -115,7 +115,7 @@ async fn the_bytes_that_wait_to_be_written() {
 
 // Covers: SEC-05, STDIO-07
 #[tokio::test]
-async fn the_time_work_may_go_on_after_the_end_of_input() {
+async fn the_time_of_calls_after_the_end_of_input_is_limited() {
     for (drain, finished) in [(50, false), (5_000, true)] {
         let limits = Limits::default()
             .with(|limits| limits.calls.drain_timeout = Duration::from_millis(drain));

@@ -172,7 +172,7 @@ fn table(fields: &[Field]) -> String {
 }
 
 #[test]
-fn the_page_says_what_the_reference_says() {
+fn the_limits_page_matches_the_rustdoc() {
     let fields = fields();
     assert!(fields.len() > 40, "{}", fields.len());
     let page = std::fs::read_to_string(PAGE).unwrap();
@@ -183,7 +183,7 @@ fn the_page_says_what_the_reference_says() {
 }
 
 #[test]
-fn the_defaults_are_what_the_reference_says() {
+fn the_default_limits_match_their_documentation() {
     let values = values();
     for Field { name, default, .. } in fields() {
         let spoken = spoken(&values[&name]);

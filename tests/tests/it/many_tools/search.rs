@@ -264,7 +264,7 @@ async fn a_call_through_the_search_is_a_call_of_the_tool() {
 }
 
 #[tokio::test]
-async fn mistakes_are_explained_to_the_model() {
+async fn errors_of_tool_search_are_explained_to_the_model() {
     let hub = Hub::serve(searching());
     for version in Version::ALL {
         let mut client = anonymous(&hub, version).await;
@@ -321,7 +321,7 @@ async fn mistakes_are_explained_to_the_model() {
 }
 
 #[tokio::test]
-async fn tools_made_at_run_time_are_found_and_gone_ones_are_not() {
+async fn inserted_tools_are_found_and_removed_ones_are_not() {
     let server = searching();
     let handle = server.handle();
     let hub = Hub::serve(server);
@@ -348,7 +348,7 @@ async fn tools_made_at_run_time_are_found_and_gone_ones_are_not() {
 }
 
 #[test]
-fn mistakes_keep_a_server_from_starting() {
+fn an_invalid_tool_search_is_an_error_at_startup() {
     let taken = server().tool_search(ToolSearch::above(3));
     let call_tool = DynamicTool::new("call_tool", json!({"type": "object"}), async |_, _| "");
     taken.handle().tools().insert(call_tool).unwrap();
@@ -379,7 +379,7 @@ async fn over_http_the_header_names_the_tool_of_the_request() {
 }
 
 #[test]
-fn above_needs_no_more_than_a_number() {
+fn tool_search_above_keeps_its_number_and_at_least_one_result() {
     let search = format!("{:?}", ToolSearch::above(40).max_results(0));
     assert!(
         search.contains("above: 40") && search.contains("max_results: 1"),

@@ -13,7 +13,7 @@ use crate::fixture::Shared;
 use crate::support::connect;
 
 #[tokio::test]
-async fn questions_are_asked_through_the_search() {
+async fn tools_called_through_the_search_can_send_input_requests() {
     let hub = Hub::serve(searching());
     for version in [
         Version::V2025_06_18,

@@ -31,7 +31,7 @@ fn clean_scales() -> &'static str {
 }
 
 #[tokio::test]
-async fn tools_of_pages_stay_in_the_list_and_those_only_for_pages_are_not_for_models() {
+async fn tools_with_pages_stay_listed_and_page_only_tools_are_not_found() {
     let scales = || Server::new("scales", "1").tags(["scales"]);
     let hub = Hub::serve(
         scales()

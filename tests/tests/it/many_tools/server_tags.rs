@@ -19,7 +19,7 @@ fn task(name: &str) -> DynamicTool {
 }
 
 #[tokio::test]
-async fn a_server_selects_for_every_client_and_requests_narrow_it_further() {
+async fn a_server_tag_selection_is_narrowed_by_requests() {
     let narrow = server()
         .select_tags("issues,later")
         .describe_tag("later", "Comes later");
@@ -55,7 +55,7 @@ async fn a_server_selects_for_every_client_and_requests_narrow_it_further() {
 }
 
 #[tokio::test]
-async fn lists_of_a_server_that_selects_are_the_same_for_everyone() {
+async fn lists_of_a_server_tag_selection_are_the_same_for_all_callers() {
     let day = Duration::from_hours(24);
     // The remaining definitions have no access rules.
     let public = server().select_tags("issues").page_size(1);
@@ -74,7 +74,7 @@ async fn lists_of_a_server_that_selects_are_the_same_for_everyone() {
 }
 
 #[tokio::test]
-async fn a_described_tag_is_public() {
+async fn a_tag_with_a_description_is_known_to_all_callers() {
     let served = serve(server().describe_tag("secret", "Not for all")).await;
     for version in Version::ALL {
         let host = HttpHost::connect(&served, version, "/mcp?tags=secret", &[])
@@ -85,7 +85,7 @@ async fn a_described_tag_is_public() {
 }
 
 #[tokio::test]
-async fn what_a_tag_requires_is_required_of_tools_made_at_run_time() {
+async fn scopes_of_a_tag_apply_to_dynamic_tools() {
     let guarded = server()
         .require_scopes("later", ["late"])
         .describe_tag("later", "Comes later");

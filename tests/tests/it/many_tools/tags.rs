@@ -86,7 +86,7 @@ async fn the_url_and_a_header_narrow_every_list() {
 }
 
 #[tokio::test]
-async fn what_is_not_selected_does_not_exist() {
+async fn definitions_outside_the_tag_selection_are_unknown() {
     let served = serve(server()).await;
     for version in Version::ALL {
         let host = HttpHost::connect(&served, version, "/mcp?tags=docs", &[])
@@ -210,7 +210,7 @@ async fn an_unknown_or_malformed_selection_is_refused_with_the_tags_that_exist()
 }
 
 #[tokio::test]
-async fn a_selection_lasts_for_one_request_only() {
+async fn a_tag_selection_applies_to_one_request_only() {
     let served = serve(server()).await;
     for version in Version::LEGACY {
         let narrow = HttpHost::connect(&served, version, "/mcp?tags=docs", &[])
@@ -242,7 +242,7 @@ async fn the_transport_of_2024_carries_the_selection_in_its_endpoint() {
 }
 
 #[tokio::test]
-async fn pages_are_those_of_the_selection_and_private() {
+async fn pages_of_a_tag_selection_have_private_cache_scope() {
     let day = Duration::from_hours(24);
     let public = server()
         .page_size(1)

@@ -161,7 +161,7 @@ async fn variables_and_partial_texts_can_be_changed() {
 }
 
 #[tokio::test]
-async fn the_answer_of_another_kind_is_an_internal_error() {
+async fn a_middleware_result_of_another_kind_is_an_internal_error() {
     let server =
         server().middleware(async |_, _| Ok(CallOutput::Tool(CallToolResult::text("text"))));
     let mut client = connect(server, Version::V2026_07_28).await;
@@ -172,7 +172,7 @@ async fn the_answer_of_another_kind_is_an_internal_error() {
 }
 
 #[tokio::test]
-async fn a_panic_in_middleware_ends_the_call_alone() {
+async fn a_panic_in_middleware_ends_only_its_call() {
     for version in Version::ERAS {
         let server = server().middleware(|call: Call, next: Next| {
             assert_ne!(
@@ -204,7 +204,7 @@ async fn a_panic_in_middleware_ends_the_call_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn cancelling_and_the_time_limit_reach_through_middleware() {
+async fn cancellation_and_timeouts_apply_through_middleware() {
     for version in Version::ERAS {
         let (shared, seen) = (Shared::default(), Seen::default());
         let server = server()
@@ -241,7 +241,7 @@ impl Audit {
 
 // Covers: MRTR-06
 #[tokio::test]
-async fn a_call_of_several_rounds_has_one_entry_and_one_answer() {
+async fn middleware_can_audit_a_call_of_several_rounds_once() {
     for version in Version::ERAS {
         let audit = Audit::default();
         let entered = Arc::new(AtomicUsize::new(0));
@@ -278,7 +278,7 @@ async fn a_call_of_several_rounds_has_one_entry_and_one_answer() {
 }
 
 #[tokio::test]
-async fn middleware_stands_around_calls_over_http() {
+async fn middleware_wraps_calls_over_http() {
     let seen = Seen::default();
     let server = server()
         .middleware(noting(&seen, "around"))

@@ -21,7 +21,7 @@ use crate::fixture::Shared;
 use crate::support::connect;
 
 #[tokio::test(start_paused = true)]
-async fn tower_layers_stand_around_calls() {
+async fn tower_layers_wrap_calls() {
     for version in Version::ERAS {
         let (shared, seen) = (Shared::default(), Seen::default());
         let server = server()

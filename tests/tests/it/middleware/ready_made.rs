@@ -174,7 +174,7 @@ async fn an_audit_line_names_the_caller_and_no_arguments() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cache_answers_the_same_call_of_the_same_callers_for_a_while() {
+async fn a_cache_answers_equal_calls_of_the_same_caller_until_it_expires() {
     let (server, calls) = server();
     let server = server.middleware(cache(Duration::from_mins(1), |call| {
         let who = call.principal().map(|who| who.key().to_owned());
@@ -257,7 +257,7 @@ async fn middleware_sees_which_argument_is_completed() {
 
 // Covers: EXT-05
 #[tokio::test]
-async fn a_cache_does_not_keep_what_an_extension_answers() {
+async fn results_of_an_extension_are_not_cached() {
     const ESTIMATES: &str = "com.example/estimates";
     let estimates = Extension::new(ESTIMATES)
         .result_type("tools/call", "estimate")
@@ -285,7 +285,7 @@ async fn a_cache_does_not_keep_what_an_extension_answers() {
 }
 
 #[tokio::test]
-async fn long_text_is_trimmed_between_characters_and_says_so() {
+async fn long_text_is_trimmed_between_characters_with_a_note() {
     for version in Version::ERAS {
         let (server, _) = server();
         let mut client = connect(server.middleware(trim_text(9)), version).await;
@@ -321,7 +321,7 @@ async fn long_text_is_trimmed_between_characters_and_says_so() {
 }
 
 #[tokio::test]
-async fn text_that_only_old_clients_get_is_trimmed_for_them() {
+async fn text_generated_for_older_versions_is_trimmed() {
     for version in Version::ALL {
         let (server, _) = server();
         let mut client = connect(server.middleware(trim_text(9)), version).await;

@@ -61,7 +61,7 @@ async fn pays(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_retry_neither_asks_nor_charges_again() {
+async fn a_retry_repeats_neither_elicitations_nor_once_steps() {
     for version in Version::ERAS {
         let (server, calls) = server();
         let charges = Charges::default();

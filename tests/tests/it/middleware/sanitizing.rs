@@ -64,7 +64,7 @@ async fn every_text_a_model_reads_is_sanitized() {
 }
 
 #[tokio::test]
-async fn a_panic_while_texts_are_sanitized_lets_nothing_out() {
+async fn a_panic_in_a_sanitizer_is_an_internal_error_without_the_text() {
     let server = server().sanitize(|text| {
         assert!(!text.contains("secret"), "cannot be cleaned");
         Cow::Borrowed(text)

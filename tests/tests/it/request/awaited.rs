@@ -208,7 +208,7 @@ fn never(_value: Never) -> &'static str {
 }
 
 #[tokio::test]
-async fn cancelling_a_call_drops_what_it_waits_for() {
+async fn cancelling_a_call_drops_the_awaited_values() {
     for version in [Version::V2025_11_25, Version::V2026_07_28] {
         let waits = Arc::new(Waits {
             begun: Semaphore::new(0),

@@ -59,7 +59,7 @@ async fn a_test_sets_a_header_for_any_caller() {
 }
 
 #[tokio::test]
-async fn a_variable_stands_in_for_a_header_of_the_user_who_started_the_process() {
+async fn without_http_a_variable_replaces_a_header() {
     let arguments = json!({"name": "x-tenant"});
     for version in Version::ALL {
         let client = TestClient::new(with_variable(), version.protocol_version()).await;
@@ -85,7 +85,7 @@ async fn a_variable_stands_in_for_a_header_of_the_user_who_started_the_process()
 }
 
 #[tokio::test]
-async fn a_variable_never_stands_in_for_a_header_over_http() {
+async fn over_http_a_variable_does_not_replace_a_header() {
     let server = serve_server(with_variable()).await;
     let request = Request::tool("header", json!({"name": "x-tenant"}));
     assert_eq!(text(&server.message(&request).await.1), "-");

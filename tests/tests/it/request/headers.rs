@@ -45,7 +45,7 @@ async fn a_handler_reads_headers_and_the_url_in_both_eras() {
 }
 
 #[tokio::test]
-async fn a_session_id_that_the_server_does_not_use_is_not_one() {
+async fn without_sessions_a_session_id_header_is_ignored() {
     let options = HttpOptions::new().sessions(HttpSessions::None);
     let server = serve_server(server().http(options)).await;
     let modern = Request::tool("describe", json!({})).header("Mcp-Session-Id", "made-up");
@@ -59,7 +59,7 @@ async fn a_session_id_that_the_server_does_not_use_is_not_one() {
 }
 
 #[tokio::test]
-async fn the_headers_of_2024_are_those_of_each_message() {
+async fn handlers_of_2024_11_05_clients_see_the_headers_of_each_post() {
     let options = HttpOptions::new().legacy_sse(true);
     let server = serve_server(server().http(options)).await;
     let mut old = Old::open(&server, "/mcp").await;

@@ -27,7 +27,7 @@ async fn mount(service: mcp_runtime::http::HttpService) -> std::net::SocketAddr 
 }
 
 #[tokio::test]
-async fn in_this_process_state_is_made_when_it_is_first_needed() {
+async fn the_test_client_makes_state_when_it_is_first_needed() {
     let maker = Maker::default();
     maker.fail(true);
     let client = TestClient::modern(maker.server()).await;
@@ -312,7 +312,7 @@ impl FromContext for Undeclared {
 fn undeclared(_value: Undeclared) {}
 
 #[tokio::test]
-async fn state_that_is_not_made_yet_is_not_called_missing() {
+async fn lazy_state_that_is_not_made_yet_is_not_reported_as_missing() {
     let server = Maker::default().server_with(["undeclared"]);
     let client = TestClient::both(server.expose_errors(true)).await;
     let failed = client.call("undeclared", json!({})).await.unwrap();

@@ -85,7 +85,7 @@ async fn layers_attach_values_that_handlers_take() {
 }
 
 #[tokio::test]
-async fn the_peer_and_the_full_path_are_known() {
+async fn a_mounted_handler_sees_the_peer_and_the_full_path() {
     let address = serve().await;
     let request = Request::tool("describe", json!({})).to("/tools/mcp?x=1");
     let message = send(address, &request).await.message().await;

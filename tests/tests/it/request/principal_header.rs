@@ -127,7 +127,7 @@ fn after<'t>(text: &'t str, start: &str, end: &str) -> &'t str {
 }
 
 #[tokio::test]
-async fn what_a_tenant_has_is_not_there_for_others() {
+async fn jobs_and_results_of_a_tenant_are_unknown_to_other_tenants() {
     for version in Version::ERAS {
         let served = behind("127.0.0.1").await;
         let acme = Tenant::begin(&served, version, Some("acme")).await;
@@ -198,7 +198,7 @@ async fn a_session_belongs_to_the_tenant() {
 }
 
 #[tokio::test]
-async fn an_untrusted_peer_names_nobody() {
+async fn a_principal_header_from_an_untrusted_peer_is_ignored() {
     for version in Version::ERAS {
         let served = behind("10.0.0.1").await;
         let caller = Tenant::begin(&served, version, Some("acme")).await;
@@ -237,7 +237,7 @@ async fn a_header_that_does_not_name_one_principal_is_refused() {
 }
 
 #[test]
-fn a_header_that_no_proxy_could_set_is_an_error_at_the_start() {
+fn an_invalid_principal_header_setup_is_an_error_at_startup() {
     let refused = |options: HttpOptions| {
         let server = new_server!().tags(["tenants"]).http(options);
         server.into_http_service().unwrap_err().to_string()

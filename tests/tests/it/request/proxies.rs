@@ -51,7 +51,7 @@ async fn a_trusted_proxy_names_the_client() {
 }
 
 #[tokio::test]
-async fn what_anyone_else_says_about_clients_and_tenants_is_ignored() {
+async fn forwarding_headers_from_untrusted_peers_are_ignored() {
     let of_others = behind(TrustedProxies::new(["10.0.0.0/8"])).await;
     let of_none = serve_server(server()).await;
     for server in [of_others, of_none] {

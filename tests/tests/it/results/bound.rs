@@ -41,7 +41,7 @@ async fn call(client: &mut Client, id: i64, arguments: &str, more: &str) -> Valu
 
 // Covers: MRTR-09
 #[tokio::test]
-async fn a_state_goes_on_with_the_same_numbers_and_with_no_others() {
+async fn a_request_state_is_accepted_only_with_equal_numbers() {
     let mut client = raw(server(), Version::V2026_07_28);
     client.capabilities = json!({"elicitation": {}});
     let asked = r#"{"amount":10000000000000000000000,"purpose":"é/t"}"#;

@@ -125,7 +125,7 @@ async fn codes_of_handlers_are_codes_of_the_protocol_version() {
 
 // Covers: BASE-12
 #[tokio::test]
-async fn codes_of_handlers_are_those_of_the_protocol_version_over_http() {
+async fn over_http_error_codes_of_handlers_are_mapped_to_the_version() {
     // An event that first occurs while there is no subscriber could be off for a subscriber that is set at the same
     // moment, such as that of the test above.
     let _log = Log::begin();

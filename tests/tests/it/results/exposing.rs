@@ -131,7 +131,7 @@ fn server() -> Server {
 }
 
 #[tokio::test]
-async fn a_marked_variant_is_shown_and_others_only_if_they_wrap_something_marked() {
+async fn only_exposed_error_variants_are_shown() {
     for version in Version::ERAS {
         let mut client = connect(server(), version).await;
         for tool in ["of_store", "directly", "around", "boxed", "with_context"] {

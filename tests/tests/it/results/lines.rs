@@ -74,7 +74,7 @@ async fn json_of_several_lines_leaves_as_one_line() {
 
 // Covers: STDIO-01
 #[tokio::test]
-async fn an_event_holds_one_line() {
+async fn an_event_has_one_line_of_data() {
     let server = serve_server(server()).await;
     let session = server.session(Version::V2025_11_25).await;
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params()});

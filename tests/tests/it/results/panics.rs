@@ -93,7 +93,7 @@ fn limits() -> Limits {
 
 // Covers: TOOL-11
 #[tokio::test]
-async fn what_explodes_twice_is_answered_once() {
+async fn a_double_panic_gets_one_internal_error() {
     for version in Version::ALL {
         let mut client = connect(server().limits(limits()), version).await;
         for name in EXPLODING {
@@ -108,7 +108,7 @@ async fn what_explodes_twice_is_answered_once() {
 
 // Covers: TOOL-11
 #[tokio::test]
-async fn what_explodes_twice_leaves_nothing_behind_over_http() {
+async fn a_double_panic_over_http_gets_an_internal_error_and_frees_its_slot() {
     fn is_internal(message: &Value, name: &str) {
         assert_eq!(message["error"]["code"], -32603, "{name}: {message}");
         assert!(message["error"]["data"]["reference"].is_string(), "{name}");
@@ -145,7 +145,7 @@ async fn what_explodes_twice_leaves_nothing_behind_over_http() {
 }
 
 #[tokio::test]
-async fn a_call_that_explodes_when_it_is_cancelled_is_only_logged() {
+async fn a_panic_while_a_cancelled_call_is_dropped_is_only_logged() {
     let (log, _guard) = Log::begin();
     for version in Version::ALL {
         let mut client = connect(server(), version).await;

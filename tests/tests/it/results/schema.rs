@@ -173,7 +173,7 @@ async fn fails(client: &mut Client, name: &str, arguments: Value) -> Failure {
 
 // Covers: TOOL-11, TOOL-13
 #[tokio::test]
-async fn numbers_that_json_lacks_do_not_leave_where_a_number_is_promised() {
+async fn nan_and_infinity_for_a_number_schema_are_an_internal_error() {
     let (log, _guard) = Log::begin();
     for version in Version::ALL {
         let mut client = connect(serving(), version).await;
@@ -244,7 +244,7 @@ async fn a_result_outside_the_schema_its_author_wrote_is_an_internal_error() {
 
 // Covers: TOOL-13
 #[tokio::test]
-async fn what_middleware_and_sanitizers_make_of_a_result_has_to_fit_too() {
+async fn results_changed_by_middleware_must_match_the_output_schema() {
     let spoil = |server: Server| {
         server.middleware(async |call, next| {
             let spoilt = call.arguments().0.get("urgent") == Some(&json!(true));
@@ -280,7 +280,7 @@ async fn what_middleware_and_sanitizers_make_of_a_result_has_to_fit_too() {
 
 // Covers: TOOL-13
 #[tokio::test]
-async fn results_that_do_not_fit_do_not_leave_over_http_either() {
+async fn over_http_results_that_violate_their_schema_are_not_sent() {
     let server = serve_server(serving()).await;
     for name in ["told", "unwritable"] {
         let (status, message) = server.message(&Request::tool(name, json!({}))).await;
@@ -294,7 +294,7 @@ async fn results_that_do_not_fit_do_not_leave_over_http_either() {
 
 // Covers: TOOL-13
 #[tokio::test]
-async fn outputs_need_not_be_compared_with_their_schemas() {
+async fn output_validation_can_be_disabled() {
     for version in Version::ERAS {
         let server = serving().check_outputs(false);
         let mut client = connect(server, version).await;
@@ -313,7 +313,7 @@ async fn outputs_need_not_be_compared_with_their_schemas() {
 
 #[tokio::test]
 #[should_panic(expected = "`told` has the output schema")]
-async fn the_client_of_these_tests_believes_no_output() {
+async fn the_test_client_refuses_output_that_violates_its_schema() {
     let mut client = connect(serving().check_outputs(false), Version::V2026_07_28).await;
     let told = json!({"structured": {"city": 5}});
     client.tool("told", told).await;

@@ -35,7 +35,7 @@ fn fails_at_length() -> Result<String> {
 
 // Covers: TOOL-19
 #[tokio::test]
-async fn questions_are_not_counted_as_output() {
+async fn input_requests_do_not_count_towards_the_output_limit() {
     for version in [
         Version::V2025_06_18,
         Version::V2025_11_25,

@@ -67,7 +67,7 @@ async fn sanitizing_leaves_numbers_as_they_are() {
 
 // Covers: TOOL-18
 #[tokio::test]
-async fn names_that_become_the_same_do_not_swallow_one_another() {
+async fn sanitized_names_that_collide_are_an_internal_error() {
     let (log, _guard) = Log::begin();
     for version in Version::ERAS {
         let mut client = connect(server().sanitize(redact), version).await;

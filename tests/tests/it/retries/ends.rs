@@ -76,7 +76,7 @@ async fn a_repeat_that_is_cancelled_ends_only_its_waiting() {
 }
 
 #[tokio::test]
-async fn a_repeat_of_a_call_that_was_cancelled_reads_that_nobody_knows_its_outcome() {
+async fn a_repeat_of_a_cancelled_call_is_an_unknown_outcome_error() {
     for version in Version::ERAS {
         let shop = Shop::new();
         let mut client = client(&shop, version).await;
@@ -142,7 +142,7 @@ async fn a_call_that_has_failed_can_be_repeated_with_other_arguments_too() {
 
 // Limits: idempotency.max_result_bytes
 #[tokio::test]
-async fn a_repeat_of_a_call_with_a_large_result_reads_that_it_has_succeeded() {
+async fn a_repeat_of_a_call_with_a_large_result_only_reports_success() {
     for version in Version::ERAS {
         let shop = Shop::new();
         let limits = Limits::default().with(|all| all.idempotency.max_result_bytes = 60);

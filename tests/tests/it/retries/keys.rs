@@ -73,7 +73,7 @@ async fn other_arguments_under_the_same_sent_key_are_an_error() {
 }
 
 #[tokio::test]
-async fn the_arguments_of_a_tool_are_its_key_whatever_its_client_sends() {
+async fn argument_keys_override_keys_sent_by_the_client() {
     let shop = Shop::new();
     let mut client = connect(with_keys(&shop), Version::V2026_07_28).await;
     for key in ["a", "b"] {
@@ -85,7 +85,7 @@ async fn the_arguments_of_a_tool_are_its_key_whatever_its_client_sends() {
 
 // Limits: idempotency.max_key_bytes
 #[tokio::test]
-async fn keys_that_cannot_be_keys_are_refused() {
+async fn malformed_idempotency_keys_are_refused() {
     for version in Version::ERAS {
         let shop = Shop::new();
         let mut client = connect(with_keys(&shop), version).await;
@@ -109,7 +109,7 @@ async fn keys_that_cannot_be_keys_are_refused() {
 }
 
 #[tokio::test]
-async fn a_key_whose_name_is_escaped_is_a_key() {
+async fn an_idempotency_key_member_with_escapes_is_recognized() {
     let shop = Shop::new();
     let mut client = connect(with_keys(&shop), Version::V2025_11_25).await;
     for id in [901, 902] {
@@ -146,7 +146,7 @@ async fn callers_do_not_share_keys() {
 }
 
 #[tokio::test]
-async fn anonymous_callers_share_nothing() {
+async fn anonymous_callers_do_not_share_keys() {
     let shop = Shop::new();
     let served = serve_server(with_keys(&shop)).await;
     let key = [("Idempotency-Key", "a")];

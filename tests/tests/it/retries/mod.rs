@@ -223,7 +223,7 @@ fn place_wrapped(
 }
 
 #[tokio::test]
-async fn a_repeat_may_write_the_same_values_in_another_way() {
+async fn a_repeat_can_use_another_notation_of_the_same_values() {
     for version in Version::ERAS {
         let shop = Shop::new();
         let mut client = client(&shop, version).await;
@@ -302,7 +302,7 @@ async fn other_arguments_under_the_same_key_are_an_error() {
 }
 
 #[tokio::test]
-async fn several_arguments_are_one_key_and_those_that_are_missing_are_none() {
+async fn several_arguments_form_one_key_and_without_any_there_is_none() {
     for version in Version::ERAS {
         let shop = Shop::new();
         let mut client = client(&shop, version).await;
@@ -339,7 +339,7 @@ async fn arguments_that_are_huge_or_not_ascii_are_keys_as_well() {
 }
 
 #[tokio::test]
-async fn clients_read_that_such_a_tool_is_idempotent_unless_its_author_says_otherwise() {
+async fn a_tool_with_a_key_has_the_idempotent_hint_by_default() {
     let mut client = client(&Shop::new(), Version::V2026_07_28).await;
     let (tools, _) = client.list("tools/list", "tools").await;
     let hint = |name: &str| {

@@ -243,7 +243,7 @@ async fn effects_count_towards_the_timeout() {
 }
 
 #[tokio::test]
-async fn effects_can_use_once_and_defer_others_but_not_ask() {
+async fn effects_can_use_once_and_defer_effects_but_not_send_input_requests() {
     for version in ASKING {
         let shop = Shop::new();
         let mut client = client(server(&shop), version, true).await;

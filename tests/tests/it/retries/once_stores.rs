@@ -171,7 +171,7 @@ async fn a_failure_frees_the_key_when_a_store_that_was_away_is_back() {
 }
 
 #[tokio::test]
-async fn a_call_whose_end_cannot_be_stored_is_answered_and_not_run_again() {
+async fn a_call_whose_result_cannot_be_stored_is_answered_and_runs_once() {
     for version in Version::ERAS {
         let shop = Shop::new();
         let server = server(&shop)
@@ -186,7 +186,7 @@ async fn a_call_whose_end_cannot_be_stored_is_answered_and_not_run_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_cannot_be_remembered_does_not_run_and_leaves_its_key_free() {
+async fn a_call_that_cannot_be_recorded_does_not_run_and_frees_its_key() {
     for version in Version::ERAS {
         for loses_replies in [false, true] {
             let shop = Shop::new();
@@ -204,7 +204,7 @@ async fn a_call_that_cannot_be_remembered_does_not_run_and_leaves_its_key_free()
 
 // Limits: idempotency.max_calls, idempotency.max_calls_per_caller
 #[tokio::test]
-async fn one_callers_keys_leave_those_of_another_alone_and_take_one_entry_each() {
+async fn the_keys_of_one_caller_do_not_count_against_another() {
     for version in Version::ERAS {
         let shop = Shop::new();
         let limits = Limits::default().with(|limits| {
@@ -244,7 +244,7 @@ async fn one_callers_keys_leave_those_of_another_alone_and_take_one_entry_each()
 
 // Limits: idempotency.max_bytes, idempotency.max_bytes_per_caller
 #[tokio::test]
-async fn keys_take_room_for_what_describes_their_calls() {
+async fn stored_call_descriptions_count_towards_the_byte_limits() {
     for version in Version::ERAS {
         let shop = Shop::new();
         let roomy = Limits::default().with(|limits| {
@@ -292,7 +292,7 @@ async fn place_in_a_step(ctx: &Context, shop: State<Shop>) -> Result<usize> {
 
 /// In earlier versions, a call runs only once, so its steps are not kept.
 #[tokio::test]
-async fn one_callers_steps_leave_those_of_another_alone() {
+async fn the_steps_of_one_caller_do_not_count_against_another() {
     let shop = Shop::new();
     let limits = Limits::default().with(|limits| {
         limits.once.max_steps_per_caller = 2;

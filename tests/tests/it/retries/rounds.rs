@@ -34,7 +34,7 @@ async fn the_rounds_of_a_call_are_one_call() {
 }
 
 #[tokio::test]
-async fn a_round_that_is_sent_again_asks_again_or_gets_the_result() {
+async fn a_repeated_round_gets_the_input_requests_again_or_the_result() {
     let shop = Shop::new();
     let mut client = asked_client(&shop, Version::V2026_07_28).await;
     client.capabilities = json!({"elicitation": {}});

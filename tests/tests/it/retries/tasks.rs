@@ -56,7 +56,7 @@ async fn a_repeat_of_a_call_that_became_a_task_gets_the_same_task() {
 }
 
 #[tokio::test]
-async fn a_repeat_that_does_not_ask_for_a_task_reads_that_there_is_one() {
+async fn a_repeat_without_a_task_request_is_refused_if_the_first_is_a_task() {
     let shop = Shop::new();
     let mut client = task_client(&shop, Version::V2025_11_25).await;
     client.ok("tools/call", as_task(Version::V2025_11_25)).await;
@@ -78,7 +78,7 @@ async fn a_repeat_that_does_not_ask_for_a_task_reads_that_there_is_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_repeat_of_a_call_that_went_on_in_the_background_gets_the_same_job() {
+async fn a_repeat_of_a_call_that_became_a_job_gets_the_same_job() {
     let shop = Shop::new();
     let patient = Limits::default().with(|all| {
         all.tasks.patience = Duration::from_secs(2);

@@ -97,7 +97,7 @@ async fn digest_and_contents_change_together_and_clients_are_notified() {
 }
 
 #[tokio::test]
-async fn changes_of_a_skill_are_announced_to_the_callers_that_see_it() {
+async fn changes_of_a_skill_notify_the_callers_that_can_see_it() {
     let directory = Directory::new("skills-hidden", MODERN);
     let root = directory.join("");
     write(&root, "pdf-tools", "one");
@@ -124,7 +124,7 @@ async fn changes_of_a_skill_are_announced_to_the_callers_that_see_it() {
 }
 
 #[tokio::test]
-async fn a_deleted_file_is_announced_and_its_skill_stays() {
+async fn a_deleted_file_is_notified_and_its_skill_stays() {
     let directory = Directory::new("skills-file", MODERN);
     let root = directory.join("");
     write(&root, "notes", "one");
@@ -174,7 +174,7 @@ async fn a_skill_is_removed_with_its_skill_file_even_if_other_files_are_left() {
 }
 
 #[tokio::test]
-async fn a_new_skill_takes_no_path_that_another_one_has() {
+async fn a_new_skill_with_a_path_in_use_is_ignored() {
     let directory = Directory::new("skills-twice", MODERN);
     let root = directory.join("");
     let in_memory = skill("notes", "in memory");
@@ -200,7 +200,7 @@ impl Drop for Token {
 }
 
 #[tokio::test]
-async fn nothing_is_left_of_the_skills_of_a_server_that_has_stopped() {
+async fn the_skills_of_a_server_are_dropped_when_it_stops() {
     for version in Version::ERAS {
         let directory = Directory::new("skills-stopped", version);
         let root = directory.join("");

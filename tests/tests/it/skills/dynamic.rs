@@ -80,7 +80,7 @@ async fn visibility_applies_to_skills_of_a_function_too() {
 }
 
 #[tokio::test]
-async fn a_function_is_asked_only_for_what_is_not_fixed_and_its_failure_is_that_of_the_request() {
+async fn the_skill_function_runs_only_for_dynamic_skills_and_fails_the_request() {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
     let skills = Skills::new()
@@ -101,7 +101,7 @@ async fn a_function_is_asked_only_for_what_is_not_fixed_and_its_failure_is_that_
 }
 
 #[tokio::test]
-async fn callers_who_see_different_skills_have_different_pages() {
+async fn callers_that_see_different_skills_get_different_pages() {
     let many = (0..250).fold(Skills::new(), |skills, index| {
         skills.skill(skill(&format!("s{index:03}"), ""))
     });

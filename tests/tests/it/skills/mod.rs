@@ -87,7 +87,7 @@ async fn the_extension_exists_in_the_modern_era_and_its_files_in_both() {
 }
 
 #[tokio::test]
-async fn entries_match_the_bytes_that_are_read() {
+async fn the_digest_and_size_of_an_entry_match_its_contents() {
     let mut client = modern(skills()).await;
     let list = client.ok("skills/list", json!({})).await;
     assert_eq!(
@@ -262,7 +262,7 @@ async fn client_of(hub: &Hub, subject: &str) -> Client {
 }
 
 #[tokio::test]
-async fn a_skill_whose_visibility_cannot_be_decided_is_hidden_and_the_others_are_not() {
+async fn only_the_skill_whose_visibility_check_panics_is_hidden() {
     let undecided = skills().visible_if(|_, path| path != "pdf-tools" || panic!("undecided"));
     let mut client = modern(undecided).await;
     let list = client.ok("skills/list", json!({})).await;

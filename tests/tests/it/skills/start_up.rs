@@ -66,7 +66,7 @@ fn good_text() -> &'static str {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_directory_with_links_or_strange_names_is_refused() {
+async fn a_skill_directory_with_links_or_non_utf_8_names_is_refused() {
     use std::os::unix::ffi::OsStrExt as _;
     let directory = Directory::new("skills-start", tests::Version::V2026_07_28);
     let good = directory.join("good");

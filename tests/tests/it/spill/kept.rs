@@ -35,7 +35,7 @@ fn own_read_result() -> &'static str {
 
 // Covers: TOOL-13
 #[tokio::test]
-async fn the_tool_exists_with_tools_that_need_it_and_these_have_no_output_schema() {
+async fn read_result_exists_only_with_tools_that_keep_results() {
     for version in Version::ALL {
         let mut client = connect(server(), version).await;
         let (tools, _) = client.list("tools/list", "tools").await;
@@ -63,7 +63,7 @@ async fn the_tool_exists_with_tools_that_need_it_and_these_have_no_output_schema
 
 // Limits: results.ttl
 #[tokio::test(start_paused = true)]
-async fn a_result_is_kept_for_ten_minutes_and_then_like_one_that_never_was() {
+async fn a_kept_result_expires_after_ten_minutes() {
     for version in Version::ERAS {
         let mut client = connect(server(), version).await;
         let id = id_of(&client.tool("lines", json!({"count": 1_000})).await);
@@ -130,7 +130,7 @@ fn clean(text: &str) -> Cow<'_, str> {
 }
 
 #[tokio::test]
-async fn sanitizers_see_the_whole_and_trimming_leaves_what_is_kept() {
+async fn sanitizers_run_on_the_whole_result_and_trimming_does_not_shorten_it() {
     for version in Version::ERAS {
         let server = server().sanitize(clean).middleware(trim_text(100));
         let mut client = connect(server, version).await;

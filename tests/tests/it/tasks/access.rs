@@ -310,7 +310,7 @@ async fn a_token_without_the_scope_reaches_no_task_of_the_tool() {
 }
 
 #[tokio::test]
-async fn a_list_of_tasks_goes_on_after_pages_that_the_token_cannot_see() {
+async fn a_task_list_continues_after_pages_without_visible_tasks() {
     let limits = Limits::default().with(|limits| limits.tasks.max_running = 1);
     let served = serve(&Bench::default(), &Place::Memory, limits).await;
     let wide = User::begin(&served, LEGACY, WIDE).await;
@@ -337,7 +337,7 @@ async fn a_list_of_tasks_goes_on_after_pages_that_the_token_cannot_see() {
 }
 
 #[tokio::test]
-async fn a_token_without_the_scope_does_not_hear_of_the_tasks_of_the_tool() {
+async fn a_token_without_the_scope_is_not_notified_of_tasks_of_the_tool() {
     let bench = Bench::default();
     let served = serve(&bench, &Place::Memory, Limits::default()).await;
     let wide = User::begin(&served, Version::V2026_07_28, WIDE).await;
@@ -406,7 +406,7 @@ fn waiting() -> DynamicTool {
 }
 
 #[tokio::test]
-async fn the_definition_of_now_decides_about_earlier_tasks() {
+async fn access_to_earlier_tasks_follows_the_current_definition() {
     for version in Version::ERAS {
         let served = serve(&Bench::default(), &Place::Memory, Limits::default()).await;
         let tools = served.handle.tools();
@@ -450,7 +450,7 @@ async fn a_removed_tool_changes_nothing_for_callers_without_credentials() {
 }
 
 #[tokio::test]
-async fn a_question_that_is_open_while_access_changes_is_not_answered() {
+async fn an_open_elicitation_is_not_answered_after_access_was_lost() {
     let served = serve(&Bench::default(), &Place::Memory, Limits::default()).await;
     let asking = || {
         let ask = |_: Arguments, ctx: Context| async move {

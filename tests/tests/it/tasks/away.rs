@@ -56,8 +56,7 @@ fn go_away(store: &TestStore, operation: &'static str, fault: Fault, time: Durat
 const LEASE: Duration = Duration::from_secs(30);
 
 #[tokio::test(start_paused = true)]
-async fn a_task_completes_if_the_store_is_away_for_less_than_the_lease_when_a_step_begins_or_ends()
-{
+async fn a_task_completes_if_a_store_outage_is_shorter_than_its_lease() {
     for version in Version::ERAS {
         for outlives in [false, true] {
             for fault in Fault::ALL {
@@ -95,7 +94,7 @@ async fn a_task_completes_if_the_store_is_away_for_less_than_the_lease_when_a_st
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_step_whose_end_cannot_be_recorded_is_named_and_its_outcome_is_unknown() {
+async fn a_step_whose_result_cannot_be_stored_fails_with_an_unknown_outcome() {
     for fault in Fault::ALL {
         let (bench, store) = (Bench::default(), TestStore::default());
         let server = server(&bench, &store, Duration::from_mins(10));
@@ -113,7 +112,7 @@ async fn a_step_whose_end_cannot_be_recorded_is_named_and_its_outcome_is_unknown
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_step_that_cannot_be_claimed_is_named_and_not_started() {
+async fn a_step_that_cannot_be_claimed_fails_with_its_name_and_does_not_run() {
     for fault in Fault::ALL {
         let (bench, store) = (Bench::default(), TestStore::default());
         let server = server(&bench, &store, Duration::from_mins(10));

@@ -14,7 +14,7 @@ use crate::support;
 
 // Covers: XTASK-01, TASK-01
 #[tokio::test]
-async fn each_version_declares_tasks_where_it_has_them() {
+async fn tasks_are_declared_in_the_place_that_each_version_defines() {
     for version in Version::ALL {
         let (mut client, _) = connect(version).await;
         let offered = if version.is_modern() {
@@ -50,7 +50,7 @@ async fn each_version_declares_tasks_where_it_has_them() {
 }
 
 #[tokio::test]
-async fn a_server_without_such_tools_has_no_tasks() {
+async fn a_server_without_task_tools_declares_no_tasks() {
     for version in Version::ERAS {
         let server = mcp_runtime::new_server!().tags(["extension"]);
         let mut client = client_of(server, version).await;
@@ -135,7 +135,7 @@ async fn the_server_decides_for_a_modern_client_that_declares_tasks() {
 
 // Covers: TASK-02
 #[tokio::test]
-async fn a_legacy_client_decides_unless_the_tool_does() {
+async fn a_legacy_client_decides_about_tasks_unless_the_tool_does() {
     let (mut client, bench) = connect(LEGACY).await;
     bench.go_on.add_permits(1);
     assert_eq!(client.text("job", json!({})).await, "done ");

@@ -15,7 +15,7 @@ use super::{
 
 // Covers: XTASK-04, XTASK-05, TASK-05, TASK-07
 #[tokio::test]
-async fn each_protocol_tells_failures_of_tools_from_errors_in_its_own_way() {
+async fn tool_failures_and_errors_have_the_task_status_of_each_era() {
     for version in Version::ERAS {
         let (mut client, _) = connect(version).await;
         for (how, modern, legacy, code) in [
@@ -90,7 +90,7 @@ async fn invalid_arguments_are_the_result_of_the_task() {
 
 // Covers: XTASK-07, TASK-05, TASK-07
 #[tokio::test]
-async fn cancelling_stops_a_running_task_for_good() {
+async fn a_cancelled_task_stays_cancelled() {
     for version in Version::ERAS {
         let (mut client, bench) = connect(version).await;
         let task = create(&mut client, "job", json!({})).await;
@@ -196,7 +196,7 @@ async fn parameters_that_do_not_fit_are_errors() {
 }
 
 #[tokio::test]
-async fn the_rounds_before_and_after_a_call_becomes_a_task_have_different_numbers() {
+async fn rounds_before_and_after_a_call_becomes_a_task_are_numbered_separately() {
     let rounds = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&rounds);
     let noting = move |call: Call, next: Next| {

@@ -30,7 +30,7 @@ async fn slow(ctx: &Context, reports: bool) -> &'static str {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_wants_progress_hears_something_every_15_seconds() {
+async fn a_silent_call_sends_progress_every_15_seconds() {
     for version in [
         Version::V2025_06_18,
         Version::V2025_11_25,
@@ -56,7 +56,7 @@ async fn a_client_that_wants_progress_hears_something_every_15_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_report_after_a_sign_of_life_is_sent_even_if_it_starts_at_zero() {
+async fn progress_from_zero_after_a_heartbeat_is_sent() {
     for version in Version::ERAS {
         // Clients that support tasks also hear from a call that is not yet a task.
         for knows_tasks in [false, true] {

@@ -55,7 +55,7 @@ async fn result(served: &Served, request: &Request) -> Value {
 
 // Covers: XTASK-09, HDR-03
 #[tokio::test]
-async fn the_header_for_names_mirrors_the_id_of_the_task() {
+async fn the_mcp_name_header_mirrors_the_task_id() {
     let served = serve_server(server(&Bench::default()).trust_anonymous()).await;
     let task = result(&served, &request("tools/call", json!({"name": "deploy"}))).await;
     let id = &task["taskId"];
@@ -123,7 +123,7 @@ async fn a_task_belongs_to_its_caller() {
 
 // Covers: XTASK-10, XTASK-12
 #[tokio::test]
-async fn nobody_hears_of_the_tasks_of_others() {
+async fn callers_are_not_notified_of_tasks_of_other_callers() {
     let bench = Bench::default();
     let served = protected(&bench).await;
     let task = result(
@@ -159,7 +159,7 @@ async fn nobody_hears_of_the_tasks_of_others() {
 
 // Covers: TASK-11
 #[tokio::test]
-async fn callers_without_identity_have_no_list() {
+async fn anonymous_callers_cannot_list_tasks() {
     let bench = Bench::default();
     for (served, token, lists) in [
         (serve_server(server(&bench)).await, None, false),
@@ -231,7 +231,7 @@ async fn session(served: &Served, capabilities: Value) -> String {
 
 // Covers: TASK-09
 #[tokio::test]
-async fn only_a_session_that_can_answer_is_asked() {
+async fn elicitations_of_a_task_are_sent_only_to_sessions_that_declare_them() {
     let served = protected(&Bench::default()).await;
     let asked = session(&served, json!({"elicitation": {}})).await;
     let unasked = session(&served, json!({})).await;

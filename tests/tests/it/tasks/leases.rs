@@ -60,7 +60,7 @@ async fn all(store: &TestStore, owner: &str) -> Vec<StoredTask> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_handler_that_blocks_its_thread_keeps_its_task() {
+async fn a_task_whose_handler_blocks_its_thread_keeps_its_lease() {
     for version in Version::ERAS {
         let store = shared_store();
         let lease = Duration::from_millis(300);
@@ -84,7 +84,7 @@ async fn a_handler_that_blocks_its_thread_keeps_its_task() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_process_that_was_paused_and_is_alone_loses_no_step() {
+async fn a_process_that_was_paused_loses_no_step_if_it_is_the_only_one() {
     for version in Version::ERAS {
         let store = shared_store();
         let mut one = Process::start(&store, version).await;
@@ -128,7 +128,7 @@ async fn a_process_that_was_paused_starts_no_step_once_another_has_claimed_its_t
 
 // Limits: tasks.max_running
 #[tokio::test(start_paused = true)]
-async fn tasks_that_one_process_receives_run_on_all() {
+async fn tasks_created_at_one_process_run_on_all() {
     for version in Version::ERAS {
         let store = shared_store();
         let limited = || limited(Duration::from_secs(30), 2);
@@ -152,7 +152,7 @@ async fn tasks_that_one_process_receives_run_on_all() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_that_waits_for_its_tool_holds_no_lease_and_nothing_up() {
+async fn a_task_that_waits_for_concurrency_holds_no_lease() {
     for version in Version::ERAS {
         let store = shared_store();
         let mut one = Process::start(&store, version).await;
@@ -221,7 +221,7 @@ async fn callers_take_turns_after_a_restart_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_waits_for_as_long_as_it_has_to_and_can_be_cancelled_meanwhile() {
+async fn a_task_can_wait_for_a_slot_without_limit_and_be_cancelled() {
     for version in Version::ERAS {
         let store = shared_store();
         let limited = limited(Duration::from_secs(30), 1);

@@ -7,7 +7,7 @@ use super::{LEGACY, connect, count, create, text};
 
 // Covers: TASK-05, TASK-08
 #[tokio::test]
-async fn the_result_is_waited_for() {
+async fn a_result_request_waits_for_the_end_of_the_task() {
     let (mut client, bench) = connect(LEGACY).await;
     let task = create(&mut client, "job", json!({"label": "late"})).await;
     let params = json!({"taskId": task["taskId"]});

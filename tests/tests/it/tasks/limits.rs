@@ -36,7 +36,7 @@ async fn refusal(client: &mut Client, name: &str, arguments: Value) -> String {
 // Covers: TASK-11
 // Limits: tasks.max_tasks, tasks.max_per_caller
 #[tokio::test]
-async fn the_number_of_tasks() {
+async fn the_number_of_tasks_is_limited() {
     for version in Version::ERAS {
         for (in_all, of_one, expected) in [(2, 9, "the server has"), (9, 2, "this caller has")] {
             let (mut client, _) = limited(version, |limits| {
@@ -55,7 +55,7 @@ async fn the_number_of_tasks() {
 // Covers: TASK-11
 // Limits: tasks.max_running
 #[tokio::test]
-async fn the_tasks_that_run() {
+async fn the_number_of_running_tasks_is_limited() {
     for version in Version::ERAS {
         let (mut client, bench) = limited(version, |limits| limits.max_running = 2).await;
         let mut tasks = Vec::new();
@@ -80,7 +80,7 @@ async fn the_tasks_that_run() {
 
 // Limits: tasks.max_bytes, tasks.max_bytes_per_caller
 #[tokio::test]
-async fn the_bytes_of_tasks() {
+async fn the_bytes_of_tasks_are_limited() {
     for version in Version::ERAS {
         for (in_all, of_one, expected) in [
             (4_000, 9_000, "the server has"),
@@ -109,7 +109,7 @@ async fn the_bytes_of_tasks() {
 
 // Limits: tasks.max_running
 #[tokio::test]
-async fn a_tool_that_runs_alone_does_not_keep_the_tasks_of_others_waiting() {
+async fn a_tool_with_concurrency_one_does_not_delay_tasks_of_other_tools() {
     for version in Version::ERAS {
         let (mut client, bench) = limited(version, |limits| limits.max_running = 2).await;
         let mut narrow = Vec::new();
@@ -162,7 +162,7 @@ async fn plain_calls_do_not_wait_for_tasks_that_are_not_running() {
 
 // Limits: tasks.max_state_bytes
 #[tokio::test]
-async fn the_bytes_between_two_questions() {
+async fn the_state_of_a_task_between_elicitations_is_limited() {
     let (mut client, _) = limited(Version::V2026_07_28, |limits| {
         limits.max_state_bytes = 2_000;
     })
@@ -191,7 +191,7 @@ fn lasting() {}
 
 // Limits: tasks.ttl, tasks.max_ttl, tasks.poll_interval
 #[tokio::test]
-async fn the_times_of_a_task() {
+async fn the_ttl_and_poll_interval_of_a_task_follow_the_limits() {
     for version in Version::ERAS {
         let limits = Limits::default().with(|limits| {
             limits.tasks.ttl = Duration::from_secs(7);

@@ -19,7 +19,7 @@ async fn listen(client: &mut Client, ids: Value) -> Value {
 
 // Covers: XTASK-10
 #[tokio::test]
-async fn who_listens_to_a_task_is_sent_the_whole_task() {
+async fn a_task_notification_contains_the_whole_task() {
     let (mut client, _) = connect(MODERN).await;
     client
         .meta
@@ -103,7 +103,7 @@ async fn told(client: &mut Client, status: &str) -> Value {
 
 // Covers: XTASK-10
 #[tokio::test(start_paused = true)]
-async fn who_listens_at_another_process_is_notified_of_the_changes_of_a_task() {
+async fn a_listener_at_another_process_is_notified_of_task_changes() {
     let store = shared_store();
     let mut one = Process::start(&store, MODERN).await;
     let mut other = Process::start(&store, MODERN).await;

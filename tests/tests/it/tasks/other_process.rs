@@ -107,7 +107,7 @@ async fn a_running_task_goes_on_in_another_process_when_its_own_dies() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_step_that_was_cut_off_is_repeated_only_if_it_may_be() {
+async fn an_interrupted_step_is_repeated_only_if_it_is_repeatable() {
     for version in Version::ERAS {
         for retry in [false, true] {
             let store = shared_store();
@@ -143,7 +143,7 @@ async fn a_step_that_was_cut_off_is_repeated_only_if_it_may_be() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_parked_task_is_answered_and_goes_on_in_another_process() {
+async fn a_task_waiting_for_input_continues_in_another_process() {
     let store = shared_store();
     let mut one = Process::start(&store, MODERN).await;
     let task = create(&mut one.client, "deploy", json!({})).await;
@@ -199,7 +199,7 @@ async fn a_server_that_stops_gives_its_tasks_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_that_is_given_back_is_taken_over_at_once_if_the_store_tells_of_it() {
+async fn a_released_task_is_claimed_at_once_if_the_store_notifies() {
     for version in Version::ERAS {
         let store = TestStore {
             given_back: Some(Arc::default()),
@@ -244,7 +244,7 @@ async fn ended_message(call: &Value, deaths: usize) -> String {
 
 // Limits: tasks.max_attempts
 #[tokio::test(start_paused = true)]
-async fn a_task_that_cannot_go_on_fails_and_says_why() {
+async fn a_task_that_cannot_be_continued_fails_with_a_reason() {
     let call = json!({
         "format": 1, "tool": "job", "arguments": {}, "protocol_version": "2025-11-25",
         "caller": "trusted", "capabilities": {},

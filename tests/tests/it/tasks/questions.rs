@@ -32,7 +32,7 @@ async fn answered(client: &mut Client, task: &Value, seen: &mut Vec<String>) -> 
 
 // Covers: XTASK-04, XTASK-06, XTASK-12
 #[tokio::test]
-async fn a_task_asks_under_keys_that_it_never_uses_again() {
+async fn a_task_uses_each_input_request_key_once() {
     let (mut client, bench) = connect(MODERN).await;
     let task = create(&mut client, "deploy", json!({})).await;
     let asking = settled(&mut client, &task).await;
@@ -65,7 +65,7 @@ async fn a_task_asks_under_keys_that_it_never_uses_again() {
 
 // Covers: XTASK-06
 #[tokio::test]
-async fn answers_may_come_one_by_one() {
+async fn the_input_requests_of_a_task_can_be_answered_one_by_one() {
     let (mut client, _) = connect(MODERN).await;
     let task = create(&mut client, "ask_both", json!({})).await;
     let asking = settled(&mut client, &task).await;
@@ -85,7 +85,7 @@ async fn answers_may_come_one_by_one() {
 
 // Covers: XTASK-07
 #[tokio::test]
-async fn a_task_that_asks_can_be_cancelled() {
+async fn a_task_that_waits_for_input_can_be_cancelled() {
     for version in Version::ERAS {
         let (mut client, _) = connect(version).await;
         let task = create(&mut client, "deploy", json!({})).await;
@@ -128,7 +128,7 @@ async fn a_handler_may_ask_before_it_becomes_a_task() {
 }
 
 #[tokio::test]
-async fn work_done_before_the_task_is_not_done_again_after_a_question_in_it() {
+async fn steps_before_a_task_do_not_run_again_after_its_elicitation() {
     let (mut client, bench) = connect(MODERN).await;
     let task = create(&mut client, "pay_first", json!({})).await;
     let ended = answered(&mut client, &task, &mut Vec::new()).await;
@@ -156,7 +156,7 @@ async fn a_call_becomes_a_task_only_after_the_work_that_must_run_once() {
 
 // Covers: TASK-08, TASK-09, TASK-10
 #[tokio::test]
-async fn a_legacy_client_is_asked_while_it_waits_for_the_result() {
+async fn a_legacy_client_gets_elicitations_while_it_waits_for_the_result() {
     let (mut client, bench) = connect(LEGACY).await;
     let task = create(&mut client, "deploy", json!({})).await;
     assert_eq!(

@@ -22,7 +22,7 @@ async fn start(store: &TestStore, version: Version, keys: &[u8]) -> Process {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_that_cannot_be_opened_is_listed_and_cancelled_and_spoils_no_other() {
+async fn a_task_that_cannot_be_unsealed_can_be_listed_and_cancelled() {
     for version in Version::ERAS {
         let store = shared_store();
         let mut old = start(&store, version, &[1]).await;

@@ -65,7 +65,7 @@ fn server(bench: &Bench, store: &NotingStore) -> Server {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_steps_of_a_task_are_kept_with_the_task_alone() {
+async fn the_steps_of_a_task_are_stored_only_with_the_task() {
     for version in Version::ERAS {
         let store = NotingStore::default();
         let mut client = client_of(server(&Bench::default(), &store), version).await;
@@ -78,7 +78,7 @@ async fn the_steps_of_a_task_are_kept_with_the_task_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_steps_of_a_job_are_in_the_servers_store_while_its_request_waits() {
+async fn the_steps_of_a_job_are_in_the_once_store_while_its_request_waits() {
     for version in Version::ERAS {
         let store = NotingStore::default();
         let mut client = raw(server(&Bench::default(), &store), version);

@@ -12,7 +12,7 @@ use tests::{Client, Version};
 use super::{Bench, TASKS, count, create, server, settled};
 
 #[tokio::test(start_paused = true)]
-async fn a_task_that_waits_for_answers_keeps_no_server_alive() {
+async fn a_task_that_waits_for_input_does_not_keep_the_server_running() {
     for version in Version::ERAS {
         let bench = Bench::default();
         let runs = Arc::downgrade(&bench.runs);

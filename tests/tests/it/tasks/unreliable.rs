@@ -12,7 +12,7 @@ use super::test_store::TestStore;
 use super::{Bench, accepted, answer, client_of, count, create, get, server, settled, text};
 
 #[tokio::test(start_paused = true)]
-async fn a_result_outlasts_a_store_that_cannot_be_reached_for_a_while() {
+async fn a_result_is_stored_after_a_short_store_outage() {
     for version in Version::ERAS {
         let store = TestStore::default();
         let failing = Arc::clone(&store.failing);
@@ -31,7 +31,7 @@ async fn a_result_outlasts_a_store_that_cannot_be_reached_for_a_while() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_whose_lease_lapses_fails_rather_than_working_for_ever() {
+async fn a_task_whose_lease_expires_fails() {
     for version in Version::ERAS {
         let (store, bench) = (TestStore::default(), Bench::default());
         let without_leases = Arc::clone(&store.without_leases);
@@ -97,7 +97,7 @@ async fn waited_result(down: Duration) -> Result<Value, tests::client::Failure> 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_waits_for_a_result_never_takes_a_failing_store_for_it() {
+async fn a_store_failure_is_not_returned_as_the_result_of_a_task() {
     for seconds in [1, 10, 60] {
         let result = waited_result(Duration::from_secs(seconds)).await;
         assert_eq!(
@@ -117,7 +117,7 @@ async fn a_client_that_waits_for_a_result_never_takes_a_failing_store_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn other_requests_about_a_task_wait_a_little_and_then_say_to_ask_again() {
+async fn other_task_requests_wait_briefly_and_then_fail_with_a_retry_hint() {
     for version in Version::ERAS {
         let (store, bench) = (TestStore::default(), Bench::default());
         let is_down = Arc::clone(&store.is_down);
@@ -143,7 +143,7 @@ async fn other_requests_about_a_task_wait_a_little_and_then_say_to_ask_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_waits_for_a_task_that_expires_learns_why_it_has_no_result() {
+async fn waiting_for_the_result_of_a_task_that_expires_is_an_error_with_reason() {
     let bench = Bench::default();
     let limits = mcp_runtime::Limits::default().with(|limits| {
         limits.tasks.ttl = Duration::from_secs(10);

@@ -31,7 +31,7 @@ fn counts<const N: usize>(expected: [(&str, i64); N]) -> BTreeMap<String, i64> {
 }
 
 #[tokio::test]
-async fn requests_are_counted_by_what_they_call_and_how_they_end() {
+async fn requests_are_counted_by_target_and_outcome() {
     let (mut counted, _guard) = Counted::begin();
     let mut client = connect(server(), Version::V2026_07_28).await;
     for _ in 0..3 {
@@ -96,7 +96,7 @@ async fn requests_are_counted_by_what_they_call_and_how_they_end() {
 }
 
 #[tokio::test]
-async fn what_is_under_way_is_counted_until_it_ends_one_way_or_another() {
+async fn running_calls_and_open_sessions_are_counted_until_they_end() {
     for version in Version::ERAS {
         let (mut counted, _guard) = Counted::begin();
         let shared = Shared::default();
@@ -131,7 +131,7 @@ async fn what_is_under_way_is_counted_until_it_ends_one_way_or_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_ends_leaves_nothing_counted_as_open() {
+async fn gauges_return_to_zero_when_the_server_ends() {
     for version in Version::ERAS {
         let (mut counted, _guard) = Counted::begin();
         let shared = Shared::default();

@@ -54,7 +54,7 @@ async fn send(_: Value, ctx: Context) {
 }
 
 #[tokio::test]
-async fn a_notification_that_is_sent_the_wrong_way_reaches_no_client_and_is_an_error() {
+async fn a_notification_sent_with_the_wrong_method_is_a_logged_error() {
     let mail = || {
         Extension::new("com.example/mail")
             .method(ExtensionMethod::new("garden/send", send))

@@ -34,7 +34,7 @@ fn server() -> Server {
 }
 
 #[tokio::test]
-async fn nothing_that_is_sent_either_way_is_logged() {
+async fn no_message_contents_are_logged() {
     let (seen, _guard) = Seen::begin();
     for version in [Version::V2025_11_25, Version::V2026_07_28] {
         let mut client = raw(server(), version);

@@ -166,7 +166,7 @@ async fn each_request_is_one_span_with_the_names_of_opentelemetry() {
 }
 
 #[tokio::test]
-async fn what_handlers_say_is_inside_of_the_span() {
+async fn handler_events_are_inside_the_request_span() {
     let (seen, _guard) = Seen::begin();
     for version in Version::ERAS {
         let mut client = connect(server(), version).await;
@@ -185,7 +185,7 @@ async fn what_handlers_say_is_inside_of_the_span() {
 }
 
 #[tokio::test]
-async fn the_span_of_a_request_is_inside_of_the_one_it_is_served_in() {
+async fn the_request_span_is_a_child_of_the_span_of_serve() {
     let (seen, _guard) = Seen::begin();
     for version in Version::ERAS {
         let (transport, stream) = mcp_runtime::transport::memory();
@@ -202,7 +202,7 @@ async fn the_span_of_a_request_is_inside_of_the_one_it_is_served_in() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_taken_back_ends_its_span() {
+async fn a_cancelled_call_ends_its_span() {
     let (seen, _guard) = Seen::begin();
     for version in Version::ERAS {
         let shared = crate::fixture::Shared::default();
@@ -267,7 +267,7 @@ async fn the_parent_span_is_read_from_meta() {
 }
 
 #[tokio::test]
-async fn a_hook_that_panics_harms_nothing() {
+async fn a_panic_in_a_span_hook_does_not_affect_requests() {
     let (_seen, _guard) = Seen::begin();
     for version in Version::ERAS {
         let server = server().on_span(|_, _| panic!("in the hook"));
@@ -278,7 +278,7 @@ async fn a_hook_that_panics_harms_nothing() {
 }
 
 #[tokio::test]
-async fn a_repeated_tracestate_is_one_list_and_a_repeated_traceparent_nothing() {
+async fn repeated_tracestate_headers_are_joined_and_traceparents_ignored() {
     let (seen, _guard) = Seen::begin();
     let served = serve_server(server()).await;
     let session = served.session(Version::V2025_11_25).await;
@@ -307,7 +307,7 @@ async fn a_repeated_tracestate_is_one_list_and_a_repeated_traceparent_nothing() 
 }
 
 #[tokio::test]
-async fn the_last_hook_for_spans_counts() {
+async fn the_last_span_hook_replaces_earlier_ones() {
     let (_seen, _guard) = Seen::begin();
     for version in Version::ERAS {
         let told = Arc::new(Mutex::new(Vec::new()));

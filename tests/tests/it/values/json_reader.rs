@@ -86,7 +86,7 @@ fn all_mistakes_are_explained_with_their_place() {
 }
 
 #[test]
-fn only_one_value_is_read_and_nothing_around_it() {
+fn json_with_text_around_its_value_is_refused() {
     for json in ["", "  ", "{", "1,\"value\":2", "1}", "1 2", "1,\"x\":{}"] {
         let error = refused::<u8>(json);
         assert!(error.starts_with("not valid JSON: "), "{json:?}: {error}");

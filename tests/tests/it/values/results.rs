@@ -176,7 +176,7 @@ async fn types_of_other_crates_are_results() {
 
 /// docs/results.md says how many tokens a table saves, estimated as in `check`: one per four bytes.
 #[tokio::test]
-async fn a_table_costs_as_many_tokens_as_the_page_says() {
+async fn the_token_counts_of_tables_in_the_guide_are_correct() {
     let mut client = connect(server(), Version::V2026_07_28).await;
     let json = call(&mut client, "as_json", 50).await;
     let table = call(&mut client, "as_table", 50).await;

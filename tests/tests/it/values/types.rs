@@ -355,7 +355,7 @@ async fn every_type_is_an_argument_a_field_and_a_result_in_both_eras() {
 }
 
 #[tokio::test]
-async fn the_log_says_which_types_some_model_apis_refuse() {
+async fn types_that_some_model_apis_refuse_are_logged() {
     let (log, _guard) = Log::begin();
     let mut client = connect(server(), Version::V2026_07_28).await;
     client.ok("tools/list", json!({})).await;

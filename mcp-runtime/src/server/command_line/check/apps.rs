@@ -438,7 +438,7 @@ mod tests {
         use crate::server::command_line::check::apps::*;
 
         #[test]
-        fn a_source_allows_the_origins_that_browsers_let_pass() {
+        fn a_csp_source_allows_the_same_origins_as_in_browsers() {
             for (source, url, allowed) in [
                 ("https://a.com", "https://a.com/x.js", true),
                 ("https://a.com", "https://A.com:443/x", true),
@@ -541,7 +541,7 @@ mod tests {
         use crate::server::command_line::check::apps::*;
 
         #[test]
-        fn what_a_page_loads_is_found() {
+        fn the_origins_that_a_page_loads_from_are_found() {
             use OriginList::{BaseUri, Connect, Frame, Resource};
             for (html, expected) in [
                 ("<p>https://a.com</p>", vec![]),

@@ -390,7 +390,7 @@ mod tests {
         }
 
         #[test]
-        fn what_some_models_do_without_is_advice() {
+        fn schema_features_that_some_models_lack_are_reported_as_advice() {
             for (property, advice) in [
                 (
                     json!({"oneOf": [{"type": "number"}, {"type": "string"}]}),
@@ -464,7 +464,7 @@ mod tests {
         }
 
         #[test]
-        fn a_catalogue_can_be_too_large() {
+        fn a_catalogue_with_too_many_tokens_is_reported() {
             let tool = |index: usize, text: &str| json!({"name": format!("t{index}"), "description": format!("{text}{index}"), "inputSchema": {"type": "object", "properties": {}, "additionalProperties": false}});
             let many: Value = (0..129).map(|index| tool(index, "A tool.")).collect();
             assert_eq!(
@@ -516,7 +516,7 @@ mod tests {
         }
 
         #[test]
-        fn everything_else_has_a_description() {
+        fn prompts_and_resources_without_a_description_are_reported() {
             let surface = json!({
                 "prompts": [{"name": "p", "arguments": [{"name": "a"}]}],
                 "resources": [{"uri": "a:b"}, {"uri": "a:c"}, {"uri": "a:d", "description": "x"}],

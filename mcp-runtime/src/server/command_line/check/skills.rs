@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_skill_has_no_findings() {
+    fn a_valid_skill_has_no_findings() {
         let front_matter = format!(
             "{GOOD}license: MIT\ncompatibility: Needs git\nallowed-tools: Read\nmetadata: {{author: Ada, version: \"1.0\"}}\n"
         );
@@ -594,7 +594,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_as_their_entry_says() {
+    fn skill_files_that_differ_from_their_entry_are_reported() {
         let mut changed = skill(GOOD, "Body.", &[("a.txt", "a"), ("b.txt", "b")]);
         let insert = |skill: &mut ReadSkill, file: &str, contents: Result<&str, &str>| {
             let contents = contents.map(|text| text.as_bytes().to_vec());
@@ -622,7 +622,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unique_and_all_descriptions_together_short() {
+    fn duplicate_skill_names_and_too_long_descriptions_are_reported() {
         let entry = |path: &str, name: &str, description: &str| json!({"uri": format!("skill://{path}/SKILL.md"), "frontmatter": {"name": name, "description": description}});
         let found = |entries: &[Value]| {
             let mut found = Findings::default();

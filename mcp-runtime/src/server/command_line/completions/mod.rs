@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn bash_gets_what_follows_its_own_break() {
+    fn bash_completions_start_after_the_last_word_break() {
         for (line, candidate, expected) in [
             ("garden ca", "call", Some("call ")),
             ("garden call water plant=", "plant=rose", Some("rose ")),
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_those_of_the_schema() {
+    fn completed_values_come_from_the_schema() {
         let schema = json!({
             "properties": {
                 "plant": {"$ref": "#/$defs/Plant", "description": "The plant"},

@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_file_is_refused() {
+    fn a_directory_or_binary_file_is_refused() {
         let directory = directory("no-text");
         assert!(ConfigFile::read(&directory).is_err());
         let path = directory.join("mcp.json");
@@ -384,7 +384,7 @@ mod tests {
         fs::remove_dir_all(directory).unwrap();
     }
     #[test]
-    fn what_is_left_of_another_run_is_not_in_the_way() {
+    fn leftover_files_of_another_run_do_not_prevent_a_replacement() {
         let directory = directory("left");
         let path = directory.join("mcp.json");
         fs::write(directory.join("mcp.json.new"), "not mine").unwrap();
@@ -399,7 +399,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_never_ends_is_refused() {
+    fn a_device_or_an_oversized_file_is_refused() {
         let error = ConfigFile::read(Path::new("/dev/zero")).err().unwrap();
         assert!(error.contains("/dev/zero is not a file"), "{error}");
         let directory = directory("large");
@@ -414,7 +414,7 @@ mod tests {
     /// Only root can change a file's owner, so the owner is checked only when running as root.
     #[cfg(unix)]
     #[test]
-    fn copies_are_readable_by_those_who_could_read_the_file() {
+    fn copies_keep_the_permissions_and_owner_of_the_file() {
         use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 
         let directory = directory("owner");

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_kept_is_refused() {
+    fn json_with_comments_or_an_unexpected_structure_is_refused() {
         for text in ["// mine\n{}", "{\"servers\": {},}"] {
             let error = parse_json(text).unwrap_err();
             assert!(error.contains("comments"), "{text}: {error}");

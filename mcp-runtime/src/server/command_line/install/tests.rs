@@ -171,7 +171,7 @@ mod with_comments {
 
     /// The file is restored byte for byte, whatever had to be created for the entry.
     #[test]
-    fn what_is_installed_into_any_file_is_uninstalled() {
+    fn uninstalling_restores_any_file_byte_for_byte() {
         for host in edited_hosts() {
             let texts: &[&str] = match host.format {
                 ConfigFormat::Toml => &[
@@ -211,7 +211,7 @@ mod with_comments {
 
     /// A backup never overrides changes that the user has made since.
     #[test]
-    fn later_changes_stay() {
+    fn uninstalling_keeps_later_changes_of_the_user() {
         let host = HOSTS.iter().find(|host| host.name == "zed").unwrap();
         let before = "{\"a\": 1}".to_owned();
         let after = enter(host, &before, &local(host, &[])).unwrap();
@@ -302,7 +302,7 @@ mod with_comments {
     }
 
     #[test]
-    fn what_cannot_be_edited_is_refused() {
+    fn a_file_that_cannot_be_edited_is_refused() {
         for host in edited_hosts() {
             let servers = host.servers;
             let texts = match host.format {

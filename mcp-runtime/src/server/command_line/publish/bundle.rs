@@ -531,7 +531,7 @@ mod tests {
     use crate::server::command_line::publish::bundle::*;
 
     #[test]
-    fn names_are_names_of_files() {
+    fn bundle_names_are_converted_to_safe_file_names() {
         for (text, expected) in [
             ("garden", "garden"),
             ("my garden/é", "my-garden--"),

@@ -56,7 +56,7 @@ mod tests {
     use crate::server::command_line::publish::output;
 
     #[test]
-    fn an_archive_is_its_files_and_nothing_else() {
+    fn an_archive_contains_exactly_its_files() {
         let file = |contents: &[u8]| ArchivedFile {
             contents: Contents::Bytes(contents.to_vec()),
             is_executable: contents.is_empty(),
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_schemas_are_understood_and_say_what_is_wrong() {
+    fn the_output_schemas_validate_documents_and_report_errors() {
         let whole = json!({"name": "io.github.you/x", "description": "X", "version": "1", "packages": [
         {"registryType": "cargo", "identifier": "x", "version": "1", "transport": {"type": "stdio"},
          "environmentVariables": [{"name": "A", "format": "number", "isSecret": true}]},
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_others_stays_when_one_is_written() {
+    fn writing_a_file_keeps_temporary_files_of_other_processes() {
         use std::io::Write as _;
 
         let directory = std::env::temp_dir().join(format!("mcp-output-{}", std::process::id()));
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_become_questions_to_the_user() {
+    fn environment_variables_become_user_config_of_the_bundle() {
         let server = crate::Server::new("x", "1").env::<Settings>("X_");
         let variables = &server.environment.variables;
         assert_eq!(
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_bundle_needs_no_values_of_settings() {
+    async fn a_bundle_is_built_without_values_of_environment_variables() {
         let path = std::env::temp_dir().join(format!("mcp-settings-{}.mcpb", std::process::id()));
         let server = crate::Server::new("x", "1")
             .only([])

@@ -494,7 +494,7 @@ mod tests {
 
     /// `%` starts a directive in a `printf` format string.
     #[test]
-    fn a_probe_path_is_asked_for_as_it_is() {
+    fn a_percent_sign_in_a_probe_path_is_escaped_for_printf() {
         let server = Server::new("x", "1").http(HttpOptions::new().live_path("/a%20b"));
         let texts = files(&server, &[]).unwrap();
         let docker = texts.iter().find(|(kind, _)| *kind == "docker");
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn files_have_what_the_server_says() {
+    fn recipe_files_contain_the_configuration_of_the_server() {
         let options = HttpOptions::new()
             .allow_host("*")
             .allow_host("garden.example.com")
@@ -567,7 +567,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_a_file_would_read_otherwise_are_refused() {
+    fn options_that_are_invalid_in_a_recipe_file_are_refused() {
         let server = Server::new("x", "1");
         for arguments in [
             ["--host", "a b"],

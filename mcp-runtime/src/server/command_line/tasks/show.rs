@@ -190,7 +190,7 @@ mod tests {
     use crate::stores::{NewTask, StoredTask, TaskChange, TaskOutcome, TaskStep};
 
     #[test]
-    fn neither_arguments_nor_answers_nor_results_are_shown() {
+    fn showing_a_task_hides_its_arguments_answers_and_results() {
         let mut new = NewTask::new("alice", "import");
         new.call = "SECRET".into();
         new.state = "SECRET".into();

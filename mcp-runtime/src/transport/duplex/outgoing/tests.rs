@@ -5,7 +5,7 @@ use crate::protocol::encode::{self, CacheHint, Identity, ResponseContext};
 use crate::types::Implementation;
 
 #[test]
-fn a_large_message_does_not_displace_what_waits() {
+fn a_large_message_keeps_its_position_in_the_outgoing_queue() {
     let mut outgoing = OutgoingBytes::default();
     outgoing.push(b"first");
     let large = "x".repeat(TextGap::MIN_SHARED_BYTES);
@@ -131,7 +131,7 @@ fn shared_text_keeps_its_place_in_the_queue() {
 }
 
 #[test]
-fn written_bytes_are_removed_once_they_prevail() {
+fn written_bytes_are_removed_once_they_exceed_half_of_the_buffer() {
     let mut outgoing = OutgoingBytes::default();
     outgoing.push(b"012345678");
     outgoing.written = 5;

@@ -8,7 +8,7 @@ use super::client::{Client, call, cancel, ids};
 use crate::limits::Limits;
 
 #[tokio::test(start_paused = true)]
-async fn times_without_end_are_no_deadlines() {
+async fn maximum_timeouts_set_no_deadlines() {
     let limits = Limits::default().with(|limits| {
         limits.calls.drain_timeout = Duration::MAX;
         limits.streams.stall_timeout = Duration::MAX;
@@ -35,7 +35,7 @@ async fn times_without_end_are_no_deadlines() {
 }
 
 #[tokio::test]
-async fn calls_that_wait_are_bounded_by_their_size() {
+async fn queued_calls_are_bounded_by_their_size() {
     let limits = Limits::default().with(|limits| {
         limits.calls.max_running = 1;
         limits.message.max_line_bytes = 1_000;
@@ -89,7 +89,7 @@ async fn answers_that_wait_for_the_rest_of_their_array_are_bounded() {
 }
 
 #[tokio::test]
-async fn arrays_that_are_not_answered_are_bounded() {
+async fn batches_waiting_for_responses_are_bounded() {
     let mut client = Client::new(Limits::default()).await;
     for id in 1..=64 {
         client.send(&format!("[{}]", call(id, "pending"))).await;
@@ -120,7 +120,7 @@ async fn answers_that_wait_for_the_client_to_read_are_bounded() {
 }
 
 #[tokio::test]
-async fn what_calls_send_before_their_answers_is_bounded() {
+async fn messages_that_calls_send_before_their_responses_are_bounded() {
     let limits = Limits::default().with(|limits| {
         limits.streams.max_outgoing_bytes = 1_000;
         limits.log.max_per_second = 100_000;

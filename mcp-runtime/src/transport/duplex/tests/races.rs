@@ -51,7 +51,7 @@ async fn a_call_that_is_refused_between_the_queue_and_its_start_is_not_answered_
 }
 
 #[tokio::test]
-async fn nobody_takes_the_lead_of_a_channel_that_has_ended() {
+async fn a_channel_that_has_ended_gets_no_new_leader() {
     let (channel, _watchdog, _client) = channel();
     drop(CloseOnDrop(Arc::clone(&channel)));
     channel.spawn_leader(1);

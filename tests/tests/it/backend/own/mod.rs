@@ -260,7 +260,7 @@ impl EventStore for Rows {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_authors_own_backend_keeps_the_rules() {
+async fn a_custom_backend_follows_the_rules_of_stores() {
     let rows = Arc::new(Rows::new(Limits::default()));
     let backend = Backend::new()
         .tasks(rows.clone())

@@ -15,7 +15,7 @@ use crate::http::support::{Served, until_reset};
 // Covers: HTTP-13, SEC-05
 // Limits: http.max_body_bytes
 #[tokio::test]
-async fn a_body_may_be_as_long_as_the_limit_and_not_a_byte_longer() {
+async fn a_body_can_have_exactly_the_maximum_length() {
     let server = serve(Limits::default().with(|limits| limits.http.max_body_bytes = 4_096)).await;
     let of_size = |size: usize| {
         let mut request = Request::tool("nothing", json!({}));
@@ -87,7 +87,7 @@ async fn headers_have_a_maximum_size() {
 
 // Covers: HTTP-09, SEC-05
 #[tokio::test]
-async fn a_connection_that_is_half_closed_is_a_client_that_went_away() {
+async fn a_half_closed_connection_drops_its_call() {
     let server = serve(Limits::default()).await;
     let mut stream = connect(server.address).await;
     write(&mut stream, &Request::tool("wait", json!({}))).await;
@@ -98,7 +98,7 @@ async fn a_connection_that_is_half_closed_is_a_client_that_went_away() {
 
 // Covers: SEC-05
 #[tokio::test]
-async fn a_client_that_stops_reading_is_given_up() {
+async fn a_client_that_stops_reading_is_disconnected() {
     let limits =
         Limits::default().with(|limits| limits.streams.stall_timeout = Duration::from_millis(300));
     let server = serve(limits).await;
@@ -136,7 +136,7 @@ async fn used(server: &Served, request: &Request) -> TcpStream {
 // Covers: SEC-05
 // Limits: http.max_connections
 #[tokio::test]
-async fn the_oldest_idle_connection_makes_room_for_a_new_one_and_a_busy_one_does_not() {
+async fn the_oldest_idle_connection_is_closed_for_a_new_one() {
     let server = serve(Limits::default().with(|limits| limits.http.max_connections = 3)).await;
     let request = Request::tool("nothing", json!({}));
     let mut busy = connect(server.address).await;

@@ -37,7 +37,7 @@ async fn sessions_are_bounded_and_the_longest_idle_one_ends_first() {
 
 // Covers: LHTTP-19, SEC-05
 #[tokio::test]
-async fn handshakes_of_strangers_end_no_session_that_is_used() {
+async fn handshakes_of_other_clients_evict_no_session_in_use() {
     let limits = Limits::default().with(|limits| {
         limits.sessions.max_sessions = 40;
         limits.sessions.max_per_address = 10;
@@ -102,7 +102,7 @@ async fn is_there(server: &Served, address: &str, session: &str) -> usize {
 // Covers: LHTTP-19, SEC-05
 // Limits: sessions.max_per_address
 #[tokio::test]
-async fn an_address_with_its_share_of_sessions_makes_room_for_itself() {
+async fn an_address_that_exceeds_its_share_evicts_its_own_sessions() {
     for (share, expected) in [(1, [3, 1]), (2, [2, 2]), (3, [1, 3]), (4, [0, 4])] {
         let limits = Limits::default().with(|limits| {
             limits.sessions.max_sessions = 4;
@@ -150,7 +150,7 @@ async fn sessions_have_a_maximum_size_in_all() {
 
 // Covers: LHTTP-19, SEC-05
 #[tokio::test]
-async fn a_session_with_an_open_stream_ends_last() {
+async fn a_session_with_an_open_stream_is_evicted_last() {
     let server = serve(Limits::default().with(|limits| limits.sessions.max_sessions = 2)).await;
     let mut sessions = Vec::new();
     for _ in 0..2 {
@@ -244,7 +244,7 @@ async fn calls_of_a_session_are_bounded_and_a_refused_one_is_answered() {
 
 // Covers: LHTTP-08, LHTTP-19
 #[tokio::test]
-async fn what_is_no_longer_kept_cannot_be_resumed() {
+async fn a_stream_cannot_be_resumed_from_events_that_were_dropped() {
     let limits = Limits::default().with(|limits| {
         limits.streams.max_replay_events = 2;
         limits.calls.max_progress_per_second = 1_000;

@@ -12,7 +12,7 @@ use crate::http::support::call;
 
 // Covers: LIFE-11
 #[tokio::test]
-async fn a_server_that_is_stopped_finishes_what_is_under_way() {
+async fn a_server_that_is_stopped_finishes_running_calls() {
     let server = serve(Limits::default()).await;
     let session = server.session(Version::V2025_11_25).await;
     let mut waiting = Vec::new();
@@ -43,7 +43,7 @@ async fn a_server_that_is_stopped_finishes_what_is_under_way() {
 
 // Covers: LIFE-11
 #[tokio::test]
-async fn a_server_that_is_stopped_waits_only_so_long() {
+async fn a_server_that_is_stopped_waits_only_for_the_drain_timeout() {
     let server = serve(
         Limits::default().with(|limits| limits.calls.drain_timeout = Duration::from_millis(100)),
     )

@@ -76,7 +76,7 @@ async fn the_subscriptions_of_a_session_or_stream_have_a_maximum_size() {
 // Covers: SEC-05
 // Limits: streams.max_subscription_bytes
 #[tokio::test]
-async fn a_client_can_subscribe_only_to_as_much_as_remains_free() {
+async fn subscriptions_are_limited_to_the_remaining_byte_budget() {
     for (limit, most) in [(4 * EACH - 1, 1), (4 * EACH, 2), (4 * EACH + 1, 2)] {
         let limits = Limits::default().with(|limits| limits.streams.max_subscription_bytes = limit);
         let server = serve_behind_proxy(limits).await;

@@ -37,7 +37,7 @@ async fn open_sessions(subject: &Subject, count: usize) -> String {
 
 // Covers: LHTTP-19, SEC-05
 #[tokio::test]
-async fn an_idle_session_costs_little_and_sessions_that_are_abandoned_are_paid_once() {
+async fn idle_sessions_take_little_memory_and_abandoned_ones_do_not_add_up() {
     let subject = Subject::start().await;
     open_sessions(&subject, 100).await;
     let few = subject.resident();
@@ -63,7 +63,7 @@ async fn an_idle_session_costs_little_and_sessions_that_are_abandoned_are_paid_o
 
 // Covers: SUBS-08, SEC-05
 #[tokio::test]
-async fn a_client_that_listens_costs_little() {
+async fn a_listening_client_takes_little_memory() {
     const CLIENTS: usize = 300;
     let subject = Subject::start().await;
     let filter = json!({"notifications": {"toolsListChanged": true}});
@@ -208,7 +208,7 @@ async fn subscriptions_of_a_client_have_a_maximum_size() {
 
 // Covers: SEC-05
 #[tokio::test]
-async fn answers_that_nobody_reads_have_a_maximum_size() {
+async fn unread_responses_have_a_maximum_total_size() {
     const CONNECTIONS: usize = 100;
     let subject = Subject::start().await;
     let large = Request::tool("fill", json!({"bytes": 7_900_000}));

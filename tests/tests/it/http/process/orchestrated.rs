@@ -17,7 +17,7 @@ fn ready() -> Request {
 
 // Covers: LIFE-11
 #[tokio::test]
-async fn after_a_signal_requests_are_served_until_the_load_balancer_has_noticed() {
+async fn after_a_signal_requests_are_served_during_the_shutdown_delay() {
     // The delay is longer than the test.
     let an_hour = [("SHUTDOWN_DELAY", "3600000")];
     for (second, code) in [("TERM", 143), ("INT", 130)] {
@@ -39,7 +39,7 @@ async fn after_a_signal_requests_are_served_until_the_load_balancer_has_noticed(
 
 // Covers: LIFE-11
 #[tokio::test]
-async fn the_delay_ends() {
+async fn the_server_exits_after_the_shutdown_delay() {
     let short = [("SHUTDOWN_DELAY", "300")];
     let mut subject = Subject::start_with(&["--http", "127.0.0.1:0"], &short).await;
     subject.signal("TERM");
@@ -55,7 +55,7 @@ async fn told(socket: &UnixDatagram) -> String {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn systemd_is_told_when_the_server_is_ready_and_when_it_stops() {
+async fn systemd_is_notified_when_the_server_is_ready_and_when_it_stops() {
     use std::os::linux::net::SocketAddrExt as _;
     use std::os::unix::net::{SocketAddr, UnixDatagram as StdDatagram};
 

@@ -145,7 +145,7 @@ async fn calls_at_the_same_time_are_answered_each_on_its_own_stream() {
 
 // Covers: BATCH-01, BATCH-02, BATCH-03, BATCH-04, BATCH-05
 #[tokio::test]
-async fn arrays_of_messages_are_for_sessions_of_2025_03_26() {
+async fn only_2025_03_26_sessions_accept_batches() {
     let server = serve().await;
     let batch =
         |session: &str, messages: Value| Request::legacy(session, &messages, Version::V2025_03_26);
@@ -234,7 +234,7 @@ async fn arrays_of_messages_are_for_sessions_of_2025_03_26() {
 
 // Covers: REQ-02, REQ-03, REQ-04
 #[tokio::test]
-async fn an_elicitation_goes_out_on_the_stream_of_its_call_and_is_answered_by_another_post() {
+async fn an_elicitation_is_sent_on_the_stream_of_its_call() {
     let server = serve().await;
     for version in [Version::V2025_06_18, Version::V2025_11_25] {
         let mut shake = initialize(version);

@@ -9,7 +9,7 @@ use crate::http::support::{call, initialize, serve, text};
 
 // Covers: LHTTP-01, LHTTP-02, LHTTP-03, LHTTP-10, LHTTP-20, LIFE-01
 #[tokio::test]
-async fn every_legacy_version_shakes_hands_and_has_a_session() {
+async fn every_legacy_version_gets_a_session_with_its_handshake() {
     let server = serve().await;
     for version in Version::LEGACY {
         let session = server.session(version).await;

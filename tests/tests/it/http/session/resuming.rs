@@ -9,7 +9,7 @@ use crate::http::support::{Served, call, serve, text};
 
 // Covers: LHTTP-06, LHTTP-07, LOG-05, RES-08
 #[tokio::test]
-async fn unrequested_messages_go_to_the_stream_of_a_get_and_nowhere_else() {
+async fn unrequested_messages_are_sent_only_on_the_get_stream() {
     let server = serve().await;
     for version in [Version::V2025_03_26, Version::V2025_11_25] {
         let session = server.session(version).await;
@@ -65,7 +65,7 @@ async fn event_with_data(server: &Served, request: &Request) -> (Vec<Event>, Opt
 
 // Covers: LHTTP-04, LHTTP-08, LHTTP-09
 #[tokio::test]
-async fn a_client_whose_connection_was_let_go_comes_back_for_the_answer() {
+async fn a_client_whose_connection_was_closed_gets_the_response_on_resuming() {
     let server = serve().await;
     let session = server.session(Version::V2025_11_25).await;
     let (before, none) = event_with_data(
@@ -115,7 +115,7 @@ async fn older_clients_see_no_event_without_a_message() {
 
 // Covers: LHTTP-08, SEC-02
 #[tokio::test]
-async fn events_are_replayed_to_their_own_session_from_their_own_stream_only() {
+async fn only_events_of_the_same_session_and_stream_are_replayed() {
     let server = serve().await;
     let mine = server.session(Version::V2025_11_25).await;
     let foreign = server.session(Version::V2025_11_25).await;

@@ -197,7 +197,7 @@ async fn changes_made_at_two_instances_at_the_same_time_are_all_kept() {
 
 // Covers: REQ-02, REQ-03
 #[tokio::test]
-async fn an_answer_counts_at_the_instance_that_asked_and_nowhere_else() {
+async fn a_response_is_accepted_only_at_the_instance_that_sent_the_request() {
     let store = Arc::<Database>::default();
     let [one, two] = instances(store, None, Limits::default()).await;
     let mut shake = initialize(Version::V2025_11_25);
@@ -240,7 +240,7 @@ async fn an_answer_counts_at_the_instance_that_asked_and_nowhere_else() {
 
 // Limits: sessions.max_client_bytes
 #[tokio::test]
-async fn what_is_kept_of_a_client_may_be_as_long_as_the_limit() {
+async fn client_data_of_exactly_the_maximum_size_is_accepted() {
     let client = json!({
         "capabilities": {"experimental": {"x": {"y": "z".repeat(40)}}},
         "info": {"name": "n".repeat(40), "version": "1"},
@@ -257,7 +257,7 @@ async fn what_is_kept_of_a_client_may_be_as_long_as_the_limit() {
 
 // Covers: LHTTP-19, SEC-05
 #[tokio::test]
-async fn a_session_keeps_only_so_much_of_what_a_client_says_of_itself() {
+async fn the_client_data_of_a_session_has_a_maximum_size() {
     let limits = Limits::default().with(|limits| limits.sessions.max_client_bytes = 1_000);
     let server = serve_with(HttpOptions::new(), limits).await;
     assert_eq!(server.message(&initialize_at_length(400, 400)).await.0, 200);

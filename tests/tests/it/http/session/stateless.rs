@@ -96,7 +96,7 @@ fn check_offer(offer: &Value) {
 
 // Covers: LHTTP-10, LIFE-05, LHTTP-06, LHTTP-13
 #[tokio::test]
-async fn a_sealed_session_is_served_wherever_its_key_is_known() {
+async fn a_sealed_session_is_served_by_every_instance_with_its_key() {
     let (one, two) = (sealed(1).await, sealed(1).await);
     for version in Version::LEGACY {
         let mut response = one.send(&able(version)).await;
@@ -170,7 +170,7 @@ async fn a_sealed_session_expires() {
 
 // Covers: LHTTP-10
 #[tokio::test]
-async fn a_client_with_too_much_data_for_a_sealed_session_is_told_what_is_too_large() {
+async fn an_error_about_a_too_large_sealed_session_names_the_member() {
     let server = sealed(1).await;
     let fits = server.send(&initialize_at_length(1_000, 1_000)).await;
     assert!(fits.header("mcp-session-id").unwrap().len() <= 4 << 10);
@@ -190,7 +190,7 @@ async fn a_client_with_too_much_data_for_a_sealed_session_is_told_what_is_too_la
 
 // Limits: sessions.max_sealed_bytes
 #[tokio::test]
-async fn the_length_of_a_sealed_session() {
+async fn the_length_of_a_sealed_session_is_limited() {
     let length_at = async |sealed_session: usize| {
         let limits =
             Limits::default().with(|limits| limits.sessions.max_sealed_bytes = sealed_session);
@@ -296,7 +296,7 @@ async fn without_sessions_a_call_outlives_its_connection() {
 
 // Covers: SSE-04
 #[tokio::test]
-async fn connections_of_2024_have_a_session_whatever_is_chosen() {
+async fn connections_of_2024_11_05_have_a_session_in_every_mode() {
     for sessions in [HttpSessions::Sealed, HttpSessions::None] {
         let options = HttpOptions::new().legacy_sse(true).sessions(sessions);
         let server = serve_with(options, Limits::default()).await;

@@ -47,7 +47,7 @@ async fn next_id(stream: &mut Response) -> String {
 
 // Covers: LHTTP-05, LHTTP-08
 #[tokio::test]
-async fn a_client_that_comes_back_elsewhere_gets_the_rest_while_the_call_goes_on() {
+async fn a_client_can_resume_a_running_call_at_another_instance() {
     let folder = Folder::new();
     let in_a_file = Arc::new(folder.open());
     for events in [memory(), Arc::new(SlowEvents::new()), in_a_file] {
@@ -82,7 +82,7 @@ async fn a_client_that_comes_back_elsewhere_gets_the_rest_while_the_call_goes_on
 
 // Covers: LHTTP-04, LHTTP-09
 #[tokio::test]
-async fn a_client_whose_connection_was_let_go_may_come_back_elsewhere() {
+async fn a_client_whose_connection_was_closed_can_resume_at_another_instance() {
     let [one, two] = serve(Some(memory())).await;
     let session = one.session(Version::V2025_11_25).await;
     let request = call(&session, 1, "let_go", json!({}), Version::V2025_11_25);
@@ -98,7 +98,7 @@ async fn a_client_whose_connection_was_let_go_may_come_back_elsewhere() {
 
 // Covers: LHTTP-08, SEC-02
 #[tokio::test]
-async fn events_of_another_session_are_replayed_nowhere() {
+async fn events_of_another_session_are_not_replayed_at_any_instance() {
     let [one, two] = serve(Some(memory())).await;
     let mine = one.session(Version::V2025_11_25).await;
     let foreign = one.session(Version::V2025_11_25).await;
@@ -129,7 +129,7 @@ async fn events_of_another_session_are_replayed_nowhere() {
 
 // Covers: LHTTP-08
 #[tokio::test]
-async fn without_a_store_of_events_a_stream_is_resumed_where_it_began() {
+async fn without_an_event_store_a_stream_is_resumed_only_at_its_instance() {
     let [one, two] = serve(None).await;
     let session = one.session(Version::V2025_11_25).await;
     let request = call(
@@ -149,7 +149,7 @@ async fn without_a_store_of_events_a_stream_is_resumed_where_it_began() {
 
 // Covers: LHTTP-06, LHTTP-08
 #[tokio::test]
-async fn missed_notifications_are_sent_at_the_other_instance_and_its_own_after_them() {
+async fn another_instance_sends_missed_notifications_before_its_own() {
     let [one, two] = serve(Some(memory())).await;
     let session = one.session(Version::V2025_11_25).await;
     let mut stream = one.send(&get(&session, None)).await;
@@ -180,7 +180,7 @@ async fn missed_notifications_are_sent_at_the_other_instance_and_its_own_after_t
 
 // Covers: LHTTP-08
 #[tokio::test]
-async fn a_store_of_events_that_fails_costs_nothing_but_resuming() {
+async fn a_failing_event_store_prevents_only_resuming() {
     for mood in [Mood::Fails, Mood::Hangs] {
         let events = Arc::new(SlowEvents::new());
         let [one, two] = serve(Some(events.clone())).await;

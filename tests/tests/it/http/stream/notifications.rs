@@ -64,7 +64,7 @@ async fn all_updates(stream: &mut Response) -> Option<String> {
 
 // Covers: LHTTP-06, RES-07
 #[tokio::test]
-async fn notifications_without_room_on_a_stream_are_sent_later() {
+async fn notifications_that_do_not_fit_on_a_stream_are_sent_later() {
     let server = narrow().await;
     for version in [
         Version::V2025_03_26,
@@ -94,7 +94,7 @@ async fn notifications_without_room_on_a_stream_are_sent_later() {
 
 // Covers: SSE-05, RES-07
 #[tokio::test]
-async fn notifications_without_room_on_a_stream_of_2024_are_sent_later() {
+async fn notifications_that_do_not_fit_on_a_2024_11_05_stream_are_sent_later() {
     let server = narrow().await;
     for version in [Version::V2024_11_05, Version::V2025_11_25] {
         let mut client = Old::open(&server, "/sse").await;
@@ -112,7 +112,7 @@ async fn notifications_without_room_on_a_stream_of_2024_are_sent_later() {
 
 // Covers: LHTTP-06, TOOL-17
 #[tokio::test]
-async fn a_list_that_changed_before_its_session_came_here_is_notified() {
+async fn a_session_is_notified_of_lists_changed_before_it_moved_here() {
     let limits = Limits::default();
     let sessions = Arc::new(MemorySessions::new(&limits));
     let [one, two] = instances(sessions, None, limits).await;

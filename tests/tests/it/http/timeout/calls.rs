@@ -141,7 +141,7 @@ async fn a_silent_call_becomes_a_stream_of_comments_that_ends_with_its_answer() 
 
 // Covers: HTTP-06
 #[tokio::test(start_paused = true)]
-async fn a_client_that_takes_no_events_waits_for_json_however_long() {
+async fn a_client_that_accepts_only_json_waits_for_its_response() {
     for way in Way::ALL {
         let limits = Limits::default()
             .with(|limits| limits.http.silence_timeout = Duration::from_millis(100));
@@ -160,7 +160,7 @@ async fn a_client_that_takes_no_events_waits_for_json_however_long() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_call_becomes_a_stream_by_time_where_that_is_switched_off() {
+async fn no_silent_call_becomes_a_stream_if_that_is_disabled() {
     for way in Way::ALL {
         let server =
             way.serve(Limits::default().with(|limits| limits.http.silence_timeout = Duration::MAX));
@@ -175,7 +175,7 @@ async fn no_call_becomes_a_stream_by_time_where_that_is_switched_off() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_call_becomes_a_stream_by_its_silence_once_the_server_is_to_stop() {
+async fn no_silent_call_becomes_a_stream_after_shutdown_started() {
     for way in Way::ALL {
         let limits =
             Limits::default().with(|limits| limits.calls.drain_timeout = Duration::from_secs(15));
@@ -216,7 +216,7 @@ async fn an_error_after_the_headers_is_the_last_event() {
 
 // Covers: HTTP-06, LOG-05, PROG-01
 #[tokio::test(start_paused = true)]
-async fn what_a_call_may_send_opens_the_stream_at_once() {
+async fn a_message_of_a_call_opens_its_event_stream_at_once() {
     for way in Way::ALL {
         // Without a stored session there are no log messages.
         let logs = !matches!(way, Way::Sealed | Way::Stateless);
@@ -265,7 +265,7 @@ async fn what_a_call_may_send_opens_the_stream_at_once() {
 
 // Covers: HTTP-09, LHTTP-05, LHTTP-08, LHTTP-09
 #[tokio::test(start_paused = true)]
-async fn a_client_that_goes_away_after_the_headers_drops_its_call_or_comes_back_for_it() {
+async fn a_disconnect_after_the_headers_drops_a_modern_call_only() {
     let server = Way::Modern.serve(Limits::default());
     let call = Request::tool("wait", json!({}));
     drop(server.send(&call).await);
@@ -313,7 +313,7 @@ async fn an_array_with_a_silent_call_becomes_a_stream() {
 
 // Covers: HTTP-08
 #[tokio::test]
-async fn on_a_socket_the_headers_and_comments_of_a_silent_call_come_before_its_answer() {
+async fn over_tcp_a_silent_call_sends_headers_and_comments_before_its_response() {
     let limits = Limits::default().with(|limits| {
         limits.http.silence_timeout = Duration::from_millis(50);
         limits.streams.keep_alive_interval = Duration::from_millis(50);

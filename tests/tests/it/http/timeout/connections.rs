@@ -14,7 +14,7 @@ use super::{Served, about, closed, just_above, just_below, serve, serve_with};
 
 // Limits: http.header_timeout, http.idle_timeout
 #[tokio::test(start_paused = true)]
-async fn headers_and_the_pause_before_them_have_their_times() {
+async fn headers_and_idle_connections_have_timeouts() {
     let limits = Limits::default();
     let (head, idle) = (limits.http.header_timeout, limits.http.idle_timeout);
     let server = serve(limits);
@@ -62,7 +62,7 @@ async fn in_two_parts(server: &Served, size: usize, first: usize, pause: Duratio
 
 // Limits: http.handshake_timeout
 #[tokio::test(start_paused = true)]
-async fn a_handshake_has_its_time() {
+async fn a_tls_handshake_has_a_timeout() {
     let limits = Limits::default();
     let most = limits.http.handshake_timeout;
     for (takes, served) in [(just_below(most), true), (just_above(most), false)] {
@@ -80,7 +80,7 @@ async fn a_handshake_has_its_time() {
 
 // Limits: http.body_timeout, http.min_body_bytes_per_second
 #[tokio::test(start_paused = true)]
-async fn a_body_has_its_time_and_its_least_rate() {
+async fn a_body_has_a_timeout_and_a_minimum_rate() {
     let server = serve(Limits::default().with(|limits| {
         limits.http.body_timeout = Duration::from_secs(30);
         limits.http.min_body_bytes_per_second = 100;
@@ -107,7 +107,7 @@ async fn a_body_has_its_time_and_its_least_rate() {
 
 // Limits: streams.stall_timeout
 #[tokio::test(start_paused = true)]
-async fn a_client_that_does_not_read_is_given_up_in_time() {
+async fn a_client_that_does_not_read_is_disconnected_after_the_stall_timeout() {
     let limits = Limits::default();
     let stalled = limits.streams.stall_timeout;
     let server = serve(limits);
@@ -124,7 +124,7 @@ async fn a_client_that_does_not_read_is_given_up_in_time() {
 
 // Limits: calls.drain_timeout
 #[tokio::test(start_paused = true)]
-async fn what_is_under_way_has_its_time_after_the_stop() {
+async fn running_calls_have_the_drain_timeout_after_shutdown_started() {
     for (longer, served) in [(false, true), (true, false)] {
         let limits = Limits::default();
         let drain = limits.calls.drain_timeout;

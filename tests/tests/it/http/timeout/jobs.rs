@@ -49,7 +49,7 @@ async fn call(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_hears_growing_progress_and_gets_the_result_of_its_job() {
+async fn a_client_gets_increasing_progress_and_the_result_of_its_job() {
     for version in [
         Version::V2025_03_26,
         Version::V2025_06_18,

@@ -75,7 +75,7 @@ impl SessionStore for Slow {
 
 // Limits: sessions.store_timeout
 #[tokio::test(start_paused = true)]
-async fn a_store_has_its_time() {
+async fn a_session_store_has_a_timeout() {
     let limits = Limits::default();
     let most = limits.sessions.store_timeout;
     for (takes, status) in [(just_below(most), 200), (just_above(most), 503)] {
@@ -141,7 +141,7 @@ async fn the_stream_of_a_2024_11_05_client_that_sends_nothing_ends() {
 
 // Limits: streams.replay_timeout, streams.max_replay_bytes, streams.max_replay_events
 #[tokio::test(start_paused = true)]
-async fn a_finished_stream_is_kept_for_a_while_and_not_without_bound() {
+async fn a_finished_stream_is_kept_for_a_limited_time() {
     let time = Limits::default().streams.replay_timeout;
     let slack = Duration::from_secs(10);
     // Reporting one value takes two events, the value and the answer, in addition to the priming event.
@@ -206,7 +206,7 @@ async fn a_finished_stream_is_kept_for_a_while_and_not_without_bound() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_idle_session_lasts_for_hours_if_there_is_room() {
+async fn an_idle_session_lasts_for_hours_below_the_maximum() {
     let server = serve(Limits::default());
     let (silent, used) = (server.ready_session().await, server.ready_session().await);
     assert_eq!(server.status(&ping(&used)).await, 200);
@@ -222,7 +222,7 @@ async fn an_idle_session_lasts_for_hours_if_there_is_room() {
 
 // Limits: streams.keep_alive_interval
 #[tokio::test(start_paused = true)]
-async fn a_silent_stream_says_something_now_and_then() {
+async fn a_silent_stream_sends_a_comment_every_keep_alive_interval() {
     let limits = Limits::default();
     let keep_alive = limits.streams.keep_alive_interval;
     let server = serve(limits);
@@ -294,7 +294,7 @@ async fn sessions_that_are_opened_and_abandoned_are_all_reaped() {
 
 // Covers: LHTTP-13, LHTTP-19
 #[tokio::test(start_paused = true)]
-async fn what_runs_elsewhere_ends_with_its_session_a_little_later() {
+async fn calls_at_other_instances_end_shortly_after_their_session() {
     let limits =
         Limits::default().with(|limits| limits.sessions.idle_timeout = Duration::from_millis(900));
     let store = Arc::<Database>::default();

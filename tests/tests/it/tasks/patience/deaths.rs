@@ -91,7 +91,7 @@ async fn no_step_is_done_twice_whenever_the_process_dies() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_step_is_done_twice_at_whichever_operation_of_the_store_the_process_dies() {
+async fn no_step_runs_twice_if_the_process_dies_at_any_store_operation() {
     for version in Version::ERAS {
         for (at, is_after) in (1..=8).flat_map(|at| [(at, false), (at, true)]) {
             let death = Death::default();

@@ -59,7 +59,7 @@ async fn only_clients_without_tasks_have_the_tools_for_jobs() {
 }
 
 #[tokio::test]
-async fn the_names_of_the_tools_for_jobs_are_taken() {
+async fn the_names_of_the_job_tools_are_reserved() {
     let own = || {
         let schema = json!({"type": "object"});
         DynamicTool::new("job_status", schema, |_: Arguments, _: Context| async {
@@ -82,7 +82,7 @@ async fn the_names_of_the_tools_for_jobs_are_taken() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn ids_that_are_unknown_or_foreign_or_expired_are_told_apart_by_nothing() {
+async fn unknown_foreign_and_expired_job_ids_get_the_same_error() {
     for version in Version::ERAS {
         let limits = Limits::default().with(|limits| limits.tasks.ttl = Duration::from_mins(4));
         let server = patient_server(&Bench::default()).limits(limits);
@@ -136,7 +136,7 @@ async fn a_call_that_is_cancelled_before_the_handle_ends_and_leaves_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_of_a_job_is_asked_by_the_tool_for_its_state() {
+async fn job_status_sends_the_elicitation_of_a_job() {
     for version in Version::ERAS {
         let bench = Bench::default();
         let mut client = connect_plain(patient_server(&bench), version).await;
@@ -151,7 +151,7 @@ async fn a_question_of_a_job_is_asked_by_the_tool_for_its_state() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_to_a_job_that_does_not_fit_is_not_given_again() {
+async fn an_invalid_answer_to_a_job_is_not_reused() {
     for version in Version::ERAS {
         let mut client = connect_plain(patient_server(&Bench::default()), version).await;
         let mut given = 0;
@@ -168,7 +168,7 @@ async fn an_answer_to_a_job_that_does_not_fit_is_not_given_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_cannot_be_asked_hears_that_an_answer_is_needed() {
+async fn job_status_reports_needed_input_to_clients_without_elicitation() {
     for version in Version::ERAS {
         let store = Arc::new(MemoryTaskStore::default());
         let bench = Bench::default();

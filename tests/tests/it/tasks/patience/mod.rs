@@ -155,7 +155,7 @@ async fn job_status(client: &mut Client, id: &str) -> Value {
 
 // Limits: tasks.patience
 #[tokio::test(start_paused = true)]
-async fn a_call_that_outlasts_its_client_goes_on_as_a_job() {
+async fn a_call_that_exceeds_its_patience_becomes_a_job() {
     for version in Version::ALL {
         let bench = Bench::default();
         let mut client = connect_plain(patient_server(&bench), version).await;
@@ -200,7 +200,7 @@ async fn a_call_that_outlasts_its_client_goes_on_as_a_job() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handle_of_a_tool_with_an_output_schema_is_no_result() {
+async fn a_job_handle_of_a_tool_with_an_output_schema_is_an_error_result() {
     for version in Version::ALL {
         let mut client = connect_plain(patient_server(&Bench::default()), version).await;
         let began = Instant::now();
@@ -223,7 +223,7 @@ async fn a_handle_of_a_tool_with_an_output_schema_is_no_result() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_after_the_handle_is_that_of_the_tool() {
+async fn a_failure_of_a_job_is_the_tool_error() {
     for version in Version::ERAS {
         let mut client = connect_plain(patient_server(&Bench::default()), version).await;
         let id = job_of(&mut client, "fail_late").await;
@@ -236,7 +236,7 @@ async fn a_failure_after_the_handle_is_that_of_the_tool() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_has_the_time_of_its_tool_like_the_call_before_it() {
+async fn the_tool_timeout_covers_the_call_and_its_job() {
     for version in Version::ERAS {
         let mut client = connect_plain(patient_server(&Bench::default()), version).await;
         let began = Instant::now();
@@ -276,7 +276,7 @@ async fn a_tool_that_may_become_a_job_can_close_its_connection_over_http() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_plain_call_speaks_to_its_client_and_asks_it() {
+async fn a_call_before_its_patience_ends_can_log_and_elicit() {
     for version in Version::ERAS {
         let bench = Bench::default();
         let mut client = connect_plain(patient_server(&bench).logging(true), version).await;
@@ -297,7 +297,7 @@ async fn a_plain_call_speaks_to_its_client_and_asks_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_room_for_a_task_the_client_waits_for_longer() {
+async fn without_a_free_task_slot_the_call_stays_a_plain_call() {
     for version in Version::ERAS {
         for is_full in [true, false] {
             let limits = Limits::default().with(|limits| {
@@ -326,7 +326,7 @@ async fn without_room_for_a_task_the_client_waits_for_longer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_waits_for_its_tool_becomes_a_job_as_well() {
+async fn a_call_that_waits_for_concurrency_becomes_a_job() {
     for version in Version::ERAS {
         let mut client = connect_plain(patient_server(&Bench::default()), version).await;
         let params = json!({"name": "alone", "arguments": {}});
@@ -345,7 +345,7 @@ async fn a_call_that_waits_for_its_tool_becomes_a_job_as_well() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_made_at_run_time_has_a_patience_of_its_own() {
+async fn a_dynamic_tool_can_have_a_custom_patience() {
     for version in Version::ERAS {
         let server = new_server!().tags(["tasks-none"]);
         let options = TaskOptions::new().patience(Duration::from_secs(3));
@@ -375,7 +375,7 @@ fn lone() -> DynamicTool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_asks_without_end_is_ended() {
+async fn a_call_with_endless_elicitations_fails() {
     for version in Version::ALL.into_iter().filter(|version| {
         // Older clients cannot be asked, and in these tests, newer clients would have to run the rounds by hand.
         !version.is_modern() && *version >= Version::V2025_06_18
