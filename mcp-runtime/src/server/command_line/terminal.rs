@@ -541,7 +541,7 @@ mod tests {
                 return;
             }
             let (_, module) = module_path!().split_once("::").unwrap();
-            let test = format!("{module}::ctrl_c_counts_before_anybody_waits_for_it");
+            let test = format!("{module}::ctrl_c_is_handled_even_if_it_arrives_before_the_wait");
             let ran = Command::new(std::env::current_exe().unwrap())
                 .args(["--exact", &test])
                 .env(IS_INTERRUPTED, "1")
