@@ -189,17 +189,20 @@ impl PendingQuestions {
     }
 
     /// Closes all questions and wakes the calls that are waiting for answers. Called when the client has disconnected
-    /// or the server will not ask any more questions.
+    /// or the server will not ask any more questions. An answer that has arrived is still there for its call.
     pub(crate) fn close(&self) {
         let mut table = self.table();
         table.closed = true;
-        let open = std::mem::take(&mut table.open);
-        drop(table);
-        for slot in open.into_values() {
-            if let QuestionSlot::Held(waker) | QuestionSlot::Waiting(waker) = slot {
-                waker.wake();
+        let mut wakers = Vec::new();
+        table.open.retain(|_, slot| match slot {
+            QuestionSlot::Answered(_) => true,
+            QuestionSlot::Held(waker) | QuestionSlot::Waiting(waker) => {
+                wakers.push(waker.clone());
+                false
             }
-        }
+        });
+        drop(table);
+        wakers.into_iter().for_each(Waker::wake);
     }
 
     fn table(&self) -> MutexGuard<'_, QuestionTable> {
@@ -337,5 +340,19 @@ mod tests {
         pending.close();
         assert_eq!(pending.poll(id, waker), Poll::Ready(Err(SessionClosed)));
         assert_eq!(pending.open(waker), None);
+    }
+
+    #[test]
+    fn an_answer_that_arrived_before_the_end_of_a_session_reaches_its_call() {
+        let pending = pending();
+        let id = ask(&pending);
+        pending.answer(&wire_id(id), Some("{}"), None);
+        pending.close();
+        let answer = pending.poll(id, Waker::noop());
+        assert_eq!(answer, Poll::Ready(Ok(Ok("{}".into()))));
+        assert_eq!(
+            pending.poll(id, Waker::noop()),
+            Poll::Ready(Err(SessionClosed))
+        );
     }
 }

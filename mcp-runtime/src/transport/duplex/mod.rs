@@ -100,8 +100,8 @@ enum ClosingPhase {
 }
 
 /// Serves a channel until its input ends, the client stops reading, or `shutdown` is cancelled, and then finishes the
-/// work in progress. In the meantime, the client's cancellations and responses are still read, but its requests are
-/// refused.
+/// work in progress. In the meantime, the client's cancellations are still read, but its requests are refused, and open
+/// questions have no answer any more.
 ///
 /// Dropping the future drops all of the channel's calls.
 ///
