@@ -194,9 +194,8 @@ pub(crate) struct ListenRequest {
 }
 
 /// The listen requests that are already open, and the function that creates the waker for a new request.
-#[derive(Clone, Copy)]
 pub(super) struct ListenScope<'c> {
-    pub(super) open: &'c [ListenRequest],
+    pub(super) open: &'c mut Vec<ListenRequest>,
     pub(super) wake: &'c dyn Fn() -> Wake,
 }
 

@@ -12,7 +12,6 @@ use crate::context::Capability;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::channel::{ChannelMemory, ListenRequest, ListenScope};
 use crate::dispatch::finish::WrittenResponse;
-use crate::dispatch::methods::RequestOutcome;
 use crate::dispatch::notifications::{check_subscriptions, no_room, subscription_bytes};
 use crate::dispatch::prepared::PreparedCall;
 use crate::dispatch::request::{Request, RequestOrigin, RequestSender};
@@ -29,16 +28,28 @@ use crate::sync::Wake;
 use crate::types::{ListChangedCapability, LoggingLevel, ResourcesCapability, ServerCapabilities};
 
 /// The action to take for a message.
-#[allow(clippy::large_enum_variant, reason = "as for `RequestOutcome`")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "lives on the stack of the code that reads a message; boxing would cost an allocation per call"
+)]
 pub(crate) enum Decision<'m> {
     /// No action is needed.
     Silent,
-    /// Send this response, which has been written without user code.
+    /// Send this response, which has been written without user code. A request to listen is answered when it ends; this is its
+    /// first message.
     Answered(WrittenResponse),
     /// Run user code.
     Call(PreparedCall<'m>),
     /// Cancel the request with this id.
     Cancel(RequestId),
+}
+
+impl Decision<'_> {
+    /// The whole response has been written.
+    pub(super) const WRITTEN: Self = Self::Answered(WrittenResponse {
+        error: None,
+        shared: None,
+    });
 }
 
 impl Dispatcher {
@@ -69,19 +80,9 @@ impl Dispatcher {
         let answer = self.answer(method, id, &message.params, channel, out);
         let agreed = || channel.version();
         self.record_request(timer, (method, id, &message.params), agreed, &answer);
-        let response = match answer {
-            Ok(RequestOutcome::Call(prepared)) => return Decision::Call(prepared),
-            Ok(RequestOutcome::Answered(shared)) => WrittenResponse {
-                error: None,
-                shared,
-            },
-            Ok(RequestOutcome::Listening(listen)) => {
-                channel.listens.push(listen);
-                WrittenResponse::default()
-            }
-            Err(error) => WrittenResponse::of_error(out, Some(id), error),
-        };
-        Decision::Answered(response)
+        answer.unwrap_or_else(|error| {
+            Decision::Answered(WrittenResponse::of_error(out, Some(id), error))
+        })
     }
 
     /// Records a request that is answered without user code.
@@ -90,10 +91,10 @@ impl Dispatcher {
         timer: RequestTimer,
         (name, id, params): (&str, &RequestId, &Params<'_>),
         agreed: impl FnOnce() -> Option<ProtocolVersion>,
-        answer: &Result<RequestOutcome<'_>, ErrorObject>,
+        answer: &Result<Decision<'_>, ErrorObject>,
     ) {
         let code = match answer {
-            Ok(RequestOutcome::Call(_)) => return,
+            Ok(Decision::Call(_)) => return,
             Ok(_) => None,
             Err(error) => Some(error.code),
         };
@@ -118,7 +119,7 @@ impl Dispatcher {
         modern: ModernMeta<'m>,
         (origin, listens): (&RequestOrigin, ListenScope<'_>),
         out: &mut Vec<u8>,
-    ) -> Result<RequestOutcome<'m>, ErrorObject> {
+    ) -> Result<Decision<'m>, ErrorObject> {
         let method = Method::named(name).filter(|method| method.is_in(Era::Modern));
         let request = Request {
             id: id.clone(),
@@ -142,7 +143,7 @@ impl Dispatcher {
         params: &'m Params<'m>,
         channel: &mut ChannelMemory,
         out: &mut Vec<u8>,
-    ) -> Result<RequestOutcome<'m>, ErrorObject> {
+    ) -> Result<Decision<'m>, ErrorObject> {
         if !params.is_object() {
             return Err(errors::invalid_member("params", "an object"));
         }
@@ -150,7 +151,7 @@ impl Dispatcher {
             VersionClaim::Malformed(error) | VersionClaim::Unsupported(error) => return Err(error),
             VersionClaim::Valid(modern) => {
                 let listens = ListenScope {
-                    open: &channel.listens,
+                    open: &mut channel.listens,
                     wake: &|| Arc::clone(&channel.wake),
                 };
                 let scope = (&channel.origin, listens);
@@ -164,7 +165,7 @@ impl Dispatcher {
             }
             Some(Method::Ping) => {
                 answer_ping(self, id, channel, out);
-                return Ok(RequestOutcome::Answered(None));
+                return Ok(Decision::WRITTEN);
             }
             Some(Method::Discover) if !channel.is_legacy => return Err(errors::missing_claim()),
             method => method.filter(|method| method.is_in(Era::Legacy)),
@@ -195,18 +196,18 @@ impl Dispatcher {
 
 impl Dispatcher {
     /// Decides how to handle a request that has no channel and whose claim has already been read. Errors are returned
-    /// rather than written because the caller chooses their status code. `wake` creates the function that is called
-    /// when a request that remains open has data to send.
+    /// rather than written because the caller chooses their status code. A request that remains open is added to `listens`;
+    /// `wake` creates the function that is called when it has data to send.
     pub(crate) fn decide_stateless<'m>(
         self: &Arc<Self>,
         message: (&str, &RequestId, &'m Params<'m>),
         modern: ModernMeta<'m>,
         origin: &RequestOrigin,
-        wake: &dyn Fn() -> Wake,
+        (open, wake): (&mut Vec<ListenRequest>, &dyn Fn() -> Wake),
         out: &mut Vec<u8>,
-    ) -> Result<RequestOutcome<'m>, ErrorObject> {
+    ) -> Result<Decision<'m>, ErrorObject> {
         let timer = RequestTimer::start(&self.settings.observers);
-        let listens = ListenScope { open: &[], wake };
+        let listens = ListenScope { open, wake };
         let answer = self.answer_claimed(message, modern, (origin, listens), out);
         self.record_request(timer, message, || None, &answer);
         answer
@@ -272,13 +273,13 @@ pub(super) fn initialize<'m>(
     params: &Params<'_>,
     channel: &mut ChannelMemory,
     out: &mut Vec<u8>,
-) -> Result<RequestOutcome<'m>, ErrorObject> {
+) -> Result<Decision<'m>, ErrorObject> {
     if channel.legacy.is_some() {
         return Err(errors::already_initialized());
     }
     let (params, offered) = dispatcher.shake_hands(id, params, (&channel.origin, true), out)?;
     channel.store_handshake(params, offered);
-    Ok(RequestOutcome::Answered(None))
+    Ok(Decision::WRITTEN)
 }
 
 impl Dispatcher {
@@ -353,7 +354,7 @@ fn answer_legacy<'m>(
     request: Request<'m>,
     channel: &mut ChannelMemory,
     out: &mut Vec<u8>,
-) -> Result<RequestOutcome<'m>, ErrorObject> {
+) -> Result<Decision<'m>, ErrorObject> {
     let change = match method {
         Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => subscribe_or_unsubscribe,
         Method::LoggingSetLevel => set_level,
@@ -366,7 +367,7 @@ fn answer_legacy<'m>(
     }
     change(dispatcher, &request, channel)?;
     encode::empty(out, dispatcher.response_context(&request));
-    Ok(RequestOutcome::Answered(None))
+    Ok(Decision::WRITTEN)
 }
 
 fn subscribe_or_unsubscribe(
@@ -413,7 +414,7 @@ fn answer_modern<'m>(
     request: Request<'m>,
     (origin, listens): (&RequestOrigin, ListenScope<'_>),
     out: &mut Vec<u8>,
-) -> Result<RequestOutcome<'m>, ErrorObject> {
+) -> Result<Decision<'m>, ErrorObject> {
     match method {
         Method::Discover => {
             let mut offered = dispatcher.capabilities(&dispatcher.registry.snapshot());
@@ -427,7 +428,7 @@ fn answer_modern<'m>(
                 instructions.as_deref(),
                 cache,
             );
-            Ok(RequestOutcome::Answered(None))
+            Ok(Decision::WRITTEN)
         }
         Method::SubscriptionsListen => listen(dispatcher, &request, (origin, listens), out),
         _ => dispatcher.answer_common(method, request, origin, out),
@@ -452,7 +453,7 @@ fn listen<'m>(
     request: &Request<'m>,
     (origin, listens): (&RequestOrigin, ListenScope<'_>),
     out: &mut Vec<u8>,
-) -> Result<RequestOutcome<'m>, ErrorObject> {
+) -> Result<Decision<'m>, ErrorObject> {
     let snapshot = dispatcher.registry.snapshot();
     let offered = dispatcher.capabilities(&snapshot);
     let extensions = &dispatcher.settings.extensions;
@@ -481,7 +482,7 @@ fn listen<'m>(
     let mut names = uris.iter().copied().chain(keys.flatten().map(|key| &**key));
     let bytes: usize = names.clone().map(subscription_bytes).sum();
     let (mut all, mut all_bytes) = (names.clone().count(), bytes);
-    for listen in listens.open {
+    for listen in &*listens.open {
         let (open, open_bytes) = listen.mailbox.subscription_size();
         all = all.saturating_add(open);
         all_bytes = all_bytes.saturating_add(open_bytes);
@@ -525,12 +526,13 @@ fn listen<'m>(
     let of_extensions = filter.extensions.clone();
     let mailbox = notifications.listen(filter, (listens.wake)(), listener);
     extensions.report_listener(&of_extensions, (&dispatcher.handle(), &request.caller));
-    Ok(RequestOutcome::Listening(ListenRequest {
+    listens.open.push(ListenRequest {
         id: request.id.clone(),
         version: request.version,
         mailbox,
         _open: SUBSCRIPTIONS.guard(),
-    }))
+    });
+    Ok(Decision::WRITTEN)
 }
 
 /// An element of a batch, or the error to send in its place, together with the message's id if it could be read.

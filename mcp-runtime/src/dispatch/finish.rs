@@ -372,6 +372,14 @@ impl WrittenResponse {
         }
     }
 
+    /// A response from which this text is missing.
+    pub(super) fn with_gap(gap: TextGap, text: Bytes) -> Self {
+        Self {
+            error: None,
+            shared: Some(Box::new((gap, text))),
+        }
+    }
+
     /// Adds the missing text to the response in `out`.
     pub(crate) fn complete(&mut self, out: &mut Vec<u8>) {
         if let Some(shared) = self.shared.take() {

@@ -10,8 +10,8 @@ use serde::Deserialize;
 
 use crate::context::{Caller, Capability, RequestInfo, RequestSource};
 use crate::dispatch::Dispatcher;
-use crate::dispatch::channel::ListenRequest;
-use crate::dispatch::finish::SharedText;
+use crate::dispatch::decide::Decision;
+use crate::dispatch::finish::WrittenResponse;
 use crate::dispatch::prepared::PreparedCall;
 use crate::dispatch::request::{Request, RequestOrigin};
 use crate::dispatch::sources::{AskedSource, SourcePage, SourcedTarget, listed_items, push_items};
@@ -29,20 +29,6 @@ use crate::protocol::{Method, MethodCapability, ProtocolVersion, encode, errors,
 use crate::registry::{CallerView, ListPage, Snapshot, SourceRequest, ToolGroup, ToolPart};
 use crate::types::{CacheScope, CompletionReference, Meta};
 
-/// The result of answering a request.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "lives on the stack of the code that reads a message; boxing would cost an allocation per call"
-)]
-pub(crate) enum RequestOutcome<'m> {
-    /// The response has been written, except for this text.
-    Answered(SharedText),
-    /// The request remains open. Its first message has been written; others will follow later.
-    Listening(ListenRequest),
-    /// User code must run to produce the response.
-    Call(PreparedCall<'m>),
-}
-
 impl Dispatcher {
     pub(super) fn response_context<'a>(&'a self, request: &'a Request<'_>) -> ResponseContext<'a> {
         ResponseContext {
@@ -59,7 +45,7 @@ impl Dispatcher {
         request: Request<'m>,
         origin: &RequestOrigin,
         out: &mut Vec<u8>,
-    ) -> Result<RequestOutcome<'m>, ErrorObject> {
+    ) -> Result<Decision<'m>, ErrorObject> {
         let snapshot = self.registry.snapshot();
         if !self.offers(method, &snapshot) {
             return Err(errors::method_not_found(method.as_str()));
@@ -114,7 +100,7 @@ impl Dispatcher {
                     NextPage::Ready(members) => {
                         let gap =
                             encode::list_with_gap(out, self.response_context(&request), cache);
-                        return Ok(RequestOutcome::Answered(Some(Box::new((gap, members)))));
+                        return Ok(Decision::Answered(WrittenResponse::with_gap(gap, members)));
                     }
                     NextPage::Unfinished(page) => {
                         let list = ListTarget { page, cache };
@@ -124,7 +110,7 @@ impl Dispatcher {
             }
         };
         let logs = origin.logs.clone();
-        Ok(RequestOutcome::Call(PreparedCall {
+        Ok(Decision::Call(PreparedCall {
             dispatcher: Arc::clone(self),
             request,
             logs,
@@ -243,13 +229,13 @@ impl MissingCapabilities {
         dispatcher: &Dispatcher,
         request: &Request<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<RequestOutcome<'m>, ErrorObject> {
+    ) -> Result<Decision<'m>, ErrorObject> {
         let error = errors::missing_capability(request.version, self.0);
         if request.version.reports_missing_capabilities_as_errors() {
             return Err(error);
         }
         encode::handler_error(out, dispatcher.response_context(request), error.message);
-        Ok(RequestOutcome::Answered(None))
+        Ok(Decision::WRITTEN)
     }
 }
 
@@ -289,7 +275,7 @@ impl Dispatcher {
         name: &str,
         request: Request<'m>,
         origin: &RequestOrigin,
-    ) -> Result<RequestOutcome<'m>, ErrorObject> {
+    ) -> Result<Decision<'m>, ErrorObject> {
         let method = self.settings.extensions.method(name, request.version);
         let method = method
             .filter(|method| method.callable.access.is_visible_to(&request.caller))
@@ -306,7 +292,7 @@ impl Dispatcher {
             may_ask: method.forwards_questions && !request.version.is_modern(),
             is_built_in: method.is_built_in,
         };
-        Ok(RequestOutcome::Call(PreparedCall {
+        Ok(Decision::Call(PreparedCall {
             dispatcher: Arc::clone(self),
             logs: origin.logs.clone(),
             channel: origin.channel,

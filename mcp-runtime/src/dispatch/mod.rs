@@ -28,7 +28,7 @@ pub(crate) use channel::{
 pub(crate) use decide::{Decision, cancelled_request, read_batch};
 pub(crate) use dispatcher::{CacheHints, Dispatcher, LinkedMiddleware, ServerShared, Settings};
 pub(crate) use finish::{SharedText, WrittenResponse};
-pub(crate) use methods::{MirroredName, RequestOutcome};
+pub(crate) use methods::MirroredName;
 pub(crate) use notifications::{ListVersion, Subscriptions};
 pub(crate) use prepared::PreparedCall;
 pub(crate) use request::{ChannelId, RequestOrigin};

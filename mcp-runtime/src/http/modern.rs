@@ -17,8 +17,8 @@ use hyper::{Response, StatusCode};
 use crate::budget::LazyCharge;
 use crate::context::Caller;
 use crate::dispatch::{
-    CallProgress, Dispatcher, ListenRequest, MirroredName, PreparedCall, RequestOrigin,
-    RequestOutcome, RunningCall, Sink, WrittenResponse,
+    CallProgress, Decision, Dispatcher, ListenRequest, MirroredName, PreparedCall, RequestOrigin,
+    RunningCall, Sink, WrittenResponse,
 };
 use crate::handler::decode::{HeaderArgument, member};
 use crate::http::handler_watch::HandlerWatch;
@@ -98,16 +98,14 @@ pub(in crate::http) fn serve_request<'s>(
         Arc::new(move || bell.wake()) as Wake
     };
     let request = (method, &id, params);
-    match dispatcher.decide_stateless(request, modern, &origin, &wake, &mut out) {
-        Ok(RequestOutcome::Call(prepared)) => {
+    let mut listens = Vec::new();
+    let listening = (&mut listens, &wake as &dyn Fn() -> Wake);
+    match dispatcher.decide_stateless(request, modern, &origin, listening, &mut out) {
+        Ok(Decision::Call(prepared)) => {
             let prepared = prepared.with_http_request(head.parts, None);
             start_call(state, head, (prepared, id))
         }
-        Ok(RequestOutcome::Answered(shared)) => PendingResponse::Over(response::json_response(
-            StatusCode::OK,
-            WholeMessage { text: out, shared },
-        )),
-        Ok(RequestOutcome::Listening(listen)) => {
+        Ok(_) if let Some(listen) = listens.pop() => {
             let permit = match state.stream_permits.acquire(head.caller) {
                 Ok(permit) => permit,
                 Err(refused) => return HttpRefusal::from(refused).with_id(Some(id)).into(),
@@ -123,6 +121,13 @@ pub(in crate::http) fn serve_request<'s>(
             });
             response.body_mut().hold_permit(permit);
             PendingResponse::Over(response)
+        }
+        Ok(Decision::Answered(WrittenResponse { shared, .. })) => PendingResponse::Over(
+            response::json_response(StatusCode::OK, WholeMessage { text: out, shared }),
+        ),
+        // Only a notification is decided so.
+        Ok(Decision::Silent | Decision::Cancel(_)) => {
+            refuse(ErrorObject::internal("internal error")).into()
         }
         Err(error) if errors::scopes_needed(&error).is_some() => {
             let refusal = state.authentication.refuse_for_scopes(head.caller, error);
