@@ -1,8 +1,8 @@
 //! Constraints on numbers, strings and sizes. Each constraint is defined, evaluated and described in one place.
 //!
 //! Authors specify [`Constraints`], and [`generate`](crate::generate) writes them into schemas. [`TextConstraints`]
-//! enforces them on the JSON text of a value. [`check`](crate::check) enforces them on the value itself and explains
-//! violations.
+//! enforces those of a schema on the JSON text of a value. [`check`](crate::check) enforces them on the value itself and
+//! explains violations.
 
 mod number;
 mod pattern;
@@ -16,6 +16,7 @@ pub use number::Bound;
 pub(crate) use number::{is_multiple, to_count, to_integer};
 pub(crate) use pattern::{PATTERN, compile_pattern, mismatch_message};
 pub(crate) use range::{RangeKeyword, not_a_multiple_message};
+use serde_json::{Map, Value};
 pub(crate) use size::{Size, SizeUnit};
 pub use text::TextConstraints;
 
@@ -70,5 +71,27 @@ impl Constraints {
             };
             Some((keyword, bound?))
         })
+    }
+
+    /// Returns a schema that asserts these constraints and nothing else, whatever the type of the value.
+    #[must_use]
+    pub fn to_schema(&self) -> Value {
+        let mut keywords = Map::new();
+        let mut add = |keyword: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                keywords.insert(keyword.to_owned(), value);
+            }
+        };
+        for (keyword, bound) in self.bounds() {
+            add(keyword.name(), bound.to_json().map(Value::Number));
+        }
+        for unit in [SizeUnit::Characters, SizeUnit::Items] {
+            let (minimum, maximum) = unit.keywords();
+            add(minimum, self.min_length.map(Value::from));
+            add(maximum, self.max_length.map(Value::from));
+        }
+        add(PATTERN, self.pattern.map(Value::from));
+        add("items", self.items.map(Self::to_schema));
+        Value::Object(keywords)
     }
 }

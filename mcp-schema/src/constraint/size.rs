@@ -43,16 +43,6 @@ pub(crate) struct Size {
 }
 
 impl Size {
-    /// Returns the sizes that an argument's author allows.
-    pub(crate) fn new(counted: SizeUnit, minimum: Option<u64>, maximum: Option<u64>) -> Self {
-        let size = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
-        Self {
-            counted,
-            minimum: minimum.map(size),
-            maximum: maximum.map(size),
-        }
-    }
-
     /// Returns the sizes up to a maximum.
     pub(crate) const fn at_most(counted: SizeUnit, maximum: usize) -> Self {
         Self {

@@ -3,19 +3,17 @@
 use std::borrow::Cow;
 
 use regex_lite::Regex;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::{Bound, Constraints, PATTERN, RangeKeyword, Size, SizeUnit, compile_pattern};
+use super::{Bound, PATTERN, RangeKeyword, Size, SizeUnit, compile_pattern};
 
 /// Constraints that can be checked on a value's JSON text without building the value.
 #[derive(Debug)]
 pub struct TextConstraints {
     bounds: Vec<(RangeKeyword, Bound)>,
     characters: Size,
-    size: Size,
+    items: Size,
     pattern: Option<Regex>,
-    items: Option<Box<Self>>,
 }
 
 impl TextConstraints {
@@ -32,28 +30,8 @@ impl TextConstraints {
         PATTERN,
     ];
 
-    /// Prepares constraints for checking; returns `None` if none of them can be enforced.
-    #[must_use]
-    pub fn new(constraints: &Constraints) -> Option<Self> {
-        let size = |counted| Size::new(counted, constraints.min_length, constraints.max_length);
-        let own = Self {
-            bounds: constraints
-                .bounds()
-                .map(|(keyword, bound)| (keyword, bound.normalized()))
-                .collect(),
-            characters: size(SizeUnit::Characters),
-            size: size(SizeUnit::Items),
-            // An invalid pattern has already been reported during schema generation.
-            pattern: constraints
-                .pattern
-                .and_then(|pattern| compile_pattern(pattern).ok()),
-            items: constraints.items.and_then(Self::new).map(Box::new),
-        };
-        own.has_constraints().then_some(own)
-    }
-
-    /// Reads a valid schema's constraints on numbers, strings and the number of items, ignoring constraints on the
-    /// items themselves. Returns `None` if the schema contains none of these constraints.
+    /// Reads a valid schema's constraints on numbers, strings and the number of items. Returns `None` if the schema
+    /// contains none of them.
     #[must_use]
     pub fn of_schema(keywords: &Map<String, Value>) -> Option<Self> {
         let bound = |keyword: RangeKeyword| {
@@ -63,35 +41,35 @@ impl TextConstraints {
         let own = Self {
             bounds: RangeKeyword::ALL.into_iter().filter_map(bound).collect(),
             characters: Size::of_schema(keywords, SizeUnit::Characters),
-            size: Size::of_schema(keywords, SizeUnit::Items),
+            items: Size::of_schema(keywords, SizeUnit::Items),
             pattern: keywords
                 .get(PATTERN)
                 .and_then(Value::as_str)
                 .and_then(|pattern| compile_pattern(pattern).ok()),
-            items: None,
         };
-        own.has_constraints().then_some(own)
+        let has_constraints = !own.bounds.is_empty()
+            || own.characters.is_limited()
+            || own.items.is_limited()
+            || own.pattern.is_some();
+        has_constraints.then_some(own)
     }
 
-    fn has_constraints(&self) -> bool {
-        !self.bounds.is_empty()
-            || self.characters.is_limited()
-            || self.size.is_limited()
-            || self.pattern.is_some()
-            || self.items.is_some()
-    }
-
-    /// Returns `true` if a value satisfies the constraints. The text must be valid JSON.
+    /// Returns `true` if a string, number, boolean or `null` satisfies the constraints. The text must be valid JSON without
+    /// whitespace around it.
     #[inline]
     #[must_use]
     pub fn holds(&self, json: &str) -> bool {
-        let json = json.trim_ascii();
         match json.as_bytes().first() {
             Some(b'"') => self.holds_for_string(json),
-            Some(b'[') => self.holds_for_array(json),
             Some(b'-' | b'0'..=b'9') => self.holds_for_number(json),
             _ => true,
         }
+    }
+
+    /// Returns `true` if an array with this number of items satisfies the constraints.
+    #[must_use]
+    pub fn holds_for_items(&self, count: usize) -> bool {
+        self.items.is_satisfied(count)
     }
 
     fn holds_for_string(&self, json: &str) -> bool {
@@ -112,20 +90,6 @@ impl TextConstraints {
                 .pattern
                 .as_ref()
                 .is_none_or(|pattern| pattern.is_match(&text))
-    }
-
-    fn holds_for_array(&self, json: &str) -> bool {
-        if !self.size.is_limited() && self.items.is_none() {
-            return true;
-        }
-        let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(json) else {
-            return false;
-        };
-        self.size.is_satisfied(items.len())
-            && self
-                .items
-                .as_ref()
-                .is_none_or(|own| items.iter().all(|item| own.holds(item.get())))
     }
 
     fn holds_for_number(&self, json: &str) -> bool {

@@ -23,7 +23,6 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use mcp_schema::check::Validator;
-use mcp_schema::constraint::TextConstraints;
 use mcp_schema::explain::{Fault, push_token, quote};
 use mcp_schema::query::allows;
 use serde::de::IgnoredAny;
@@ -109,10 +108,9 @@ struct WireParameter {
     /// `true` if `null` can be decoded, which makes the argument optional.
     nullable: bool,
     accepts_text: bool,
-    constraints: Option<Box<TextConstraints>>,
     /// The part of the schema that must be enforced separately, or `None` if the type itself enforces the entire
     /// schema.
-    types: Option<SchemaBeyondType>,
+    beyond_type: Option<SchemaBeyondType>,
 }
 
 impl Decoder {
@@ -191,8 +189,7 @@ impl Decoder {
                 let length = (parameter.ty.read)(&mut **slot, scan.rest()).ok()?;
                 scan.advance(length);
             }
-            let has_rules = wire.constraints.is_some() || wire.types.is_some();
-            (!has_rules || self.fits(wire, scan.text_since(start))).then_some(())
+            (wire.beyond_type.is_none() || self.fits(wire, scan.text_since(start))).then_some(())
         });
         if scanned.is_none() {
             return false;
@@ -253,18 +250,12 @@ impl Decoder {
         }
     }
 
-    /// Returns `true` if a decoded value satisfies its constraints.
-    fn fits(&self, wire: &WireParameter, raw: &str) -> bool {
-        wire.constraints
-            .as_ref()
-            .is_none_or(|constraints| constraints.holds(raw))
-            && (self.is_typed(wire, raw) || (wire.nullable && raw.trim_ascii() == "null"))
-    }
-
     /// Returns `true` if a decoded value matches its schema.
-    fn is_typed(&self, wire: &WireParameter, raw: &str) -> bool {
-        let holds = |types: &SchemaBeyondType| types.matches(raw, &self.validator, wire.name);
-        wire.types.as_ref().is_none_or(holds)
+    fn fits(&self, wire: &WireParameter, raw: &str) -> bool {
+        wire.beyond_type.as_ref().is_none_or(|beyond_type| {
+            beyond_type.matches(raw, &self.validator, wire.name)
+                || (wire.nullable && raw.trim_ascii() == "null")
+        })
     }
 
     /// Returns `true` if the decoded value of the flattened parameter matches the schema.

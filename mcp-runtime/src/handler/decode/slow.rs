@@ -173,7 +173,7 @@ impl Decoder {
             value: &meant.value,
             schema: argument.map_or(&anything, |argument| &argument.schema),
             root: self.validator.schema(),
-            type_decides: self.type_decides(wire.types.as_ref()),
+            type_decides: self.type_decides(wire.beyond_type.as_ref()),
             decoded: Cell::default(),
         };
         let mut found = refused.faults(&mut **slot, known);

@@ -1,7 +1,6 @@
 //! Prepares the parameters of a function at start-up, so that decoding a call does not require any further analysis.
 
 use mcp_schema::check::Validator;
-use mcp_schema::constraint::TextConstraints;
 use mcp_schema::generate::{MakeSchema, Properties, Property, schema_to_publish};
 use mcp_schema::query::{allows, candidates};
 use schemars::Schema;
@@ -60,21 +59,18 @@ impl Decoder {
             let required = !nullable && parameter.default.is_none();
             check_default(parameter, &mut problems);
             // The author's schema is enforced as a whole.
-            let types = if raw_schema.is_some() || (parameter.ty.is_exact)() {
-                None
+            let beyond_type = if raw_schema.is_some() || (parameter.ty.is_exact)() {
+                SchemaBeyondType::of_property(&parameter.constraints.to_schema())
             } else {
                 SchemaBeyondType::of_property(&schema)
             };
-            // The schema contains the constraints, so a value that is compared with it is not compared with them again.
-            let constraints = types.is_none().then_some(parameter.constraints);
             root.property(name, schema.clone(), required);
             wire.push(WireParameter {
                 name,
                 index,
                 nullable,
                 accepts_text: false,
-                constraints: constraints.and_then(TextConstraints::new).map(Box::new),
-                types,
+                beyond_type,
             });
             arguments.push(argument_info(parameter, schema, required));
         }

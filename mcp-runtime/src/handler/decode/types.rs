@@ -1,9 +1,10 @@
 //! Enforces the parts of a schema that the Rust type does not enforce. For example, serde may accept a number where the
 //! schema requires a string, and it accepts an array of field values for any struct.
 //!
-//! Most parameters do not need these checks, because their types are known to accept exactly what their schema allows
-//! (`exact`). For the other parameters, the schema is converted at start-up to a [`PlainSchema`], against which a
-//! value's text is checked in a single pass. Schemas with choices or recursion are left to the [`Validator`].
+//! Most parameters need only the constraints of their attribute, if any, because their types are known to accept exactly
+//! what their schema allows (`exact`). For the other parameters, it is the whole schema. It is converted at start-up to a
+//! [`PlainSchema`], against which a value's text is checked in a single pass. Schemas with choices or recursion are left to
+//! the [`Validator`].
 
 use std::collections::HashMap;
 
@@ -235,31 +236,35 @@ impl PlainSchema {
 
     /// Returns `true` if a value, known to be valid JSON, matches.
     fn matches(&self, json: &str) -> bool {
-        self.read_value(&mut Scan::new(json)).is_some()
+        let json = json.trim_ascii();
+        match json.as_bytes().first() {
+            Some(b'{' | b'[') => self.read_value(&mut Scan::new(json)).is_some(),
+            _ => self.matches_scalar(json),
+        }
     }
 
     /// Reads the next value, or returns `None` if it does not match.
     fn read_value(&self, scan: &mut Scan<'_>) -> Option<()> {
-        let start = scan.next_value_start();
-        let kind = match scan.peek()? {
+        let is_match = match scan.peek()? {
             b'{' if self.kinds.has(TypeSet::OBJECT) => return self.read_object(scan),
-            b'[' if self.kinds.has(TypeSet::ARRAY) => {
-                self.read_array(scan)?;
-                TypeSet::ARRAY
-            }
-            b'{' | b'[' => return None,
-            b'-' | b'0'..=b'9' => self.kind_of_number(scan.next_number()?),
-            first => {
-                scan.next_value()?;
-                match first {
-                    b'"' => TypeSet::STRING,
-                    b'n' => TypeSet::NULL,
-                    _ => TypeSet::BOOLEAN,
-                }
-            }
+            b'[' if self.kinds.has(TypeSet::ARRAY) => return self.read_array(scan),
+            b'{' | b'[' => false,
+            b'-' | b'0'..=b'9' => self.matches_scalar(scan.next_number()?),
+            _ => self.matches_scalar(scan.next_value()?),
         };
-        let holds = |constraints: &TextConstraints| constraints.holds(scan.text_since(start));
-        (self.kinds.has(kind) && self.constraints.as_ref().is_none_or(holds)).then_some(())
+        is_match.then_some(())
+    }
+
+    /// Returns `true` if a string, number, boolean or `null`, without whitespace around it, matches.
+    fn matches_scalar(&self, json: &str) -> bool {
+        let kind = match json.as_bytes().first() {
+            Some(b'"') => TypeSet::STRING,
+            Some(b'n') => TypeSet::NULL,
+            Some(b't' | b'f') => TypeSet::BOOLEAN,
+            _ => self.kind_of_number(json),
+        };
+        let holds = |constraints: &TextConstraints| constraints.holds(json);
+        self.kinds.has(kind) && self.constraints.as_ref().is_none_or(holds)
     }
 
     fn kind_of_number(&self, number: &str) -> u8 {
@@ -291,7 +296,7 @@ impl PlainSchema {
     }
 
     fn read_array(&self, scan: &mut Scan<'_>) -> Option<()> {
-        if self.first.is_empty() && self.items.is_none() {
+        if self.first.is_empty() && self.items.is_none() && self.constraints.is_none() {
             return scan.next_value().map(drop);
         }
         let mut index = 0_usize;
@@ -302,12 +307,15 @@ impl PlainSchema {
                 Some(shape) => shape.read_value(scan),
                 None => scan.next_value().map(drop),
             }
-        })
+        })?;
+        let holds = |constraints: &TextConstraints| constraints.holds_for_items(index);
+        self.constraints.as_ref().is_none_or(holds).then_some(())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use mcp_schema::constraint::{Bound, Constraints};
     use serde_json::json;
 
     use super::*;
@@ -384,6 +392,51 @@ mod tests {
                         "{schema} {text} {faults:?}"
                     );
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn constraints_alone_agree_with_their_schema() {
+        const ITEM: Constraints = Constraints {
+            pattern: Some("^a"),
+            minimum: Some(Bound::Integer(2)),
+            max_length: Some(2),
+            ..Constraints::NONE
+        };
+        const LIST: Constraints = Constraints {
+            min_length: Some(1),
+            max_length: Some(2),
+            items: Some(&ITEM),
+            ..Constraints::NONE
+        };
+        assert!(SchemaBeyondType::of_property(&Constraints::NONE.to_schema()).is_none());
+        for constraints in [ITEM, LIST] {
+            let schema = constraints.to_schema();
+            let validator = Validator::new(schema.clone()).unwrap();
+            for text in [
+                "[]",
+                "[1]",
+                "[2, 2e0]",
+                "[ 2 , 3 , 4 ]",
+                r#"["a","ab"]"#,
+                r#"["a","b"]"#,
+                r#"["abc"]"#,
+                r#" ["a\n"] "#,
+                "[null, {}]",
+                "[[2], []]",
+                "[[1, 2, 3]]",
+                r#""a""#,
+                r#""b""#,
+                r#" "\u0061bc" "#,
+                "1",
+                " 2.0 ",
+                "true",
+                "null",
+                r#"{"a": 1}"#,
+            ] {
+                let faults = validator.check(&serde_json::from_str(text).unwrap());
+                assert_eq!(fits(&schema, text), faults.is_empty(), "{text} {faults:?}");
             }
         }
     }
