@@ -22,8 +22,8 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use mcp_schema::check::Validator;
-use mcp_schema::explain::{Fault, push_token, quote};
+use mcp_schema::check::{SentValue, Validator};
+use mcp_schema::explain::{Fault, FaultSubject, push_token, quote};
 use mcp_schema::query::allows;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -83,7 +83,7 @@ pub(crate) struct Decoder {
     /// The names of the flattened type's properties.
     flattened: Vec<String>,
     /// The part of the flattened type's schema that must be enforced separately.
-    flattened_types: Option<SchemaBeyondType>,
+    flattened_beyond_type: Option<SchemaBeyondType>,
     style: ArgumentStyle,
     /// Enforces the schema.
     validator: Validator,
@@ -253,15 +253,32 @@ impl Decoder {
     /// Returns `true` if a decoded value matches its schema.
     fn fits(&self, wire: &WireParameter, raw: &str) -> bool {
         wire.beyond_type.as_ref().is_none_or(|beyond_type| {
-            beyond_type.matches(raw, &self.validator, wire.name)
+            beyond_type.matches(raw, |value| self.examine(Some(wire.name), value))
                 || (wire.nullable && raw.trim_ascii() == "null")
         })
     }
 
     /// Returns `true` if the decoded value of the flattened parameter matches the schema.
     fn flattened_fits(&self, raw: &str) -> bool {
-        let holds = |types: &SchemaBeyondType| types.matches(raw, &self.validator, "");
-        self.flattened_types.as_ref().is_none_or(holds)
+        self.flattened_beyond_type
+            .as_ref()
+            .is_none_or(|beyond_type| beyond_type.matches(raw, |value| self.examine(None, value)))
+    }
+
+    /// Compares the value of a property, or the object for the flattened parameter if `name` is `None`, with its entire
+    /// schema.
+    fn examine(&self, name: Option<&str>, value: &Value) -> SentValue {
+        let mut sent = self.validator.examine_sent(name, value);
+        if name.is_none() {
+            // The other parameters are not part of this object.
+            sent.faults.retain(|fault| match &fault.about {
+                FaultSubject::Missing(name) if fault.pointer.is_empty() => {
+                    !self.wire.iter().any(|wire| wire.name == name)
+                }
+                _ => true,
+            });
+        }
+        sent
     }
 
     /// Returns `true` if mistakes that models frequently make are corrected.

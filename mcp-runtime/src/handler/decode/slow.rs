@@ -188,7 +188,7 @@ impl Decoder {
         match types {
             _ if self.raw => TypeDecides::All,
             None | Some(SchemaBeyondType::Shape(_)) => TypeDecides::Names,
-            Some(SchemaBeyondType::Property | SchemaBeyondType::Object(_)) => TypeDecides::Nothing,
+            Some(SchemaBeyondType::Whole) => TypeDecides::Nothing,
         }
     }
 
@@ -242,17 +242,7 @@ impl Decoder {
         }
         let value = parse_value("", &text, self.schema())
             .map_err(|found| Some(Box::new(UnreadValue::NotRead(found))))?;
-        let examine = |value: &Value| {
-            let mut sent = self.validator.examine_sent(None, value);
-            // The other parameters are not part of this object.
-            sent.faults.retain(|fault| match &fault.about {
-                FaultSubject::Missing(name) if fault.pointer.is_empty() => {
-                    !self.wire.iter().any(|wire| wire.name == name)
-                }
-                _ => true,
-            });
-            sent
-        };
+        let examine = |value: &Value| self.examine(None, value);
         let mut meant = self.meant(&text, value, "", &examine);
         if self.is_lenient()
             && let Some(read) = meant.take_text(&mut is_read)
@@ -289,7 +279,7 @@ impl Decoder {
             value: &meant.value,
             schema: self.schema(),
             root: self.validator.schema(),
-            type_decides: self.type_decides(self.flattened_types.as_ref()),
+            type_decides: self.type_decides(self.flattened_beyond_type.as_ref()),
             decoded: Cell::default(),
         };
         let mut found = refused.faults(&mut **slot, known);

@@ -60,9 +60,9 @@ impl Decoder {
             check_default(parameter, &mut problems);
             // The author's schema is enforced as a whole.
             let beyond_type = if raw_schema.is_some() || (parameter.ty.is_exact)() {
-                SchemaBeyondType::of_property(&parameter.constraints.to_schema())
+                SchemaBeyondType::new(&parameter.constraints.to_schema())
             } else {
-                SchemaBeyondType::of_property(&schema)
+                SchemaBeyondType::new(&schema)
             };
             root.property(name, schema.clone(), required);
             wire.push(WireParameter {
@@ -105,9 +105,9 @@ impl Decoder {
             Some(_) => other_properties(validator.schema(), &wire),
             None => Vec::new(),
         };
-        let flattened_types = match flatten {
+        let flattened_beyond_type = match flatten {
             Some(_) if !raw => {
-                SchemaBeyondType::of_object(without_named_parameters(validator.schema(), &wire))
+                SchemaBeyondType::new(&without_named_parameters(validator.schema(), &wire))
             }
             _ => None,
         };
@@ -116,7 +116,7 @@ impl Decoder {
             wire,
             flatten,
             flattened,
-            flattened_types,
+            flattened_beyond_type,
             style,
             published: published_schema,
             validator,

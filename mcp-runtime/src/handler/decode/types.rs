@@ -4,11 +4,11 @@
 //! Most parameters need only the constraints of their attribute, if any, because their types are known to accept exactly
 //! what their schema allows (`exact`). For the other parameters, it is the whole schema. It is converted at start-up to a
 //! [`PlainSchema`], against which a value's text is checked in a single pass. Schemas with choices or recursion are left to
-//! the [`Validator`].
+//! the validator that also explains mistakes.
 
 use std::collections::HashMap;
 
-use mcp_schema::check::Validator;
+use mcp_schema::check::SentValue;
 use mcp_schema::constraint::TextConstraints;
 use serde_json::{Map, Value};
 
@@ -20,39 +20,25 @@ pub(super) enum SchemaBeyondType {
     /// A shape against which a value's text is checked. It leaves names to the type, which may accept others than the schema
     /// mentions, such as aliases.
     Shape(Box<PlainSchema>),
-    /// The property's entire schema, against which the value is checked.
-    Property,
-    /// The entire schema, against which the object for a flattened type is checked.
-    Object(Box<Validator>),
+    /// The entire schema, which has choices or references.
+    Whole,
 }
 
 impl SchemaBeyondType {
-    /// Returns the part of a property's schema that must be enforced, or `None` if no part needs to be.
-    pub(super) fn of_property(schema: &Value) -> Option<Self> {
+    /// Returns the part of a valid schema that must be enforced, or `None` if no part needs to be.
+    pub(super) fn new(schema: &Value) -> Option<Self> {
         match PlainSchema::read(schema) {
             Some(shape) => shape.says_something().then(|| Self::Shape(Box::new(shape))),
-            None => Some(Self::Property),
+            None => Some(Self::Whole),
         }
     }
 
-    /// Returns the part of a flattened type's schema that must be enforced. The schema is known to be valid.
-    pub(super) fn of_object(schema: Value) -> Option<Self> {
-        match PlainSchema::read(&schema) {
-            Some(shape) => Some(Self::Shape(Box::new(shape))),
-            None => Some(Self::Object(Box::new(Validator::new(schema).ok()?))),
-        }
-    }
-
-    /// Returns `true` if a value, known to be valid JSON, matches the schema. `validator` is the validator for all
-    /// arguments, and `name` is the name of the property. `null` counts as absent where a member is optional.
-    pub(super) fn matches(&self, json: &str, validator: &Validator, name: &str) -> bool {
-        let value = || serde_json::from_str::<Value>(json);
+    /// Returns `true` if a value, known to be valid JSON, matches. `examine` compares it with the entire schema.
+    pub(super) fn matches(&self, json: &str, examine: impl FnOnce(&Value) -> SentValue) -> bool {
         match self {
             Self::Shape(shape) => shape.matches(json),
-            Self::Property => value()
-                .is_ok_and(|value| validator.examine_sent(Some(name), &value).faults.is_empty()),
-            Self::Object(own) => {
-                value().is_ok_and(|value| own.examine_sent(None, &value).faults.is_empty())
+            Self::Whole => {
+                serde_json::from_str(json).is_ok_and(|value| examine(&value).faults.is_empty())
             }
         }
     }
@@ -315,6 +301,7 @@ impl PlainSchema {
 
 #[cfg(test)]
 mod tests {
+    use mcp_schema::check::Validator;
     use mcp_schema::constraint::{Bound, Constraints};
     use serde_json::json;
 
@@ -410,7 +397,7 @@ mod tests {
             items: Some(&ITEM),
             ..Constraints::NONE
         };
-        assert!(SchemaBeyondType::of_property(&Constraints::NONE.to_schema()).is_none());
+        assert!(SchemaBeyondType::new(&Constraints::NONE.to_schema()).is_none());
         for constraints in [ITEM, LIST] {
             let schema = constraints.to_schema();
             let validator = Validator::new(schema.clone()).unwrap();
@@ -452,6 +439,6 @@ mod tests {
         ] {
             assert!(PlainSchema::read(&schema).is_none(), "{schema}");
         }
-        assert!(SchemaBeyondType::of_property(&json!({"description": "anything"})).is_none());
+        assert!(SchemaBeyondType::new(&json!({"description": "anything"})).is_none());
     }
 }
