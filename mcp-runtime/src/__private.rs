@@ -8,19 +8,19 @@ pub use crate::extension::apps::{
     page_contents, page_meta, tool_meta,
 };
 pub use crate::extension::tasks::TaskOptions;
-pub use crate::handler::access::visible_if;
+pub use crate::handler::access::VisibleIf;
 pub use crate::handler::call::{
     Blocking, HandlerCall, Output, Run, Running, blocking, boxed, completer, prompt, resource,
     running, tool,
 };
 pub use crate::handler::completion::IntoCompletionResult;
 pub use crate::handler::definition::{
-    ClientFeature, Completes, Definition, GuardOptions, IntoSchema, Kind, Location, Options, Owner,
-    Submitted, named, type_id_of,
+    ClientFeature, Definition, IntoSchema, Kind, Location, Owner, Submitted, named, type_id_of,
 };
 pub use crate::handler::handler_error::{CallRefusal, ExposedError, exposed_text};
+pub use crate::handler::item_option::{Completes, ItemOption, Made};
 pub use crate::handler::listing::{Lister, lister};
-pub use crate::handler::option::ToolOption;
+pub use crate::handler::option::{AttachedOption, ToolOption};
 pub use crate::handler::output::{IntoPromptResult, IntoResourceResult, IntoToolResult};
 pub use crate::handler::parameter::{
     DefaultValue, Lend, ParameterMeta, Probe, ProbeFallback, ValueIdentity, data_field, fill,
@@ -38,6 +38,7 @@ pub use crate::extension::skills::{
 };
 pub use inventory;
 pub use serde_json;
+pub use std::borrow::Cow;
 
 /// Runs a future to completion on a multi-threaded runtime with at least two workers. `#[main]` expands to a call to
 /// this function.

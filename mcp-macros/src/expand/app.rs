@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::expand::handler::location_expression;
-use crate::expand::options::set_listed_options;
+use crate::expand::options::{OptionList, set_guard_options, set_listed_options};
 use crate::expand::tokens::{option_expression, runtime_path};
 use crate::expand::value::{Fields, flagged_variants};
 use crate::model::app::App;
@@ -21,25 +21,21 @@ pub(crate) fn expand_app(app: &App) -> TokenStream {
     let uri = app_uri(app);
     let page = page_expression(app);
     let name = &app.name.value;
-    let description = app
-        .description
-        .as_ref()
-        .map_or_else(|| quote!(""), |description| quote!(#description));
     let location = location_expression(ident);
-    let mut fields = Fields::default();
-    set_listed_options(&mut fields, &options.listed, None);
-    fields.set("uri", Some(&uri));
-    fields.set_some("mime_type", Some(quote!(__mcp::APP_MIME_TYPE)));
-    fields.set_some("ttl", options.ttl.as_ref());
-    fields.set_some("cache", options.cache);
-    fields.set("attached", Some(quote!(&[&__mcp::InApp])));
+    let mut list = OptionList::default();
+    list.set_text("Description", app.description.as_ref());
+    set_listed_options(&mut list, &options.listed, None);
+    set_guard_options(&mut list, &options.listed.common.guards);
+    list.set("Uri", Some(&uri));
+    list.set_text("MimeType", Some(quote!(__mcp::APP_MIME_TYPE)));
+    list.set("Ttl", options.ttl.as_ref());
+    list.set("Cache", options.cache);
+    list.attach(Some(quote!(__mcp::InApp)));
     let meta = options.listed.meta.as_ref();
     let meta = option_expression(meta.map(|Expression(meta)| quote!(#meta)));
-    fields.set_some(
-        "meta",
-        Some(quote!(|| __mcp::page_meta(<#ident as __mcp::App>::PAGE, #meta))),
-    );
-    let definition_options = fields.into_expression(&quote!(__mcp::Options));
+    let meta = quote!(|| __mcp::page_meta(<#ident as __mcp::App>::PAGE, #meta));
+    list.set_made("Meta", Some(meta));
+    let definition_options = list.into_expression();
     quote!(
         #item
         #(#cfgs)*
@@ -53,12 +49,11 @@ pub(crate) fn expand_app(app: &App) -> TokenStream {
             static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                 kind: __mcp::Kind::Resource,
                 name: #name,
-                description: #description,
                 function: ::core::any::TypeId::of::<#ident>(),
                 receiver: ::core::option::Option::None,
                 location: #location,
                 parameters: &[],
-                options: &#definition_options,
+                options: #definition_options,
                 output_schema: ::core::option::Option::None,
                 conforms: false,
                 run: __mcp::Run::Sync(|__mcp_call| {

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 
 use crate::expand::checks::handler_checks;
-use crate::expand::options::options_expression;
+use crate::expand::options::handler_options;
 use crate::expand::parameter::ExpandedParameter;
 use crate::expand::reference::{function_path, parameter_list};
 use crate::expand::run::run_expression;
@@ -45,10 +45,6 @@ fn definition_fields(handler: &Handler, parameters: &[ExpandedParameter<'_>]) ->
         Span::call_site(),
     );
     let name = &handler.name.value;
-    let description = handler.description.as_ref().map_or_else(
-        || quote!(""),
-        |description| replace_self_and_lifetimes(description, handler.self_type.as_ref(), "_"),
-    );
     let function = function_path(handler);
     let receiver = handler.self_type.as_ref().filter(|_| handler.has_receiver);
     let receiver = option_expression(receiver.map(|ty| {
@@ -57,7 +53,7 @@ fn definition_fields(handler: &Handler, parameters: &[ExpandedParameter<'_>]) ->
     }));
     let location = location_expression(&handler.ident);
     let output = return_type(handler);
-    let options = options_expression(handler, &output);
+    let options = handler_options(handler, &output);
     let output_schema = option_expression(
         (handler.kind == Kind::Tool)
             .then(|| quote!(<#output as __mcp::IntoToolResult>::output_schema)),
@@ -71,12 +67,11 @@ fn definition_fields(handler: &Handler, parameters: &[ExpandedParameter<'_>]) ->
     quote!(
         kind: __mcp::Kind::#kind,
         name: #name,
-        description: #description,
         function: __mcp::type_id_of(&#function),
         receiver: #receiver,
         location: #location,
         parameters: &__MCP_PARAMETERS,
-        options: &#options,
+        options: #options,
         output_schema: #output_schema,
         conforms: #conforms,
         run: #run,

@@ -4,46 +4,57 @@ use mcp_schema::rules::template_has_variable;
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use crate::expand::options::OptionList;
 use crate::expand::tokens::compile_time_check;
-use crate::expand::value::{Fields, flagged_variants};
+use crate::expand::value::flagged_variants;
 use crate::model::argument_names::variables_without_parameter;
 use crate::model::handler::Handler;
 use crate::parse::kind::Kind;
 use crate::parse::resource::{Priority, ResourceOptions};
 use crate::parse::value::PathValue;
 
-/// Sets the fields of `Options` that only resources and templates have.
+/// Adds the options that only resources and templates have.
 pub(crate) fn set_resource_options(
-    fields: &mut Fields,
+    list: &mut OptionList,
     uri: &syn::LitStr,
     resource: &ResourceOptions,
     output: &TokenStream,
 ) {
-    fields.set("uri", Some(uri));
-    if let Some(mime_type) = &resource.mime_type {
-        fields.set_some("mime_type", Some(mime_type));
-    } else {
+    let ResourceOptions {
+        mime_type,
+        size,
+        audience,
+        priority,
+        last_modified,
+        ttl,
+        cache,
+        list: lister,
+        listed: _,
+    } = resource;
+    list.set("Uri", Some(uri));
+    if mime_type.is_none() {
         let of_type = quote!(<#output as __mcp::IntoResourceResult>::MIME_TYPE);
-        fields.set("mime_type", Some(of_type));
+        list.set("OutputMimeType", Some(of_type));
     }
-    fields.set_some("size", resource.size.as_ref());
-    let audience = resource.audience.as_ref().map(|audience| {
+    list.set_text("MimeType", mime_type.as_ref());
+    list.set("Size", size.as_ref());
+    let audience = audience.as_ref().map(|audience| {
         flagged_variants(
             &quote!(__mcp::Role),
             &[(audience.user, "User"), (audience.assistant, "Assistant")],
         )
     });
-    fields.set("audience", audience);
-    let priority = resource.priority.as_ref();
-    fields.set_some("priority", priority.map(|Priority(priority)| priority));
-    fields.set_some("last_modified", resource.last_modified.as_ref());
-    fields.set_some("ttl", resource.ttl.as_ref());
-    fields.set_some("cache", resource.cache);
-    let list = resource.list.as_ref().map(|list| {
-        let PathValue(list) = &list.value;
+    list.set("Audience", audience);
+    let priority = priority.as_ref().map(|Priority(priority)| priority);
+    list.set("Priority", priority);
+    list.set("LastModified", last_modified.as_ref());
+    list.set("Ttl", ttl.as_ref());
+    list.set("Cache", *cache);
+    let lister = lister.as_ref().map(|lister| {
+        let PathValue(list) = &lister.value;
         quote!(|| __mcp::lister(#list))
     });
-    fields.set_some("list", list);
+    list.set("List", lister);
 }
 
 /// Returns compile-time checks that the arguments are the variables of the URI.

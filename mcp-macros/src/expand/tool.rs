@@ -4,6 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
+use crate::expand::options::OptionList;
 use crate::expand::tokens::{
     compile_time_check, macro_span_at, option_expression, replace_self_and_lifetimes,
 };
@@ -15,13 +16,33 @@ use crate::parse::task::TaskOptions;
 use crate::parse::tool::ToolOptions;
 use crate::parse::value::{Expression, PathValue};
 
-/// Sets the fields of `Options` that only tools have.
-pub(crate) fn set_tool_options(fields: &mut Fields, tool: &ToolOptions) {
-    fields.set_some("read_only", tool.read_only.as_ref());
-    fields.set_some("destructive", tool.destructive.as_ref());
-    fields.set_some("idempotent", tool.idempotent.as_ref());
-    fields.set_some("open_world", tool.open_world.as_ref());
-    let requires = tool.requires.as_ref().map(|requires| {
+/// Adds the options that only tools have.
+pub(crate) fn set_tool_options(list: &mut OptionList, tool: &ToolOptions) {
+    let ToolOptions {
+        read_only,
+        destructive,
+        idempotent,
+        idempotent_by,
+        open_world,
+        blocking: _,
+        requires,
+        rename_all: _,
+        schema,
+        task,
+        text: _,
+        spill,
+        strict,
+        ttl,
+        cache,
+        app,
+        visibility: _,
+        listed: _,
+    } = tool;
+    list.set("ReadOnly", read_only.as_ref());
+    list.set("Destructive", destructive.as_ref());
+    list.set("Idempotent", idempotent.as_ref());
+    list.set("OpenWorld", open_world.as_ref());
+    let requires = requires.as_ref().map(|requires| {
         flagged_variants(
             &quote!(__mcp::ClientFeature),
             &[
@@ -33,30 +54,22 @@ pub(crate) fn set_tool_options(fields: &mut Fields, tool: &ToolOptions) {
             ],
         )
     });
-    fields.set("requires", requires);
-    let schema = tool.schema.as_ref().map(|Expression(schema)| {
+    list.set("Requires", requires);
+    let schema = schema.as_ref().map(|Expression(schema)| {
         quote_spanned!(macro_span_at(schema.span())=> || __mcp::IntoSchema::into_schema(#schema))
     });
-    fields.set_some("input_schema", schema);
-    fields.set("strict", tool.strict.filter(|strict| *strict));
-    fields.set_some("ttl", tool.ttl.as_ref());
-    fields.set_some("cache", tool.cache);
-    fields.set("attached", attached_options(tool));
-}
-
-/// Returns the options that add-ons define. A path leads to each add-on, so only a program with the option contains it.
-fn attached_options(tool: &ToolOptions) -> Option<TokenStream> {
-    let by = tool.idempotent_by.as_ref().map(|by| {
+    list.set("InputSchema", schema);
+    list.set("Strict", strict.filter(|strict| *strict));
+    list.set("Ttl", ttl.as_ref());
+    list.set("Cache", *cache);
+    list.attach(idempotent_by.as_ref().map(|by| {
         let names = &by.names;
-        quote!(&__mcp::IdempotentBy(&[#(#names),*]))
-    });
-    let spill = tool.spill.as_ref().filter(|spill| spill.value);
-    let spill = spill.map(|_| quote!(&__mcp::Spill));
-    let task = tool.task.as_ref().map(task_options_expression);
-    let task = task.map(|task| quote!(&#task));
-    let app = tool.app.as_ref().map(|_| quote!(&__mcp::InApp));
-    let attached: Vec<_> = [by, spill, task, app].into_iter().flatten().collect();
-    (!attached.is_empty()).then(|| quote!(&[#(#attached),*]))
+        quote!(__mcp::IdempotentBy(&[#(#names),*]))
+    }));
+    let spill = spill.as_ref().filter(|spill| spill.value);
+    list.attach(spill.map(|_| quote!(__mcp::Spill)));
+    list.attach(task.as_ref().map(task_options_expression));
+    list.attach(app.as_ref().map(|_| quote!(__mcp::InApp)));
 }
 
 /// Checks that the parameters that identify a call are arguments.

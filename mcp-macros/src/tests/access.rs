@@ -28,7 +28,6 @@ fn scopes_are_checked_and_passed_on() {
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Prompt,
                     name: "review",
-                    description: "",
                     function: __mcp::type_id_of(&review),
                     receiver: ::core::option::Option::None,
                     location: __mcp::Location {
@@ -37,11 +36,17 @@ fn scopes_are_checked_and_passed_on() {
                         column: ::core::column!(),
                     },
                     parameters: &__MCP_PARAMETERS,
-                    options: &__mcp::Options {
-                        scopes: &["notes:read", "notes:write"],
-                        visible_if: __mcp::visible_if(staff::only),
-                        ..__mcp::Options::NONE
-                    },
+                    options: &[
+                        __mcp::ItemOption::Scopes(
+                            __mcp::Cow::Borrowed(
+                                &[
+                                    __mcp::Cow::Borrowed("notes:read"),
+                                    __mcp::Cow::Borrowed("notes:write"),
+                                ],
+                            ),
+                        ),
+                        __mcp::ItemOption::VisibleIf(__mcp::VisibleIf::Declared(staff::only)),
+                    ],
                     output_schema: ::core::option::Option::None,
                     conforms: false,
                     run: __mcp::Run::Sync(|__mcp_call| {
@@ -73,7 +78,6 @@ fn visible_if_of_a_method_can_name_a_function_of_its_type() {
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Resource,
                     name: "all",
-                    description: "",
                     function: __mcp::type_id_of(&<Notes>::all),
                     receiver: ::core::option::Option::Some(__mcp::Owner {
                         id: ::core::any::TypeId::of::<Notes>(),
@@ -85,12 +89,13 @@ fn visible_if_of_a_method_can_name_a_function_of_its_type() {
                         column: ::core::column!(),
                     },
                     parameters: &__MCP_PARAMETERS,
-                    options: &__mcp::Options {
-                        visible_if: __mcp::visible_if(Notes::open),
-                        uri: "notes:///all",
-                        mime_type: <String as __mcp::IntoResourceResult>::MIME_TYPE,
-                        ..__mcp::Options::NONE
-                    },
+                    options: &[
+                        __mcp::ItemOption::VisibleIf(__mcp::VisibleIf::Declared(Notes::open)),
+                        __mcp::ItemOption::Uri("notes:///all"),
+                        __mcp::ItemOption::OutputMimeType(
+                            <String as __mcp::IntoResourceResult>::MIME_TYPE,
+                        ),
+                    ],
                     output_schema: ::core::option::Option::None,
                     conforms: false,
                     run: __mcp::Run::Sync(|__mcp_call| {

@@ -44,7 +44,6 @@ fn the_first_parameter_of_a_completer_is_not_an_argument() {
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Completer,
                     name: "languages",
-                    description: "",
                     function: __mcp::type_id_of(&languages),
                     receiver: ::core::option::Option::None,
                     location: __mcp::Location {
@@ -53,7 +52,7 @@ fn the_first_parameter_of_a_completer_is_not_an_argument() {
                         column: ::core::column!(),
                     },
                     parameters: &__MCP_PARAMETERS,
-                    options: &__mcp::Options::NONE,
+                    options: &[],
                     output_schema: ::core::option::Option::None,
                     conforms: false,
                     run: __mcp::Run::Sync(|__mcp_call| {
@@ -119,7 +118,6 @@ fn the_completed_argument_is_checked() {
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Completer,
                     name: "languages",
-                    description: "",
                     function: __mcp::type_id_of(&languages),
                     receiver: ::core::option::Option::None,
                     location: __mcp::Location {
@@ -128,13 +126,12 @@ fn the_completed_argument_is_checked() {
                         column: ::core::column!(),
                     },
                     parameters: &__MCP_PARAMETERS,
-                    options: &__mcp::Options {
-                        completes: ::core::option::Option::Some(__mcp::Completes {
+                    options: &[
+                        __mcp::ItemOption::Completes(__mcp::Completes {
                             target: || __mcp::type_id_of(&prompts::review),
                             argument: "language",
                         }),
-                        ..__mcp::Options::NONE
-                    },
+                    ],
                     output_schema: ::core::option::Option::None,
                     conforms: false,
                     run: __mcp::Run::Sync(|__mcp_call| {

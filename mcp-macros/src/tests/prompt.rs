@@ -48,7 +48,6 @@ fn the_expansion_has_a_function_that_returns_the_parameters() {
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Prompt,
                     name: "review",
-                    description: "",
                     function: __mcp::type_id_of(&review),
                     receiver: ::core::option::Option::None,
                     location: __mcp::Location {
@@ -57,10 +56,7 @@ fn the_expansion_has_a_function_that_returns_the_parameters() {
                         column: ::core::column!(),
                     },
                     parameters: &__MCP_PARAMETERS,
-                    options: &__mcp::Options {
-                        title: ::core::option::Option::Some("Review"),
-                        ..__mcp::Options::NONE
-                    },
+                    options: &[__mcp::ItemOption::Title(__mcp::Cow::Borrowed("Review"))],
                     output_schema: ::core::option::Option::None,
                     conforms: false,
                     run: __mcp::Run::Sync(|__mcp_call| {

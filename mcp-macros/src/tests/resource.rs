@@ -19,7 +19,6 @@ fn a_resource_has_its_uri_checked() {
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Resource,
                     name: "config",
-                    description: "",
                     function: __mcp::type_id_of(&config),
                     receiver: ::core::option::Option::None,
                     location: __mcp::Location {
@@ -28,17 +27,14 @@ fn a_resource_has_its_uri_checked() {
                         column: ::core::column!(),
                     },
                     parameters: &__MCP_PARAMETERS,
-                    options: &__mcp::Options {
-                        uri: "config://app",
-                        mime_type: ::core::option::Option::Some("text/plain"),
-                        audience: &[__mcp::Role::User],
-                        priority: ::core::option::Option::Some(1f64),
-                        ttl: ::core::option::Option::Some(
-                            ::core::time::Duration::from_millis(3600000u64),
-                        ),
-                        cache: ::core::option::Option::Some(__mcp::CacheScope::Public),
-                        ..__mcp::Options::NONE
-                    },
+                    options: &[
+                        __mcp::ItemOption::Uri("config://app"),
+                        __mcp::ItemOption::MimeType(__mcp::Cow::Borrowed("text/plain")),
+                        __mcp::ItemOption::Audience(&[__mcp::Role::User]),
+                        __mcp::ItemOption::Priority(1f64),
+                        __mcp::ItemOption::Ttl(::core::time::Duration::from_millis(3600000u64)),
+                        __mcp::ItemOption::Cache(__mcp::CacheScope::Public),
+                    ],
                     output_schema: ::core::option::Option::None,
                     conforms: false,
                     run: __mcp::Run::Sync(|__mcp_call| {
@@ -101,7 +97,6 @@ fn a_template_has_its_variables_checked() {
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::ResourceTemplate,
                     name: "note",
-                    description: "",
                     function: __mcp::type_id_of(&note),
                     receiver: ::core::option::Option::None,
                     location: __mcp::Location {
@@ -110,12 +105,13 @@ fn a_template_has_its_variables_checked() {
                         column: ::core::column!(),
                     },
                     parameters: &__MCP_PARAMETERS,
-                    options: &__mcp::Options {
-                        uri: "notes:///{id}",
-                        mime_type: <String as __mcp::IntoResourceResult>::MIME_TYPE,
-                        list: ::core::option::Option::Some(|| __mcp::lister(notes)),
-                        ..__mcp::Options::NONE
-                    },
+                    options: &[
+                        __mcp::ItemOption::Uri("notes:///{id}"),
+                        __mcp::ItemOption::OutputMimeType(
+                            <String as __mcp::IntoResourceResult>::MIME_TYPE,
+                        ),
+                        __mcp::ItemOption::List(|| __mcp::lister(notes)),
+                    ],
                     output_schema: ::core::option::Option::None,
                     conforms: false,
                     run: __mcp::Run::Sync(|__mcp_call| {

@@ -57,7 +57,6 @@ fn methods_are_called_on_a_shared_value() {
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Tool,
                     name: "delete",
-                    description: "",
                     function: __mcp::type_id_of(&<Notes>::delete),
                     receiver: ::core::option::Option::Some(__mcp::Owner {
                         id: ::core::any::TypeId::of::<Notes>(),
@@ -69,7 +68,7 @@ fn methods_are_called_on_a_shared_value() {
                         column: ::core::column!(),
                     },
                     parameters: &__MCP_PARAMETERS,
-                    options: &__mcp::Options::NONE,
+                    options: &[],
                     output_schema: ::core::option::Option::Some(
                         <Result<Notes> as __mcp::IntoToolResult>::output_schema,
                     ),
@@ -102,7 +101,6 @@ fn methods_are_called_on_a_shared_value() {
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Prompt,
                     name: "show",
-                    description: "",
                     function: __mcp::type_id_of(&<Notes>::show),
                     receiver: ::core::option::Option::Some(__mcp::Owner {
                         id: ::core::any::TypeId::of::<Notes>(),
@@ -114,7 +112,7 @@ fn methods_are_called_on_a_shared_value() {
                         column: ::core::column!(),
                     },
                     parameters: &__MCP_PARAMETERS,
-                    options: &__mcp::Options::NONE,
+                    options: &[],
                     output_schema: ::core::option::Option::None,
                     conforms: false,
                     run: __mcp::Run::Sync(|__mcp_call| {

@@ -54,7 +54,6 @@ fn a_function_is_described_and_registered() {
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Tool,
                     name: "add",
-                    description: "Adds.",
                     function: __mcp::type_id_of(&add),
                     receiver: ::core::option::Option::None,
                     location: __mcp::Location {
@@ -63,7 +62,7 @@ fn a_function_is_described_and_registered() {
                         column: ::core::column!(),
                     },
                     parameters: &__MCP_PARAMETERS,
-                    options: &__mcp::Options::NONE,
+                    options: &[__mcp::ItemOption::Description(__mcp::Cow::Borrowed("Adds."))],
                     output_schema: ::core::option::Option::Some(
                         <i64 as __mcp::IntoToolResult>::output_schema,
                     ),
@@ -92,7 +91,7 @@ fn a_function_is_described_and_registered() {
 }
 
 #[test]
-fn options_are_fields_and_strings_are_checked() {
+fn options_are_a_list_and_strings_are_checked() {
     check(
         Kind::Tool,
         r#"name = "notes.add", title = "Add", read_only, destructive = false, timeout = "5s", rate = "10/min", concurrency = 4, max_output = "64KiB", requires(sampling), icons = ["https://example.com/a.png"], strict"#,
@@ -105,7 +104,6 @@ fn options_are_fields_and_strings_are_checked() {
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Tool,
                     name: "notes.add",
-                    description: "",
                     function: __mcp::type_id_of(&add),
                     receiver: ::core::option::Option::None,
                     location: __mcp::Location {
@@ -114,26 +112,22 @@ fn options_are_fields_and_strings_are_checked() {
                         column: ::core::column!(),
                     },
                     parameters: &__MCP_PARAMETERS,
-                    options: &__mcp::Options {
-                        title: ::core::option::Option::Some("Add"),
-                        icons: ::core::option::Option::Some(|| {
-                            ::std::vec![__mcp::Icon::new("https://example.com/a.png")]
-                        }),
-                        guards: __mcp::GuardOptions {
-                            timeout: ::core::option::Option::Some(
-                                ::core::time::Duration::from_millis(5000u64),
-                            ),
-                            rate: ::core::option::Option::Some("10/min"),
-                            concurrency: ::core::option::Option::Some(4),
-                            max_output: ::core::option::Option::Some(65536usize),
-                            ..__mcp::GuardOptions::NONE
-                        },
-                        read_only: ::core::option::Option::Some(true),
-                        destructive: ::core::option::Option::Some(false),
-                        requires: &[__mcp::ClientFeature::Sampling],
-                        strict: true,
-                        ..__mcp::Options::NONE
-                    },
+                    options: &[
+                        __mcp::ItemOption::Title(__mcp::Cow::Borrowed("Add")),
+                        __mcp::ItemOption::Icons(
+                            __mcp::Made::By(|| {
+                                ::std::vec![__mcp::Icon::new("https://example.com/a.png")]
+                            }),
+                        ),
+                        __mcp::ItemOption::Timeout(::core::time::Duration::from_millis(5000u64)),
+                        __mcp::ItemOption::Rate(__mcp::Cow::Borrowed("10/min")),
+                        __mcp::ItemOption::Concurrency(4),
+                        __mcp::ItemOption::MaxOutput(65536usize),
+                        __mcp::ItemOption::ReadOnly(true),
+                        __mcp::ItemOption::Destructive(false),
+                        __mcp::ItemOption::Requires(&[__mcp::ClientFeature::Sampling]),
+                        __mcp::ItemOption::Strict(true),
+                    ],
                     output_schema: ::core::option::Option::Some(
                         <() as __mcp::IntoToolResult>::output_schema,
                     ),
@@ -189,7 +183,6 @@ fn the_future_owns_values_that_the_function_borrows() {
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Tool,
                     name: "add",
-                    description: "",
                     function: __mcp::type_id_of(&add),
                     receiver: ::core::option::Option::None,
                     location: __mcp::Location {
@@ -198,7 +191,7 @@ fn the_future_owns_values_that_the_function_borrows() {
                         column: ::core::column!(),
                     },
                     parameters: &__MCP_PARAMETERS,
-                    options: &__mcp::Options::NONE,
+                    options: &[],
                     output_schema: ::core::option::Option::Some(
                         <Result<Cow<'_, str>> as __mcp::IntoToolResult>::output_schema,
                     ),
@@ -283,7 +276,6 @@ fn a_default_in_rust_occurs_once() {
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Tool,
                     name: "add",
-                    description: "",
                     function: __mcp::type_id_of(&add),
                     receiver: ::core::option::Option::None,
                     location: __mcp::Location {
@@ -292,7 +284,7 @@ fn a_default_in_rust_occurs_once() {
                         column: ::core::column!(),
                     },
                     parameters: &__MCP_PARAMETERS,
-                    options: &__mcp::Options::NONE,
+                    options: &[],
                     output_schema: ::core::option::Option::Some(
                         <() as __mcp::IntoToolResult>::output_schema,
                     ),

@@ -652,7 +652,7 @@ mod versions_tests {
 
     fn users(scope: &str) -> NotifiedCallers {
         let mut audience = NotifiedCallers::default();
-        audience.add_callers_with_access(&Access::declared(&[scope], None));
+        audience.add_callers_with_access(&Access::requiring(&[scope]));
         audience
     }
 

@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::context::{Caller, Principal};
-use crate::handler::rules;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::errors;
 use crate::spawn;
@@ -14,20 +13,32 @@ use crate::spawn;
 pub(crate) struct Access {
     /// The required scopes. A caller must have all of them.
     scopes: Vec<Box<str>>,
-    visible_if: Option<Arc<VisibleIf>>,
+    visible_if: Option<Arc<IsVisibleTo>>,
 }
 
+type IsVisibleTo = dyn Fn(&Caller) -> bool + Send + Sync;
+
 /// A function that returns `true` if a definition is visible to a caller.
-type VisibleIf = dyn Fn(&Caller) -> bool + Send + Sync;
+#[derive(Clone)]
+pub enum VisibleIf {
+    /// From an attribute.
+    Declared(fn(&Caller) -> bool),
+    /// From a builder.
+    Inserted(Arc<IsVisibleTo>),
+}
+
+impl fmt::Debug for VisibleIf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("VisibleIf")
+    }
+}
 
 impl Access {
-    /// Creates the rules from the options of an annotated function.
-    pub(crate) fn declared(scopes: &[&str], visible_if: Option<fn(&Caller) -> bool>) -> Self {
+    /// Creates rules that require scopes.
+    #[cfg(test)]
+    pub(crate) fn requiring(scopes: &[&str]) -> Self {
         let mut access = Self::default();
-        access.require(scopes.iter().copied());
-        if let Some(visible_if) = visible_if {
-            access.show_if(visible_if);
-        }
+        access.require(scopes);
         access
     }
 
@@ -42,14 +53,11 @@ impl Access {
     }
 
     /// Makes the definition visible only to callers for whom the function returns `true`.
-    pub(crate) fn show_if(&mut self, visible_if: impl Fn(&Caller) -> bool + Send + Sync + 'static) {
-        self.visible_if = Some(Arc::new(visible_if));
-    }
-
-    /// Returns a message for each invalid scope.
-    pub(crate) fn problems(&self) -> impl Iterator<Item = String> {
-        let verdicts = self.scopes.iter().map(|scope| rules::scope(scope));
-        verdicts.filter_map(|verdict| verdict.into_result().err())
+    pub(crate) fn show_if(&mut self, visible_if: VisibleIf) {
+        self.visible_if = Some(match visible_if {
+            VisibleIf::Declared(function) => Arc::new(function),
+            VisibleIf::Inserted(function) => function,
+        });
     }
 
     /// Returns `true` if access to the definition is restricted at all.
@@ -135,13 +143,6 @@ impl fmt::Debug for Access {
             .field("scopes", &self.scopes)
             .finish_non_exhaustive()
     }
-}
-
-/// Converts the function given as `visible_if = …`. If the function has the wrong type, the compiler's error names the
-/// expected type.
-#[must_use]
-pub const fn visible_if(function: fn(&Caller) -> bool) -> Option<fn(&Caller) -> bool> {
-    Some(function)
 }
 
 // --- The callers to notify of a change: those whose view of a list is changed by an edit, or those selected by the
@@ -299,7 +300,7 @@ mod tests {
 
         #[test]
         fn all_scopes_are_needed_and_all_are_named() {
-            let access = Access::declared(&["read", "write", "read"], None);
+            let access = Access::requiring(&["read", "write", "read"]);
             let alice = |scopes: &[&str]| {
                 Caller::from(Principal::new("alice").with_scopes(scopes.to_vec()))
             };
@@ -314,12 +315,18 @@ mod tests {
             }
         }
 
+        fn shown_if(visible_if: fn(&Caller) -> bool) -> Access {
+            let mut access = Access::default();
+            access.show_if(VisibleIf::Declared(visible_if));
+            access
+        }
+
         #[test]
         fn a_definition_is_hidden_if_its_visibility_check_panics() {
-            let access = Access::declared(&[], Some(Caller::is_trusted));
+            let access = shown_if(Caller::is_trusted);
             assert!(access.is_usable_by(&Caller::trusted()));
             assert!(!access.is_usable_by(&Caller::anonymous()));
-            let access = Access::declared(&[], Some(|_| panic!("nobody knows")));
+            let access = shown_if(|_| panic!("nobody knows"));
             assert!(!access.is_usable_by(&Caller::trusted()));
         }
     }
@@ -333,7 +340,7 @@ mod tests {
 
         fn users(scope: &str) -> NotifiedCallers {
             let mut audience = NotifiedCallers::default();
-            audience.add_callers_with_access(&Access::declared(&[scope], None));
+            audience.add_callers_with_access(&Access::requiring(&[scope]));
             audience
         }
 

@@ -1,18 +1,15 @@
 //! The output of the macros for an annotated function: a static [`Definition`] that is registered through `inventory`.
 
 use std::any::TypeId;
-use std::time::Duration;
 
 use mcp_schema::suggest::same;
 use schemars::{Schema, SchemaGenerator};
 
-use crate::context::Caller;
 use crate::handler::call::Run;
+use crate::handler::item_option::{Completes, ItemOption};
 use crate::handler::listing::Lister;
-use crate::handler::option::ToolOption;
 use crate::handler::parameter::ParameterMeta;
 pub use crate::types::ClientFeature;
-use crate::types::{CacheScope, Icon, Role};
 
 /// The kind of a handler, as determined by its attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,8 +36,6 @@ pub struct Definition {
     pub kind: Kind,
     /// The name used in the protocol. For a completer, the name of the function.
     pub name: &'static str,
-    /// The `description` option, or the doc comment if the option is not set. Empty if neither exists.
-    pub description: &'static str,
     /// The type of the function item, which is used to select the function.
     pub function: TypeId,
     /// The type of `self` if the function is a method.
@@ -49,8 +44,8 @@ pub struct Definition {
     pub location: Location,
     /// The parameters, excluding the receiver. A completer's first parameter takes the partial text and is named `""`.
     pub parameters: &'static [ParameterMeta],
-    /// The attribute's options.
-    pub options: &'static Options,
+    /// The attribute's options. The doc comment is one of them.
+    pub options: &'static [ItemOption],
     /// Returns the schema of `structuredContent`, derived from the tool's return type.
     pub output_schema: Option<fn(&mut SchemaGenerator) -> Option<Schema>>,
     /// `true` if every value of the return type matches that schema, in which case results do not need to be validated.
@@ -65,8 +60,41 @@ impl Definition {
     pub(crate) fn lookup_key(&self) -> &'static str {
         match self.kind {
             Kind::Tool | Kind::Prompt | Kind::Completer | Kind::ExtensionMethod => self.name,
-            Kind::Resource | Kind::ResourceTemplate => self.options.uri,
+            Kind::Resource | Kind::ResourceTemplate => self.uri(),
         }
+    }
+
+    /// Returns the URI of a resource, or the URI template of a resource template.
+    pub(crate) fn uri(&self) -> &'static str {
+        let uri = self.options.iter().find_map(|option| match option {
+            ItemOption::Uri(uri) => Some(*uri),
+            _ => None,
+        });
+        uri.unwrap_or_default()
+    }
+
+    /// Returns the function that creates the lister of a template.
+    pub(crate) fn list(&self) -> Option<fn() -> Box<dyn Lister>> {
+        self.options.iter().find_map(|option| match option {
+            ItemOption::List(list) => Some(*list),
+            _ => None,
+        })
+    }
+
+    /// Returns the argument that a completer specifies as its target.
+    pub(crate) fn completes(&self) -> Option<Completes> {
+        self.options.iter().find_map(|option| match option {
+            ItemOption::Completes(completes) => Some(*completes),
+            _ => None,
+        })
+    }
+
+    /// Returns the author's `_meta`.
+    pub(crate) fn meta(&self) -> Option<serde_json::Value> {
+        self.options.iter().find_map(|option| match option {
+            ItemOption::Meta(meta) => Some(meta.clone().make()),
+            _ => None,
+        })
     }
 
     /// Returns the kind and the key, for use in messages.
@@ -99,124 +127,6 @@ impl std::fmt::Display for Location {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }
-}
-
-/// An attribute's options. Options that do not apply to a kind keep their value from [`Options::NONE`].
-#[derive(Debug)]
-pub struct Options {
-    /// `title`
-    pub title: Option<&'static str>,
-    /// `tags(…)`
-    pub tags: &'static [&'static str],
-    /// `scopes(…)`
-    pub scopes: &'static [&'static str],
-    /// `visible_if = …`
-    pub visible_if: Option<fn(&Caller) -> bool>,
-    /// `icons`
-    pub icons: Option<fn() -> Vec<Icon>>,
-    /// `meta`; an object
-    pub meta: Option<fn() -> serde_json::Value>,
-    /// `read_only`
-    pub read_only: Option<bool>,
-    /// `destructive`
-    pub destructive: Option<bool>,
-    /// `idempotent`
-    pub idempotent: Option<bool>,
-    /// `open_world`
-    pub open_world: Option<bool>,
-    /// `timeout`, `rate`, `concurrency`, `max_output`
-    pub guards: GuardOptions<&'static str>,
-    /// `requires(…)`
-    pub requires: &'static [ClientFeature],
-    /// `schema = …`
-    pub input_schema: Option<fn() -> Result<Schema, String>>,
-    /// The options that add-ons define
-    pub attached: &'static [&'static dyn ToolOption],
-    /// `strict`: arguments are not coerced
-    pub strict: bool,
-    /// The URI of a resource, or the URI template of a resource template.
-    pub uri: &'static str,
-    /// `mime_type`
-    pub mime_type: Option<&'static str>,
-    /// `size`, in bytes
-    pub size: Option<u64>,
-    /// `audience`
-    pub audience: &'static [Role],
-    /// `priority`
-    pub priority: Option<f64>,
-    /// `last_modified`
-    pub last_modified: Option<&'static str>,
-    /// `ttl`
-    pub ttl: Option<Duration>,
-    /// `cache`
-    pub cache: Option<CacheScope>,
-    /// `list = …`
-    pub list: Option<fn() -> Box<dyn Lister>>,
-    /// `#[completer(prompt = …, argument = …)]`
-    pub completes: Option<Completes>,
-}
-
-impl Options {
-    /// No options.
-    pub const NONE: Self = Self {
-        title: None,
-        tags: &[],
-        scopes: &[],
-        visible_if: None,
-        icons: None,
-        meta: None,
-        read_only: None,
-        destructive: None,
-        idempotent: None,
-        open_world: None,
-        guards: GuardOptions::NONE,
-        requires: &[],
-        input_schema: None,
-        attached: &[],
-        strict: false,
-        uri: "",
-        mime_type: None,
-        size: None,
-        audience: &[],
-        priority: None,
-        last_modified: None,
-        ttl: None,
-        cache: None,
-        list: None,
-        completes: None,
-    };
-}
-
-/// The limits for a handler. Unspecified limits default to the server's limits.
-#[derive(Debug, Default)]
-pub struct GuardOptions<T> {
-    /// `timeout`
-    pub timeout: Option<Duration>,
-    /// `rate`, as written
-    pub rate: Option<T>,
-    /// `concurrency`
-    pub concurrency: Option<usize>,
-    /// `max_output`, in bytes
-    pub max_output: Option<usize>,
-}
-
-impl<T> GuardOptions<T> {
-    /// No options.
-    pub const NONE: Self = Self {
-        timeout: None,
-        rate: None,
-        concurrency: None,
-        max_output: None,
-    };
-}
-
-/// The argument that a completer specifies as its target.
-#[derive(Debug)]
-pub struct Completes {
-    /// Returns the type of the prompt's or template's function.
-    pub target: fn() -> TypeId,
-    /// The name of the argument or variable.
-    pub argument: &'static str,
 }
 
 /// A definition submitted to the registry.

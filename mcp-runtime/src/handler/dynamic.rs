@@ -7,24 +7,21 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::context::{Capability, Context};
-use crate::handler::access::Access;
 use crate::handler::call::{Running, prompt, resource, running, tool};
-use crate::handler::definition::GuardOptions;
 use crate::handler::handler_error::HandlerError;
-use crate::handler::listing::{Lister, Page};
-use crate::handler::option::AttachedOption;
-use crate::handler::output::{IntoPromptResult, IntoResourceResult, IntoToolResult};
-use crate::types::{
-    Annotations, CacheScope, Icon, Prompt, PromptArgument, Resource, ResourceTemplate, Tool,
-    ToolAnnotations,
+use crate::handler::item_option;
+use crate::handler::item_option::{
+    ItemOption, completed, guarded, hinted, listed, readable, sized,
 };
+use crate::handler::listing::{Lister, Page};
+use crate::handler::option::{AttachedOption, ToolOption};
+use crate::handler::output::{IntoPromptResult, IntoResourceResult, IntoToolResult};
+use crate::types::{PromptArgument, Resource};
 
 /// The arguments passed to a dynamic handler.
 ///
@@ -68,32 +65,20 @@ impl Arguments {
 /// A function that calls a dynamic handler.
 pub(crate) type DynamicRun = Arc<dyn Fn(Arguments, Context) -> Running + Send + Sync>;
 
-/// The handler of a dynamic definition and the options that do not appear in lists. All kinds use this type; options
-/// that do not apply to a kind keep their defaults.
+/// The handler and the options of a dynamic definition. All kinds use this type.
 pub(crate) struct DynamicHandler {
+    pub(crate) options: Vec<ItemOption>,
     pub(crate) run: DynamicRun,
-    pub(crate) guards: GuardOptions<String>,
-    pub(crate) access: Access,
-    pub(crate) tags: Vec<Box<str>>,
-    pub(crate) ttl: Option<Duration>,
-    pub(crate) cache: Option<CacheScope>,
     /// `true` if calls wait for all of the server's state.
     pub(crate) needs_state: bool,
-    /// The completion candidates for each argument or variable.
-    pub(crate) candidates: Vec<(String, Vec<String>)>,
 }
 
 impl DynamicHandler {
     pub(crate) fn new(run: impl Fn(Arguments, Context) -> Running + Send + Sync + 'static) -> Self {
         Self {
+            options: Vec::new(),
             run: Arc::new(run),
-            guards: GuardOptions::NONE,
-            access: Access::default(),
-            tags: Vec::new(),
-            ttl: None,
-            cache: None,
             needs_state: true,
-            candidates: Vec::new(),
         }
     }
 
@@ -103,130 +88,6 @@ impl DynamicHandler {
         self.needs_state = false;
         self
     }
-
-    fn add_candidates(
-        &mut self,
-        argument: impl Into<String>,
-        candidates: impl IntoIterator<Item = impl Into<String>>,
-    ) {
-        let candidates = candidates.into_iter().map(Into::into).collect();
-        self.candidates.push((argument.into(), candidates));
-    }
-}
-
-/// Builder methods for the limits and the access rules of a handler, which is in the `$handler` field.
-macro_rules! guarded {
-    ($name:ident, $handler:ident) => {
-        impl $name {
-            /// Sets the maximum duration of a call. Defaults to [`limits.calls.timeout`](crate::Limits).
-            #[must_use]
-            pub fn timeout(mut self, timeout: std::time::Duration) -> Self {
-                self.$handler.guards.timeout = Some(timeout);
-                self
-            }
-
-            /// Sets the maximum rate of calls: `10/min`, `5/s burst 20`, `100/h per caller`. By default, only the
-            /// server's limits apply. Insertion or start-up fails if the rate is invalid.
-            #[must_use]
-            pub fn rate(mut self, rate: impl Into<String>) -> Self {
-                self.$handler.guards.rate = Some(rate.into());
-                self
-            }
-
-            /// Sets the maximum number of concurrent calls. Further calls wait. By default, only the server's limits
-            /// apply.
-            #[must_use]
-            pub fn concurrency(mut self, calls: usize) -> Self {
-                self.$handler.guards.concurrency = Some(calls);
-                self
-            }
-
-            /// Sets the maximum size of a result in bytes. Defaults to
-            /// [`limits.calls.max_result_bytes`](crate::Limits), which is also the upper limit.
-            #[must_use]
-            pub fn max_output(mut self, bytes: usize) -> Self {
-                self.$handler.guards.max_output = Some(bytes);
-                self
-            }
-
-            /// Requires callers to have all of these scopes, in addition to those already required. By default, no
-            /// scopes are required. Insertion or start-up fails if any of the scopes can never occur in credentials.
-            ///
-            /// Callers without these scopes do not see the definition in lists. If they try to use it, the error names
-            /// the required scopes. Scopes do not apply to trusted [`Caller`](crate::Caller)s, such as callers
-            /// connected through standard input and output.
-            #[must_use]
-            pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
-                self.$handler.access.require(scopes);
-                self
-            }
-
-            /// Makes the definition visible only to callers for whom the function returns `true`. For all other
-            /// callers, it does not appear to exist. By default, the definition is visible to all callers.
-            ///
-            /// The function runs at the start of every list request and call, so it must not block.
-            #[must_use]
-            pub fn visible_if(
-                mut self,
-                visible_if: impl Fn(&crate::context::Caller) -> bool + Send + Sync + 'static,
-            ) -> Self {
-                self.$handler.access.show_if(visible_if);
-                self
-            }
-        }
-    };
-}
-
-pub(crate) use guarded;
-
-/// Builder methods shared by all kinds. `$wire` is the field that holds the definition as it appears in lists.
-macro_rules! builder {
-    ($name:ident, $wire:ident) => {
-        impl $name {
-            /// Sets the title, a human-readable name.
-            #[must_use]
-            pub fn title(mut self, title: impl Into<String>) -> Self {
-                self.$wire.title = Some(title.into());
-                self
-            }
-
-            /// Sets the description that the model reads.
-            #[must_use]
-            pub fn description(mut self, description: impl Into<String>) -> Self {
-                self.$wire.description = Some(description.into());
-                self
-            }
-
-            /// Adds an icon. Its source must be an `https:` or `data:` URI; otherwise, inserting the item fails.
-            #[must_use]
-            pub fn icon(mut self, icon: Icon) -> Self {
-                self.$wire.icons.push(icon);
-                self
-            }
-
-            /// Adds an entry to `_meta`. Inserting the item fails if the key has a reserved prefix.
-            #[must_use]
-            pub fn meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-                self.$wire
-                    .meta
-                    .get_or_insert_default()
-                    .insert(key.into(), value.into());
-                self
-            }
-
-            /// Adds tags. Hosts can select definitions by tag ([`Server::select_tags`](crate::Server::select_tags)),
-            /// and a tag can require scopes ([`Server::require_scopes`](crate::Server::require_scopes)). Inserting the
-            /// item fails if a tag is empty, begins with `-`, or contains a comma or whitespace.
-            #[must_use]
-            pub fn tags(mut self, tags: impl IntoIterator<Item = impl Into<String>>) -> Self {
-                let tags = tags.into_iter().map(|tag| tag.into().into_boxed_str());
-                self.handler.tags.extend(tags);
-                self
-            }
-        }
-
-        crate::handler::dynamic::guarded!($name, handler);
-    };
 }
 
 /// A tool defined at run time.
@@ -248,15 +109,15 @@ macro_rules! builder {
 /// }
 /// ```
 pub struct DynamicTool {
-    /// The definition, whose schemas are set on insertion.
-    pub(crate) tool: Tool,
+    pub(crate) name: String,
     pub(crate) input_schema: Value,
     pub(crate) output_schema: Option<Value>,
-    pub(crate) attached: Vec<AttachedOption>,
     pub(crate) handler: DynamicHandler,
 }
 
-builder!(DynamicTool, tool);
+guarded!(DynamicTool);
+listed!(DynamicTool);
+hinted!(DynamicTool);
 
 impl DynamicTool {
     /// Creates a tool. The name must consist of 1 to 128 characters from `A-Z a-z 0-9 _ - .`, and the input schema must
@@ -275,10 +136,9 @@ impl DynamicTool {
         R: IntoToolResult,
     {
         Self {
-            tool: Tool::new(name, RawValue::NULL.to_owned()),
+            name: name.into(),
             input_schema,
             output_schema: None,
-            attached: Vec::new(),
             handler: DynamicHandler::new(move |arguments, context| {
                 let future = handler(arguments, context);
                 running(async move { tool::reply(future.await) })
@@ -293,53 +153,23 @@ impl DynamicTool {
         self
     }
 
-    /// Sets all hints about the tool's behavior.
-    #[must_use]
-    pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
-        self.tool.annotations = Some(annotations);
-        self
-    }
-
-    /// Sets the hint that the tool does not modify any data.
-    #[must_use]
-    pub fn read_only(mut self, hint: bool) -> Self {
-        self.hints().read_only_hint = Some(hint);
-        self
-    }
-
-    /// Sets the hint that the tool may delete or overwrite data.
-    #[must_use]
-    pub fn destructive(mut self, hint: bool) -> Self {
-        self.hints().destructive_hint = Some(hint);
-        self
-    }
-
-    /// Sets the hint that repeating a call with the same arguments has no additional effect.
-    #[must_use]
-    pub fn idempotent(mut self, hint: bool) -> Self {
-        self.hints().idempotent_hint = Some(hint);
-        self
-    }
-
-    /// Sets the hint that the tool interacts with systems outside the server.
-    #[must_use]
-    pub fn open_world(mut self, hint: bool) -> Self {
-        self.hints().open_world_hint = Some(hint);
-        self
-    }
-
-    fn hints(&mut self) -> &mut ToolAnnotations {
-        self.tool.annotations.get_or_insert_default()
+    /// Attaches an option that an add-on defines, in place of one of the same type.
+    pub(crate) fn attach(&mut self, option: impl ToolOption) {
+        let option = AttachedOption::Inserted(Arc::new(option));
+        self.handler.options.push(ItemOption::Attached(option));
     }
 }
 
 /// A prompt defined at run time.
 pub struct DynamicPrompt {
-    pub(crate) prompt: Prompt,
+    pub(crate) name: String,
+    pub(crate) arguments: Vec<PromptArgument>,
     pub(crate) handler: DynamicHandler,
 }
 
-builder!(DynamicPrompt, prompt);
+guarded!(DynamicPrompt);
+listed!(DynamicPrompt);
+completed!(DynamicPrompt);
 
 impl DynamicPrompt {
     /// Creates a prompt with this name.
@@ -351,10 +181,9 @@ impl DynamicPrompt {
         F: Future<Output = R> + Send + 'static,
         R: IntoPromptResult,
     {
-        let mut prompt = Prompt::default();
-        prompt.name = name.into();
         Self {
-            prompt,
+            name: name.into(),
+            arguments: Vec::new(),
             handler: DynamicHandler::new(move |arguments, context| {
                 let future = handler(arguments, context);
                 running(async move { prompt::reply(future.await) })
@@ -377,18 +206,7 @@ impl DynamicPrompt {
     /// Adds an argument.
     #[must_use]
     pub fn argument(mut self, argument: PromptArgument) -> Self {
-        self.prompt.arguments.push(argument);
-        self
-    }
-
-    /// Sets the completion candidates for an argument.
-    #[must_use]
-    pub fn candidates(
-        mut self,
-        argument: impl Into<String>,
-        candidates: impl IntoIterator<Item = impl Into<String>>,
-    ) -> Self {
-        self.handler.add_candidates(argument, candidates);
+        self.arguments.push(argument);
         self
     }
 }
@@ -403,11 +221,15 @@ fn argument(name: String, description: String, required: bool) -> PromptArgument
 
 /// A resource with a fixed URI, defined at run time.
 pub struct DynamicResource {
-    pub(crate) resource: Resource,
+    pub(crate) uri: String,
+    pub(crate) name: String,
     pub(crate) handler: DynamicHandler,
 }
 
-builder!(DynamicResource, resource);
+guarded!(DynamicResource);
+listed!(DynamicResource);
+readable!(DynamicResource);
+sized!(DynamicResource);
 
 impl DynamicResource {
     /// Creates a resource with this URI and name.
@@ -421,31 +243,29 @@ impl DynamicResource {
         R: IntoResourceResult,
     {
         Self {
-            resource: Resource::new(uri, name),
+            uri: uri.into(),
+            name: name.into(),
             handler: DynamicHandler::new(move |_, context| {
                 let future = handler(context);
                 running(async move { resource::reply(future.await) })
             }),
         }
     }
-
-    /// Sets the size of the contents in bytes, before any encoding.
-    #[must_use]
-    pub fn size(mut self, size: u64) -> Self {
-        self.resource.size = Some(size);
-        self
-    }
 }
 
 /// A resource template defined at run time.
 pub struct DynamicTemplate {
-    pub(crate) template: ResourceTemplate,
+    pub(crate) uri_template: String,
+    pub(crate) name: String,
     pub(crate) any_path: Vec<String>,
     pub(crate) lister: Option<Arc<dyn Lister>>,
     pub(crate) handler: DynamicHandler,
 }
 
-builder!(DynamicTemplate, template);
+guarded!(DynamicTemplate);
+listed!(DynamicTemplate);
+readable!(DynamicTemplate);
+completed!(DynamicTemplate);
 
 impl DynamicTemplate {
     /// Creates a resource template with this URI template (RFC 6570) and name. The handler receives the values of the
@@ -462,11 +282,9 @@ impl DynamicTemplate {
         F: Future<Output = R> + Send + 'static,
         R: IntoResourceResult,
     {
-        let mut template = ResourceTemplate::default();
-        template.uri_template = uri_template.into();
-        template.name = name.into();
         Self {
-            template,
+            uri_template: uri_template.into(),
+            name: name.into(),
             any_path: Vec::new(),
             lister: None,
             handler: DynamicHandler::new(move |arguments, context| {
@@ -474,17 +292,6 @@ impl DynamicTemplate {
                 running(async move { resource::reply(future.await) })
             }),
         }
-    }
-
-    /// Sets the completion candidates for a variable.
-    #[must_use]
-    pub fn candidates(
-        mut self,
-        variable: impl Into<String>,
-        candidates: impl IntoIterator<Item = impl Into<String>>,
-    ) -> Self {
-        self.handler.add_candidates(variable, candidates);
-        self
     }
 
     /// Lets a variable accept values that can lead out of a directory: `..`, absolute paths, drive letters and NUL. The
@@ -514,45 +321,6 @@ impl DynamicTemplate {
         self
     }
 }
-
-/// Builder methods shared by resources and templates.
-macro_rules! readable {
-    ($name:ident, $wire:ident) => {
-        impl $name {
-            /// Sets the media type.
-            #[must_use]
-            pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
-                self.$wire.mime_type = Some(mime_type.into());
-                self
-            }
-
-            /// Sets the annotations, such as audience and priority.
-            #[must_use]
-            pub fn annotations(mut self, annotations: Annotations) -> Self {
-                self.$wire.annotations = Some(annotations);
-                self
-            }
-
-            /// Sets how long clients may cache the contents. Defaults to the server's value.
-            #[must_use]
-            pub fn ttl(mut self, ttl: Duration) -> Self {
-                self.handler.ttl = Some(ttl);
-                self
-            }
-
-            /// Sets which clients may use the cached contents. Defaults to the server's value.
-            #[must_use]
-            pub fn cache(mut self, scope: CacheScope) -> Self {
-                self.handler.cache = Some(scope);
-                self
-            }
-        }
-    };
-}
-
-readable!(DynamicResource, resource);
-
-readable!(DynamicTemplate, template);
 
 type ListingFuture = Pin<Box<dyn Future<Output = Result<Page<Resource>, HandlerError>> + Send>>;
 
@@ -600,16 +368,16 @@ impl DynamicItem {
             Self::Resource(definition) => &definition.handler,
             Self::Template(definition) => &definition.handler,
         };
-        handler.tags.iter().map(|tag| &**tag)
+        item_option::tags(&handler.options)
     }
 
     /// Returns the name or URI of the definition.
     pub(crate) fn name(&self) -> &str {
         match self {
-            Self::Tool(definition) => &definition.tool.name,
-            Self::Prompt(definition) => &definition.prompt.name,
-            Self::Resource(definition) => &definition.resource.uri,
-            Self::Template(definition) => &definition.template.uri_template,
+            Self::Tool(definition) => &definition.name,
+            Self::Prompt(definition) => &definition.name,
+            Self::Resource(definition) => &definition.uri,
+            Self::Template(definition) => &definition.uri_template,
         }
     }
 }
@@ -628,7 +396,7 @@ mod sealed {
 }
 
 macro_rules! item {
-    ($name:ident, $variant:ident, $list:ident, $wire:ident.$key:ident) => {
+    ($name:ident, $variant:ident, $list:ident, $key:ident) => {
         impl sealed::Sealed for $name {}
 
         impl ItemKind for $name {
@@ -639,24 +407,24 @@ macro_rules! item {
             }
 
             fn key(&self) -> &str {
-                &self.$wire.$key
+                &self.$key
             }
         }
 
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.debug_struct(stringify!($name))
-                    .field(stringify!($key), &self.$wire.$key)
+                    .field(stringify!($key), &self.$key)
                     .finish_non_exhaustive()
             }
         }
     };
 }
 
-item!(DynamicTool, Tool, Tools, tool.name);
+item!(DynamicTool, Tool, Tools, name);
 
-item!(DynamicPrompt, Prompt, Prompts, prompt.name);
+item!(DynamicPrompt, Prompt, Prompts, name);
 
-item!(DynamicResource, Resource, Resources, resource.uri);
+item!(DynamicResource, Resource, Resources, uri);
 
-item!(DynamicTemplate, Template, Templates, template.uri_template);
+item!(DynamicTemplate, Template, Templates, uri_template);

@@ -13,8 +13,9 @@ use serde_json::{Map, Value};
 use crate::context::{Caller, Capability, Context, ServerHandle};
 use crate::error::Error;
 use crate::handler::call::{CallOutput, ExtensionVersions, IntoExtensionResult, running};
-use crate::handler::dynamic::{Arguments, DynamicHandler, guarded};
+use crate::handler::dynamic::{Arguments, DynamicHandler};
 use crate::handler::handler_error::{HandlerError, Result};
+use crate::handler::item_option::guarded;
 use crate::handler::middleware::{Call, Next};
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::ProtocolVersion;
@@ -271,7 +272,7 @@ pub(crate) enum MethodVersions {
     Extension,
 }
 
-guarded!(ExtensionMethod, handler);
+guarded!(ExtensionMethod);
 
 impl ExtensionMethod {
     /// Creates a method with this name, such as `garden/water`, and its handler.

@@ -12,6 +12,7 @@ pub(crate) mod definition;
 pub(crate) mod dynamic;
 pub(crate) mod extension;
 pub(crate) mod handler_error;
+pub(crate) mod item_option;
 pub(crate) mod listing;
 pub(crate) mod middleware;
 pub(crate) mod option;

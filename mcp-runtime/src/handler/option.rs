@@ -41,7 +41,7 @@ pub trait ToolOption: Any + fmt::Debug + Send + Sync {
 
 /// An option that is attached to a definition.
 #[derive(Clone, Debug)]
-pub(crate) enum AttachedOption {
+pub enum AttachedOption {
     /// By an attribute.
     Declared(&'static dyn ToolOption),
     /// At run time.
@@ -49,12 +49,6 @@ pub(crate) enum AttachedOption {
 }
 
 impl AttachedOption {
-    /// Attaches an option at run time, in place of one of the same type.
-    pub(crate) fn insert<T: ToolOption>(options: &mut Vec<Self>, option: T) {
-        options.retain(|other| !other.is(TypeId::of::<T>()));
-        options.push(Self::Inserted(Arc::new(option)));
-    }
-
     /// Returns `true` if the option is of this type.
     pub(crate) fn is(&self, option: TypeId) -> bool {
         (**self).type_id() == option

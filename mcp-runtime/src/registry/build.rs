@@ -14,8 +14,10 @@ use crate::context::{Capability, Edit, EditStep, LazyState, States, short_type_n
 use crate::error::{Error, ErrorKind};
 use crate::handler::decode::ArgumentInfo;
 use crate::handler::definition::{
-    Definition, Kind, Location, Options, Owner, Selected, Submitted, has_argument,
+    Definition, Kind, Location, Owner, Selected, Submitted, has_argument,
 };
+use crate::handler::item_option;
+use crate::handler::item_option::ItemOption;
 use crate::handler::option::ToolUse;
 use crate::handler::tags::UnknownTag;
 use crate::order;
@@ -99,11 +101,11 @@ pub(super) fn snapshot(sources: Sources) -> Result<Snapshot, Error> {
     assemble(sources, definitions)
 }
 
-/// Returns the options of the definitions that the author selects, in any order.
+/// Returns the options of each definition that the author selects, in any order.
 pub(crate) fn selected_options<'a>(
     only: Option<&'a [Selected]>,
     tags: &'a [String],
-) -> impl Iterator<Item = &'static Options> + use<'a> {
+) -> impl Iterator<Item = &'static [ItemOption]> + use<'a> {
     let choice = AuthorChoice { only, tags };
     inventory::iter::<Submitted>()
         .map(|submitted| submitted.0)
@@ -357,7 +359,7 @@ impl Build {
     /// Like [`check_states`](Self::check_states), but for the function that lists a template's resources.
     fn check_lister(&mut self, definition: &Definition) -> Vec<Arc<LazyState>> {
         self.states.begin_check();
-        if let Some(list) = definition.options.list
+        if let Some(list) = definition.list()
             && let Err(missing) = list().check(&self.states)
         {
             let problem = format!("cannot get a parameter of its listing function: {missing}");
@@ -387,7 +389,7 @@ fn choose_definitions(
     let known = set_of(
         definitions
             .iter()
-            .flat_map(|definition| definition.options.tags.iter().copied()),
+            .flat_map(|definition| item_option::tags(definition.options)),
     );
     let rules = Arc::clone(&build.rules);
     let mut check = |tag: &str, known: &BTreeSet<&str>| {
@@ -412,10 +414,10 @@ fn choose_definitions(
     let mut orphans: Vec<(Owner, Vec<&Definition>)> = Vec::new();
     for (rank, definition) in (0_u32..).zip(definitions.iter().copied()) {
         let is_companion = definition.kind == Kind::Resource
-            && !definition.options.attached.is_empty()
+            && item_option::attached(definition.options).next().is_some()
             && companions
                 .iter()
-                .any(|uri| *uri == *Capability::Resources.lookup_key(definition.options.uri));
+                .any(|uri| *uri == *Capability::Resources.lookup_key(definition.uri()));
         if definition.kind == Kind::Completer || !(choice.includes(definition) || is_companion) {
             continue;
         }
@@ -500,7 +502,7 @@ impl AuthorChoice<'_> {
             return true;
         }
         let mut only = self.only.unwrap_or_default().iter();
-        let mut tags = definition.options.tags.iter();
+        let mut tags = item_option::tags(definition.options);
         only.any(|selected| selected.function == definition.function)
             || tags.any(|tag| self.tags.iter().any(|asked| asked == tag))
     }
@@ -513,10 +515,9 @@ impl AuthorChoice<'_> {
         let tools = definitions
             .iter()
             .filter(|definition| definition.kind == Kind::Tool && self.includes(definition));
-        let metas = tools.filter_map(|tool| tool.options.meta);
+        let metas = tools.filter_map(|tool| tool.meta());
         metas
             .filter_map(|meta| {
-                let meta = meta();
                 let companion = ToolUse::of_meta(meta.as_object()?).companion?;
                 Some(Capability::Resources.lookup_key(companion).into_owned())
             })
@@ -634,13 +635,13 @@ impl Build {
         let all = self.completers.values().copied();
         let mut naming: Vec<_> = all
             .filter(|completer| {
-                let completes = completer.options.completes.as_ref();
+                let completes = completer.completes();
                 completes.is_some_and(|completes| (completes.target)() == target.function)
             })
             .collect();
         sort_by_location(&mut naming);
         for completer in naming {
-            let Some(completes) = &completer.options.completes else {
+            let Some(completes) = completer.completes() else {
                 continue;
             };
             let argument = completes.argument;
@@ -674,7 +675,7 @@ impl Build {
     /// Reports completers whose target is neither a prompt nor a resource template.
     fn check_targets(&mut self, definitions: &[&'static Definition]) {
         for completer in definitions {
-            let Some(completes) = &completer.options.completes else {
+            let Some(completes) = completer.completes() else {
                 continue;
             };
             let target = (completes.target)();

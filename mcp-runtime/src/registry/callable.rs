@@ -2,7 +2,7 @@
 //! a type-erased handler.
 //!
 //! `declared` creates callables from annotated functions, and `dynamic` creates them from definitions created at run
-//! time. From then on, all callables are treated in the same way.
+//! time, both through a `draft`. From then on, all callables are treated in the same way.
 
 use std::any::{Any, TypeId};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -22,7 +22,7 @@ use crate::handler::access::Access;
 use crate::handler::call::{Blocking, CallOutput, HandlerCall, Output, Run, Running};
 use crate::handler::completion::Candidates;
 use crate::handler::decode::{Decoder, HeaderArgument, strings, to_map};
-use crate::handler::definition::{ClientFeature, GuardOptions, Kind};
+use crate::handler::definition::{ClientFeature, Kind};
 use crate::handler::dynamic::{Arguments, DynamicRun};
 use crate::handler::handler_error::{CallRefusal, HandlerError};
 use crate::handler::listing::{Lister, Page};
@@ -32,7 +32,7 @@ use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{CacheHint, one_line};
 use crate::protocol::shape::ShapeForVersion;
 use crate::protocol::shape::structured::OutputRoot;
-use crate::rate::{Rate, RateLimiter};
+use crate::rate::RateLimiter;
 use crate::types::{CacheScope, CallToolResult, Prompt, Resource, ResourceTemplate, Tool};
 
 /// A callable of any kind.
@@ -300,8 +300,8 @@ impl FirstPollPace {
     /// usual handler, and little compared with what the messages behind a slow one would wait.
     const SLOW: Duration = Duration::from_micros(200);
     /// Number of calls that are spawned, rather than polled in place, after a slow first poll. The next one is a trial, so a
-    /// handler that was slow only once is soon polled in place again, and one that is always slow delays its channel by one
-    /// poll in 33.
+    /// handler that was slow only once is soon polled in place again, and one that is always slow keeps its channel from
+    /// other work for one poll in 33.
     const CALLS: u32 = 32;
 
     /// Returns `true` if the next call should be spawned before its first poll, and counts that call.
@@ -544,29 +544,6 @@ pub(crate) struct HandlerLimits {
     pub(crate) fits_output: bool,
 }
 
-impl HandlerLimits {
-    /// Creates the limits that a definition specifies. Invalid values are reported in `problems`.
-    pub(super) fn new(options: &GuardOptions<impl AsRef<str>>, problems: &mut Vec<String>) -> Self {
-        let rate = options.rate.as_ref().map(|rate| Rate::parse(rate.as_ref()));
-        let rate = rate.transpose().map_err(|problem| problems.push(problem));
-        for (name, value) in [
-            ("concurrency", options.concurrency),
-            ("max_output", options.max_output),
-        ] {
-            if value == Some(0) {
-                problems.push(format!("`{name}` is zero; the minimum is one"));
-            }
-        }
-        Self {
-            timeout: options.timeout,
-            rate: rate.ok().flatten().map(RateLimiter::new),
-            permits: options.concurrency.map(CallPermits::new),
-            max_output: options.max_output,
-            fits_output: false,
-        }
-    }
-}
-
 /// Returns the cache hint for resource contents. If access is restricted, the contents may be cached only for the
 /// caller.
 pub(super) fn cache_hint(
@@ -779,7 +756,7 @@ mod tests {
     #[test]
     fn contents_of_restricted_resources_are_cached_by_their_caller_only() {
         let open = Access::default();
-        let closed = Access::declared(&["read"], None);
+        let closed = Access::requiring(&["read"]);
         let hint = |ttl, scope, access: &Access| {
             let hint = cache_hint(ttl, scope, access);
             (hint.ttl, hint.scope)

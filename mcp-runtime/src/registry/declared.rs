@@ -3,9 +3,8 @@
 use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use mcp_schema::check::Validator;
 use mcp_schema::generate::output_schema;
 use mcp_schema::model_rules::{Severity, breaches};
 use mcp_schema::query::allows;
@@ -14,23 +13,19 @@ use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::context::{AwaitedValues, Capability, LazyState};
-use crate::handler::access::Access;
 use crate::handler::decode::{ArgumentInfo, ArgumentStyle, Decoder};
 use crate::handler::definition::{Definition, Kind, Selected};
-use crate::handler::option::{AdaptedTool, AttachedOption};
+use crate::handler::rules;
 use crate::handler::tags::TagSelection;
-use crate::handler::{rules, tags};
 use crate::limits::MessageLimits;
 use crate::protocol::is_reserved_meta_key;
 use crate::registry::callable::{
-    ArgumentCompleters, Callable, Completer, FINDINGS, Handler, HandlerLimits, ItemDetails,
-    OutputChecker, TemplateLister, cache_hint,
+    ArgumentCompleters, Callable, Completer, FINDINGS, Handler, ItemDetails, OutputChecker,
+    TemplateLister,
 };
+use crate::registry::draft::CallableDraft;
 use crate::spawn;
-use crate::types::{
-    Annotations, Icon, Meta, Prompt, PromptArgument, Resource, ResourceTemplate, Tool,
-    ToolAnnotations,
-};
+use crate::types::{Meta, PromptArgument};
 
 /// Additional data that the server supplies for a definition.
 pub(super) struct ServerAdditions {
@@ -56,20 +51,9 @@ pub(super) fn declared_callable(
     given: ServerAdditions,
     find: FindCompleter<'_>,
 ) -> Result<Callable, Vec<String>> {
-    let options = definition.options;
-    let mut problems = Vec::new();
-    let meta = definition_meta(definition, &given.rules.meta_keys, &mut problems);
-    let tags: Box<[Box<str>]> = options.tags.iter().map(|tag| (*tag).into()).collect();
-    problems.extend(tags.iter().filter_map(|tag| tags::problem(tag)));
-    let mut guards = HandlerLimits::new(&options.guards, &mut problems);
-    let attached = options.attached.iter();
-    let attached: Box<[_]> = attached.map(|it| AttachedOption::Declared(*it)).collect();
-    let mut adapted = AdaptedTool::new(guards.max_output, &attached);
-    problems.append(&mut adapted.problems);
-    guards.fits_output = adapted.fits_output;
-    let raw_schema = raw_schema(definition, &mut problems);
-    let is_generated = raw_schema.is_none();
+    let mut draft = CallableDraft::new(definition.options.iter().cloned(), &given.rules);
     let key = given.rules.lookup_key(definition);
+    let problems = &mut draft.problems;
     if definition.kind == Kind::Tool {
         problems.extend(given.rules.check_tool_name(&key).err());
         if let Cow::Owned(prefixed) = &key {
@@ -77,48 +61,47 @@ pub(super) fn declared_callable(
         }
     }
     if definition.kind == Kind::Resource {
-        problems.extend(rules::uri(options.uri).into_result().err());
+        problems.extend(rules::uri(definition.uri()).into_result().err());
     }
     let pattern = (definition.kind == Kind::ResourceTemplate)
-        .then(|| UriTemplate::parse(options.uri).map_err(|error| problems.push(error)));
+        .then(|| UriTemplate::parse(definition.uri()).map_err(|error| problems.push(error)));
     let style = match definition.kind {
         Kind::Tool => ArgumentStyle::Tool {
-            strict: options.strict,
+            strict: draft.is_strict,
         },
         _ => ArgumentStyle::Text,
     };
+    let raw_schema = draft.input_schema.take();
+    let is_generated = raw_schema.is_none();
     let decoder = match Decoder::new(definition.parameters, style, raw_schema) {
         Ok(decoder) => decoder.with_limits(given.rules.message_limits.parse_limits()),
         Err(found) => {
-            problems.extend(found);
-            return Err(problems);
+            draft.problems.extend(found);
+            return Err(draft.problems);
         }
     };
-    let completions = if definition.kind.has_completions() {
-        argument_completers(&decoder, find, &mut problems)
-    } else {
-        ArgumentCompleters::default()
-    };
+    if definition.kind.has_completions() {
+        draft.completions = argument_completers(&decoder, find, &mut draft.problems);
+    }
     let details = match (definition.kind, pattern) {
         (Kind::Tool, _) => {
             if is_generated {
                 warn_of_rejected_schemas(definition, &decoder);
             }
-            tool_details(definition, &key, (&decoder, &adapted), meta, &mut problems)
+            tool_details(definition, &key, &decoder, &mut draft)
         }
-        (Kind::Prompt, _) => Some(ItemDetails::Prompt(prompt_definition(
-            definition, &key, &decoder, meta,
-        ))),
+        (Kind::Prompt, _) => {
+            let prompt = draft.prompt(&key, prompt_arguments(&decoder));
+            Some(ItemDetails::Prompt(prompt))
+        }
         (Kind::Resource, _) => {
-            refuse_arguments(&decoder, &mut problems);
-            Some(ItemDetails::Resource(resource_definition(
-                definition, &key, meta,
-            )))
+            refuse_arguments(&decoder, &mut draft.problems);
+            Some(ItemDetails::Resource(draft.resource(&key, definition.name)))
         }
         (Kind::ResourceTemplate, Some(Ok(pattern))) => Some(ItemDetails::Template {
-            pattern: fit_template(pattern, &decoder, &mut problems),
-            template: template_definition(definition, &key, meta),
-            lister: options.list.map(|list| {
+            pattern: fit_template(pattern, &decoder, &mut draft.problems),
+            template: draft.template(&key, definition.name),
+            lister: definition.list().map(|list| {
                 let awaited = AwaitedValues::new(given.lister_states, std::iter::empty());
                 TemplateLister::new(list(), awaited)
             }),
@@ -127,43 +110,14 @@ pub(super) fn declared_callable(
         (Kind::Completer, _) => Some(ItemDetails::Completer),
         (Kind::ExtensionMethod, _) => Some(ItemDetails::Method),
     };
-    let (Some(details), true) = (details, problems.is_empty()) else {
-        return Err(problems);
+    let handler = Handler::Function {
+        run: definition.run,
+        decoder,
+        receiver: given.receiver,
     };
-    let mut access = Access::declared(options.scopes, options.visible_if);
-    access.require(given.rules.scopes(&tags));
-    Ok(Callable {
-        name: key.into(),
-        details,
-        handler: Handler::Function {
-            run: definition.run,
-            decoder,
-            receiver: given.receiver,
-        },
-        guards,
-        options: attached,
-        around: OnceLock::new(),
-        requires: options.requires.into(),
-        tags,
-        completions,
-        cache: cache_hint(options.ttl, options.cache, &access),
-        access,
-        pace: Arc::default(),
-        awaited: AwaitedValues::new(
-            given.states,
-            definition.parameters.iter().filter_map(|it| it.ty.prepare),
-        ),
-    })
-}
-
-/// Returns the input schema written by the tool's author.
-fn raw_schema(definition: &Definition, problems: &mut Vec<String>) -> Option<schemars::Schema> {
-    let schema = definition.options.input_schema?();
-    let schema = schema.map_err(|error| problems.push(error)).ok()?;
-    if let Err(error) = Validator::new(schema.clone().to_value()) {
-        problems.push(format!("input schema: {error}"));
-    }
-    Some(schema)
+    let prepared = definition.parameters.iter().filter_map(|it| it.ty.prepare);
+    let awaited = AwaitedValues::new(given.states, prepared);
+    draft.finish(&key, details, handler, awaited)
 }
 
 /// Warns about arguments whose generated schemas are rejected by model APIs.
@@ -183,43 +137,23 @@ fn warn_of_rejected_schemas(definition: &Definition, decoder: &Decoder) {
 fn tool_details(
     definition: &Definition,
     name: &str,
-    (decoder, adapted): (&Decoder, &AdaptedTool),
-    meta: Option<Meta>,
-    problems: &mut Vec<String>,
+    decoder: &Decoder,
+    draft: &mut CallableDraft,
 ) -> Option<ItemDetails> {
-    let options = definition.options;
-    let input_schema = to_raw_json(decoder.schema(), problems);
+    let input_schema = to_raw_json(decoder.schema(), &mut draft.problems);
     let described = definition
         .output_schema
-        .filter(|_| adapted.no_output_schema.is_none());
+        .filter(|_| draft.adapted.no_output_schema.is_none());
     let output_schema = described.and_then(output_schema);
-    let output_schema = output_schema.and_then(|schema| to_raw_json(&schema, problems));
-    let mut annotations = ToolAnnotations::default();
-    annotations.read_only_hint = options.read_only;
-    annotations.destructive_hint = options.destructive;
-    // Repeating such a call has no further effect, unless the author says otherwise.
-    let is_idempotent = adapted.is_idempotent.then_some(true);
-    annotations.idempotent_hint = options.idempotent.or(is_idempotent);
-    annotations.open_world_hint = options.open_world;
-    let mut tool = Tool::new(name, input_schema?);
-    tool.title = options.title.map(str::to_owned);
-    tool.description = non_empty_text(definition.description);
-    tool.icons = definition_icons(definition);
-    tool.execution = adapted.execution;
-    tool.output_schema = output_schema;
-    tool.annotations = (annotations != ToolAnnotations::default()).then_some(annotations);
-    tool.meta = meta;
+    let output_schema = output_schema.and_then(|schema| to_raw_json(&schema, &mut draft.problems));
+    let tool = draft.tool(name, input_schema?, output_schema);
     let outputs =
         OutputChecker::for_derived_schema(tool.output_schema.as_deref(), definition.conforms);
     Some(ItemDetails::Tool { tool, outputs })
 }
 
-fn prompt_definition(
-    definition: &Definition,
-    name: &str,
-    decoder: &Decoder,
-    meta: Option<Meta>,
-) -> Prompt {
+/// Returns the arguments of a prompt as they appear in lists.
+fn prompt_arguments(decoder: &Decoder) -> Vec<PromptArgument> {
     let arguments = decoder.arguments().iter().map(|declared| {
         let mut argument = PromptArgument::default();
         declared.name.clone_into(&mut argument.name);
@@ -227,27 +161,7 @@ fn prompt_definition(
         argument.required = Some(declared.required);
         argument
     });
-    let mut prompt = Prompt::default();
-    name.clone_into(&mut prompt.name);
-    prompt.title = definition.options.title.map(str::to_owned);
-    prompt.description = non_empty_text(definition.description);
-    prompt.arguments = arguments.collect();
-    prompt.icons = definition_icons(definition);
-    prompt.meta = meta;
-    prompt
-}
-
-fn resource_definition(definition: &Definition, uri: &str, meta: Option<Meta>) -> Resource {
-    let options = definition.options;
-    let mut resource = Resource::new(uri, definition.name);
-    resource.title = options.title.map(str::to_owned);
-    resource.description = non_empty_text(definition.description);
-    resource.mime_type = options.mime_type.map(str::to_owned);
-    resource.size = options.size;
-    resource.annotations = definition_annotations(definition);
-    resource.icons = definition_icons(definition);
-    resource.meta = meta;
-    resource
+    arguments.collect()
 }
 
 /// Reports arguments of a resource, because resources cannot have arguments.
@@ -259,24 +173,6 @@ fn refuse_arguments(decoder: &Decoder, problems: &mut Vec<String>) {
             argument.name
         ));
     }
-}
-
-fn template_definition(
-    definition: &Definition,
-    uri_template: &str,
-    meta: Option<Meta>,
-) -> ResourceTemplate {
-    let options = definition.options;
-    let mut template = ResourceTemplate::default();
-    uri_template.clone_into(&mut template.uri_template);
-    definition.name.clone_into(&mut template.name);
-    template.title = options.title.map(str::to_owned);
-    template.description = non_empty_text(definition.description);
-    template.mime_type = options.mime_type.map(str::to_owned);
-    template.annotations = definition_annotations(definition);
-    template.icons = definition_icons(definition);
-    template.meta = meta;
-    template
 }
 
 /// Adapts the variables of a pattern to the parameters that receive them.
@@ -351,43 +247,6 @@ fn argument_completers(
     completions
 }
 
-fn definition_meta(
-    definition: &Definition,
-    permitted: &[String],
-    problems: &mut Vec<String>,
-) -> Option<Meta> {
-    let meta = match definition.options.meta?() {
-        Value::Object(meta) => meta,
-        other => {
-            problems.push(format!("meta must be an object, not `{other}`"));
-            return None;
-        }
-    };
-    problems.extend(meta_problems(Some(&meta), permitted));
-    Some(meta)
-}
-
-fn definition_annotations(definition: &Definition) -> Option<Annotations> {
-    let options = definition.options;
-    let mut annotations = Annotations::default();
-    annotations.audience = options.audience.to_vec();
-    annotations.priority = options.priority;
-    annotations.last_modified = options.last_modified.map(str::to_owned);
-    (!annotations.is_empty()).then_some(annotations)
-}
-
-fn definition_icons(definition: &Definition) -> Vec<Icon> {
-    definition
-        .options
-        .icons
-        .map(|icons| icons())
-        .unwrap_or_default()
-}
-
-fn non_empty_text(text: &str) -> Option<String> {
-    (!text.is_empty()).then(|| text.to_owned())
-}
-
 /// Returns a schema as JSON text.
 pub(super) fn to_raw_json(schema: &Value, problems: &mut Vec<String>) -> Option<Box<RawValue>> {
     to_raw_value(schema)
@@ -401,12 +260,9 @@ pub(super) fn to_raw_json(schema: &Value, problems: &mut Vec<String>) -> Option<
 
 /// Returns all problems with the keys. The reserved keys in `permitted` may be used, because they are defined by
 /// extensions.
-pub(super) fn meta_problems(meta: Option<&Meta>, permitted: &[String]) -> Vec<String> {
-    meta.into_iter()
-        .flat_map(Meta::keys)
-        .filter(|key| !permitted.contains(key))
-        .filter_map(|key| entry_problem(key))
-        .collect()
+pub(super) fn meta_problems(meta: &Meta, permitted: &[String]) -> impl Iterator<Item = String> {
+    let keys = meta.keys().filter(|key| !permitted.contains(key));
+    keys.filter_map(|key| entry_problem(key))
 }
 
 fn entry_problem(key: &str) -> Option<String> {

@@ -1,25 +1,24 @@
 //! Converts definitions created at run time into callables.
 
-use std::sync::{Arc, OnceLock};
+use std::mem;
 
 use mcp_schema::check::Validator;
 use mcp_schema::template::UriTemplate;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::context::AwaitedValues;
 use crate::handler::decode::find_headers;
 use crate::handler::dynamic::{
     DynamicHandler, DynamicItem, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool,
 };
-use crate::handler::option::{AdaptedTool, AttachedOption, ToolUseFormat};
-use crate::handler::{rules, tags};
+use crate::handler::item_option::ItemOption;
+use crate::handler::option::ToolUseFormat;
+use crate::handler::rules;
 use crate::registry::callable::{
-    ArgumentCompleters, ArgumentRules, Callable, Completer, Handler, HandlerLimits, ItemDetails,
-    OutputChecker, TemplateLister, cache_hint,
+    ArgumentRules, Callable, Completer, Handler, ItemDetails, OutputChecker, TemplateLister,
 };
-use crate::registry::declared;
 use crate::registry::declared::{ServerRules, to_raw_json};
-use crate::types::{Icon, Meta};
+use crate::registry::draft::CallableDraft;
 
 /// Converts a definition of any kind.
 ///
@@ -30,7 +29,12 @@ pub(super) fn dynamic_callable(item: DynamicItem, rules: &ServerRules) -> Result
     let list = item.list();
     let (noun, name) = (list.noun(), list.lookup_key(item.name()).into_owned());
     let made = match item {
-        DynamicItem::Tool(definition) => inserted_tool(&name, definition, rules),
+        DynamicItem::Tool(definition) => {
+            let allowed = rules
+                .check_tool_name(&name)
+                .map_err(|problem| vec![problem]);
+            allowed.and_then(|()| convert_tool(&name, definition, rules))
+        }
         DynamicItem::Prompt(definition) => prompt_callable(&name, definition, rules),
         DynamicItem::Resource(definition) => resource_callable(&name, definition, rules),
         DynamicItem::Template(definition) => template_callable(&name, definition, rules),
@@ -43,16 +47,14 @@ pub(super) fn dynamic_callable(item: DynamicItem, rules: &ServerRules) -> Result
 /// # Errors
 ///
 /// Returns all problems with the definition, on one line.
-pub(super) fn tool_callable(definition: DynamicTool) -> Result<Callable, String> {
+pub(super) fn tool_callable(mut definition: DynamicTool) -> Result<Callable, String> {
     // Through such a tool, a page could reach tools that are only for models.
-    let mut definition = definition;
-    let meta = definition.tool.meta.get_or_insert_default();
-    inventory::iter::<ToolUseFormat>().for_each(|format| (format.write_for_models)(meta));
-    let name = definition.tool.name.clone();
-    let definition = DynamicTool {
-        handler: definition.handler.without_state(),
-        ..definition
-    };
+    let mut meta = Map::new();
+    inventory::iter::<ToolUseFormat>().for_each(|format| (format.write_for_models)(&mut meta));
+    let meta = ItemOption::Meta(Value::Object(meta).into());
+    definition.handler.options.push(meta);
+    definition.handler.needs_state = false;
+    let name = definition.name.clone();
     let made = convert_tool(&name, definition, &ServerRules::default());
     made.map_err(|problems| format!("tool `{name}`: {}", problems.join("; ")))
 }
@@ -62,12 +64,9 @@ pub(super) fn tool_callable(definition: DynamicTool) -> Result<Callable, String>
 /// # Errors
 ///
 /// Returns all problems with the definition, on one line.
-pub(crate) fn built_in_template(definition: DynamicTemplate) -> Result<Callable, String> {
-    let name = definition.template.uri_template.clone();
-    let definition = DynamicTemplate {
-        handler: definition.handler.without_state(),
-        ..definition
-    };
+pub(crate) fn built_in_template(mut definition: DynamicTemplate) -> Result<Callable, String> {
+    definition.handler.needs_state = false;
+    let name = definition.uri_template.clone();
     let made = template_callable(&name, definition, &ServerRules::default());
     made.map_err(|problems| format!("template `{name}`: {}", problems.join("; ")))
 }
@@ -81,11 +80,17 @@ pub(super) fn sourced_tool(
     definition: DynamicTool,
     rules: &ServerRules,
 ) -> Result<Callable, String> {
-    let name = definition.tool.name.clone();
-    let rate = definition.handler.guards.rate.as_ref().map(|_| "rate");
-    let attached = definition.attached.iter().map(|option| option.name());
-    let mut problems: Vec<String> = attached
-        .chain(rate)
+    let name = definition.name.clone();
+    let unfit = definition
+        .handler
+        .options
+        .iter()
+        .filter_map(|option| match option {
+            ItemOption::Attached(option) => Some(option.name()),
+            ItemOption::Rate(_) => Some("rate"),
+            _ => None,
+        });
+    let mut problems: Vec<String> = unfit
         .map(|option| format!("a tool of a source cannot have `{option}`"))
         .collect();
     match convert_tool(&name, definition, rules) {
@@ -99,72 +104,53 @@ pub(super) fn sourced_tool(
     Err(problems.join("; "))
 }
 
-fn inserted_tool(
-    name: &str,
-    definition: DynamicTool,
-    rules: &ServerRules,
-) -> Result<Callable, Vec<String>> {
-    rules
-        .check_tool_name(name)
-        .map_err(|problem| vec![problem])?;
-    convert_tool(name, definition, rules)
-}
-
 fn convert_tool(
     name: &str,
-    definition: DynamicTool,
+    mut definition: DynamicTool,
     rules: &ServerRules,
 ) -> Result<Callable, Vec<String>> {
-    let DynamicTool {
-        mut tool,
-        input_schema,
-        output_schema,
-        attached,
-        handler,
-    } = definition;
-    let mut draft = CallableDraft::new(handler, rules, tool.meta.as_ref(), &tool.icons);
+    let (input_schema, output_schema) = (definition.input_schema, definition.output_schema);
+    let mut draft = CallableDraft::new(mem::take(&mut definition.handler.options), rules);
     let problems = &mut draft.problems;
-    let mut adapted = AdaptedTool::new(draft.guards.max_output, &attached);
-    tool.execution = adapted.execution;
-    let unfitting = adapted.no_output_schema.filter(|_| output_schema.is_some());
+    let unfitting = draft.adapted.no_output_schema;
+    let unfitting = unfitting.filter(|_| output_schema.is_some());
     problems.extend(unfitting.map(str::to_owned));
-    problems.append(&mut adapted.problems);
-    draft.guards.fits_output = adapted.fits_output;
-    draft.options = attached.into();
     problems.extend(rules::tool_name(name).into_result().err());
     if input_schema.get("type").and_then(Value::as_str) != Some("object") {
         problems.push("the input schema must be an object with `\"type\": \"object\"`".into());
     }
-    if let Some(text) = to_raw_json(&input_schema, problems) {
-        tool.input_schema = text;
-    }
+    let input_text = to_raw_json(&input_schema, problems);
     let headers = find_headers(&input_schema, problems);
     let validator = Validator::new(input_schema).map_err(|error| format!("input schema: {error}"));
-    match validator {
-        Ok(validator) => draft.input = Some(ArgumentRules { validator, headers }),
-        Err(problem) => problems.push(problem),
-    }
+    let validator = validator.map_err(|problem| problems.push(problem)).ok();
+    let input = validator.map(|validator| ArgumentRules { validator, headers });
+    let output_text = output_schema
+        .as_ref()
+        .and_then(|it| to_raw_json(it, problems));
     let outputs = output_schema.and_then(|schema| {
-        tool.output_schema = to_raw_json(&schema, problems);
         Validator::new(schema)
             .map_err(|error| problems.push(format!("output schema: {error}")))
             .ok()
     });
-    let outputs = OutputChecker::for_written_schema(tool.output_schema.as_deref(), outputs);
-    draft.finish(name, Some(ItemDetails::Tool { tool, outputs }))
+    let outputs = OutputChecker::for_written_schema(output_text.as_deref(), outputs);
+    let details = input_text.map(|input_text| ItemDetails::Tool {
+        tool: draft.tool(name, input_text, output_text),
+        outputs,
+    });
+    finish(draft, name, details, definition.handler, input)
 }
 
 fn prompt_callable(
     name: &str,
-    definition: DynamicPrompt,
+    mut definition: DynamicPrompt,
     rules: &ServerRules,
 ) -> Result<Callable, Vec<String>> {
-    let DynamicPrompt { prompt, handler } = definition;
-    let mut draft = CallableDraft::new(handler, rules, prompt.meta.as_ref(), &prompt.icons);
+    let arguments = definition.arguments;
+    let mut draft = CallableDraft::new(mem::take(&mut definition.handler.options), rules);
     if name.is_empty() {
         draft.problems.push("the name is empty".into());
     }
-    for argument in &prompt.arguments {
+    for argument in &arguments {
         let name = &argument.name;
         if name.is_empty() {
             let problem = "the name of an argument is empty".into();
@@ -175,23 +161,20 @@ fn prompt_callable(
         }
         draft.completions.push(name, Completer::Nothing);
     }
-    draft.complete("argument");
-    draft.finish(name, Some(ItemDetails::Prompt(prompt)))
+    complete(&mut draft, "argument");
+    let details = ItemDetails::Prompt(draft.prompt(name, arguments));
+    finish(draft, name, Some(details), definition.handler, None)
 }
 
 fn resource_callable(
     name: &str,
-    definition: DynamicResource,
+    mut definition: DynamicResource,
     rules: &ServerRules,
 ) -> Result<Callable, Vec<String>> {
-    let DynamicResource {
-        mut resource,
-        handler,
-    } = definition;
-    name.clone_into(&mut resource.uri);
-    let mut draft = CallableDraft::new(handler, rules, resource.meta.as_ref(), &resource.icons);
+    let mut draft = CallableDraft::new(mem::take(&mut definition.handler.options), rules);
     draft.problems.extend(rules::uri(name).into_result().err());
-    draft.finish(name, Some(ItemDetails::Resource(resource)))
+    let details = ItemDetails::Resource(draft.resource(name, &definition.name));
+    finish(draft, name, Some(details), definition.handler, None)
 }
 
 /// Converts a method of an extension.
@@ -201,33 +184,26 @@ fn resource_callable(
 /// Returns all problems with its limits and access rules.
 pub(crate) fn method_callable(
     name: &str,
-    handler: DynamicHandler,
+    mut handler: DynamicHandler,
 ) -> Result<Callable, Vec<String>> {
-    CallableDraft::new(handler, &ServerRules::default(), None, &[])
-        .finish(name, Some(ItemDetails::Method))
+    let draft = CallableDraft::new(mem::take(&mut handler.options), &ServerRules::default());
+    finish(draft, name, Some(ItemDetails::Method), handler, None)
 }
 
 fn template_callable(
     name: &str,
-    definition: DynamicTemplate,
+    mut definition: DynamicTemplate,
     rules: &ServerRules,
 ) -> Result<Callable, Vec<String>> {
-    let DynamicTemplate {
-        mut template,
-        any_path,
-        lister,
-        handler,
-    } = definition;
-    name.clone_into(&mut template.uri_template);
-    let mut draft = CallableDraft::new(handler, rules, template.meta.as_ref(), &template.icons);
+    let mut draft = CallableDraft::new(mem::take(&mut definition.handler.options), rules);
     let mut pattern = match UriTemplate::parse(name) {
         Ok(pattern) => pattern,
         Err(problem) => {
             draft.problems.push(problem);
-            return draft.finish(name, None);
+            return Err(draft.problems);
         }
     };
-    for variable in &any_path {
+    for variable in &definition.any_path {
         if !pattern.take_any_path(variable) {
             draft.problems.push(format!(
                 "`any_path` is set for `{variable}`, but the template has no such variable"
@@ -237,87 +213,43 @@ fn template_callable(
     for variable in pattern.variables() {
         draft.completions.push(variable, Completer::Nothing);
     }
-    draft.complete("variable");
+    complete(&mut draft, "variable");
     let details = ItemDetails::Template {
-        template,
+        template: draft.template(name, &definition.name),
         pattern,
-        lister: lister.map(|lister| TemplateLister::new(lister, AwaitedValues::all_states())),
+        lister: definition
+            .lister
+            .map(|lister| TemplateLister::new(lister, AwaitedValues::all_states())),
     };
-    draft.finish(name, Some(details))
+    finish(draft, name, Some(details), definition.handler, None)
 }
 
-/// A callable under construction.
-struct CallableDraft {
+/// Sets the completion candidates for arguments; messages refer to such an argument as `noun`.
+fn complete(draft: &mut CallableDraft, noun: &str) {
+    for (argument, values) in mem::take(&mut draft.candidates) {
+        if !draft
+            .completions
+            .set(&argument, Completer::Fixed(values.into()))
+        {
+            draft.problems.push(format!(
+                "candidates are set for `{argument}`, but there is no such {noun}"
+            ));
+        }
+    }
+}
+
+fn finish(
+    draft: CallableDraft,
+    name: &str,
+    details: Option<ItemDetails>,
     handler: DynamicHandler,
-    guards: HandlerLimits,
-    options: Box<[AttachedOption]>,
     input: Option<ArgumentRules>,
-    completions: ArgumentCompleters,
-    problems: Vec<String>,
-}
-
-impl CallableDraft {
-    /// Checks the parts that are common to all kinds.
-    fn new(
-        mut handler: DynamicHandler,
-        server: &ServerRules,
-        meta: Option<&Meta>,
-        icons: &[Icon],
-    ) -> Self {
-        let mut problems = declared::meta_problems(meta, &server.meta_keys);
-        problems.extend(handler.tags.iter().filter_map(|tag| tags::problem(tag)));
-        handler.access.require(server.scopes(&handler.tags));
-        problems.extend(rules::icon_problems(icons));
-        let guards = HandlerLimits::new(&handler.guards, &mut problems);
-        problems.extend(handler.access.problems());
-        Self {
-            handler,
-            guards,
-            options: Box::default(),
-            input: None,
-            completions: ArgumentCompleters::default(),
-            problems,
-        }
-    }
-
-    /// Sets the completion candidates for arguments; messages refer to such an argument as `noun`.
-    fn complete(&mut self, noun: &str) {
-        for (argument, values) in &self.handler.candidates {
-            let completer = Completer::Fixed(Arc::from(values.as_slice()));
-            if !self.completions.set(argument, completer) {
-                self.problems.push(format!(
-                    "candidates are set for `{argument}`, but there is no such {noun}"
-                ));
-            }
-        }
-    }
-
-    fn finish(self, name: &str, details: Option<ItemDetails>) -> Result<Callable, Vec<String>> {
-        let (Some(details), true) = (details, self.problems.is_empty()) else {
-            return Err(self.problems);
-        };
-        let handler = self.handler;
-        Ok(Callable {
-            name: name.into(),
-            details,
-            handler: Handler::Closure {
-                run: handler.run,
-                input: self.input,
-            },
-            guards: self.guards,
-            options: self.options,
-            around: OnceLock::new(),
-            requires: Box::default(),
-            tags: handler.tags.into(),
-            completions: self.completions,
-            cache: cache_hint(handler.ttl, handler.cache, &handler.access),
-            access: handler.access,
-            pace: Arc::default(),
-            awaited: if handler.needs_state {
-                AwaitedValues::all_states()
-            } else {
-                AwaitedValues::none()
-            },
-        })
-    }
+) -> Result<Callable, Vec<String>> {
+    let awaited = if handler.needs_state {
+        AwaitedValues::all_states()
+    } else {
+        AwaitedValues::none()
+    };
+    let run = handler.run;
+    draft.finish(name, details, Handler::Closure { run, input }, awaited)
 }

@@ -9,6 +9,7 @@ mod build;
 mod callable;
 mod cursor;
 mod declared;
+mod draft;
 mod dynamic;
 mod edit;
 #[cfg(test)]

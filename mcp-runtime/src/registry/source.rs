@@ -267,7 +267,7 @@ impl SourceTool {
         definition: Option<DynamicTool>,
         checked: OnceLock<std::result::Result<CheckedTool, String>>,
     ) -> Self {
-        let name = definition.as_ref().map(|made| made.tool.name.as_str());
+        let name = definition.as_ref().map(|made| made.name.as_str());
         let of_checked = checked.get().and_then(|checked| checked.as_ref().ok());
         let name = name.or_else(|| of_checked.map(|checked| &*checked.callable.name));
         Self(Arc::new(SourceToolState {

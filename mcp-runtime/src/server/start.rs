@@ -9,8 +9,9 @@ use crate::dispatch::{
 };
 use crate::error::{Error, ErrorKind};
 use crate::handler::dynamic::DynamicTemplate;
+use crate::handler::item_option::attached;
 use crate::handler::option::{
-    AddOn, Additions, OptionTools, StartingServer, StoresByType, ToolOption,
+    AddOn, Additions, AttachedOption, OptionTools, StartingServer, StoresByType,
 };
 use crate::observe::describe_metrics;
 use crate::order;
@@ -48,17 +49,17 @@ impl Server {
         let set = self.add_ons.iter().chain(&self.backend.add_ons);
         set.copied().for_each(&mut add);
         let mut options: Vec<TypeId> = Vec::new();
-        let mut attach = |option: &dyn ToolOption| {
+        let mut attach = |option: &AttachedOption| {
+            let option = &**option;
             if !options.contains(&option.type_id()) {
                 options.push(option.type_id());
                 add(option.add_on());
             }
         };
         let declared = selected_options(self.selected.as_deref(), &self.tags);
-        let attached = declared.flat_map(|options| options.attached);
-        attached.for_each(|option| attach(*option));
+        declared.for_each(|options| attached(options).for_each(&mut attach));
         self.shared
-            .each_inserted_tool(|tool| tool.attached.iter().for_each(|option| attach(&**option)));
+            .each_inserted_tool(|tool| attached(&tool.handler.options).for_each(&mut attach));
         // Definitions are linked in any order.
         order::sort_by(&mut add_ons, |one, other| one.name.cmp(other.name));
         (add_ons, options)

@@ -16,8 +16,8 @@ use crate::handler::dynamic::DynamicTool;
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::{Call, Next};
 use crate::handler::option::{
-    AdaptedTool, AddOn, AttachedOption, OptionTools, OptionWrapping, StartingServer, ToolOption,
-    WrappingPlace, find_option,
+    AdaptedTool, AddOn, OptionTools, OptionWrapping, StartingServer, ToolOption, WrappingPlace,
+    find_option,
 };
 use crate::handler::output::table_of;
 use crate::jsonrpc::RequestId;
@@ -343,7 +343,7 @@ impl DynamicTool {
     /// If the server has no such tool when it starts, results that are too large remain errors.
     #[must_use]
     pub fn spill(mut self) -> Self {
-        AttachedOption::insert(&mut self.attached, Spill);
+        self.attach(Spill);
         self
     }
 }
@@ -352,7 +352,7 @@ fn start(server: &mut StartingServer<'_>) {
     let kept = Arc::new(KeptResults::new(server));
     let option = TypeId::of::<Spill>();
     let mut reading = kept.reading_tool();
-    AttachedOption::insert(&mut reading.attached, FittingResult);
+    reading.attach(FittingResult);
     server.added.tools.push(OptionTools {
         name: "kept results",
         is_option: |options| find_option::<Spill>(options).is_some(),

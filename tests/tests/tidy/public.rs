@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::mem;
 
+use proc_macro2::{Spacing, TokenTree};
 use tests::generated::check_generated;
 
 use crate::sources::{Source, is_hidden, product};
@@ -185,8 +187,18 @@ fn members(modules: &Modules) -> BTreeMap<String, BTreeSet<String>> {
         let members = found.entry(of.to_string()).or_default();
         members.insert(format!("{member}{mark}"));
     };
+    let options = option_methods(modules);
     for item in modules.values().flat_map(Source::items) {
         match item {
+            syn::Item::Macro(item) => {
+                let group = item.mac.path.get_ident().map(ToString::to_string);
+                let methods = group.and_then(|group| options.get(&group));
+                if let (Some(methods), Ok(builder)) = (methods, item.mac.parse_body()) {
+                    for method in methods {
+                        add(&builder, format!("::{method}()"), false);
+                    }
+                }
+            }
             syn::Item::Struct(item) => {
                 for field in item.fields.iter().filter(|field| is_public(&field.vis)) {
                     if let Some(name) = &field.ident {
@@ -228,6 +240,40 @@ fn members(modules: &Modules) -> BTreeMap<String, BTreeSet<String>> {
         }
     }
     found
+}
+
+/// Returns the names of the builder methods in each group of `item_options!`. The name of a group is that of the macro
+/// which adds the methods to a builder.
+fn option_methods(modules: &Modules) -> BTreeMap<String, Vec<String>> {
+    let items = modules["handler::item_option"].items();
+    let table = items.into_iter().find_map(|item| match item {
+        syn::Item::Macro(item) if item.mac.path.is_ident("item_options") => Some(item.mac.tokens),
+        _ => None,
+    });
+    let mut groups = BTreeMap::new();
+    let mut name = String::new();
+    for tree in table.expect("the table is there") {
+        match tree {
+            TokenTree::Ident(group) => name = group.to_string(),
+            TokenTree::Group(group) => {
+                let trees: Vec<TokenTree> = group.stream().into_iter().collect();
+                let methods = trees.windows(3).filter_map(|trees| match trees {
+                    // `method(…) => Option(…)`
+                    [
+                        TokenTree::Ident(method),
+                        TokenTree::Group(_),
+                        TokenTree::Punct(arrow),
+                    ] if arrow.as_char() == '=' && arrow.spacing() == Spacing::Joint => {
+                        Some(method.to_string())
+                    }
+                    _ => None,
+                });
+                groups.insert(mem::take(&mut name), methods.collect());
+            }
+            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+        }
+    }
+    groups
 }
 
 fn snapshot() -> String {

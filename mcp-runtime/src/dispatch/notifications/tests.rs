@@ -157,7 +157,7 @@ fn a_list_change_is_sent_to_callers_whose_list_changed() {
     };
     let (mailbox, _) = listening(&notifications, filter);
     let mut staff = NotifiedCallers::default();
-    staff.add_callers_with_access(&Access::declared(&["staff"], None));
+    staff.add_callers_with_access(&Access::requiring(&["staff"]));
     let drain = |scope: &str| {
         let mut out = Vec::new();
         let caller = Principal::new("alice").with_scopes([scope]).into();

@@ -14,8 +14,8 @@ use crate::handler::background::BackgroundCall;
 use crate::handler::dynamic::DynamicTool;
 use crate::handler::middleware::{Call, Next};
 use crate::handler::option::{
-    AdaptedTool, AddOn, AttachedOption, OptionTools, OptionWrapping, StartingServer, ToolOption,
-    WrappingPlace, find_option,
+    AdaptedTool, AddOn, OptionTools, OptionWrapping, StartingServer, ToolOption, WrappingPlace,
+    find_option,
 };
 use crate::jsonrpc::Member;
 use crate::stores::{MemoryTaskStore, TaskStore};
@@ -147,7 +147,7 @@ impl DynamicTool {
     /// [`task_store`](crate::Server::task_store).
     #[must_use]
     pub fn task(mut self, options: TaskOptions) -> Self {
-        AttachedOption::insert(&mut self.attached, options);
+        self.attach(options);
         self
     }
 }

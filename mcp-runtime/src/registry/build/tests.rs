@@ -6,9 +6,10 @@ use super::*;
 use crate::context::{Caller, Capability, Edit, EditStep, State};
 use crate::handler::call::{CallOutput, Run};
 use crate::handler::completion::Candidates;
-use crate::handler::definition::{Completes, Options, Owner};
+use crate::handler::definition::Owner;
 use crate::handler::dynamic::ItemKind as _;
 use crate::handler::handler_error::HandlerError;
+use crate::handler::item_option::{Completes, Made};
 use crate::handler::parameter::ParameterMeta;
 use crate::jsonrpc::ErrorObject;
 use crate::registry::Registry;
@@ -25,7 +26,6 @@ fn definition(kind: Kind, name: &'static str, line: u32, function: TypeId) -> De
     Definition {
         kind,
         name,
-        description: "",
         function,
         receiver: None,
         location: Location {
@@ -34,11 +34,15 @@ fn definition(kind: Kind, name: &'static str, line: u32, function: TypeId) -> De
             column: 1,
         },
         parameters: &[],
-        options: &Options::NONE,
+        options: &[],
         output_schema: None,
         conforms: false,
         run: Run::Sync(|_| Ok(Err(HandlerError::exposed("not called here")))),
     }
+}
+
+fn leaked(option: ItemOption) -> &'static [ItemOption] {
+    Box::leak(Box::new([option]))
 }
 
 fn tool<const N: usize>(name: &'static str) -> Definition {
@@ -121,10 +125,7 @@ fn list_order_is_that_of_the_source_whatever_order_the_linker_gives() {
 #[test]
 fn without_a_selection_every_definition_is_served() {
     let mut tagged = tool::<2>("b");
-    tagged.options = &Options {
-        tags: &["admin"],
-        ..Options::NONE
-    };
+    tagged.options = leaked(ItemOption::Tags(Cow::Borrowed(&[Cow::Borrowed("admin")])));
     assert_eq!(tools(all(vec![tool::<1>("a"), tagged])), ["a", "b"]);
 }
 
@@ -132,10 +133,7 @@ fn without_a_selection_every_definition_is_served() {
 fn functions_and_tags_can_be_chosen_together() {
     let make = || {
         let mut tagged = tool::<2>("b");
-        tagged.options = &Options {
-            tags: &["admin"],
-            ..Options::NONE
-        };
+        tagged.options = leaked(ItemOption::Tags(Cow::Borrowed(&[Cow::Borrowed("admin")])));
         vec![tool::<1>("a"), tagged, tool::<3>("c")]
     };
     let only = |only: Option<Vec<Selected>>, tags: &[&str]| {
@@ -190,10 +188,7 @@ fn names_have_the_prefixes_of_their_functions() {
 #[test]
 fn selecting_an_unknown_function_or_tag_is_an_error() {
     let mut tagged = tool::<2>("b");
-    tagged.options = &Options {
-        tags: &["admin"],
-        ..Options::NONE
-    };
+    tagged.options = leaked(ItemOption::Tags(Cow::Borrowed(&[Cow::Borrowed("admin")])));
     let sources = Sources {
         only: Some(vec![selected::<7>()]),
         tags: vec!["admn".into()],
@@ -297,10 +292,7 @@ fn selecting_a_function_as_the_wrong_kind_is_an_error() {
 fn a_template_variable_that_does_not_fit_its_parameter_is_an_error() {
     let template = |uri: &'static str, parameter: ParameterMeta| {
         let mut template = definition(Kind::ResourceTemplate, "t", 6, TypeId::of::<Function<6>>());
-        template.options = Box::leak(Box::new(Options {
-            uri,
-            ..Options::NONE
-        }));
+        template.options = leaked(ItemOption::Uri(uri));
         template.parameters = Box::leak(Box::new([parameter]));
         template
     };
@@ -335,10 +327,7 @@ fn an_empty_registry_is_an_error_that_explains_how_to_register() {
 #[test]
 fn all_registration_errors_are_reported_together_with_locations() {
     let mut resource = definition(Kind::Resource, "r", 5, TypeId::of::<Function<5>>());
-    resource.options = &Options {
-        uri: "no scheme",
-        ..Options::NONE
-    };
+    resource.options = leaked(ItemOption::Uri("no scheme"));
     resource.parameters = Box::leak(Box::new([ParameterMeta::of::<String, _>("id", "")]));
     let mut state = tool::<3>("c");
     state.parameters = Box::leak(Box::new([
@@ -346,15 +335,11 @@ fn all_registration_errors_are_reported_together_with_locations() {
         ParameterMeta::of::<i64, _>("n", "").default_json("\"x\""),
     ]));
     let mut meta = tool::<4>("d");
-    meta.options = &Options {
-        meta: Some(|| serde_json::json!({"io.modelcontextprotocol/x": 1})),
-        ..Options::NONE
-    };
+    meta.options = leaked(ItemOption::Meta(Made::By(
+        || serde_json::json!({"io.modelcontextprotocol/x": 1}),
+    )));
     let mut template = definition(Kind::ResourceTemplate, "t", 6, TypeId::of::<Function<6>>());
-    template.options = &Options {
-        uri: "notes:///{id",
-        ..Options::NONE
-    };
+    template.options = leaked(ItemOption::Uri("notes:///{id"));
     fails(
         all(vec![
             tool::<1>("a"),
@@ -499,13 +484,10 @@ fn a_completer_without_an_argument_it_needs_offers_nothing() {
         call.decode(&mut [&mut partial, &mut strict])?;
         Ok(Err(HandlerError::exposed("it ran")))
     });
-    completer.options = &Options {
-        completes: Some(Completes {
-            target: TypeId::of::<Function<1>>,
-            argument: "code",
-        }),
-        ..Options::NONE
-    };
+    completer.options = leaked(ItemOption::Completes(Completes {
+        target: TypeId::of::<Function<1>>,
+        argument: "code",
+    }));
     let registry = all(vec![review::<1>(code()), completer]).unwrap();
     assert_eq!(complete(&registry, "code", "ru", None), Ok(vec![]));
     assert_eq!(
@@ -517,10 +499,7 @@ fn a_completer_without_an_argument_it_needs_offers_nothing() {
 #[test]
 fn completers_that_do_not_fit_their_argument_are_errors() {
     let reverse = |mut completer: Definition, target: fn() -> TypeId, argument| {
-        completer.options = Box::leak(Box::new(Options {
-            completes: Some(Completes { target, argument }),
-            ..Options::NONE
-        }));
+        completer.options = leaked(ItemOption::Completes(Completes { target, argument }));
         completer
     };
     let mut parameters = code();
@@ -608,10 +587,7 @@ fn a_server_without_definitions_can_start_if_they_are_inserted_later() {
 #[test]
 fn the_other_variables_of_a_uri_are_earlier_completion_arguments() {
     let mut template = definition(Kind::ResourceTemplate, "t", 1, TypeId::of::<Function<1>>());
-    template.options = &Options {
-        uri: "notes:///{strict}/{id}",
-        ..Options::NONE
-    };
+    template.options = leaked(ItemOption::Uri("notes:///{strict}/{id}"));
     template.parameters = Box::leak(Box::new([
         ParameterMeta::of::<bool, _>("strict", ""),
         ParameterMeta::of::<String, _>("id", "")
