@@ -3,6 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+/// The error of code that the framework is given: a store, a check, a function that makes a value.
+pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
 /// The reason why a server could not start or stopped early.
 ///
 /// Its `Debug` output is the same as its `Display` output, because a `main` function that returns an error prints its

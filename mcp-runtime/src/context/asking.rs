@@ -97,6 +97,11 @@ impl fmt::Display for AskError {
 impl std::error::Error for AskError {}
 
 impl AskError {
+    /// A call asks more questions at once than it may.
+    pub(super) fn too_many(most: usize) -> Self {
+        Self::Misused(format!("more than {most} questions are open at once"))
+    }
+
     /// Returns the protocol error with which to respond, if this error maps to one.
     pub(crate) fn protocol_error(&self) -> Option<&ErrorObject> {
         match self {

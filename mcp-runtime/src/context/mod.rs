@@ -41,7 +41,7 @@ pub use once::OnceStep;
 pub use once_store::{
     CallId, ClaimId, OnceClaim, OnceKind, OnceRoom, OnceStore, OnceWork, StoreFuture, StoreRefusal,
 };
-pub(crate) use once_store::{OwnSteps, StoreError, is_refused, patiently};
+pub(crate) use once_store::{OwnSteps, is_refused, patiently};
 pub use outbound::{Amount, Progress};
 pub(crate) use reauthorization::{ChallengesForNextRequests, Reauthorization};
 pub use request::Context;

@@ -13,6 +13,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::error::BoxError;
 use crate::limits::Limits;
 use crate::random;
 
@@ -288,14 +289,11 @@ const FIRST_RETRY: Duration = Duration::from_millis(50);
 
 const MAX_RETRY: Duration = Duration::from_secs(2);
 
-/// The error of an operation on a store.
-pub(crate) type StoreError = Box<dyn std::error::Error + Send + Sync>;
-
 /// Repeats an operation until the store carries it out or refuses it, for at most a minute. Repeating the operation
 /// must have no further effect.
 pub(crate) async fn patiently<'a, T>(
     mut operation: impl FnMut() -> StoreFuture<'a, T>,
-) -> Result<T, StoreError> {
+) -> Result<T, BoxError> {
     let until = Instant::now() + MAX_REPEATING_TIME;
     let mut pause = FIRST_RETRY;
     loop {
@@ -315,6 +313,6 @@ pub(crate) async fn patiently<'a, T>(
 }
 
 /// Returns `true` if repeating the operation does not help.
-pub(crate) fn is_refused(error: &StoreError) -> bool {
+pub(crate) fn is_refused(error: &BoxError) -> bool {
     error.is::<StoreRefusal>()
 }

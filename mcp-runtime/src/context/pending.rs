@@ -114,8 +114,8 @@ impl PendingQuestions {
         false
     }
 
-    /// Takes the answer to a question if it has arrived. Returns `Err` if no answer will arrive.
-    pub(crate) fn poll(&self, id: u64, waker: &Waker) -> Poll<Result<ClientReply, SessionClosed>> {
+    /// Takes the answer to a question if it has arrived. Returns `None` if no answer will arrive.
+    pub(crate) fn poll(&self, id: u64, waker: &Waker) -> Poll<Option<ClientReply>> {
         let mut table = self.table();
         match table.open.get_mut(&id) {
             Some(QuestionSlot::Held(before) | QuestionSlot::Waiting(before)) => {
@@ -123,10 +123,10 @@ impl PendingQuestions {
                 Poll::Pending
             }
             Some(QuestionSlot::Answered(_)) => match table.open.remove(&id) {
-                Some(QuestionSlot::Answered(reply)) => Poll::Ready(Ok(reply)),
-                _ => Poll::Ready(Err(SessionClosed)),
+                Some(QuestionSlot::Answered(reply)) => Poll::Ready(Some(reply)),
+                _ => Poll::Ready(None),
             },
-            None => Poll::Ready(Err(SessionClosed)),
+            None => Poll::Ready(None),
         }
     }
 
@@ -210,10 +210,6 @@ impl PendingQuestions {
     }
 }
 
-/// Indicates that no answer will arrive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SessionClosed;
-
 /// Returns the id as sent on the wire.
 pub(crate) fn wire_id(id: u64) -> RequestId {
     RequestId::from_valid(&id.to_string())
@@ -291,9 +287,9 @@ mod tests {
         pending.answer(&wire_id(id), Some("{\"a\":2}"), None);
         assert_eq!(
             pending.poll(id, waker),
-            Poll::Ready(Ok(Ok("{\"a\":1}".into())))
+            Poll::Ready(Some(Ok("{\"a\":1}".into())))
         );
-        assert_eq!(pending.poll(id, waker), Poll::Ready(Err(SessionClosed)));
+        assert_eq!(pending.poll(id, waker), Poll::Ready(None));
     }
 
     #[test]
@@ -308,7 +304,7 @@ mod tests {
         ] {
             let id = ask(&pending);
             pending.answer(&wire_id(id), None, Some(error));
-            let Poll::Ready(Ok(Err(error))) = pending.poll(id, waker) else {
+            let Poll::Ready(Some(Err(error))) = pending.poll(id, waker) else {
                 panic!("no error")
             };
             assert_eq!((error.code, error.message.as_str()), expected);
@@ -338,7 +334,7 @@ mod tests {
         let waker = Waker::noop();
         let id = ask(&pending);
         pending.close();
-        assert_eq!(pending.poll(id, waker), Poll::Ready(Err(SessionClosed)));
+        assert_eq!(pending.poll(id, waker), Poll::Ready(None));
         assert_eq!(pending.open(waker), None);
     }
 
@@ -349,10 +345,7 @@ mod tests {
         pending.answer(&wire_id(id), Some("{}"), None);
         pending.close();
         let answer = pending.poll(id, Waker::noop());
-        assert_eq!(answer, Poll::Ready(Ok(Ok("{}".into()))));
-        assert_eq!(
-            pending.poll(id, Waker::noop()),
-            Poll::Ready(Err(SessionClosed))
-        );
+        assert_eq!(answer, Poll::Ready(Some(Ok("{}".into()))));
+        assert_eq!(pending.poll(id, Waker::noop()), Poll::Ready(None));
     }
 }

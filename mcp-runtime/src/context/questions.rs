@@ -123,11 +123,6 @@ impl ClientQuestions {
         }
     }
 
-    fn too_many_questions(&self) -> AskError {
-        let most = self.settings.limits.max_open;
-        AskError::Misused(format!("more than {most} questions are open at once"))
-    }
-
     /// Assigns a request id and a deadline to a question.
     fn open_question(
         &self,
@@ -138,7 +133,7 @@ impl ClientQuestions {
     ) -> Result<(), AskError> {
         let limits = &self.settings.limits;
         if lock(waiting).len() >= limits.max_open {
-            return Err(self.too_many_questions());
+            return Err(AskError::too_many(limits.max_open));
         }
         let id = pending.open(task.waker()).ok_or(AskError::Gone)?;
         lock(waiting).push(id);
@@ -162,12 +157,12 @@ impl ClientQuestions {
         };
         let id = *id;
         let answer = match pending.poll(id, task.waker()) {
-            Poll::Ready(Ok(Ok(result))) => Ok(result),
-            Poll::Ready(Ok(Err(error))) => Err(AskError::Failed {
+            Poll::Ready(Some(Ok(result))) => Ok(result),
+            Poll::Ready(Some(Err(error))) => Err(AskError::Failed {
                 code: error.code,
                 message: error.message,
             }),
-            Poll::Ready(Err(_)) => Err(AskError::Gone),
+            Poll::Ready(None) => Err(AskError::Gone),
             Poll::Pending => {
                 if until.as_mut().poll(task).is_ready() {
                     Err(AskError::TimedOut(self.settings.limits.timeout))
@@ -271,7 +266,7 @@ impl ClientQuestions {
                 if is_new && polled.is_pending() {
                     self.caller.wake();
                 }
-                polled.map(|answer| answer.unwrap_or_else(|_| Err(self.too_many_questions())))
+                polled
             }
             QuestionDelivery::Requests {
                 pending,

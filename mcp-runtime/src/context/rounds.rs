@@ -95,9 +95,6 @@ impl RoundEnd {
     }
 }
 
-/// Indicates that the maximum number of open questions has been exceeded.
-pub(crate) struct TooManyQuestions;
-
 impl RoundState {
     fn memory(&mut self) -> &mut CallMemory {
         self.memory.get_or_insert_default()
@@ -160,10 +157,10 @@ impl Round {
         version: ProtocolVersion,
         most: usize,
         task: &TaskContext<'_>,
-    ) -> Poll<Result<Result<Box<str>, AskError>, TooManyQuestions>> {
+    ) -> Poll<Result<Box<str>, AskError>> {
         let state = &mut *self.state();
         if state.over {
-            return Poll::Ready(Ok(Err(AskError::Gone)));
+            return Poll::Ready(Err(AskError::Gone));
         }
         let identity = &question.identity;
         let CallMemory { journal, loose } = state.memory.get_or_insert_default().as_mut();
@@ -174,22 +171,22 @@ impl Round {
         }
         if let Some(answer) = journal.answer(identity) {
             question.progress = QuestionProgress::Over;
-            return Poll::Ready(Ok(Ok(answer.into())));
+            return Poll::Ready(Ok(answer.into()));
         }
         if let Some((code, message)) = journal.failure(&identity.key) {
             question.progress = QuestionProgress::Over;
-            return Poll::Ready(Ok(Err(AskError::Failed { code, message })));
+            return Poll::Ready(Err(AskError::Failed { code, message }));
         }
         let waker = task.waker().clone();
         let mut open = state.open.iter_mut();
         if let Some(open) = open.find(|open| open.asked.identity.key == identity.key) {
             if open.asked.identity.digest != identity.digest {
                 let text = format!("two questions have the key `{}`", identity.key);
-                return Poll::Ready(Ok(Err(AskError::Misused(text))));
+                return Poll::Ready(Err(AskError::Misused(text)));
             }
             open.waker = waker;
         } else if state.open.len() >= most {
-            return Poll::Ready(Err(TooManyQuestions));
+            return Poll::Ready(Err(AskError::too_many(most)));
         } else {
             let asked = SentQuestion {
                 identity: identity.clone(),

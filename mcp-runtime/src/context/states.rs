@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
+use crate::error::BoxError;
 use crate::error::{Causes, Error, ErrorKind};
 use crate::spawn::spawn;
 use crate::sync::lock;
@@ -127,8 +128,6 @@ impl fmt::Debug for States {
 
 /// A shared value of any type.
 pub(super) type SharedValue = Arc<dyn Any + Send + Sync>;
-
-pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The future that creates a value.
 type Making = Pin<Box<dyn Future<Output = Result<SharedValue, BoxError>> + Send>>;

@@ -21,6 +21,7 @@ use hyper::{Method, Response, StatusCode, header};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
+use crate::error::BoxError;
 use crate::error::Causes;
 use crate::http::response;
 use crate::http::response::HttpBody;
@@ -146,9 +147,7 @@ pub(in crate::http) fn absolute_path(path: impl Into<String>) -> String {
 /// Duration for which a round's outcome is reused.
 const OUTCOME_LIFETIME: Duration = Duration::from_secs(1);
 
-type CheckError = Box<dyn std::error::Error + Send + Sync>;
-
-type CheckFuture = Pin<Box<dyn Future<Output = Result<(), CheckError>> + Send>>;
+type CheckFuture = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
 
 /// A readiness check that the server's author has added. Cheap to clone.
 #[derive(Clone)]
@@ -168,7 +167,7 @@ impl ReadyCheck {
     ) -> Self
     where
         F: Future<Output = Result<(), E>> + Send + 'static,
-        E: Into<CheckError>,
+        E: Into<BoxError>,
     {
         Self {
             name: name.into().into(),

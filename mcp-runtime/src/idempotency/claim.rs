@@ -16,9 +16,9 @@ use serde_json::value::{RawValue, to_raw_value};
 use tokio::time::timeout;
 
 use crate::context::{
-    CallId, ClaimId, Context, OnceClaim, OnceKind, OnceRoom, OnceStore, OnceWork, StoreError,
-    patiently,
+    CallId, ClaimId, Context, OnceClaim, OnceKind, OnceRoom, OnceStore, OnceWork, patiently,
 };
+use crate::error::BoxError;
 use crate::handler::call::{CallOutput, ExtensionResult};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::Call;
@@ -42,7 +42,7 @@ const CALL: &str = "call";
 /// Time after which a client gets its result although the store does not know it yet.
 const ANSWER_AFTER: Duration = Duration::from_secs(2);
 
-type StoreResult<T> = Result<T, StoreError>;
+type StoreResult<T> = Result<T, BoxError>;
 
 /// A call that has ended, in its stored form.
 #[derive(Serialize, Deserialize)]

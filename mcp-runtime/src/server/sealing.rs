@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use crate::context::{ClaimId, OnceClaim, StoreFuture};
+use crate::error::BoxError;
 use crate::seal::{Seal, SealingKey, SealingKeys, hash};
 use crate::server::Server;
 use crate::stores::{
@@ -87,8 +88,6 @@ enum Part<'a> {
     Step(&'a str),
 }
 
-type StoreError = Box<dyn std::error::Error + Send + Sync>;
-
 impl SealedTaskStore {
     /// The first of these keys is used for sealing; any of them can open.
     pub(super) fn new(store: Arc<dyn TaskStore>, keys: &[SealingKey]) -> Self {
@@ -102,7 +101,7 @@ impl SealedTaskStore {
     }
 
     /// Seals a string. An empty string stays empty, because stores check for it.
-    fn sealed(&self, id: &TaskId, part: Part<'_>, text: &str) -> Result<Arc<str>, StoreError> {
+    fn sealed(&self, id: &TaskId, part: Part<'_>, text: &str) -> Result<Arc<str>, BoxError> {
         if text.is_empty() {
             return Ok("".into());
         }
@@ -114,7 +113,7 @@ impl SealedTaskStore {
     }
 
     /// Opens a string. A string that was stored before there were keys is not sealed.
-    fn opened(&self, id: &TaskId, part: Part<'_>, text: &str) -> Result<Arc<str>, StoreError> {
+    fn opened(&self, id: &TaskId, part: Part<'_>, text: &str) -> Result<Arc<str>, BoxError> {
         let Ok(SealedText { sealed }) = serde_json::from_str(text) else {
             return Ok(text.into());
         };
@@ -124,7 +123,7 @@ impl SealedTaskStore {
         Ok(String::from_utf8(opened)?.into())
     }
 
-    fn seal_outcome(&self, id: &TaskId, outcome: &mut TaskOutcome) -> Result<(), StoreError> {
+    fn seal_outcome(&self, id: &TaskId, outcome: &mut TaskOutcome) -> Result<(), BoxError> {
         let (TaskOutcome::Result { json, .. } | TaskOutcome::Error { json }) = outcome;
         *json = self.sealed(id, Part::Outcome, json)?;
         Ok(())
@@ -163,7 +162,7 @@ impl SealedTaskStore {
     }
 
     /// Logs a warning if the store has tasks that need a key that is missing.
-    async fn warn_of_missing_keys(&self) -> Result<(), StoreError> {
+    async fn warn_of_missing_keys(&self) -> Result<(), BoxError> {
         const PAGE: usize = 100;
         let (mut number, mut last) = (0_usize, None);
         let mut cursor = None;

@@ -15,10 +15,11 @@ use crate::context::OwnSteps;
 use crate::context::{
     ClaimId, OnceClaim, OnceStore, OnceWork, Progress, ServerHandle, StoreFuture,
 };
+use crate::error::BoxError;
 use crate::extension::tasks::leases::LeaseEnd;
 use crate::extension::tasks::run_queue::TaskPermit;
 use crate::extension::tasks::service::{
-    AttemptRecording, LocalTask, StoreError, TaskService, TaskSteps, unavailable,
+    AttemptRecording, LocalTask, TaskService, TaskSteps, unavailable,
 };
 use crate::extension::tasks::wire::TaskState;
 use crate::extension::{BackgroundOutcome, BackgroundPermit, BackgroundQuestion, BackgroundRun};
@@ -136,7 +137,7 @@ impl TaskService {
     }
 
     /// Retries claiming a task until the store works again or has failed for too long.
-    fn resume_later(self: &Arc<Self>, id: TaskId, local: LocalTask, error: &StoreError) {
+    fn resume_later(self: &Arc<Self>, id: TaskId, local: LocalTask, error: &BoxError) {
         tracing::warn!(task = ?id, %error, "a task cannot be claimed now; the claim will be retried later");
         let (service, server) = (Arc::clone(self), local.server.clone());
         server.spawn(async move {
@@ -698,7 +699,7 @@ impl CallSteps {
 
     /// Moves all steps to a task, which keeps them from then on. No step begins or ends during the move. If the store
     /// fails, the steps remain here.
-    async fn move_to(&self, task: TaskSteps) -> Result<(), StoreError> {
+    async fn move_to(&self, task: TaskSteps) -> Result<(), BoxError> {
         let place = &mut *self.place.lock().await;
         let StepPlace::Call(steps) = place else {
             return Err("the steps have already been moved".into());

@@ -13,6 +13,7 @@ use tracing::Instrument as _;
 use crate::context::{
     Caller, ClaimId, Context, OnceClaim, OnceStore, OnceWork, ServerHandle, StoreFuture,
 };
+use crate::error::BoxError;
 use crate::error::Error;
 use crate::extension::BackgroundCall;
 use crate::extension::tasks::leases::Leases;
@@ -28,9 +29,6 @@ use crate::stores::{
 };
 use crate::sync::{CancellationToken, lock};
 use crate::{ErrorKind, ErrorObject};
-
-/// The error from a failed store operation.
-pub(super) type StoreError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The reason why a task cannot be read.
 pub(super) const SEALED: &str = "the task was sealed with a key that this server does not have";
@@ -246,7 +244,7 @@ pub(super) fn refused(text: impl Into<String>) -> HandlerError {
     clippy::needless_pass_by_value,
     reason = "this is the argument of `map_err`"
 )]
-pub(super) fn ask_again(cause: StoreError) -> HandlerError {
+pub(super) fn ask_again(cause: BoxError) -> HandlerError {
     tracing::warn!(%cause, "the task store failed");
     let text = "the task store does not work, so nothing is known about the task at the moment";
     let error = errors::unknown_for_now(text, LONGEST_RETRY);
@@ -268,7 +266,7 @@ pub(super) const fn is_unknown(error: &HandlerError) -> bool {
 
 /// Returns the error for a failed store operation.
 #[allow(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
-pub(super) fn unavailable(cause: StoreError) -> HandlerError {
+pub(super) fn unavailable(cause: BoxError) -> HandlerError {
     let cause = Error::new(ErrorKind::Io, format!("the task store failed: {cause}"));
     HandlerError::opaque(cause)
 }
@@ -492,13 +490,13 @@ pub(super) struct TaskSteps {
 
 impl TaskSteps {
     /// Claims a step that began before the task existed.
-    pub(super) async fn claim(&self, name: &str, claim: ClaimId) -> Result<(), StoreError> {
+    pub(super) async fn claim(&self, name: &str, claim: ClaimId) -> Result<(), BoxError> {
         let claim = self.store.begin_step(&self.id, self.attempt, name, claim);
         claim.await.map(drop)
     }
 
     /// Records the result of a step that was completed before the task existed.
-    pub(super) async fn record(&self, name: &str, result: &str) -> Result<(), StoreError> {
+    pub(super) async fn record(&self, name: &str, result: &str) -> Result<(), BoxError> {
         let complete = self
             .store
             .complete_step(&self.id, self.attempt, name, result);
