@@ -2,8 +2,9 @@
 //! limit, and every program ends with the value that stands for it.
 
 use std::io::{self, Read, Write as _};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::process::{Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -171,5 +172,20 @@ impl Logged {
         let ended = timeout(PATIENCE, self.child.wait()).await;
         let ended = ended.expect("the process ends in time");
         ended.expect("the process can be awaited")
+    }
+}
+
+/// Returns an address on which nothing listens, for a program that is told where to listen. No connection gets its port as its own,
+/// which the system takes from the range above, and listeners that leave the choice to the system do not get it either.
+pub fn free_address() -> SocketAddr {
+    static TRIED: AtomicU16 = AtomicU16::new(0);
+    let first = std::process::id().wrapping_mul(97) % 20_000;
+    loop {
+        let tried = u32::from(TRIED.fetch_add(1, Ordering::Relaxed));
+        let port = 10_000 + (first + tried) % 20_000;
+        let address = SocketAddr::from(([127, 0, 0, 1], u16::try_from(port).unwrap_or(10_000)));
+        if TcpListener::bind(address).is_ok() {
+            return address;
+        }
     }
 }

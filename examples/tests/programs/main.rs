@@ -29,6 +29,7 @@ mod weather;
 
 use serde_json::{Value, json};
 use tests::http::{Request, call, initialize, send, text};
+use tests::run::free_address;
 use tests::{Answer, Client, Process, Question, Version};
 
 #[tokio::test]
@@ -252,12 +253,6 @@ async fn the_one_command_of_the_readme_shows_a_result() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{text}");
     assert!(text.contains("Hello, world!"), "{text}");
-}
-
-/// Returns a socket address that is not in use.
-fn free_address() -> std::net::SocketAddr {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap()
 }
 
 #[tokio::test]

@@ -2,9 +2,10 @@
 
 use serde_json::json;
 use tests::http::{Request, call, initialize, send, text};
+use tests::run::free_address;
 use tests::{Process, Version};
 
-use super::{free_address, retry};
+use super::retry;
 
 fn signed(request: Request) -> Request {
     request.header("Authorization", "Bearer open sesame")

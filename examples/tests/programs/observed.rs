@@ -4,11 +4,12 @@ use std::process::Stdio;
 
 use serde_json::json;
 use tests::http::{Request, send};
+use tests::run::free_address;
 use tests::wait::in_time;
 use tests::{Client, Process, Version, binary};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
-use super::{free_address, retry};
+use super::retry;
 
 #[tokio::test]
 async fn prometheus_reads_the_metrics_of_a_server() {

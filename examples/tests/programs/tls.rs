@@ -5,11 +5,12 @@ use std::process::Command;
 
 use serde_json::json;
 use tests::http::{Request, initialize, response, write};
+use tests::run::free_address;
 use tests::run::{self, Logged};
 use tests::tls::{certificate, shake};
 use tests::{Directory, Version};
 
-use super::{free_address, retry};
+use super::retry;
 
 /// The example, with its log.
 struct Server {

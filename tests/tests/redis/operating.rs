@@ -3,13 +3,14 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
 use tests::client::PATIENCE;
 use tests::http::{Request, Response, send};
+use tests::run::free_address;
 use tests::wait::until;
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
@@ -52,14 +53,9 @@ fn swap(text: &str, from: &str, to: &str) -> String {
     text.replace(from, to)
 }
 
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
-}
-
 /// Starts a Redis with these arguments on a port, where it needs the password.
 fn redis(arguments: &[String]) -> (RedisServer, u16) {
-    let port = free_port();
+    let port = free_address().port();
     let port_text = port.to_string();
     let mut options: Vec<_> = arguments.iter().map(String::as_str).collect();
     options.extend(["--bind", "127.0.0.1", "--port", &port_text]);
@@ -77,7 +73,7 @@ fn redis(arguments: &[String]) -> (RedisServer, u16) {
 
 /// Starts nginx with the configuration of the guide, in front of these instances. It listens on the returned address.
 async fn nginx(folder: &Path, instances: &[&Instance]) -> (Child, SocketAddr) {
-    let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let address = free_address();
     let mut configuration = swap(
         &read("nginx.conf"),
         "listen 80;",
