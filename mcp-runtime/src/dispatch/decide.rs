@@ -196,7 +196,7 @@ impl Dispatcher {
 
 impl Dispatcher {
     /// Decides how to handle a request that has no channel and whose claim has already been read. Errors are returned
-    /// rather than written because the caller chooses their status code. A request that remains open is added to `listens`;
+    /// rather than written because the caller chooses their status code. A request that remains open is added to `open`;
     /// `wake` creates the function that is called when it has data to send.
     pub(crate) fn decide_stateless<'m>(
         self: &Arc<Self>,
