@@ -75,36 +75,50 @@ pub mod backend;
 mod budget;
 #[cfg(any(feature = "cli", feature = "testing"))]
 mod client;
+#[path = "../../crates/core/src/context/mod.rs"]
 mod context;
+#[path = "../../crates/core/src/dispatch/mod.rs"]
 mod dispatch;
 mod environment;
+#[path = "../../crates/core/src/error.rs"]
 mod error;
 pub mod extension;
+#[path = "../../crates/core/src/fnv.rs"]
 mod fnv;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;
 #[cfg(any(doc, doctest))]
 pub mod guide;
+#[path = "../../crates/core/src/handler/mod.rs"]
 mod handler;
 #[cfg(feature = "http")]
 pub mod http;
 mod idempotency;
 mod instances;
+#[path = "../../crates/core/src/limits/mod.rs"]
 pub mod limits;
 mod macros;
 pub mod middleware;
+#[path = "../../crates/core/src/observe/mod.rs"]
 mod observe;
+#[path = "../../crates/core/src/order.rs"]
 mod order;
 pub mod prelude;
+#[path = "../../crates/core/src/random.rs"]
 mod random;
+#[path = "../../crates/core/src/rate.rs"]
 mod rate;
+#[path = "../../crates/core/src/registry/mod.rs"]
 mod registry;
+#[path = "../../crates/core/src/seal/mod.rs"]
 pub(crate) mod seal;
 mod server;
+#[path = "../../crates/core/src/spawn.rs"]
 mod spawn;
 mod spill;
 mod stores;
+#[path = "../../crates/core/src/sync.rs"]
 mod sync;
 mod telemetry;
 #[cfg(feature = "testing")]

@@ -8,6 +8,7 @@
 //! Specification: 2026-07-28, basic/extensions.
 
 pub(crate) mod apps;
+#[path = "../../../crates/core/src/extension/build.rs"]
 mod build;
 #[cfg(feature = "skills")]
 pub(crate) mod skills;
