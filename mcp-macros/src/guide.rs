@@ -195,6 +195,10 @@ fn item_of(code: &str, modules: &BTreeMap<&str, &str>) -> Option<String> {
     let path = path
         .strip_prefix("ctx.")
         .map_or_else(|| path.to_owned(), |method| format!("Context::{method}"));
+    // A method that a trait adds to a type is listed with both, after the path of the trait.
+    if let (Some(adding), Some((_, method))) = (modules.get(&*path), path.rsplit_once("::")) {
+        return Some(format!("{adding}::{method}"));
+    }
     let first = path.split("::").next().unwrap_or_default();
     modules.get(first).map(|module| format!("{module}::{path}"))
 }
@@ -208,6 +212,7 @@ mod tests {
             ("Context", "crate"),
             ("Server", "crate"),
             ("Jwt", "crate::auth"),
+            ("Context::start_task", "crate::tasks::TaskContextExt"),
         ]);
         replace_links(text, "https://example.com/r", &modules)
     }
@@ -263,10 +268,11 @@ mod tests {
     fn items_are_linked_once_in_a_section() {
         assert_eq!(
             replaced(
-                "`Server::env`, `Server::env(…)`, `Jwt`, [`Server`](a.md), `ctx.elicit::<T>(x)`\n## `Server`\n`Server::env`, `Other`, `a [b`"
+                "`Server::env`, `Server::env(…)`, `Jwt`, [`Server`](a.md), `ctx.elicit::<T>(x)`, `ctx.start_task()`\n## `Server`\n`Server::env`, `Other`, `a [b`"
             ),
             "[`Server::env`](crate::Server::env), `Server::env(…)`, [`Jwt`](crate::auth::Jwt), [`Server`](crate::guide::a), \
-             [`ctx.elicit::<T>(x)`](crate::Context::elicit)\n## `Server`\n[`Server::env`](crate::Server::env), `Other`, `a [b`"
+             [`ctx.elicit::<T>(x)`](crate::Context::elicit), \
+             [`ctx.start_task()`](crate::tasks::TaskContextExt::start_task)\n## `Server`\n[`Server::env`](crate::Server::env), `Other`, `a [b`"
         );
     }
 }

@@ -72,54 +72,25 @@
 #[cfg(feature = "auth")]
 pub mod auth;
 pub mod backend;
-mod budget;
 #[cfg(any(feature = "cli", feature = "testing"))]
 mod client;
-#[path = "../../crates/core/src/context/mod.rs"]
-mod context;
-#[path = "../../crates/core/src/dispatch/mod.rs"]
-mod dispatch;
 mod environment;
-#[path = "../../crates/core/src/error.rs"]
-mod error;
 pub mod extension;
-#[path = "../../crates/core/src/fnv.rs"]
-mod fnv;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;
 #[cfg(any(doc, doctest))]
 pub mod guide;
-#[path = "../../crates/core/src/handler/mod.rs"]
-mod handler;
 #[cfg(feature = "http")]
 pub mod http;
 mod idempotency;
 mod instances;
-#[path = "../../crates/core/src/limits/mod.rs"]
-pub mod limits;
 mod macros;
 pub mod middleware;
-#[path = "../../crates/core/src/observe/mod.rs"]
-mod observe;
-#[path = "../../crates/core/src/order.rs"]
-mod order;
 pub mod prelude;
-#[path = "../../crates/core/src/random.rs"]
-mod random;
-#[path = "../../crates/core/src/rate.rs"]
-mod rate;
-#[path = "../../crates/core/src/registry/mod.rs"]
-mod registry;
-#[path = "../../crates/core/src/seal/mod.rs"]
-pub(crate) mod seal;
 mod server;
-#[path = "../../crates/core/src/spawn.rs"]
-mod spawn;
 mod spill;
 mod stores;
-#[path = "../../crates/core/src/sync.rs"]
-mod sync;
 mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -129,33 +100,51 @@ pub mod transport;
 #[doc(hidden)]
 pub mod __private;
 
+pub(crate) use mcp_core::{
+    budget, context, dispatch, error, fnv, handler, observe, order, random, rate, registry, seal,
+    spawn, sync,
+};
 // Short names for `mcp_protocol` and its modules.
 #[doc(inline)]
 pub use mcp_protocol::types;
 
+#[doc(inline)]
 pub use context::{
     AskError, AsyncFromContext, Caller, Capability, Context, Elicit, Elicited, FromContext,
     Notifier, Principal, ServerHandle, State, States,
 };
+#[doc(inline)]
 pub use error::{Error, ErrorKind};
+#[doc(inline)]
 pub use handler::completion::IntoCompletionResult;
+#[doc(inline)]
 pub use handler::definition::{IntoSchema, Selected};
+#[doc(inline)]
 pub use handler::handler_error::{HandlerError, IntoHandlerError, Result, ResultExt};
+#[doc(inline)]
 pub use handler::output::{IntoPromptResult, IntoResourceResult, IntoToolResult, Json};
+#[doc(inline)]
 pub use handler::safe_path::SafePath;
+#[doc(inline)]
 pub use jsonrpc::ErrorObject;
+#[doc(inline)]
 pub use limits::Limits;
 pub use macros::{
     Elicit, app, completer, data, expose, prompt, resource, resource_template, server, tool,
 };
+#[doc(inline)]
+pub use mcp_core::bail;
 pub(crate) use mcp_protocol as protocol;
 pub(crate) use mcp_protocol::jsonrpc;
+#[doc(inline)]
 pub use protocol::ProtocolVersion;
 pub use server::{Cacheable, Server};
 pub use transport::{Transport, shutdown_signal};
+#[doc(inline)]
 pub use types::SamplingRequest;
 
 #[cfg(feature = "sealing")]
+#[doc(inline)]
 pub use crate::seal::{SealingKey, SealingKeys};
 #[cfg(feature = "main")]
 pub use macros::main;
@@ -166,25 +155,39 @@ pub use server::client_logs;
 
 /// MCP Apps: pages that hosts display next to tool results, using the extension `io.modelcontextprotocol/ui`.
 pub mod apps {
-    pub use crate::extension::apps::{App, MIME_TYPE};
+    pub use crate::extension::apps::{App, AppContextExt, MIME_TYPE};
+}
+
+/// Bounds on everything that a peer can ask of the server. Zero never means "no limit".
+pub mod limits {
+    #[doc(inline)]
+    pub use mcp_core::limits::{
+        CallLimits, ElicitationLimits, HttpLimits, IdempotencyLimits, Limits, LogLimits,
+        MessageLimits, OnceLimits, ResultLimits, SessionLimits, StreamLimits, TaskLimits,
+    };
 }
 
 /// Completion candidates and their total number.
 pub mod completion {
+    #[doc(inline)]
     pub use crate::handler::completion::Candidates;
 }
 
 /// Definitions that are added, changed and removed at run time.
 pub mod dynamic {
+    #[doc(inline)]
     pub use crate::context::{Editor, ListEdit};
+    #[doc(inline)]
     pub use crate::handler::dynamic::{
         Arguments, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool,
     };
     pub use crate::server::SharedDefinitions;
+    pub use crate::spill::SpillExt;
 }
 
 /// Questions to the client, and forms for the user to fill in.
 pub mod elicit {
+    #[doc(inline)]
     pub use crate::context::{Ask, FormChoice, FormField, Questions};
 }
 
@@ -195,11 +198,13 @@ pub mod env {
 
 /// Paginated lists of a template's resources.
 pub mod listing {
+    #[doc(inline)]
     pub use crate::handler::listing::{ListCursor, Page};
 }
 
 /// Steps that run only once in a call, even if the handler runs again.
 pub mod once {
+    #[doc(inline)]
     pub use crate::context::{
         CallId, ClaimId, OnceClaim, OnceKind, OnceRoom, OnceStep, OnceStore, OnceWork, StoreFuture,
         StoreRefusal,
@@ -211,13 +216,16 @@ pub mod once {
 
 /// Progress reports.
 pub mod progress {
+    #[doc(inline)]
     pub use crate::context::{Amount, Progress};
 }
 
 /// The request that started a call: its headers, addresses and extensions.
 pub mod request {
     #[cfg(feature = "http")]
+    #[doc(inline)]
     pub use crate::context::RequestExtension;
+    #[doc(inline)]
     pub use crate::context::RequestInfo;
 }
 
@@ -229,16 +237,18 @@ pub mod skills {
 
 /// Sources of tools that are asked at run time: see [`Server::tool_source`].
 pub mod sources {
+    #[doc(inline)]
     pub use crate::registry::{SourceAnswer, SourceRequest, SourceTool, ToolSource};
 }
 
 /// Tasks: tool calls that continue after their request has been answered.
 pub mod tasks {
-    pub use crate::extension::tasks::TaskOptions;
+    pub use crate::extension::tasks::{TaskCallExt, TaskContextExt, TaskOptions, TaskToolExt};
 }
 
 /// Utilities for strings that clients, models and people read.
 pub mod text {
+    #[doc(inline)]
     pub use crate::handler::sanitize::strip_invisible;
     /// Finds the name that the caller probably meant, so that an error message can suggest it.
     ///
@@ -269,6 +279,7 @@ pub mod text {
 
 /// Integration with `tracing`: log events for clients and the trace context of requests.
 pub mod trace {
+    #[doc(inline)]
     pub use crate::observe::TraceContext;
     #[cfg(feature = "client-logs")]
     pub use crate::server::ClientLogs;
@@ -276,9 +287,12 @@ pub mod trace {
 
 /// Types for values without a dedicated JSON type.
 pub mod values {
+    #[doc(inline)]
     pub use crate::handler::decode::{InvalidJson, JsonReader};
+    #[doc(inline)]
     pub use crate::handler::values::Base64;
     #[cfg(feature = "duration")]
+    #[doc(inline)]
     pub use crate::handler::values::HumanDuration;
 }
 

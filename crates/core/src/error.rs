@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The error of code that the framework is given: a store, a check, a function that makes a value.
-pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The reason why a server could not start or stopped early.
 ///
@@ -26,12 +26,13 @@ pub enum ErrorKind {
     Io,
     /// A definition with that name or URI already exists.
     Duplicate,
-    /// A value for [`Server::state_with`](crate::Server::state_with) cannot be created.
+    /// A value for `Server::state_with` cannot be created.
     State,
 }
 
 impl Error {
-    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    #[doc(hidden)]
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
             message: message.into(),
@@ -39,10 +40,10 @@ impl Error {
         }
     }
 
-    pub(crate) fn with_source(
-        self,
-        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-    ) -> Self {
+    /// Returns the error with its cause.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_source(self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.with_shared_source(source.into().into())
     }
 
@@ -87,7 +88,7 @@ impl From<std::io::Error> for Error {
 }
 
 /// Displays an error and its causes on one line. Causes that an error's message already ends with are not repeated.
-pub(crate) struct Causes<'a>(pub(crate) &'a (dyn std::error::Error + 'static));
+pub struct Causes<'a>(pub &'a (dyn std::error::Error + 'static));
 
 impl fmt::Display for Causes<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

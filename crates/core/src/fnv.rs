@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// A map for short keys.
-pub(crate) type FnvMap<K, V> = HashMap<K, V, BuildHasherDefault<FnvHasher>>;
+pub type FnvMap<K, V> = HashMap<K, V, BuildHasherDefault<FnvHasher>>;
 
 /// Returns the hash of these bytes.
 pub(crate) fn fnv<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> u64 {
@@ -20,7 +20,7 @@ pub(crate) fn fnv<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> u64 {
 
 /// The 64-bit FNV-1a hash.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FnvHasher(u64);
+pub struct FnvHasher(u64);
 
 impl FnvHasher {
     fn step(self, byte: u8) -> Self {

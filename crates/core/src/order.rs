@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 /// Sorts values, keeping the order of equal ones, as `slice::sort_by` does.
-pub(crate) fn sort_by<T>(values: &mut Vec<T>, compare: impl Fn(&T, &T) -> Ordering) {
+pub fn sort_by<T>(values: &mut Vec<T>, compare: impl Fn(&T, &T) -> Ordering) {
     if values.is_sorted_by(|one, other| compare(one, other).is_le()) {
         return;
     }

@@ -14,7 +14,8 @@ pub(crate) use getrandom::fill;
 ///
 /// Panics if the operating system cannot provide random bytes. Only the handler or request that needs the bytes fails;
 /// the server continues.
-pub(crate) fn random<const N: usize>() -> [u8; N] {
+#[must_use]
+pub fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     if let Err(error) = fill(&mut bytes) {
         std::panic::panic_any(format!(
@@ -27,7 +28,7 @@ pub(crate) fn random<const N: usize>() -> [u8; N] {
 /// A random id with 192 bits, as 32 characters of URL-safe base64, for types that give it a meaning. It does not begin
 /// with a hyphen, because on a command line it would be read as an option.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct RandomId(Arc<str>);
+pub struct RandomId(Arc<str>);
 
 impl RandomId {
     /// Number of random bytes.
@@ -35,7 +36,9 @@ impl RandomId {
     /// Number of characters.
     const CHARACTERS: usize = Self::BYTES / 3 * 4;
 
-    pub(crate) fn new() -> Self {
+    /// Generates an id.
+    #[must_use]
+    pub fn random() -> Self {
         loop {
             let id = random_id::<{ Self::BYTES }>();
             if !id.starts_with('-') {
@@ -45,12 +48,14 @@ impl RandomId {
     }
 
     /// Parses an id. Returns `None` if the text cannot be an id.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
         let is_valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         (text.len() == Self::CHARACTERS && text.chars().all(is_valid)).then(|| Self(text.into()))
     }
 
-    pub(crate) fn as_str(&self) -> &str {
+    #[must_use]
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 }
@@ -64,7 +69,8 @@ impl fmt::Debug for RandomId {
 }
 
 /// Returns an id made of `N` random bytes, encoded as URL-safe base64.
-pub(crate) fn random_id<const N: usize>() -> String {
+#[must_use]
+pub fn random_id<const N: usize>() -> String {
     URL_SAFE_NO_PAD.encode(random::<N>())
 }
 
@@ -82,7 +88,7 @@ mod tests {
     #[test]
     fn no_id_reads_as_an_option_on_a_command_line() {
         for _ in 0..2_000 {
-            let id = RandomId::new();
+            let id = RandomId::random();
             assert!(!id.as_str().starts_with('-'), "{}", id.as_str());
             assert_eq!(RandomId::parse(id.as_str()), Some(id));
         }

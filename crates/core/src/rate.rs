@@ -14,29 +14,29 @@ use tokio::time::Instant;
 use crate::sync::lock;
 
 /// Counts calls that this process has admitted where other processes count theirs, too.
-pub(crate) trait RateCounter: Send + Sync {
+pub trait RateCounter: Send + Sync {
     /// Counts a call, and says whether it may run. Nothing is counted before the future is polled.
     fn count(&self, call: CountedCall) -> CountFuture;
 }
 
-pub(crate) type CountFuture = Pin<Box<dyn Future<Output = CountOutcome> + Send>>;
+pub type CountFuture = Pin<Box<dyn Future<Output = CountOutcome> + Send>>;
 
 /// The buckets from which a call takes a token each.
-pub(crate) struct CountedCall {
+pub struct CountedCall {
     /// The bucket of the call's round, if an earlier round was charged: such a round is admitted once without being charged
     /// again.
-    pub(crate) round: Option<CountedBucket>,
-    pub(crate) buckets: Vec<CountedBucket>,
+    pub round: Option<CountedBucket>,
+    pub buckets: Vec<CountedBucket>,
 }
 
 /// A bucket by the name that it has in all processes.
-pub(crate) struct CountedBucket {
-    pub(crate) name: String,
-    pub(crate) rate: Rate,
+pub struct CountedBucket {
+    pub name: String,
+    pub rate: Rate,
 }
 
 /// Whether a call may run.
-pub(crate) enum CountOutcome {
+pub enum CountOutcome {
     Admitted,
     /// There are no tokens until this time has passed.
     Refused(Duration),
@@ -50,7 +50,7 @@ pub(crate) enum CountOutcome {
 
 /// A number of tokens per time span and a burst size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Rate {
+pub struct Rate {
     /// Time required to refill one token.
     interval: Duration,
     /// Maximum lead over the refill rate: the time required to refill all but one of a burst's tokens.
@@ -64,7 +64,7 @@ impl Rate {
     /// # Errors
     ///
     /// Returns a message that describes the mistake.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let RateSyntax {
             count,
             seconds,
@@ -106,12 +106,14 @@ impl Rate {
     }
 
     /// Returns the time required to refill one token.
-    pub(crate) const fn interval(self) -> Duration {
+    #[must_use]
+    pub const fn interval(self) -> Duration {
         self.interval
     }
 
     /// Returns the number of tokens in a full bucket.
-    pub(crate) fn capacity(self) -> u32 {
+    #[must_use]
+    pub fn capacity(self) -> u32 {
         let others = self.slack.as_nanos() / self.interval.as_nanos().max(1);
         u32::try_from(others).unwrap_or(u32::MAX).saturating_add(1)
     }

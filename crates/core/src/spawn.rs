@@ -12,19 +12,19 @@ use tokio::task::JoinHandle;
 pub(crate) type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Starts a task.
-pub(crate) fn spawn(work: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+pub fn spawn(work: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
     tokio::spawn(boxed(work))
 }
 
 /// Returns work for a task that is started in another way.
-pub(crate) fn boxed(work: impl Future<Output = ()> + Send + 'static) -> Work {
+pub fn boxed(work: impl Future<Output = ()> + Send + 'static) -> Work {
     Box::pin(work)
 }
 
 /// Runs user code. If the code panics, `Err` contains the panic message.
 ///
 /// Unwind safety is asserted because values that the code was changing are either dropped or designed to be shared.
-pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+pub fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(panic_message)
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 /// A cancellation flag shared by all clones.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct CancellationToken(Arc<TokenState>);
+pub struct CancellationToken(Arc<TokenState>);
 
 #[derive(Debug, Default)]
 struct TokenState {
@@ -18,16 +18,17 @@ struct TokenState {
 }
 
 impl CancellationToken {
-    pub(crate) fn cancel(&self) {
+    pub fn cancel(&self) {
         self.0.is_cancelled.store(true, SeqCst);
         self.0.waiting.notify_waiters();
     }
 
-    pub(crate) fn is_cancelled(&self) -> bool {
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
         self.0.is_cancelled.load(SeqCst)
     }
 
-    pub(crate) async fn cancelled(&self) {
+    pub async fn cancelled(&self) {
         // This is created before the check below so that a cancellation after the check is not missed.
         let cancelled = self.0.waiting.notified();
         if !self.is_cancelled() {
@@ -36,13 +37,14 @@ impl CancellationToken {
     }
 
     /// Returns a guard that cancels the token when dropped.
-    pub(crate) fn drop_guard(self) -> DropGuard {
+    #[must_use]
+    pub fn drop_guard(self) -> DropGuard {
         DropGuard(self)
     }
 }
 
 #[derive(Debug)]
-pub(crate) struct DropGuard(CancellationToken);
+pub struct DropGuard(CancellationToken);
 
 impl Drop for DropGuard {
     fn drop(&mut self) {
@@ -52,12 +54,12 @@ impl Drop for DropGuard {
 
 /// Wakes the most recently registered task, once for each registration.
 #[derive(Debug, Default)]
-pub(crate) struct Bell(Mutex<Option<Waker>>);
+pub struct Bell(Mutex<Option<Waker>>);
 
 impl Bell {
     /// Registers the task to be woken from now on. To avoid missing a wake-up, the caller must check its condition
     /// after registering.
-    pub(crate) fn register(&self, waker: &Waker) {
+    pub fn register(&self, waker: &Waker) {
         let former = {
             let mut registered = lock(&self.0);
             match &*registered {
@@ -69,7 +71,7 @@ impl Bell {
         drop(former);
     }
 
-    pub(crate) fn wake(&self) {
+    pub fn wake(&self) {
         let registered = lock(&self.0).take();
         if let Some(waker) = registered {
             waker.wake();
@@ -80,13 +82,13 @@ impl Bell {
 /// Locks a mutex, even if a thread panicked while holding it: a panic during one request must not make all later
 /// requests fail.
 #[inline]
-pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Called when a message other than a response is ready to be sent. It must not block, and may be called from any
 /// thread.
-pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
+pub type Wake = Arc<dyn Fn() + Send + Sync>;
 
 #[cfg(test)]
 mod tests {

@@ -442,11 +442,12 @@ impl Notification {
     pub(super) fn read(method: &str, params: &Value) -> Option<Self> {
         let text = |name: &str| params[name].as_str().map(str::to_owned);
         Some(match method {
-            "notifications/progress" => Self::Progress(Progress {
-                progress: params["progress"].as_f64()?,
-                total: params["total"].as_f64(),
-                message: text("message"),
-            }),
+            "notifications/progress" => {
+                let mut progress = Progress::from(params["progress"].as_f64()?);
+                progress.total = params["total"].as_f64();
+                progress.message = text("message");
+                Self::Progress(progress)
+            }
             "notifications/message" => Self::Log {
                 level: LoggingLevel::from_wire(params["level"].as_str()?)?,
                 logger: text("logger"),

@@ -19,38 +19,6 @@ use crate::protocol::Era;
 /// number.
 const MOST_STEPS: usize = 10_000;
 
-impl Capability {
-    pub(crate) const ALL: [Self; 4] =
-        [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
-
-    /// Returns the name of the member that identifies an item.
-    pub(crate) const fn item_key(self) -> &'static str {
-        match self {
-            Self::Tools | Self::Prompts => "name",
-            Self::Resources => "uri",
-            Self::Templates => "uriTemplate",
-        }
-    }
-
-    const fn method(self) -> &'static str {
-        match self {
-            Self::Tools => "tools/list",
-            Self::Prompts => "prompts/list",
-            Self::Resources => "resources/list",
-            Self::Templates => "resources/templates/list",
-        }
-    }
-
-    /// Returns the member of the server's capabilities that includes the list.
-    const fn server_member(self) -> &'static str {
-        match self {
-            Self::Tools => "tools",
-            Self::Prompts => "prompts",
-            Self::Resources | Self::Templates => "resources",
-        }
-    }
-}
-
 impl InProcessClient {
     /// Returns `true` if the server declares the capability for this list.
     pub(crate) fn server_offers(&self, list: Capability) -> bool {
@@ -62,7 +30,8 @@ impl InProcessClient {
         if !self.server_offers(list) {
             return Ok(Vec::new());
         }
-        self.fetch_all_pages(list.method(), list.member()).await
+        self.fetch_all_pages(list.list_method(), list.member())
+            .await
     }
 
     /// Returns the items on all pages of a method's result.

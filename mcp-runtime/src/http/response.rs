@@ -26,10 +26,10 @@ use crate::context::Principal;
 use crate::dispatch::SharedText;
 use crate::http::timers::{Alarm, ShutdownPoll, instant_after};
 use crate::jsonrpc::{ErrorObject, RequestId};
-use crate::limits::Limits;
 use crate::observe::{RefusalKind, record_refusal};
 use crate::protocol::{encode, errors};
 use crate::sync::{CancellationToken, lock};
+use mcp_core::limits::Limits;
 
 /// The body of a response.
 pub struct HttpBody {

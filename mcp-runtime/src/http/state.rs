@@ -15,9 +15,9 @@ use crate::http::request::guards::KnownHost;
 use crate::http::response;
 use crate::http::response::{EventSource, HttpBody, StreamPermits};
 use crate::http::sessions::live_sessions::SessionRegistry;
-use crate::limits::Limits;
 use crate::protocol::negotiation::KnownClientInfo;
 use crate::sync::CancellationToken;
+use mcp_core::limits::Limits;
 
 /// The state shared by all requests to a server.
 pub(super) struct ServiceState {

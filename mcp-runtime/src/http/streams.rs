@@ -16,8 +16,8 @@ use crate::http::response;
 use crate::http::response::{EventId, MAX_POLLED_BYTES, StreamStatus};
 use crate::http::stores::event_store::StreamEntry;
 use crate::jsonrpc::RequestId;
-use crate::limits::Limits;
 use crate::sync::lock;
+use mcp_core::limits::Limits;
 
 /// Returns `true` if the stream with this number is standalone, which means that it is not opened by a request, does
 /// not await answers, and ends with its session.
@@ -579,7 +579,7 @@ mod stream_reader_tests {
     use crate::budget::{ByteBudget, Holder};
     use crate::http::streams::StreamProperties;
     use crate::http::streams::*;
-    use crate::limits::Limits;
+    use mcp_core::limits::Limits;
 
     #[test]
     fn an_event_is_delivered_once_it_has_been_both_read_and_stored() {

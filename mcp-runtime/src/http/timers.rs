@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime};
 use tokio::time::{Instant, Sleep, timeout};
 
 use crate::context::Principal;
-use crate::limits::Limits;
 use crate::sync::CancellationToken;
+use mcp_core::limits::Limits;
 
 /// A timer whose deadline can be moved to a later time at no cost, because it checks the deadline again when the
 /// earlier one is reached. Polling it again from the same task is also cheap.

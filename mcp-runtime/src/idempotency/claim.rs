@@ -24,9 +24,9 @@ use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::Call;
 use crate::idempotency::key::{CallKey, Idempotency};
 use crate::jsonrpc::Member;
-use crate::limits::{IdempotencyLimits, MAX_IDEMPOTENCY_WINDOW};
 use crate::seal;
 use crate::types::{CallToolResult, Meta};
+use mcp_core::limits::IdempotencyLimits;
 
 /// Calls with a key, whose results are kept for repeats.
 const WHOLE_CALL: OnceKind = OnceKind::new("call", |limits| OnceRoom {
@@ -102,8 +102,8 @@ impl CallClaim {
         let id = key.digest.first_chunk::<16>().copied().unwrap_or_default();
         Self {
             store: Arc::clone(&settings.store),
-            id: CallId(id),
-            call: ClaimId(*call_id.as_bytes()),
+            id: CallId::from_bytes(id),
+            call: ClaimId::from_bytes(*call_id.as_bytes()),
             round_claim: ClaimId::random(),
             note: serde_json::to_string(&record).unwrap_or_default().into(),
             record: Arc::new(record),
@@ -136,7 +136,7 @@ impl CallClaim {
                 ClaimState::OtherArguments
             });
         };
-        let window = milliseconds(self.limits.window.min(MAX_IDEMPOTENCY_WINDOW));
+        let window = milliseconds(self.limits.window.min(IdempotencyLimits::MAX_WINDOW));
         let is_own = record.call == self.record.call;
         if !is_own && now().saturating_sub(end.at) >= window {
             self.store.forget(self.entry(), &text).await?;
@@ -170,7 +170,7 @@ impl CallClaim {
             owner: &self.share,
             kind: WHOLE_CALL,
             note: &self.note,
-            kept: self.limits.window.min(MAX_IDEMPOTENCY_WINDOW),
+            kept: self.limits.window.min(IdempotencyLimits::MAX_WINDOW),
         }
     }
 

@@ -9,8 +9,8 @@ use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::Call;
 use crate::handler::option::ReadMember;
 use crate::jsonrpc::{ErrorObject, Member};
-use crate::limits::IdempotencyLimits;
 use crate::seal::Binding;
+use mcp_core::limits::IdempotencyLimits;
 
 /// The `_meta` key in which clients send an idempotency key.
 const META_KEY: &str = "mcp-runtime/idempotencyKey";

@@ -20,9 +20,9 @@ use crate::handler::option::{
 };
 use crate::idempotency::claim::{CallClaim, ClaimState, RunGuard};
 use crate::idempotency::key::{CallKey, Idempotency};
-use crate::limits::MAX_IDEMPOTENCY_WINDOW;
 use crate::server::Server;
 use crate::stores::MemoryOnceStore;
+use mcp_core::limits::IdempotencyLimits;
 
 /// Time between the first two checks of a call that is still running. It doubles with each check.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
@@ -163,7 +163,7 @@ fn full(whose: &str, settings: &Idempotency) -> HandlerError {
     let hours = settings
         .limits
         .window
-        .min(MAX_IDEMPOTENCY_WINDOW)
+        .min(IdempotencyLimits::MAX_WINDOW)
         .as_secs()
         .div_ceil(3600);
     let unit = if hours == 1 { "hour" } else { "hours" };

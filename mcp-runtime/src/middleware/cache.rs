@@ -180,7 +180,7 @@ fn size_to_share(output: &CallOutput) -> Option<usize> {
         CallOutput::Prompt(result) => json_bytes(result),
         CallOutput::Resource(result) => json_bytes(result),
         CallOutput::Completion(candidates) => json_bytes(&candidates.values),
-        CallOutput::Extension(_) | CallOutput::List(_) => None,
+        _ => None,
     }
 }
 

@@ -27,10 +27,14 @@ use std::time::{Duration, Instant};
 use crate::types::{CallToolResult, ContentBlock};
 use crate::{HandlerError, ProtocolVersion};
 
+#[doc(inline)]
 pub use crate::handler::call::CallOutput;
+#[doc(inline)]
 pub use crate::handler::definition::Kind;
+#[doc(inline)]
 pub use crate::handler::middleware::{Call, Next};
 #[cfg(feature = "tower")]
+#[doc(inline)]
 pub use crate::handler::tower::{CallService, ResponseFuture};
 pub use cache::cache;
 

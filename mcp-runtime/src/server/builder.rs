@@ -22,13 +22,13 @@ use crate::handler::middleware::{Call, Next, UnlinkedMiddleware};
 use crate::handler::option::{AddOn, StoresByType};
 use crate::handler::sanitize::Sanitizer;
 use crate::handler::{middleware, rules};
-use crate::limits::Limits;
 use crate::observe::Observers;
 use crate::protocol::encode::CacheHint;
 use crate::rate::Rate;
 use crate::registry::{MethodReceiver, ToolSource};
 use crate::server::tags::TagSettings;
 use crate::types::{CacheScope, Icon, Implementation};
+use mcp_core::limits::Limits;
 
 #[cfg(feature = "skills")]
 use crate::extension::skills::Skills;
@@ -386,7 +386,7 @@ impl Server {
     /// from the beginning; change notifications sent before then do not reach any clients.
     #[must_use]
     pub fn handle(&self) -> ServerHandle {
-        ServerHandle(Arc::clone(&self.shared) as Arc<dyn ServerControl>)
+        ServerHandle::new(Arc::clone(&self.shared) as Arc<dyn ServerControl>)
     }
 }
 

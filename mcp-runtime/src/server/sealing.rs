@@ -409,7 +409,7 @@ mod tests {
                 panic!("there is room");
             };
             assert_eq!((&*task.call, &*task.state), ("SECRET call", "SECRET state"));
-            let claim = ClaimId([1; 16]);
+            let claim = ClaimId::from_bytes([1; 16]);
             let begun = store.begin_step(&task.id, 1, "pay", claim);
             begun.await.unwrap();
             let done = store.complete_step(&task.id, 1, "pay", "\"SECRET\"").await;
@@ -461,7 +461,7 @@ mod tests {
             let claimed = other.claim(&task.id, LEASE).await.unwrap().unwrap();
             assert!(claimed.is_sealed);
             assert_eq!(claimed.call, raw.call);
-            let claim = ClaimId([2; 16]);
+            let claim = ClaimId::from_bytes([2; 16]);
             assert!(other.begin_step(&task.id, 2, "pay", claim).await.is_err());
             let done = rotated.begin_step(&task.id, 2, "pay", claim);
             let done = done.await.unwrap();

@@ -169,7 +169,7 @@ where
     /// Returns the editor of the server's list.
     fn editor(&self) -> Result<Editor<D>, Error> {
         let server = self.0.server.get();
-        let running = server.filter(|server| server.0.dispatcher().is_some());
+        let running = server.filter(|server| server.control().dispatcher().is_some());
         let server = running.ok_or_else(|| {
             let set = &self.0.set;
             let problem = format!(
@@ -177,7 +177,7 @@ where
             );
             Error::new(ErrorKind::Configuration, problem)
         })?;
-        Ok(Editor::new(&server.0))
+        Ok(Editor::new(server.control()))
     }
 
     /// Serves a record's definition, unless it is already served. Returns its name.

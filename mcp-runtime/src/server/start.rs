@@ -96,7 +96,7 @@ impl Server {
         if !faults.is_empty() {
             return Err(Error::new(ErrorKind::Configuration, faults.join("\n")));
         }
-        let handle = ServerHandle(Arc::clone(&self.shared) as Arc<dyn ServerControl>);
+        let handle = ServerHandle::new(Arc::clone(&self.shared) as Arc<dyn ServerControl>);
         let stores = self.stores_for_add_ons();
         let identity = Identity::new(self.identity.clone());
         let added = self.starting(&identity, (&options, &stores), Additions::default());

@@ -335,14 +335,19 @@ impl ToolOption for FittingResult {
     }
 }
 
-impl DynamicTool {
-    /// Keeps results that are larger than [`max_output`](Self::max_output), which must be at least 2,000 bytes, so that
+/// The `spill` option of tools that are defined at run time.
+pub trait SpillExt: Sized {
+    /// Keeps results that are larger than [`max_output`](DynamicTool::max_output), which must be at least 2,000 bytes, so that
     /// the model can read them in parts. By default, such results are errors. The tool cannot have an
-    /// [`output_schema`](Self::output_schema).
+    /// [`output_schema`](DynamicTool::output_schema).
     ///
     /// If the server has no such tool when it starts, results that are too large remain errors.
     #[must_use]
-    pub fn spill(mut self) -> Self {
+    fn spill(self) -> Self;
+}
+
+impl SpillExt for DynamicTool {
+    fn spill(mut self) -> Self {
         self.attach(Spill);
         self
     }

@@ -7,7 +7,7 @@ mod page;
 
 use crate::jsonrpc::write_string;
 
-pub use large_result::Spill;
+pub use large_result::{Spill, SpillExt};
 pub(crate) use page::{Document, PageEnd, PageRequest, PageText, Unit, duration, page_note, shape};
 
 /// The name of the tool that reads parts of a kept result.

@@ -5,13 +5,13 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
 use crate::context::{CallId, ClaimId, OnceClaim, OnceKind, OnceStore, OnceWork};
-use crate::limits::Limits;
 use crate::random;
 use crate::random::random_id;
 use crate::stores::{
     DefinitionStore, InstanceRelay, KeptResult, NotificationRelay, RateDecision, RateStore,
     RateToken, RelayedTexts, ResultId, ResultStore, StoredDefinitions,
 };
+use mcp_core::limits::Limits;
 
 // --- Tests that check any implementation against the rules of [`OnceStore`].
 
@@ -55,7 +55,7 @@ pub async fn check_once_store(store: &dyn OnceStore) {
 /// Returns work of a new call.
 fn new_work(owner: &str, kind: OnceKind) -> OnceWork<'_> {
     OnceWork {
-        call: CallId(random::random()),
+        call: CallId::from_bytes(random::random()),
         name: "pay",
         claim: ClaimId::random(),
         owner,
@@ -112,7 +112,7 @@ async fn check_claims(store: &dyn OnceStore, kind: OnceKind) {
         "a different name identifies different work"
     );
     let other = OnceWork {
-        call: CallId(random::random()),
+        call: CallId::from_bytes(random::random()),
         ..one
     };
     assert_eq!(

@@ -9,9 +9,9 @@ use tokio::time::Instant;
 use crate::context::{
     CallId, ClaimId, OnceClaim, OnceKind, OnceRoom, OnceStore, OnceWork, StoreFuture,
 };
-use crate::limits::Limits;
 use crate::stores::ExpiryOrder;
 use crate::sync::lock;
+use mcp_core::limits::Limits;
 
 /// Time for which a claim is kept, which is longer than a call can last by default.
 const CLAIM_KEPT: Duration = Duration::from_hours(24);
@@ -242,7 +242,7 @@ mod tests {
 
     fn work(owner: &str, kept: Duration) -> OnceWork<'_> {
         OnceWork {
-            call: CallId(crate::random::random()),
+            call: CallId::from_bytes(crate::random::random()),
             name: "pay",
             claim: ClaimId::random(),
             owner,

@@ -8,13 +8,13 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
 use crate::context::{ClaimId, OnceClaim, StoreFuture, StoreRefusal};
-use crate::limits::TaskLimits;
 use crate::stores::ExpiryOrder;
 use crate::stores::task_store::{
     ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
     TaskDetails, TaskId, TaskPage, TaskStatus, TaskStep, TaskStore,
 };
 use crate::sync::lock;
+use mcp_core::limits::TaskLimits;
 
 /// An in-memory store, which is sufficient for a server that runs as a single instance. Its tasks are lost when the
 /// server restarts.
@@ -636,6 +636,13 @@ mod tests {
         }
     }
 
+    /// Returns the default limits with a change.
+    fn limits(change: impl FnOnce(&mut TaskLimits)) -> TaskLimits {
+        let mut limits = TaskLimits::default();
+        change(&mut limits);
+        limits
+    }
+
     #[tokio::test(start_paused = true)]
     async fn the_task_store_follows_the_rules_of_stores() {
         check_task_store(&MemoryTaskStore::default()).await;
@@ -643,11 +650,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_task_store_is_bounded_and_expired_tasks_free_their_space() {
-        let store = MemoryTaskStore::new(TaskLimits {
-            max_tasks: 3,
-            max_per_caller: 2,
-            ..TaskLimits::default()
-        });
+        let store = MemoryTaskStore::new(limits(|limits| {
+            limits.max_tasks = 3;
+            limits.max_per_caller = 2;
+        }));
         let create = |owner: &str| store.create_now(&NewTask::new(owner, "tool")).unwrap();
         assert!(created(create("a")).is_some() && created(create("a")).is_some());
         assert!(matches!(create("a"), TaskCreation::CallerFull));
@@ -662,10 +668,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_bytes_of_all_tasks_are_counted() {
-        let store = MemoryTaskStore::new(TaskLimits {
-            max_bytes: 105,
-            ..TaskLimits::default()
-        });
+        let store = MemoryTaskStore::new(limits(|limits| {
+            limits.max_bytes = 105;
+        }));
         let task = created(store.create_now(&NewTask::new("a", "tool")).unwrap()).unwrap();
         let state = |bytes: usize| TaskChange::to(TaskStatus::Working).state("x".repeat(bytes));
         let task = changed(store.change_now(&task.id, 1, state(60)));
@@ -690,11 +695,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_call_of_a_task_counts_towards_the_bytes_until_the_task_ends() {
-        let store = MemoryTaskStore::new(TaskLimits {
-            max_bytes: 250,
-            max_bytes_per_caller: 150,
-            ..TaskLimits::default()
-        });
+        let store = MemoryTaskStore::new(limits(|limits| {
+            limits.max_bytes = 250;
+            limits.max_bytes_per_caller = 150;
+        }));
         let create = |owner: &str| {
             let mut task = NewTask::new(owner, "tool");
             task.call_bytes = 100;

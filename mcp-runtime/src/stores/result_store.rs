@@ -8,10 +8,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::context::StoreFuture;
-use crate::limits::ResultLimits;
 use crate::random::RandomId;
 use crate::stores::ExpiryOrder;
 use crate::sync::lock;
+use mcp_core::limits::ResultLimits;
 
 /// The id of a kept result: 192 random bits, as 32 characters of URL-safe base64. It is never reused.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,7 +21,7 @@ impl ResultId {
     /// Creates an id from bytes of the operating system's random number generator.
     #[must_use]
     pub fn random() -> Self {
-        Self(RandomId::new())
+        Self(RandomId::random())
     }
 
     /// Parses an id. Returns `None` if the text is not a valid id.

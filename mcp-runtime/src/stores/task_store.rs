@@ -582,7 +582,7 @@ impl TaskId {
     /// Creates an id from bytes of the operating system's random number generator. It does not begin with a hyphen.
     #[must_use]
     pub fn random() -> Self {
-        Self(RandomId::new())
+        Self(RandomId::random())
     }
 
     /// Parses an id. Returns `None` if the text is not a valid id.

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use crate::client::{ClientHost, InProcessClient, Notification, Question};
-use crate::context::Elicit;
+use crate::context::form::FormContent;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::Era;
 use crate::protocol::shape::structured::MEMBER;
 use crate::sync::lock;
-use crate::types::{Meta, Root};
+use crate::types::Root;
 
 /// A client and its script.
 pub(super) struct ScriptedClient {
@@ -314,20 +314,8 @@ impl Response {
     }
 }
 
-impl<T: Elicit> From<T> for Response {
+impl<T: FormContent> From<T> for Response {
     fn from(form: T) -> Self {
-        Self(ResponseKind::Form(Value::Object(form.to_answer())))
-    }
-}
-
-impl From<Value> for Response {
-    fn from(content: Value) -> Self {
-        Self(ResponseKind::Form(content))
-    }
-}
-
-impl From<Meta> for Response {
-    fn from(content: Meta) -> Self {
-        Self(ResponseKind::Form(Value::Object(content)))
+        Self(ResponseKind::Form(form.into_content()))
     }
 }

@@ -208,9 +208,9 @@ mod tests {
         use tokio::net::{TcpListener, TcpStream};
         use tokio::sync::mpsc;
 
-        use crate::limits::Limits;
         use crate::transport::duplex::tests::server::{ECHO, TestServer, is_echo};
         use crate::transport::serve::*;
+        use mcp_core::limits::Limits;
 
         fn dispatcher() -> Arc<Dispatcher> {
             TestServer::new(Limits::default()).dispatcher
@@ -321,11 +321,11 @@ mod tests {
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
         use tokio::net::TcpStream;
 
-        use crate::limits::Limits;
         use crate::sync::CancellationToken;
         use crate::transport::duplex::tests::server::{ECHO, TestServer, is_echo};
         use crate::transport::serve::serve;
         use crate::transport::serve::*;
+        use mcp_core::limits::Limits;
 
         /// Returns everything the server sends to a client that sends `text` and then only reads.
         async fn sent_to(text: &str) -> String {

@@ -6,9 +6,9 @@ use std::{io, thread};
 
 use tokio::runtime::{Builder, Handle};
 
-use crate::limits::Limits;
 use crate::sync::{CancellationToken, DropGuard};
 use crate::transport::watchdog::{ForcedExit, Watchdog, WatchdogWaker};
+use mcp_core::limits::Limits;
 
 /// Completes when the process receives a stop signal: SIGTERM or SIGINT (Ctrl-C) on Unix, or Ctrl-C on Windows.
 ///

@@ -18,12 +18,12 @@ const HEADER: &str = "\
 
 /// The folders and files of the core. The value with the stores of all add-ons, `backend.rs`, is not among them.
 const CORE: [&str; 8] = [
-    "mcp-runtime/src/context/",
-    "mcp-runtime/src/dispatch/",
-    "mcp-runtime/src/handler/",
-    "mcp-runtime/src/observe/",
-    "mcp-runtime/src/registry/",
-    "mcp-runtime/src/seal/",
+    "crates/core/src/context/",
+    "crates/core/src/dispatch/",
+    "crates/core/src/handler/",
+    "crates/core/src/observe/",
+    "crates/core/src/registry/",
+    "crates/core/src/seal/",
     "mcp-runtime/src/server/builder.rs",
     "mcp-runtime/src/server/start.rs",
 ];
@@ -120,7 +120,9 @@ const ADD_ONS: [AddOn; 11] = [
 
 impl AddOn {
     fn is_own(&self, path: &str) -> bool {
-        let path = path.strip_prefix("mcp-runtime/src/").unwrap_or(path);
+        let path = (path.strip_prefix("crates/core/src/"))
+            .or_else(|| path.strip_prefix("mcp-runtime/src/"))
+            .unwrap_or(path);
         self.own.iter().any(|own| path.starts_with(own))
     }
 

@@ -60,6 +60,7 @@ fn covered() -> BTreeMap<String, BTreeSet<String>> {
         "tests/fixtures/tests",
         "tests/tests",
         "tests/interop",
+        "crates/core/src",
         "mcp-protocol/src",
         "mcp-runtime/src",
         "mcp-macros/src",

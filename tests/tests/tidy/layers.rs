@@ -181,9 +181,15 @@ impl Imports {
     }
 }
 
-/// Returns the module in a file: `mcp-runtime/src/dispatch/call.rs` contains `mcp-runtime::dispatch::call`.
+/// Returns the module in a file: `crates/core/src/dispatch/call.rs` contains `mcp-core::dispatch::call`.
 fn module(path: &str) -> Module {
-    let mut parts: Module = path.split('/').map(str::to_owned).collect();
+    let mut parts: Module = match path.strip_prefix("crates/") {
+        Some(path) => format!("mcp-{path}")
+            .split('/')
+            .map(str::to_owned)
+            .collect(),
+        None => path.split('/').map(str::to_owned).collect(),
+    };
     parts.retain(|part| part != "src");
     if let Some(file) = parts.pop() {
         let name = file.trim_end_matches(".rs");

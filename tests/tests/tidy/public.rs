@@ -23,7 +23,9 @@ fn modules() -> Modules {
         let path = match source.path.strip_prefix("mcp-protocol/src/") {
             Some("lib.rs") => return None,
             Some(path) => path,
-            None => source.path.strip_prefix("mcp-runtime/src/")?,
+            None => (source.path.strip_prefix("crates/core/src/"))
+                .filter(|path| !matches!(*path, "lib.rs" | "extension/mod.rs"))
+                .or_else(|| source.path.strip_prefix("mcp-runtime/src/"))?,
         };
         let path = path.strip_suffix(".rs")?;
         let path = path.strip_suffix("/mod").unwrap_or(path);

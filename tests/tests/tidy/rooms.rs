@@ -59,6 +59,9 @@ impl Size {
 /// Returns the room of a file: its crate, or in the runtime its folder, where the files beside the folders are one room.
 fn room(path: &str) -> String {
     match path.split('/').collect::<Vec<_>>().as_slice() {
+        ["crates", "core", "src", _] => "crates/core/src/*.rs".to_owned(),
+        ["crates", "core", "src", folder, ..] => format!("crates/core/src/{folder}"),
+        ["crates", name, ..] => format!("crates/{name}"),
         ["mcp-runtime", "src", _] => "mcp-runtime/src/*.rs".to_owned(),
         ["mcp-runtime", "src", folder, ..] => format!("mcp-runtime/src/{folder}"),
         [name, ..] => (*name).to_owned(),

@@ -232,7 +232,7 @@ impl<T> fmt::Debug for Ask<T> {
 
 // --- Several questions asked at the same time.
 
-/// Several questions that [`Context::ask`](crate::Context::ask) can ask at the same time: a tuple of up to six
+/// Several questions that [`Context::ask`](crate::context::Context::ask) can ask at the same time: a tuple of up to six
 /// questions, or a `Vec`. This trait is sealed.
 pub trait Questions: Send + sealed::Sealed {
     /// The answers, in the order of the questions.
@@ -336,7 +336,7 @@ impl<T: Send> Questions for Vec<Ask<T>> {
 }
 
 impl Context {
-    /// Asks the user to fill in a form (elicitation). `T` must derive [`Elicit`](macro@crate::Elicit).
+    /// Asks the user to fill in a form (elicitation). `T` must derive `Elicit`.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -448,7 +448,7 @@ impl Context {
     /// ```
     ///
     /// If the answer is malformed, the question immediately fails with
-    /// [`AskError::Unusable`](crate::AskError::Unusable), because it would not help to ask a faulty client again.
+    /// [`AskError::Unusable`](crate::context::AskError::Unusable), because it would not help to ask a faulty client again.
     ///
     /// Source: every revision, client/sampling. Deprecated in 2026-07-28.
     #[track_caller]
@@ -466,7 +466,7 @@ impl Context {
     }
 
     /// Asks the client which directories it is working in (roots). The list may be empty. As with
-    /// [`sample`](Self::sample), the question immediately fails with [`AskError::Unusable`](crate::AskError::Unusable)
+    /// [`sample`](Self::sample), the question immediately fails with [`AskError::Unusable`](crate::context::AskError::Unusable)
     /// if the answer is malformed.
     ///
     /// Source: every revision, client/roots. Deprecated in 2026-07-28.

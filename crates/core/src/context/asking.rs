@@ -66,7 +66,7 @@ pub enum AskError {
         /// The error message.
         message: String,
     },
-    /// The client did not answer in time. See [`limits.elicitation.timeout`](crate::Limits).
+    /// The client did not answer in time. See [`limits.elicitation.timeout`](crate::limits::Limits).
     TimedOut(Duration),
     /// The answer is invalid. A form is sent three times before this error is returned; any other question is sent only
     /// once.

@@ -21,8 +21,8 @@ use serde_json::{Map, Value};
 ///
 /// | Caller | When | Scopes |
 /// |---|---|---|
-/// | trusted | standard input and output, a client in the same process, [`Connection::trusted`](crate::transport::Connection::trusted) | not checked; the caller has all scopes |
-/// | a [`Principal`] | credentials were checked, on any transport | the granted scopes, and any scopes that they include ([`Server::scope_implies`](crate::Server::scope_implies)) |
+/// | trusted | standard input and output, a client in the same process, `Connection::trusted` | not checked; the caller has all scopes |
+/// | a [`Principal`] | credentials were checked, on any transport | the granted scopes, and any scopes that they include (`Server::scope_implies`) |
 /// | anonymous | all other callers | none |
 ///
 /// Callers over stdio are trusted because the user who starts a process already has all of the process's privileges,
@@ -64,7 +64,9 @@ impl Caller {
 
     /// Returns `true` if the caller can be distinguished from other callers, because it has credentials or is the user
     /// who started the process.
-    pub(crate) const fn is_identified(&self) -> bool {
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn is_identified(&self) -> bool {
         matches!(
             self.0,
             CallerKind::Known(_) | CallerKind::Trusted { is_shared: false }

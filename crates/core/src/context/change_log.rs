@@ -8,8 +8,10 @@ use crate::protocol::encode::ListKind;
 
 /// A change that clients can be notified about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ChangeNotification {
+pub enum ChangeNotification {
+    /// A list, which differs for the callers of the change.
     List(ListKind),
+    /// The contents of the resource with this URI.
     Resource(String),
 }
 
@@ -18,7 +20,7 @@ pub(crate) enum ChangeNotification {
     dead_code,
     reason = "only sessions over HTTP move from one process to another"
 )]
-pub(crate) trait ChangeLog: Send + Sync {
+pub trait ChangeLog: Send + Sync {
     /// Returns the work that exchanges changes with other processes until the server stops, each part for a task of its own.
     fn exchange(self: Arc<Self>, listeners: Arc<dyn ChangeListeners>) -> Vec<ExchangeFuture>;
 
@@ -37,7 +39,7 @@ pub(crate) trait ChangeLog: Send + Sync {
 }
 
 /// The clients of this process that listen for changes.
-pub(crate) trait ChangeListeners: Send + Sync {
+pub trait ChangeListeners: Send + Sync {
     /// Notifies them of a change that another process has announced.
     fn notify_of_logged(&self, change: &LoggedChange);
 
@@ -45,20 +47,23 @@ pub(crate) trait ChangeListeners: Send + Sync {
     fn stopped(&self) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 }
 
-pub(crate) type ExchangeFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
-pub(crate) type ChangesFuture = Pin<Box<dyn Future<Output = Option<Vec<LoggedChange>>> + Send>>;
+/// Exchanges changes with other instances for as long as it is polled.
+pub type ExchangeFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
+/// The changes since the last ones, or `None` if too many were missed.
+pub type ChangesFuture = Pin<Box<dyn Future<Output = Option<Vec<LoggedChange>>> + Send>>;
 
 /// A change in the log.
 #[derive(Debug)]
-pub(crate) struct LoggedChange {
+pub struct LoggedChange {
     /// `None` if everything may have changed.
-    pub(crate) change: Option<ChangeNotification>,
-    pub(crate) audience: NotifiedCallers,
+    pub change: Option<ChangeNotification>,
+    /// The callers who are told.
+    pub audience: NotifiedCallers,
 }
 
 impl LoggedChange {
     /// Stands for changes that are not known.
-    pub(crate) const EVERYTHING: Self = Self {
+    pub const EVERYTHING: Self = Self {
         change: None,
         audience: NotifiedCallers::All,
     };

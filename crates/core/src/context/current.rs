@@ -14,8 +14,7 @@ thread_local! {
 }
 
 /// Turns on tracking of the current call.
-#[cfg(any(feature = "client-logs", test))]
-pub(crate) fn enable_forwarding() {
+pub fn enable_forwarding() {
     FORWARDING.store(true, Ordering::Relaxed);
 }
 
@@ -33,7 +32,7 @@ pub(crate) fn within_call<T>(call: Option<Context>, work: impl FnOnce() -> T) ->
 }
 
 /// Runs `work` outside any call, so that its events are not sent to any client.
-pub(crate) fn outside_calls<T>(work: impl FnOnce() -> T) -> T {
+pub fn outside_calls<T>(work: impl FnOnce() -> T) -> T {
     if is_forwarding() {
         with_call(None, work)
     } else {
@@ -58,8 +57,8 @@ fn with_call<T>(call: Option<Context>, work: impl FnOnce() -> T) -> T {
 }
 
 /// Returns the call that is running on this thread, if any.
-#[cfg(any(feature = "client-logs", test))]
-pub(crate) fn current_call() -> Option<Context> {
+#[must_use]
+pub fn current_call() -> Option<Context> {
     CURRENT
         .try_with(|current| current.borrow().clone())
         .ok()

@@ -32,7 +32,31 @@ pub trait Elicit: Sized {
     fn to_answer(&self) -> Meta;
 }
 
-/// The type of a form field: `String`, numbers, `bool`, enums that derive [`Elicit`](macro@crate::Elicit), `Vec`s of
+/// What a user enters into a form: a value of a type that is one, or JSON.
+pub trait FormContent {
+    /// Returns the `content` of the answer.
+    fn into_content(self) -> Value;
+}
+
+impl<T: Elicit> FormContent for T {
+    fn into_content(self) -> Value {
+        Value::Object(self.to_answer())
+    }
+}
+
+impl FormContent for Value {
+    fn into_content(self) -> Value {
+        self
+    }
+}
+
+impl FormContent for Meta {
+    fn into_content(self) -> Value {
+        Value::Object(self)
+    }
+}
+
+/// The type of a form field: `String`, numbers, `bool`, enums that derive `Elicit`, `Vec`s of
 /// such enums or, with choices set at run time, of strings, and `Option`s of all of these.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a field of a form: forms are flat",
@@ -61,7 +85,7 @@ pub trait FormField: Sized {
     }
 }
 
-/// A choice among several values: an enum that derives [`Elicit`](macro@crate::Elicit) and whose variants do not
+/// A choice among several values: an enum that derives `Elicit` and whose variants do not
 /// contain data.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a list item in a form",
@@ -226,7 +250,7 @@ impl<T: FormChoice> FormField for Vec<T> {
     }
 }
 
-/// A list whose choices are set at run time, with [`Ask::field`](crate::elicit::Ask::field) and [`Field::choices`].
+/// A list whose choices are set at run time, with [`Ask::field`](crate::context::Ask::field) and [`Field::choices`].
 impl FormField for Vec<String> {
     const KIND: FieldKind = FieldKind::Many;
 

@@ -83,7 +83,7 @@ pub trait FromContext: Sized {
 /// ```
 ///
 /// The future is dropped when the call is cancelled. The values of all such parameters are awaited one after another
-/// before the arguments are decoded. Functions that [list resources](crate::listing) cannot have such parameters.
+/// before the arguments are decoded. Functions that list resources cannot have such parameters.
 pub trait AsyncFromContext: Sized + Send + 'static {
     /// Extracts the value for one call.
     ///
@@ -155,8 +155,8 @@ impl<T: FromContext> FromContext for Option<T> {
     }
 }
 
-/// A value that was passed to [`Server::state`](crate::Server::state) or created by
-/// [`Server::state_with`](crate::Server::state_with) and is shared by all calls. Cheap to clone; dereferences to `T`,
+/// A value that was passed to `Server::state` or created by
+/// `Server::state_with` and is shared by all calls. Cheap to clone; dereferences to `T`,
 /// so a field of a tuple struct is `state.0`.
 pub struct State<T: ?Sized> {
     // This is not a tuple struct and has no methods, because its field and methods would hide those of `T`.

@@ -35,6 +35,21 @@ use crate::types::ClientCapabilities;
 pub struct ServerHandle(pub(crate) Arc<dyn ServerControl>);
 
 impl ServerHandle {
+    /// Returns a handle to the server with this control.
+    #[doc(hidden)]
+    #[must_use]
+    #[doc(hidden)]
+    pub fn new(control: Arc<dyn ServerControl>) -> Self {
+        Self(control)
+    }
+
+    /// Returns the server's control.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn control(&self) -> &Arc<dyn ServerControl> {
+        &self.0
+    }
+
     /// Returns an editor for tools.
     #[must_use]
     pub fn tools(&self) -> Editor<DynamicTool> {
@@ -66,10 +81,10 @@ impl ServerHandle {
     }
 
     /// Runs a future in the background until it completes. The future belongs to the server and starts once the server
-    /// accepts requests. When the server stops, the future has up to [`limits.calls.drain_timeout`](crate::Limits) to
+    /// accepts requests. When the server stops, the future has up to [`limits.calls.drain_timeout`](crate::limits::Limits) to
     /// finish and is then dropped. Futures do not start after the server has stopped.
     ///
-    /// A server that is [embedded](crate::Server::into_http_service) in another program starts these futures when it
+    /// A server that is embedded in another program starts these futures when it
     /// receives its first request.
     pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.0.spawn(Box::pin(work));
@@ -82,11 +97,8 @@ impl ServerHandle {
     /// # Errors
     ///
     /// Returns the error for a caller that lacks scopes, which becomes a challenge over HTTP.
-    pub(crate) fn may_reach_work_of(
-        &self,
-        tool: &str,
-        caller: &Caller,
-    ) -> Result<bool, HandlerError> {
+    #[doc(hidden)]
+    pub fn may_reach_work_of(&self, tool: &str, caller: &Caller) -> Result<bool, HandlerError> {
         let decision = self.0.may_reach_work_of(tool, caller);
         decision.map_err(|missing| HandlerError(HandlerErrorRepr::Reauthorize(missing)))
     }
@@ -96,7 +108,7 @@ impl ServerHandle {
         stopped(self.0.stopping())
     }
 
-    /// Stops the server. Running and queued calls have up to [`limits.calls.drain_timeout`](crate::Limits) to finish.
+    /// Stops the server. Running and queued calls have up to [`limits.calls.drain_timeout`](crate::limits::Limits) to finish.
     /// New requests are rejected, but cancellations are still accepted.
     pub fn shut_down(&self) {
         self.0.shut_down();
@@ -110,7 +122,7 @@ impl fmt::Debug for ServerHandle {
 }
 
 /// Waits until one of the tokens that [`ServerControl::stopping`] returns is cancelled.
-pub(crate) async fn stopped(tokens: Vec<CancellationToken>) {
+pub async fn stopped(tokens: Vec<CancellationToken>) {
     let Some((one, other)) = tokens.first().zip(tokens.last()) else {
         return std::future::pending().await;
     };
@@ -121,7 +133,7 @@ pub(crate) async fn stopped(tokens: Vec<CancellationToken>) {
 }
 
 /// The actions that a handle can perform on its server. Implemented by `dispatch`.
-pub(crate) trait ServerControl: Send + Sync {
+pub trait ServerControl: Send + Sync {
     /// Notifies these callers of a change.
     fn notify(&self, change: ChangeNotification, audience: &NotifiedCallers);
     /// Sends an extension's notification to the callers in its audience who request it.
@@ -151,6 +163,7 @@ pub(crate) trait ServerControl: Send + Sync {
     fn may_reach_work_of(&self, _tool: &str, _caller: &Caller) -> Result<bool, ErrorObject> {
         Ok(false)
     }
+    /// Stops the server, as [`ServerHandle::shut_down`] describes.
     fn shut_down(&self);
     /// Returns the dispatcher once the server is serving requests, for the handle's methods that are defined in
     /// `dispatch`.
@@ -181,7 +194,8 @@ pub struct Editor<D> {
 }
 
 impl<D: ItemKind> Editor<D> {
-    pub(crate) fn new(control: &Arc<dyn ServerControl>) -> Self {
+    #[doc(hidden)]
+    pub fn new(control: &Arc<dyn ServerControl>) -> Self {
         Self {
             control: Arc::clone(control),
             kind: PhantomData,
@@ -192,8 +206,8 @@ impl<D: ItemKind> Editor<D> {
     ///
     /// # Errors
     ///
-    /// Returns [`Duplicate`](crate::ErrorKind::Duplicate) if the name is taken, even by a disabled definition, or
-    /// [`Configuration`](crate::ErrorKind::Configuration) with a list of all mistakes if the definition is invalid.
+    /// Returns [`Duplicate`](crate::error::ErrorKind::Duplicate) if the name is taken, even by a disabled definition, or
+    /// [`Configuration`](crate::error::ErrorKind::Configuration) with a list of all mistakes if the definition is invalid.
     pub fn insert(&self, definition: D) -> Result<(), Error> {
         self.apply(EditStep::Insert(definition.into_item()))
             .map(drop)
@@ -204,7 +218,7 @@ impl<D: ItemKind> Editor<D> {
     ///
     /// # Errors
     ///
-    /// Returns [`Configuration`](crate::ErrorKind::Configuration) with a list of all mistakes if the definition is
+    /// Returns [`Configuration`](crate::error::ErrorKind::Configuration) with a list of all mistakes if the definition is
     /// invalid.
     pub fn replace(&self, definition: D) -> Result<(), Error> {
         self.apply(EditStep::Replace(definition.into_item()))
@@ -326,7 +340,7 @@ impl<D: ItemKind> fmt::Debug for ListEdit<D> {
 
 /// Changes to a single list, which are applied together or not at all.
 #[derive(Debug)]
-pub(crate) struct Edit {
+pub struct Edit {
     pub(crate) list: Capability,
     pub(crate) steps: Vec<EditStep>,
 }
@@ -344,11 +358,16 @@ impl Edit {
 
 /// One change to a list.
 #[derive(Debug)]
-pub(crate) enum EditStep {
+pub enum EditStep {
+    /// Adds a definition whose name is new.
     Insert(DynamicItem),
+    /// Adds a definition, or takes the place of the one with its name.
     Replace(DynamicItem),
+    /// Removes the definition with this name.
     Remove(String),
+    /// Lists the definition with this name again.
     Enable(String),
+    /// Keeps the definition with this name, but neither lists nor runs it.
     Disable(String),
 }
 
@@ -364,7 +383,7 @@ impl EditStep {
     }
 }
 
-/// Notifies clients of changes. Edits made through [`ServerHandle::tools`](crate::ServerHandle::tools) and similar
+/// Notifies clients of changes. Edits made through [`ServerHandle::tools`](crate::context::ServerHandle::tools) and similar
 /// methods notify clients automatically.
 #[derive(Clone)]
 pub struct Notifier {
@@ -456,7 +475,7 @@ impl Notifier {
 
     /// Announces that the resource at this URI has changed. Notifies the clients subscribed to exactly this URI.
     ///
-    /// If the URI is invalid, for example because it is not [percent-encoded](crate::text::percent_encode), clients are
+    /// If the URI is invalid, for example because it is not percent-encoded, clients are
     /// not notified and an error is logged.
     pub fn resource_updated(&self, uri: impl Into<String>) {
         let uri = uri.into();
@@ -536,7 +555,7 @@ pub(super) fn notification_params(
 
 /// An extension's notification, for the clients that request it.
 #[derive(Clone, Debug)]
-pub(crate) struct ExtensionNotification {
+pub struct ExtensionNotification {
     /// The name of the notification.
     pub(crate) method: String,
     /// The key that is the subject of the notification, if its filter member has keys.

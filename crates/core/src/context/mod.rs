@@ -6,52 +6,50 @@ mod asking;
 mod caller;
 mod capability;
 mod change_log;
-pub(crate) mod current;
+pub mod current;
 pub mod form;
 mod from_context;
 mod handle;
 #[cfg(feature = "http")]
 mod http_parts;
-pub(crate) mod once;
+pub mod once;
 mod once_store;
 pub(crate) mod outbound;
 pub(crate) mod pending;
 pub(crate) mod questions;
-mod reauthorization;
 pub(crate) mod request;
 mod request_info;
 pub(crate) mod rounds;
 mod states;
-pub(crate) mod watching;
+pub mod watching;
 
 pub use ask::{Ask, AskError, Elicited, Questions};
 pub(crate) use ask::{CallQuestion, DetachedQuestion, QuestionKey, QuestionProgress};
 pub(crate) use caller::CallerRecord;
 pub use caller::{Caller, Principal};
 pub use capability::Capability;
-pub(crate) use change_log::{
+pub use change_log::{
     ChangeListeners, ChangeLog, ChangeNotification, ChangesFuture, ExchangeFuture, LoggedChange,
 };
 pub use form::{Elicit, FieldKind, FormChoice, FormField};
 pub use from_context::{AsyncFromContext, FromContext, State};
 pub(crate) use from_context::{AwaitedValues, Prepare};
-pub(crate) use handle::{Edit, EditStep, ExtensionNotification, ServerControl, stopped};
+pub use handle::{Edit, EditStep, ExtensionNotification, ServerControl, stopped};
 pub use handle::{Editor, ListEdit, Notifier, ServerHandle};
 pub use once::OnceStep;
 pub use once_store::{
     CallId, ClaimId, OnceClaim, OnceKind, OnceRoom, OnceStore, OnceWork, StoreFuture, StoreRefusal,
 };
-pub(crate) use once_store::{OwnSteps, is_refused, patiently};
+pub use once_store::{OwnSteps, is_refused, patiently};
 pub use outbound::{Amount, Progress};
-pub(crate) use reauthorization::{ChallengesForNextRequests, Reauthorization};
 pub use request::Context;
 pub(crate) use request::{CallEnding, ClientIdentity, RequestContext};
 pub use request_info::RequestInfo;
-pub(crate) use request_info::{EnvironmentHeaders, RequestSource};
+pub use request_info::{EnvironmentHeaders, RequestSource};
 pub use states::States;
-pub(crate) use states::{LazyState, short_type_name};
+pub use states::{LazyState, short_type_name};
 
 #[cfg(feature = "http")]
-pub(crate) use http_parts::{ClientAddresses, HttpParts};
+pub use http_parts::{ChallengesForNextRequests, ClientAddresses, HttpParts};
 #[cfg(feature = "http")]
 pub use request_info::RequestExtension;

@@ -36,13 +36,13 @@ impl Context {
     /// work that failed runs again. A round of the call does not end while the work is in progress.
     ///
     /// If a client resends an earlier round, the work runs again, unless the server has a
-    /// [`once_store`](crate::Server::once_store).
+    /// `once_store`.
     ///
     /// Work that was interrupted, because its process died or its client cancelled the call, may or may not have had
     /// its effect. With a store, or in a task, such work does not run again: the step fails with an error that names
     /// it. For work that can safely be done twice, use [`retry`](OnceStep::retry).
     ///
-    /// [Tests](crate::guide::testing) can find effects outside such work that occur twice.
+    /// "Tests" in the guide can find effects outside such work that occur twice.
     ///
     /// # Errors
     ///
@@ -188,7 +188,7 @@ fn parse_result<T: DeserializeOwned>(result: Option<&str>) -> Result<T> {
 const STEP_KEPT: Duration = Duration::from_hours(24);
 
 /// The part of the error message that describes an interrupted step.
-pub(crate) const UNKNOWN_OUTCOME: &str = "was started before, but its outcome is unknown";
+pub const UNKNOWN_OUTCOME: &str = "was started before, but its outcome is unknown";
 
 /// A step in a store. If it is dropped while its beginning or its end is being recorded, it goes on recording without
 /// the call, which may have been cancelled or have taken too long.
@@ -485,7 +485,8 @@ impl Drop for InsideCommit {
 impl Context {
     /// Leaves the request if the call can continue apart from it: the handler waits here until it is dropped. In all
     /// other calls, this does nothing. `method` is the method that the author has called.
-    pub(crate) async fn leave_request(&self, method: &str) {
+    #[doc(hidden)]
+    pub async fn leave_request(&self, method: &str) {
         if is_inside_once() || is_inside_commit() {
             tracing::error!(
                 "`{method}` was called inside `once` or `on_commit`, where it does nothing"

@@ -20,7 +20,7 @@ use crate::types::LoggingLevel;
 const PARTS_OF_A_UNIT: f64 = 10_000.0;
 
 /// Accepts complete messages for a request's stream.
-pub(crate) trait Sink: Send + Sync {
+pub trait Sink: Send + Sync {
     /// Queues a message. Returns `false` if the message was rejected because the request has ended or the queue is
     /// full.
     fn send(&self, message: &[u8]) -> bool;
@@ -31,7 +31,7 @@ pub(crate) trait Sink: Send + Sync {
 }
 
 /// The messages that a call sends before its result.
-pub(crate) enum CallMessages {
+pub enum CallMessages {
     /// They are sent to the client.
     Stream(CallStream),
     /// The call runs apart from its request.
@@ -40,7 +40,7 @@ pub(crate) enum CallMessages {
 
 /// Where the messages of a call go that runs apart from its request. A trait, because only programs with such calls
 /// contain the code for it, and because it leads to the context of another request, which has messages itself.
-pub(crate) trait MessagesApart: Send + Sync {
+pub trait MessagesApart: Send + Sync {
     /// Reports progress to the owner of the run.
     fn report(&self, progress: &Progress);
     /// Passes the messages of the request that is waiting for the call to `send`. Returns `false` if none is waiting.
@@ -92,7 +92,7 @@ impl CallMessages {
     }
 
     /// Returns `true` if messages at this level are sent. Checked before a message is rendered.
-    pub(crate) fn accepts_level(&self, level: LoggingLevel) -> bool {
+    pub fn accepts_level(&self, level: LoggingLevel) -> bool {
         match self {
             Self::Stream(stream) => stream.level.admits(level),
             Self::Apart(apart) => {
@@ -114,7 +114,7 @@ impl CallMessages {
     }
 
     /// Sends a log message; `data` is JSON.
-    pub(crate) fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &str) {
+    pub fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &str) {
         match self {
             Self::Stream(stream) => stream.log(level, logger, data),
             Self::Apart(apart) => {
@@ -135,7 +135,7 @@ impl CallMessages {
 }
 
 /// The notifications sent by a single call.
-pub(crate) struct CallStream {
+pub struct CallStream {
     pub(crate) sink: Arc<dyn Sink>,
     pub(crate) version: ProtocolVersion,
     /// The raw JSON of the progress token, if the client sent one.
@@ -392,7 +392,7 @@ impl CallStream {
     }
 }
 
-/// Progress to report with [`Context::progress`](crate::Context::progress). `Progress` can be converted from a number,
+/// Progress to report with [`Context::progress`](crate::context::Context::progress). `Progress` can be converted from a number,
 /// `(number, total)`, `(number, total, message)` or, if the total is unknown, `(number, message)`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

@@ -34,7 +34,7 @@ pub(crate) struct QuestionSettings {
 }
 
 /// A call's questions to its client, and what is done once in all of its runs.
-pub(crate) struct ClientQuestions {
+pub struct ClientQuestions {
     settings: Arc<QuestionSettings>,
     version: ProtocolVersion,
     capabilities: Arc<ClientCapabilities>,
@@ -389,12 +389,12 @@ impl ClientQuestions {
     }
 
     /// Returns `true` while work that must run only once is running.
-    pub(crate) fn is_once_under_way(&self) -> bool {
+    pub fn is_once_under_way(&self) -> bool {
         matches!(&self.delivery, QuestionDelivery::Rounds(round) if round.is_once_under_way())
     }
 
     /// Returns `true` if the request continues an earlier round. Its client can send such a request again.
-    pub(crate) fn is_continued(&self) -> bool {
+    pub fn is_continued(&self) -> bool {
         matches!(&self.delivery, QuestionDelivery::Rounds(round) if round.call_id().is_some())
     }
 
@@ -413,7 +413,7 @@ impl ClientQuestions {
 
     /// Ends the call's round, once the handler is pending, with the questions and the journal of a run that is separate
     /// from the request. Returns `false` if the call has no rounds.
-    pub(crate) fn end_round_with(&self, journal: &str, questions: Vec<DetachedQuestion>) -> bool {
+    pub fn end_round_with(&self, journal: &str, questions: Vec<DetachedQuestion>) -> bool {
         matches!(&self.delivery, QuestionDelivery::Rounds(round) if round.adopt(journal, questions))
     }
 

@@ -147,7 +147,9 @@ impl Context {
     }
 
     /// Returns a context for the same call with a token that is cancelled when the handler leaves the request.
-    pub(crate) fn with_leaving(&self, leaving: CancellationToken) -> Self {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_leaving(&self, leaving: CancellationToken) -> Self {
         self.with(AddedContext {
             leaving: Some(leaving),
             prepared: self.prepared().cloned(),
@@ -184,7 +186,9 @@ impl Context {
     }
 
     /// Returns the caller and the selection that determine which definitions the request may use.
-    pub(crate) fn viewer(&self) -> (&Caller, Option<&TagSelection>) {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn viewer(&self) -> (&Caller, Option<&TagSelection>) {
         (
             &self.call.request.caller,
             self.call.request.selection.as_ref(),
@@ -196,16 +200,22 @@ impl Context {
     }
 
     /// Returns the sender for the call's notifications.
-    pub(crate) fn outbound(&self) -> &CallMessages {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn outbound(&self) -> &CallMessages {
         &self.call.messages
     }
 
     /// Returns the call's questions to its client.
-    pub(crate) fn asking(&self) -> &ClientQuestions {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn asking(&self) -> &ClientQuestions {
         &self.call.asks
     }
 
-    pub(crate) fn ending(&self) -> &CallEnding {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn ending(&self) -> &CallEnding {
         &self.call.ending
     }
 
@@ -221,7 +231,7 @@ impl Context {
     /// ```
     ///
     /// Each value must be greater than the previous one; otherwise, it is dropped. Bursts are merged so that, by
-    /// default, at most 20 notifications are sent per second ([`limits.calls.max_progress_per_second`](crate::Limits)).
+    /// default, at most 20 notifications are sent per second ([`limits.calls.max_progress_per_second`](crate::limits::Limits)).
     /// The last value is always sent before the response.
     ///
     /// Source: every revision, basic/utilities/progress. 2024-11-05 does not support progress messages, so the message
@@ -232,7 +242,8 @@ impl Context {
 
     /// Reports slightly more progress, without a message, whenever nothing has been reported for this long. Never
     /// returns, so run it concurrently with the work.
-    pub(crate) async fn keep_alive<T>(&self, quiet: Duration) -> T {
+    #[doc(hidden)]
+    pub async fn keep_alive<T>(&self, quiet: Duration) -> T {
         let mut wait = quiet;
         loop {
             tokio::time::sleep(wait).await;
@@ -243,7 +254,7 @@ impl Context {
     /// Sends a log message to the client, if the client accepts messages at this level.
     ///
     /// `data` can be any JSON value and is usually a string. The data must not contain secrets. By default, at most 100
-    /// messages are sent per second ([`limits.log.max_per_second`](crate::Limits)).
+    /// messages are sent per second ([`limits.log.max_per_second`](crate::limits::Limits)).
     ///
     /// Source: every revision, server/utilities/logging. Since 2026-07-28, clients must request log messages in each
     /// request.
@@ -354,7 +365,7 @@ impl Context {
     }
 
     /// Returns the trace context of the request, if the caller sent one. Pass the trace context on to the services that
-    /// this call uses, unless the program exports spans itself. See [Observability](crate::guide::observability).
+    /// this call uses, unless the program exports spans itself. See "Observability" in the guide.
     #[must_use]
     pub fn trace_context(&self) -> Option<TraceContext> {
         let request = &self.call.request;
@@ -412,7 +423,7 @@ impl Context {
     }
 
     /// Returns the shared value of type `T`, if the server has such a value and has already created it. A
-    /// [`State<T>`](crate::State) parameter is usually better because it is checked at start-up and created if
+    /// [`State<T>`](crate::context::State) parameter is usually better because it is checked at start-up and created if
     /// necessary.
     #[must_use]
     pub fn state<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
@@ -436,7 +447,7 @@ pub(crate) type DeferredEffect = Pin<Box<dyn Future<Output = Result<()>> + Send>
 
 /// The state of a call that determines what happens when its handler ends.
 #[derive(Default)]
-pub(crate) struct CallEnding {
+pub struct CallEnding {
     deferred: Mutex<DeferredEffects>,
     /// `true` once an effect has been deferred. Most calls defer no effects, so they can skip the lock.
     has_deferred: AtomicBool,
@@ -499,16 +510,16 @@ impl CallEnding {
     }
 
     /// Returns `true` once the round has ended with questions, so that the call continues in another one.
-    pub(crate) fn has_asked(&self) -> bool {
+    pub fn has_asked(&self) -> bool {
         self.has_asked.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn set_continues(&self) {
+    pub fn set_continues(&self) {
         self.continues.store(true, Ordering::Relaxed);
     }
 
     /// Returns `true` once the work continues independently of the request, whose result is only a handle.
-    pub(crate) fn continues(&self) -> bool {
+    pub fn continues(&self) -> bool {
         self.continues.load(Ordering::Relaxed)
     }
 

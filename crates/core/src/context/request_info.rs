@@ -10,9 +10,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 #[cfg(feature = "http")]
-use hyper::HeaderMap;
+use http::Extensions;
 #[cfg(feature = "http")]
-use hyper::http::Extensions;
+use http::HeaderMap;
 
 #[cfg(feature = "http")]
 use crate::context::HttpParts;
@@ -30,11 +30,11 @@ use crate::protocol::ProtocolVersion;
 /// | Over | Headers, path, query, extensions, addresses | [`header`](Self::header), [`trusted_header`](Self::trusted_header) |
 /// |---|---|---|
 /// | HTTP | those of the request | the header |
-/// | standard input and output, a client in this process | `None` | the environment variable set with [`Server::header_from_env`](crate::Server::header_from_env), otherwise `None` |
+/// | standard input and output, a client in this process | `None` | the environment variable set with `Server::header_from_env`, otherwise `None` |
 /// | custom transports | `None` | `None` |
 ///
 /// Any client can send any header. Base decisions only on headers that a proxy sets
-/// ([`trusted_header`](Self::trusted_header)), or use the [`Principal`](crate::Principal).
+/// ([`trusted_header`](Self::trusted_header)), or use the [`Principal`](crate::context::Principal).
 #[derive(Clone)]
 pub struct RequestInfo {
     version: ProtocolVersion,
@@ -43,13 +43,14 @@ pub struct RequestInfo {
 
 /// The origin of the data that a message does not contain.
 #[derive(Clone, Default)]
-pub(crate) enum RequestSource {
+pub enum RequestSource {
     /// The transport provides only messages.
     #[default]
     Message,
     /// An HTTP request.
     #[cfg(feature = "http")]
     Http {
+        /// The head of the request.
         parts: Arc<HttpParts>,
         /// The id of the session to which the request belongs.
         session: Option<Arc<str>>,
@@ -61,7 +62,8 @@ pub(crate) enum RequestSource {
 impl RequestSource {
     /// Returns the HTTP request, if the message arrived over HTTP.
     #[cfg(feature = "http")]
-    pub(crate) fn http_parts(&self) -> Option<&Arc<HttpParts>> {
+    #[must_use]
+    pub fn http_parts(&self) -> Option<&Arc<HttpParts>> {
         match self {
             Self::Http { parts, .. } => Some(parts),
             Self::Message | Self::Environment(_) => None,
@@ -119,7 +121,7 @@ impl RequestInfo {
     }
 
     /// Returns the value of a header if a trusted proxy sent the request
-    /// ([`HttpOptions::trusted_proxies`](crate::http::HttpOptions::trusted_proxies)), and `None` otherwise. The proxy
+    /// (`HttpOptions::trusted_proxies`), and `None` otherwise. The proxy
     /// must set or remove this header in every request, because otherwise it would forward a value sent by a client.
     ///
     /// # Errors
@@ -177,7 +179,7 @@ impl RequestInfo {
     /// Returns the client's IP address for an HTTP request.
     ///
     /// This is the address of the [peer](Self::peer_addr) unless the peer is a trusted proxy
-    /// ([`HttpOptions::trusted_proxies`](crate::http::HttpOptions::trusted_proxies)). In that case, it is the address
+    /// (`HttpOptions::trusted_proxies`). In that case, it is the address
     /// that the proxy reports, or `None` if the proxy does not report an address or its report is malformed. Reports
     /// from other peers are ignored.
     #[must_use]
@@ -261,7 +263,7 @@ impl<T: Clone + Send + Sync + 'static> FromContext for RequestExtension<T> {
 
 /// Environment variables that stand in for headers, or the headers that a test sets.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct EnvironmentHeaders {
+pub struct EnvironmentHeaders {
     values: Vec<(String, String)>,
     /// `true` if all callers have these headers, as in tests and commands. Otherwise, only trusted callers have them.
     are_for_all_callers: bool,
@@ -269,14 +271,14 @@ pub(crate) struct EnvironmentHeaders {
 
 impl EnvironmentHeaders {
     /// Sets the value of a header.
-    pub(crate) fn set(&mut self, header: String, value: String) {
+    pub fn set(&mut self, header: String, value: String) {
         self.values
             .retain(|(name, _)| !name.eq_ignore_ascii_case(&header));
         self.values.push((header, value));
     }
 
     /// Gives the headers to all callers.
-    pub(crate) fn show_to_all_callers(&mut self) {
+    pub fn show_to_all_callers(&mut self) {
         self.are_for_all_callers = true;
     }
 
@@ -285,7 +287,9 @@ impl EnvironmentHeaders {
         self.are_for_all_callers || caller.is_trusted()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Returns `true` if no header comes from the environment.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 

@@ -797,17 +797,44 @@ mod tests {
 
 #[cfg(test)]
 mod both_stores_tests {
+    use std::collections::HashMap;
     use std::time::Duration;
 
     use crate::context::rounds::*;
     use crate::context::{ClaimId, OnceKind};
-    use crate::stores::MemoryOnceStore;
+    use crate::sync::lock;
+
+    /// The results of one call's work, by its name.
+    #[derive(Default)]
+    struct Results(std::sync::Mutex<HashMap<String, Option<String>>>);
+
+    impl OnceStore for Results {
+        fn begin<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, OnceClaim> {
+            let claim = match lock(&self.0).get(work.name) {
+                None => OnceClaim::Granted,
+                Some(None) => OnceClaim::Taken(String::new()),
+                Some(Some(result)) => OnceClaim::Done(result.clone()),
+            };
+            lock(&self.0).entry(work.name.to_owned()).or_default();
+            Box::pin(async { Ok(claim) })
+        }
+
+        fn complete<'a>(&'a self, work: OnceWork<'a>, result: &'a str) -> StoreFuture<'a, ()> {
+            lock(&self.0).insert(work.name.to_owned(), Some(result.to_owned()));
+            Box::pin(async { Ok(()) })
+        }
+
+        fn abandon<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, ()> {
+            lock(&self.0).remove(work.name);
+            Box::pin(async { Ok(()) })
+        }
+    }
 
     #[tokio::test]
     async fn a_second_run_of_the_same_once_step_is_not_granted() {
-        let of_server: Arc<dyn OnceStore> = Arc::new(MemoryOnceStore::default());
+        let of_server: Arc<dyn OnceStore> = Arc::new(Results::default());
         let store = || {
-            let own: Arc<dyn OnceStore> = Arc::new(MemoryOnceStore::default());
+            let own: Arc<dyn OnceStore> = Arc::new(Results::default());
             BothStores::new(&own, &of_server)
         };
         let work = |claim, name| OnceWork {

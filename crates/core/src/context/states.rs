@@ -15,7 +15,7 @@ use crate::error::{Causes, Error, ErrorKind};
 use crate::spawn::spawn;
 use crate::sync::lock;
 
-/// The values passed to [`Server::state`](crate::Server::state) and [`Server::state_with`](crate::Server::state_with),
+/// The values passed to `Server::state` and `Server::state_with`,
 /// one for each type.
 #[derive(Default)]
 pub struct States {
@@ -33,12 +33,14 @@ enum StateValue {
 }
 
 impl States {
-    pub(crate) fn insert<T: Send + Sync + 'static>(&mut self, value: Arc<T>) {
+    #[doc(hidden)]
+    pub fn insert<T: Send + Sync + 'static>(&mut self, value: Arc<T>) {
         self.set(TypeId::of::<T>(), StateValue::Made(value));
     }
 
     /// Inserts a value that `make` creates when it is first needed.
-    pub(crate) fn insert_later<T, E, F>(&mut self, make: impl Fn() -> F + Send + Sync + 'static)
+    #[doc(hidden)]
+    pub fn insert_later<T, E, F>(&mut self, make: impl Fn() -> F + Send + Sync + 'static)
     where
         T: Send + Sync + 'static,
         E: Into<BoxError>,
@@ -74,7 +76,7 @@ impl States {
 
     /// Returns `true` if there is a value of type `T`, even if it has not been created yet.
     ///
-    /// In [`FromContext::check`](crate::FromContext::check), this also declares that the value is needed, so that it is
+    /// In [`FromContext::check`](crate::context::FromContext::check), this also declares that the value is needed, so that it is
     /// created before the handler's parameters.
     #[must_use]
     pub fn contains<T: Send + Sync + 'static>(&self) -> bool {
@@ -133,7 +135,7 @@ pub(super) type SharedValue = Arc<dyn Any + Send + Sync>;
 type Making = Pin<Box<dyn Future<Output = Result<SharedValue, BoxError>> + Send>>;
 
 /// A value that is created when it is first needed.
-pub(crate) struct LazyState {
+pub struct LazyState {
     type_name: String,
     make: Arc<dyn Fn() -> Making + Send + Sync>,
     value: Arc<OnceLock<SharedValue>>,
@@ -258,7 +260,8 @@ impl fmt::Debug for LazyState {
 }
 
 /// Returns the name of `T` without module paths, such as `Mutex<Vec<String>>`.
-pub(crate) fn short_type_name<T: ?Sized>() -> String {
+#[must_use]
+pub fn short_type_name<T: ?Sized>() -> String {
     without_paths(std::any::type_name::<T>())
 }
 

@@ -13,7 +13,7 @@ use crate::types::InputRequest;
 
 /// A line in the author's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct CallSite {
+pub struct CallSite {
     file: &'static str,
     line: u32,
 }
@@ -21,7 +21,8 @@ pub(crate) struct CallSite {
 impl CallSite {
     /// Returns the line from which the calling function was called, if that function is `#[track_caller]`.
     #[track_caller]
-    pub(crate) fn here() -> Self {
+    #[must_use]
+    pub fn here() -> Self {
         let location = Location::caller();
         let (file, line) = (location.file(), location.line());
         Self { file, line }
@@ -36,15 +37,18 @@ impl fmt::Display for CallSite {
 
 /// A step in a handler: one call to `once`.
 #[derive(Clone, Debug)]
-pub(crate) struct WatchedStep {
-    pub(crate) name: Arc<str>,
-    pub(crate) site: CallSite,
-    pub(crate) may_repeat: bool,
+pub struct WatchedStep {
+    /// The step's name.
+    pub name: Arc<str>,
+    /// Where the handler does it.
+    pub site: CallSite,
+    /// `true` if the step may be repeated after a death.
+    pub may_repeat: bool,
 }
 
 /// A point in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StepPoint {
+pub enum StepPoint {
     /// The handler has reached the step.
     Reached,
     /// The step has begun, but its work has not.
@@ -57,25 +61,31 @@ pub(crate) enum StepPoint {
 
 /// A point in a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum QuestionPoint {
+pub enum QuestionPoint {
+    /// Before the question has an answer.
     Asked,
+    /// When its answer is known.
     Answered,
 }
 
 /// A question that a handler asks.
-pub(crate) struct WatchedQuestion<'q> {
-    pub(crate) site: CallSite,
-    pub(crate) digest: &'q str,
+pub struct WatchedQuestion<'q> {
+    /// Where the handler asks.
+    pub site: CallSite,
+    /// A digest of the question, by which it is recognized in another run.
+    pub digest: &'q str,
     /// The message of an elicitation, or the name of any other kind of question.
-    pub(crate) text: &'q str,
+    pub text: &'q str,
 }
 
 /// A test that watches the handlers on this thread. If a method returns `true`, the process is dead and the handler
 /// does not continue.
-pub(crate) trait RunWatcher {
+pub trait RunWatcher {
     /// A handler is about to run, perhaps again.
     fn begin_run(&self);
+    /// Called at a step. Returns `false` if the run ends here.
     fn pass_step(&self, step: &WatchedStep, point: StepPoint) -> bool;
+    /// Called at a question. Returns `false` if the run ends here.
     fn pass_question(&self, question: &WatchedQuestion<'_>, point: QuestionPoint) -> bool;
 }
 
@@ -86,12 +96,12 @@ thread_local! {
 }
 
 /// Sets this thread's watcher.
-pub(crate) fn watch(watcher: Option<Rc<dyn RunWatcher>>) {
+pub fn watch(watcher: Option<Rc<dyn RunWatcher>>) {
     WATCHER.set(watcher);
 }
 
 /// Returns the step whose work this thread is polling.
-pub(crate) fn current_step() -> Option<WatchedStep> {
+pub fn current_step() -> Option<WatchedStep> {
     STEP.with_borrow(Clone::clone)
 }
 

@@ -28,16 +28,16 @@ use crate::registry::Callable;
 
 /// Rules for admitting callers.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Admission {
+pub struct Admission {
     /// Maps each scope to the scopes that it directly implies.
     implied: BTreeMap<Box<str>, BTreeSet<Box<str>>>,
     /// `true` if anonymous callers have full access.
-    pub(crate) trusts_anonymous: bool,
+    pub trusts_anonymous: bool,
 }
 
 impl Admission {
     /// Makes the `broad` scope imply the `narrow` scope.
-    pub(crate) fn imply(&mut self, broad: &str, narrow: &str) {
+    pub fn imply(&mut self, broad: &str, narrow: &str) {
         let implied = self.implied.entry(broad.into()).or_default();
         implied.insert(narrow.into());
     }

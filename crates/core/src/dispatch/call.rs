@@ -45,7 +45,7 @@ use crate::{observe, spawn};
     clippy::large_enum_variant,
     reason = "lives on the stack of the call's owner; boxing would cost an allocation"
 )]
-pub(crate) enum CallProgress {
+pub enum CallProgress {
     /// The response has been written.
     Answered(WrittenResponse),
     /// The call is still running and must be polled.
@@ -53,7 +53,7 @@ pub(crate) enum CallProgress {
 }
 
 /// A run of a handler, and the response that is written when it ends.
-pub(crate) struct RunningCall {
+pub struct RunningCall {
     run: HandlerRun,
     finish: CallFinisher,
 }
@@ -71,7 +71,7 @@ impl RunningCall {
     }
 
     /// Polls the call, and appends its response to `out` once it has finished. Runs user code.
-    pub(crate) fn poll_response(
+    pub fn poll_response(
         &mut self,
         task: &mut TaskContext<'_>,
         out: &mut Vec<u8>,
@@ -626,7 +626,7 @@ pub(super) async fn run_blocking(
 /// The in-flight calls that belong to an owner. `T` is the owner's data for each call, such as the stream for its
 /// response.
 #[derive(Debug)]
-pub(crate) struct CallTable<T> {
+pub struct CallTable<T> {
     serials: u64,
     calls: FnvMap<RequestId, TableEntry<T>>,
     /// The calls in their first poll. Most calls finish during it, so they never enter the map.
@@ -652,11 +652,11 @@ struct PolledCall {
 
 /// A call that was removed from the table before it was answered.
 #[derive(Debug)]
-pub(crate) struct RemovedCall<T> {
-    pub(crate) id: RequestId,
-    pub(crate) serial: u64,
+pub struct RemovedCall<T> {
+    pub id: RequestId,
+    pub serial: u64,
     /// The owner's data. `None` if the call is still in its first poll.
-    pub(crate) detail: Option<T>,
+    pub detail: Option<T>,
     task: Option<AbortHandle>,
 }
 
@@ -672,30 +672,34 @@ impl<T> Default for CallTable<T> {
 
 impl<T> CallTable<T> {
     /// Returns the number of calls that have not been answered or cancelled.
-    pub(crate) fn len(&self) -> usize {
+    #[must_use]
+    pub fn len(&self) -> usize {
         let polling = self.polling.iter().filter(|call| !call.cancelled).count();
         self.calls.len().saturating_add(polling)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.calls.is_empty() && self.polling.iter().all(|call| call.cancelled)
     }
 
     /// Returns `true` if a request with this id has not been answered yet.
-    pub(crate) fn holds(&self, id: &RequestId) -> bool {
+    #[must_use]
+    pub fn holds(&self, id: &RequestId) -> bool {
         let is_polled = |call: &PolledCall| call.id == *id && !call.cancelled;
         self.calls.contains_key(id) || self.polling.iter().any(is_polled)
     }
 
     /// Returns `true` if the call with this id and serial number may still send messages.
-    pub(crate) fn is_live(&self, id: &RequestId, serial: u64) -> bool {
+    #[must_use]
+    pub fn is_live(&self, id: &RequestId, serial: u64) -> bool {
         let is_polled = |call: &PolledCall| call.serial == serial && !call.cancelled;
         self.calls.get(id).is_some_and(|call| call.serial == serial)
             || self.polling.iter().any(is_polled)
     }
 
     /// Adds a call that is about to be polled for the first time. Returns its serial number.
-    pub(crate) fn enter(&mut self, id: &RequestId) -> u64 {
+    pub fn enter(&mut self, id: &RequestId) -> u64 {
         let serial = self.next_serial();
         self.polling.push(PolledCall {
             id: id.clone(),
@@ -706,20 +710,20 @@ impl<T> CallTable<T> {
     }
 
     /// Ends a call's first poll. Returns `false` if the call was cancelled in the meantime.
-    pub(crate) fn leave(&mut self, serial: u64) -> bool {
+    pub fn leave(&mut self, serial: u64) -> bool {
         let position = self.polling.iter().position(|call| call.serial == serial);
         position.is_some_and(|position| !self.polling.swap_remove(position).cancelled)
     }
 
     /// Adds a call that is queued or will have a task. Returns its serial number.
-    pub(crate) fn add(&mut self, id: &RequestId, detail: T) -> u64 {
+    pub fn add(&mut self, id: &RequestId, detail: T) -> u64 {
         let serial = self.next_serial();
         self.keep(id, serial, detail);
         serial
     }
 
     /// Keeps a call that is still running after its first poll.
-    pub(crate) fn keep(&mut self, id: &RequestId, serial: u64, detail: T) {
+    pub fn keep(&mut self, id: &RequestId, serial: u64, detail: T) {
         let entry = TableEntry {
             serial,
             task: None,
@@ -729,7 +733,7 @@ impl<T> CallTable<T> {
     }
 
     /// Records a call's task. If the call has ended in the meantime, ends the task as well.
-    pub(crate) fn set_task_or_abort(&mut self, id: &RequestId, serial: u64, task: AbortHandle) {
+    pub fn set_task_or_abort(&mut self, id: &RequestId, serial: u64, task: AbortHandle) {
         match self.calls.get_mut(id) {
             Some(call) if call.serial == serial => call.task = Some(task),
             _ => task.abort(),
@@ -737,12 +741,13 @@ impl<T> CallTable<T> {
     }
 
     /// Returns the owner's data for a call.
-    pub(crate) fn detail(&self, id: &RequestId) -> Option<&T> {
+    #[must_use]
+    pub fn detail(&self, id: &RequestId) -> Option<&T> {
         Some(&self.calls.get(id)?.detail)
     }
 
     /// Removes a call that has been answered. Returns `None` if it was cancelled.
-    pub(crate) fn finish(&mut self, id: &RequestId, serial: u64) -> Option<T> {
+    pub fn finish(&mut self, id: &RequestId, serial: u64) -> Option<T> {
         let (id, call) = self.calls.remove_entry(id)?;
         if call.serial != serial {
             // The entry belongs to a later call with the same id.
@@ -753,7 +758,7 @@ impl<T> CallTable<T> {
     }
 
     /// Removes a call because the client has cancelled it.
-    pub(crate) fn cancel(&mut self, id: &RequestId) -> Option<RemovedCall<T>> {
+    pub fn cancel(&mut self, id: &RequestId) -> Option<RemovedCall<T>> {
         if let Some((id, call)) = self.calls.remove_entry(id) {
             return Some(RemovedCall::from_entry(id, call));
         }
@@ -765,7 +770,7 @@ impl<T> CallTable<T> {
     }
 
     /// Removes all calls because their owner has ended.
-    pub(crate) fn cancel_all(&mut self) -> Vec<RemovedCall<T>> {
+    pub fn cancel_all(&mut self) -> Vec<RemovedCall<T>> {
         let polling = self.polling.iter_mut().filter(|call| !call.cancelled);
         let polling = polling.map(RemovedCall::from_polled);
         let calls = self.calls.drain();
@@ -775,7 +780,7 @@ impl<T> CallTable<T> {
     }
 
     /// Returns a serial number that has not been used in this table before.
-    pub(crate) fn next_serial(&mut self) -> u64 {
+    pub fn next_serial(&mut self) -> u64 {
         self.serials = self.serials.wrapping_add(1);
         self.serials
     }
@@ -783,7 +788,7 @@ impl<T> CallTable<T> {
 
 impl<T> RemovedCall<T> {
     /// Ends the call's task. The runtime drops the handler's future, so this may be called while holding a lock.
-    pub(crate) fn abort(&self) {
+    pub fn abort(&self) {
         if let Some(task) = &self.task {
             task.abort();
         }

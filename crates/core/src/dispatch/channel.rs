@@ -28,7 +28,7 @@ use crate::sync::Wake;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
 /// State that is remembered for a multiplexed channel.
-pub(crate) struct ChannelMemory {
+pub struct ChannelMemory {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) wake: Wake,
     pub(super) legacy: Option<LegacySession>,
@@ -59,7 +59,7 @@ pub(super) struct LegacySession {
 
 impl ChannelMemory {
     /// Creates the memory for a new channel. `wake` is called when [`drain`](Self::drain) has data to write.
-    pub(crate) fn new(dispatcher: &Arc<Dispatcher>, wake: Wake) -> Self {
+    pub fn new(dispatcher: &Arc<Dispatcher>, wake: Wake) -> Self {
         let caller = dispatcher.settings.admission.admit(Caller::anonymous());
         let logs = LogBudget::new(dispatcher.limits().log.max_per_second);
         Self {
@@ -75,7 +75,7 @@ impl ChannelMemory {
     }
 
     /// Sets the caller to whom subsequent messages are attributed. The initial caller is anonymous.
-    pub(crate) fn set_caller(&mut self, caller: impl Into<Caller>) {
+    pub fn set_caller(&mut self, caller: impl Into<Caller>) {
         self.origin.caller = self.dispatcher.settings.admission.admit(caller.into());
         let session = self.legacy.iter().map(|legacy| &legacy.mailbox);
         for mailbox in session.chain(self.listens.iter().map(|listen| &listen.mailbox)) {
@@ -84,47 +84,42 @@ impl ChannelMemory {
     }
 
     /// Sets the definitions that subsequent messages select.
-    pub(crate) fn set_selection(&mut self, requested: Option<TagSelection>) {
+    pub fn set_selection(&mut self, requested: Option<TagSelection>) {
         self.origin.selection = requested;
     }
 
     /// Continues numbering the session's questions after this value.
-    pub(crate) fn number_questions_from(&self, last: u64) {
+    pub fn number_questions_from(&self, last: u64) {
         if let Some(legacy) = &self.legacy {
             legacy.client.pending.number_from(last);
         }
     }
 
     /// Passes the client's answer, which reached another instance, to the call that asked for it.
-    pub(crate) fn answer_question(
-        &self,
-        id: &RequestId,
-        result: Option<&str>,
-        error: Option<&str>,
-    ) {
+    pub fn answer_question(&self, id: &RequestId, result: Option<&str>, error: Option<&str>) {
         if let Some(legacy) = &self.legacy {
             legacy.client.pending.answer(id, result, error);
         }
     }
 
     /// Sets the network from which the channel's messages come.
-    pub(crate) fn set_network(&mut self, network: Option<ClientNetwork>) {
+    pub fn set_network(&mut self, network: Option<ClientNetwork>) {
         self.origin.network = network;
     }
 
     /// Sets the channel used to apply rate limits.
-    pub(crate) fn set_rate_limit_channel(&mut self, channel: ChannelId) {
+    pub fn set_rate_limit_channel(&mut self, channel: ChannelId) {
         self.origin.channel = channel;
     }
 
     /// Returns the protocol version negotiated in the handshake, if any.
-    pub(crate) fn version(&self) -> Option<ProtocolVersion> {
+    pub fn version(&self) -> Option<ProtocolVersion> {
         self.legacy.as_ref().map(|legacy| legacy.client.version)
     }
 
     /// Writes change notifications, one on each line, until `out` holds `room` bytes. Returns `true` if no
     /// notifications are left.
-    pub(crate) fn drain(&self, out: &mut Vec<u8>, room: usize) -> bool {
+    pub fn drain(&self, out: &mut Vec<u8>, room: usize) -> bool {
         let legacy = self.legacy.as_ref().filter(|legacy| legacy.ready);
         legacy.is_none_or(|legacy| {
             legacy.client.pending.drain(out, room)
@@ -136,13 +131,13 @@ impl ChannelMemory {
     }
 
     /// Ends the listen request with this id, if it is open, without sending a response.
-    pub(crate) fn cancel_listen(&mut self, id: &RequestId) {
+    pub fn cancel_listen(&mut self, id: &RequestId) {
         self.listens.retain(|listen| listen.id != *id);
     }
 
     /// Ends all listen requests by writing their results, one on each line, and closes the server's own requests,
     /// because the client will not answer them.
-    pub(crate) fn end_requests(&mut self, out: &mut Vec<u8>) {
+    pub fn end_requests(&mut self, out: &mut Vec<u8>) {
         if let Some(legacy) = &self.legacy {
             legacy.client.pending.close();
         }
@@ -185,7 +180,7 @@ impl ChannelMemory {
 }
 
 /// An open `subscriptions/listen` request.
-pub(crate) struct ListenRequest {
+pub struct ListenRequest {
     pub(super) id: RequestId,
     pub(super) version: ProtocolVersion,
     pub(super) mailbox: Arc<Mailbox>,
@@ -202,12 +197,12 @@ pub(super) struct ListenScope<'c> {
 impl ListenRequest {
     /// Writes the changes that this caller may see, one on each line, until `out` holds `room` bytes. Returns `true` if
     /// no changes are left.
-    pub(crate) fn drain(&self, out: &mut Vec<u8>, room: usize, caller: &Caller) -> bool {
+    pub fn drain(&self, out: &mut Vec<u8>, room: usize, caller: &Caller) -> bool {
         self.mailbox.drain(out, room, Some(&self.id), caller)
     }
 
     /// Writes the result that ends the request as a single line.
-    pub(crate) fn complete(&self, out: &mut Vec<u8>, identity: &Identity) {
+    pub fn complete(&self, out: &mut Vec<u8>, identity: &Identity) {
         let reply = ResponseContext {
             id: Some(&self.id),
             version: self.version,
@@ -222,30 +217,30 @@ impl ListenRequest {
 const SILENT: u8 = u8::MAX;
 
 /// The result of a handshake, which never changes.
-pub(crate) struct HandshakeOutcome {
-    pub(crate) version: ProtocolVersion,
-    pub(crate) capabilities: ClientCapabilities,
-    pub(crate) info: Option<Implementation>,
+pub struct HandshakeOutcome {
+    pub version: ProtocolVersion,
+    pub capabilities: ClientCapabilities,
+    pub info: Option<Implementation>,
     /// The lists for which the client receives change notifications.
-    pub(crate) offered: ListenFilter,
+    pub offered: ListenFilter,
     /// The client is notified of other changes than these.
-    pub(crate) seen: SeenChanges,
+    pub seen: SeenChanges,
 }
 
 /// The mutable part of a session's state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SessionMemory {
-    pub(crate) level: LoggingLevel,
+pub struct SessionMemory {
+    pub level: LoggingLevel,
     /// `true` once the client has sent `notifications/initialized`.
-    pub(crate) ready: bool,
+    pub ready: bool,
     /// The resources to which the session is subscribed.
-    pub(crate) uris: Subscriptions,
+    pub uris: Subscriptions,
 }
 
 impl ChannelMemory {
     /// Resumes a session that was started earlier, possibly in another process. Without `memory`, changes to the
     /// session's state are not kept. Its subscriptions count for `holder`.
-    pub(crate) fn resume(
+    pub fn resume(
         dispatcher: &Arc<Dispatcher>,
         wake: Wake,
         mut agreed: HandshakeOutcome,
@@ -288,7 +283,7 @@ impl ChannelMemory {
 
     /// Begins to read the changes that the session may have missed before it was resumed here. This is done once, when
     /// its client begins to listen here.
-    pub(crate) fn catch_up(&mut self) {
+    pub fn catch_up(&mut self) {
         if let Some(legacy) = &mut self.legacy
             && let Some(missed) = legacy.missed.take()
         {
@@ -297,7 +292,7 @@ impl ChannelMemory {
     }
 
     /// Returns the changes of which the client has been notified, if these are all changes up to now.
-    pub(crate) fn seen_changes(&self) -> Option<SeenChanges> {
+    pub fn seen_changes(&self) -> Option<SeenChanges> {
         let seen = self.dispatcher.seen_changes();
         // Later changes do not matter: the position was read before.
         let legacy = self.legacy.as_ref()?;
@@ -307,7 +302,7 @@ impl ChannelMemory {
     }
 
     /// Returns the session's current state, or `None` before a handshake.
-    pub(crate) fn memory(&self) -> Option<SessionMemory> {
+    pub fn memory(&self) -> Option<SessionMemory> {
         let legacy = self.legacy.as_ref()?;
         let level = usize::from(legacy.client.level.load(Ordering::Relaxed));
         Some(SessionMemory {
@@ -318,7 +313,7 @@ impl ChannelMemory {
     }
 
     /// Replaces the session's state.
-    pub(crate) fn restore(&mut self, memory: &SessionMemory) {
+    pub fn restore(&mut self, memory: &SessionMemory) {
         let Some(legacy) = &mut self.legacy else {
             return;
         };
@@ -333,7 +328,7 @@ impl ChannelMemory {
     }
 
     /// Returns `true` if the session is subscribed to any resources.
-    pub(crate) fn has_subscriptions(&self) -> bool {
+    pub fn has_subscriptions(&self) -> bool {
         let legacy = self.legacy.as_ref();
         legacy.is_some_and(|legacy| legacy.mailbox.subscription_size().0 > 0)
     }
@@ -342,7 +337,7 @@ impl ChannelMemory {
 #[cfg(feature = "sealing")]
 impl Dispatcher {
     /// Returns this server's seal.
-    pub(crate) fn seal(&self) -> &crate::seal::Seal {
+    pub fn seal(&self) -> &crate::seal::Seal {
         &self.settings.seal
     }
 }
@@ -358,11 +353,11 @@ impl Dispatcher {
 
 /// The changes of which a session's client has been notified.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct SeenChanges {
+pub struct SeenChanges {
     /// The changes to lists, as counted by one process.
-    pub(crate) lists: ListVersion,
+    pub lists: ListVersion,
     /// The digest of the definitions and a position in the log, separated by a space, if the instances have one.
-    pub(crate) logged: Option<Box<str>>,
+    pub logged: Option<Box<str>>,
 }
 
 /// The changes in the log since a position, which have yet to be read.
@@ -435,7 +430,7 @@ fn digest_of(dispatcher: &Dispatcher) -> String {
 
 impl Dispatcher {
     /// Returns the changes up to now, of which this instance has notified its listeners.
-    pub(crate) fn seen_changes(&self) -> SeenChanges {
+    pub fn seen_changes(&self) -> SeenChanges {
         let position = self.shared.change_log().and_then(|log| log.position());
         SeenChanges {
             lists: self.notifications().list_version(),

@@ -32,7 +32,7 @@ use crate::types::{ListChangedCapability, LoggingLevel, ResourcesCapability, Ser
     clippy::large_enum_variant,
     reason = "lives on the stack of the code that reads a message; boxing would cost an allocation per call"
 )]
-pub(crate) enum Decision<'m> {
+pub enum Decision<'m> {
     /// No action is needed.
     Silent,
     /// Send this response, which has been written without user code. A request to listen is answered when it ends; this is its
@@ -54,7 +54,7 @@ impl Decision<'_> {
 
 impl Dispatcher {
     /// Decides how to handle a message. Appends at most one message to `out` and never runs user code.
-    pub(crate) fn decide<'m>(
+    pub fn decide<'m>(
         self: &Arc<Self>,
         message: &'m Message<'m>,
         channel: &mut ChannelMemory,
@@ -198,7 +198,7 @@ impl Dispatcher {
     /// Decides how to handle a request that has no channel and whose claim has already been read. Errors are returned
     /// rather than written because the caller chooses their status code. A request that remains open is added to `open`;
     /// `wake` creates the function that is called when it has data to send.
-    pub(crate) fn decide_stateless<'m>(
+    pub fn decide_stateless<'m>(
         self: &Arc<Self>,
         message: (&str, &RequestId, &'m Params<'m>),
         modern: ModernMeta<'m>,
@@ -214,12 +214,12 @@ impl Dispatcher {
     }
 
     /// Starts the timer of a handshake performed by a transport.
-    pub(crate) fn request_timer(&self) -> RequestTimer {
+    pub fn request_timer(&self) -> RequestTimer {
         RequestTimer::start(&self.settings.observers)
     }
 
     /// Records a handshake performed by a transport, including the protocol version or the error.
-    pub(crate) fn note_handshake(
+    pub fn note_handshake(
         &self,
         timer: RequestTimer,
         (id, params): (&RequestId, &Params<'_>),
@@ -237,7 +237,8 @@ impl Dispatcher {
 }
 
 /// Returns the request that a notification cancels, if it cancels one.
-pub(crate) fn cancelled_request(message: &Message<'_>) -> Option<RequestId> {
+#[must_use]
+pub fn cancelled_request(message: &Message<'_>) -> Option<RequestId> {
     let method = ClientNotification::named(message.method.as_deref()?)?;
     let id = || RequestId::parse(message.params.get(Member::RequestId)?);
     (method == ClientNotification::Cancelled).then(id)?
@@ -288,7 +289,7 @@ impl Dispatcher {
     ///
     /// Features that require a session with memory (the log level, subscriptions, change notifications) are offered
     /// only if the session is `lasting`.
-    pub(crate) fn shake_hands(
+    pub fn shake_hands(
         &self,
         id: &RequestId,
         params: &Params<'_>,
@@ -543,7 +544,7 @@ pub(crate) type BatchElement<'m> = Result<Message<'m>, (Option<RequestId>, Error
 /// # Errors
 ///
 /// Fails if the batch as a whole is refused. An element that is not a message does not affect the other elements.
-pub(crate) fn read_batch<'m>(
+pub fn read_batch<'m>(
     elements: &[&'m str],
     version: Option<ProtocolVersion>,
     limits: &ParseLimits,

@@ -48,11 +48,10 @@ use crate::types::{
     ClientCapabilities, ListChangedCapability, ResourcesCapability, ServerCapabilities,
 };
 
-#[cfg(feature = "auth")]
 use crate::handler::access::Access;
 
 /// State shared by all of a server's channels.
-pub(crate) struct Dispatcher {
+pub struct Dispatcher {
     pub(super) settings: Settings,
     pub(super) registry: Arc<Registry>,
     pub(super) shared: Arc<ServerShared>,
@@ -71,59 +70,59 @@ pub(crate) struct Dispatcher {
     clippy::struct_excessive_bools,
     reason = "each is a setting, independent of the others"
 )]
-pub(crate) struct Settings {
-    pub(crate) identity: Identity,
-    pub(crate) instructions: Option<String>,
-    pub(crate) limits: Limits,
-    pub(crate) states: Arc<States>,
+pub struct Settings {
+    pub identity: Identity,
+    pub instructions: Option<String>,
+    pub limits: Limits,
+    pub states: Arc<States>,
     /// Environment variables that stand in for headers, if any.
-    pub(crate) environment_headers: Option<Arc<EnvironmentHeaders>>,
-    pub(crate) seal: Seal,
+    pub environment_headers: Option<Arc<EnvironmentHeaders>>,
+    pub seal: Seal,
     /// Seals the cursors of lists.
-    pub(crate) cursors: Arc<dyn CursorSeal>,
+    pub cursors: Arc<dyn CursorSeal>,
     /// Store for `once` results, in addition to the call's own journal.
-    pub(crate) once_store: Option<Arc<dyn OnceStore>>,
+    pub once_store: Option<Arc<dyn OnceStore>>,
     /// `true` if the logging capability is declared.
-    pub(crate) logging: bool,
+    pub logging: bool,
     /// `true` if clients that use protocol version 2025-06-18 or earlier receive error -32602 for invalid arguments
     /// rather than a tool result.
-    pub(crate) argument_errors: bool,
+    pub argument_errors: bool,
     /// `true` if models may read the messages of all errors.
-    pub(crate) expose_errors: bool,
+    pub expose_errors: bool,
     /// `true` if results are validated against output schemas.
-    pub(crate) check_outputs: bool,
+    pub check_outputs: bool,
     /// Cache hints for `server/discover` and the four lists.
-    pub(crate) cache: CacheHints,
+    pub cache: CacheHints,
     /// Those who are told of requests and failures.
-    pub(crate) observers: Observers,
+    pub observers: Observers,
     /// Rate limit for all handlers combined.
-    pub(crate) rate: Option<Rate>,
+    pub rate: Option<Rate>,
     /// The middleware that wraps handlers.
-    pub(crate) middleware: LinkedMiddleware,
+    pub middleware: LinkedMiddleware,
     /// Sanitizer for all text that a model reads.
-    pub(crate) sanitizer: Option<Sanitizer>,
-    pub(crate) admission: Admission,
-    pub(crate) extensions: Arc<Extensions>,
+    pub sanitizer: Option<Sanitizer>,
+    pub admission: Admission,
+    pub extensions: Arc<Extensions>,
     /// The rules for all definitions.
-    pub(crate) rules: Arc<ServerRules>,
+    pub rules: Arc<ServerRules>,
     /// `true` if the instructions contain a line for each tag.
-    pub(crate) tags_in_instructions: bool,
+    pub tags_in_instructions: bool,
     /// The sources that are asked besides the registry.
-    pub(crate) sources: ServerSources,
+    pub sources: ServerSources,
 }
 
 /// Cache hints for results other than resource contents.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct CacheHints {
-    pub(crate) discover: CacheHint,
-    pub(crate) tools: CacheHint,
-    pub(crate) prompts: CacheHint,
-    pub(crate) resources: CacheHint,
-    pub(crate) templates: CacheHint,
+pub struct CacheHints {
+    pub discover: CacheHint,
+    pub tools: CacheHint,
+    pub prompts: CacheHint,
+    pub resources: CacheHint,
+    pub templates: CacheHint,
 }
 
 impl Dispatcher {
-    pub(crate) fn new(
+    pub fn new(
         settings: Settings,
         counter: Option<Arc<dyn RateCounter>>,
         registry: Arc<Registry>,
@@ -155,17 +154,17 @@ impl Dispatcher {
 
     /// Starts the server's background work unless it has already started. Must be called within a tokio runtime.
     #[inline]
-    pub(crate) fn begin_work(&self) {
+    pub fn begin_work(&self) {
         self.shared.work.begin();
     }
 
     /// Returns `true` while any blocking tool is running, even if its call was abandoned.
-    pub(crate) fn is_blocking(&self) -> bool {
+    pub fn is_blocking(&self) -> bool {
         self.blocking.in_use()
     }
 
     /// Waits until the server's background work has ended, for at most `limits.calls.drain_timeout`.
-    pub(crate) async fn drain_work(&self) {
+    pub async fn drain_work(&self) {
         self.shared
             .work
             .drain(self.limits().calls.drain_timeout)
@@ -173,18 +172,17 @@ impl Dispatcher {
     }
 
     /// Drops the server's background work.
-    pub(crate) fn abandon_work(&self) {
+    pub fn abandon_work(&self) {
         self.shared.work.drop_all();
     }
 
     /// Returns the caller with all scopes that its granted scopes imply.
-    #[cfg(feature = "auth")]
-    pub(crate) fn admit(&self, caller: Caller) -> Caller {
+    pub fn admit(&self, caller: Caller) -> Caller {
         self.settings.admission.admit(caller)
     }
 
     /// Returns the origin of a request that does not belong to a session or connection.
-    pub(crate) fn stateless_origin(
+    pub fn stateless_origin(
         &self,
         caller: impl Into<Caller>,
         network: Option<ClientNetwork>,
@@ -195,13 +193,13 @@ impl Dispatcher {
     }
 
     /// Returns `true` if an argument of any tool is mirrored in an HTTP header.
-    pub(crate) fn mirrors_arguments(&self) -> bool {
+    pub fn mirrors_arguments(&self) -> bool {
         self.registry.snapshot().mirrors_arguments()
     }
 
     /// Returns the tool with this name if a request with this origin may use it. Used to compare headers with
     /// arguments.
-    pub(crate) fn usable_tool(&self, name: &str, origin: &RequestOrigin) -> Option<Arc<Callable>> {
+    pub fn usable_tool(&self, name: &str, origin: &RequestOrigin) -> Option<Arc<Callable>> {
         let snapshot = self.registry.snapshot();
         let view = snapshot.seen_by(&origin.caller);
         let view = view.narrowed_to(origin.selection.as_ref());
@@ -234,15 +232,15 @@ impl Dispatcher {
     }
 
     /// Creates all state values that do not exist yet.
-    pub(crate) async fn make_states(&self) -> Result<(), Error> {
+    pub async fn make_states(&self) -> Result<(), Error> {
         self.settings.states.make_all().await
     }
 
-    pub(crate) fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &Limits {
         &self.settings.limits
     }
 
-    pub(crate) fn identity(&self) -> &Identity {
+    pub fn identity(&self) -> &Identity {
         &self.settings.identity
     }
 
@@ -260,8 +258,7 @@ impl Dispatcher {
     }
 
     /// Returns all scopes that the current definitions require, sorted.
-    #[cfg(feature = "auth")]
-    pub(crate) fn scopes(&self) -> std::collections::BTreeSet<String> {
+    pub fn scopes(&self) -> std::collections::BTreeSet<String> {
         let mut scopes = self.registry.snapshot().scopes();
         let methods = self.settings.extensions.callables();
         let open = methods.map(|method| &method.access);
@@ -272,7 +269,7 @@ impl Dispatcher {
 
     /// Returns the name of a definition that anonymous callers cannot use because it requires scopes. Returns `None` if
     /// there is no such definition or anonymous callers are trusted.
-    pub(crate) fn closed_to_anonymous(&self) -> Option<String> {
+    pub fn closed_to_anonymous(&self) -> Option<String> {
         let snapshot = self.registry.snapshot();
         let mut methods = self.settings.extensions.callables();
         let mut method = || methods.find(|method| method.access.needs_scopes());
@@ -311,9 +308,9 @@ impl std::fmt::Debug for Dispatcher {
     }
 }
 
-/// The state behind a [`ServerHandle`](crate::ServerHandle). It exists even before the server starts.
+/// The state behind a [`ServerHandle`](crate::context::ServerHandle). It exists even before the server starts.
 #[derive(Default)]
-pub(crate) struct ServerShared {
+pub struct ServerShared {
     pub(super) notifications: NotificationListeners,
     registry: OnceLock<Arc<Registry>>,
     /// Set when the server starts.
@@ -330,7 +327,7 @@ pub(crate) struct ServerShared {
 
 impl ServerShared {
     /// Returns the token that is cancelled when the server must stop.
-    pub(crate) fn shutdown(&self) -> &CancellationToken {
+    pub fn shutdown(&self) -> &CancellationToken {
         &self.shutdown
     }
 
@@ -342,7 +339,7 @@ impl ServerShared {
     }
 
     /// Passes on each tool that was inserted before the server started.
-    pub(crate) fn each_inserted_tool(&self, mut pass: impl FnMut(&DynamicTool)) {
+    pub fn each_inserted_tool(&self, mut pass: impl FnMut(&DynamicTool)) {
         self.find_in_inserted_tools(|tool| {
             pass(tool);
             None::<()>
@@ -350,12 +347,12 @@ impl ServerShared {
     }
 
     /// Takes the changes requested before the server started, in order.
-    pub(crate) fn take_early(&self) -> Vec<Edit> {
+    pub fn take_early(&self) -> Vec<Edit> {
         std::mem::take(&mut *lock(&self.early))
     }
 
     /// Exchanges changes with other processes, starting once the server accepts requests and ending when it stops.
-    pub(crate) fn exchange_changes(self: &Arc<Self>, log: Arc<dyn ChangeLog>) {
+    pub fn exchange_changes(self: &Arc<Self>, log: Arc<dyn ChangeLog>) {
         let listeners: Arc<dyn ChangeListeners> = Arc::<Self>::clone(self);
         for work in Arc::clone(&log).exchange(listeners) {
             self.spawn(work);
@@ -374,7 +371,7 @@ impl ServerShared {
     /// # Errors
     ///
     /// Fails if a change that was requested while the registry was being built cannot be applied.
-    pub(crate) fn attach(
+    pub fn attach(
         &self,
         registry: &Arc<Registry>,
         extensions: &Arc<Extensions>,
@@ -502,7 +499,7 @@ impl ServerControl for ServerShared {
 ///
 /// There is one chain for most calls, linked at start-up. A tool with an option that add-ons serve has a chain of its own, linked at
 /// its first call, because the links depend on its options; a run apart from its request has only the links that concern results.
-pub(crate) struct LinkedMiddleware {
+pub struct LinkedMiddleware {
     /// The author's middleware, which is around all calls.
     plain: Next,
     /// What add-ons put around the tools with their options, the outermost first.
@@ -531,7 +528,8 @@ impl CallWrapping<'_> {
 
 impl LinkedMiddleware {
     /// Links the author's middleware, given from the outermost to the innermost.
-    pub(crate) fn new(around: &[UnlinkedMiddleware], mut wrappings: Vec<OptionWrapping>) -> Self {
+    #[must_use]
+    pub fn new(around: &[UnlinkedMiddleware], mut wrappings: Vec<OptionWrapping>) -> Self {
         order::sort_by(&mut wrappings, |one, other| one.place.cmp(&other.place));
         Self {
             plain: chain_around(Next::default(), around),

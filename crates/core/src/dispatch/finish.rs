@@ -346,20 +346,20 @@ impl CallFinisher {
 
 /// A response that has been written.
 #[derive(Default)]
-pub(crate) struct WrittenResponse {
+pub struct WrittenResponse {
     /// The error that the response reports, so that a transport can also report it in other ways.
-    pub(crate) error: Option<Box<ErrorObject>>,
+    pub error: Option<Box<ErrorObject>>,
     /// The text that is missing from the response.
-    pub(crate) shared: SharedText,
+    pub shared: SharedText,
 }
 
 /// Text that is omitted from a response to avoid copying it, and its position in the response buffer. All requests with
 /// this answer share the text's bytes.
-pub(crate) type SharedText = Option<Box<(TextGap, Bytes)>>;
+pub type SharedText = Option<Box<(TextGap, Bytes)>>;
 
 impl WrittenResponse {
     /// Appends an error response to `out`. The response has no id if the request's id is unknown.
-    pub(crate) fn of_error(
+    pub fn of_error(
         out: &mut Vec<u8>,
         id: Option<&RequestId>,
         error: impl Into<Box<ErrorObject>>,
@@ -381,7 +381,7 @@ impl WrittenResponse {
     }
 
     /// Adds the missing text to the response in `out`.
-    pub(crate) fn complete(&mut self, out: &mut Vec<u8>) {
+    pub fn complete(&mut self, out: &mut Vec<u8>) {
         if let Some(shared) = self.shared.take() {
             let (gap, text) = *shared;
             gap.fill(out, &text);

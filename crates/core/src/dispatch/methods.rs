@@ -341,7 +341,7 @@ impl Dispatcher {
     ///
     /// The header is not compared for a method that this caller cannot see or this client cannot use, so the request is
     /// answered as it would be without the header.
-    pub(crate) fn mirrored_name<'m>(
+    pub fn mirrored_name<'m>(
         &self,
         (method, known): (&str, Option<Method>),
         params: &Params<'m>,
@@ -383,7 +383,7 @@ impl Dispatcher {
 
 /// The part of a request's body that the `Mcp-Name` header mirrors.
 #[derive(Debug)]
-pub(crate) enum MirroredName<'m> {
+pub enum MirroredName<'m> {
     /// The header is not used for this method.
     Nothing,
     /// The member is missing from the body or is not a string. This is reported later.
@@ -564,7 +564,7 @@ impl Dispatcher {
     /// # Errors
     ///
     /// Returns the reason why a list is malformed or names a tag that does not exist.
-    pub(crate) fn read_selection<'t>(
+    pub fn read_selection<'t>(
         &self,
         lists: impl IntoIterator<Item = &'t str>,
         caller: impl Into<Caller>,
@@ -638,14 +638,13 @@ fn write_group(text: &mut String, group: &ToolGroup<'_>) {
 
 impl Dispatcher {
     /// Returns `true` if the author's sources have tools that are not in the registry.
-    #[cfg(feature = "cli")]
-    pub(crate) fn has_tool_sources(&self) -> bool {
+    pub fn has_tool_sources(&self) -> bool {
         self.settings.sources.of_authors().is_some()
     }
 
     /// Returns the definitions in a list to which this caller has access, including disabled ones, as comma-separated
     /// JSON objects. The search tools are included if clients receive them.
-    pub(crate) fn declared_items(
+    pub fn declared_items(
         &self,
         list: Capability,
         caller: &Caller,
@@ -672,14 +671,13 @@ impl Dispatcher {
 
     /// Returns the extensions in this protocol version, keyed by identifier, each with its settings and the names of
     /// its methods.
-    pub(crate) fn described_extensions(&self, version: ProtocolVersion) -> Meta {
+    pub fn described_extensions(&self, version: ProtocolVersion) -> Meta {
         self.settings.extensions.described(version)
     }
 
     /// Returns the tools that this caller may use, whether or not they are listed, as comma-separated JSON objects. The
     /// search tools are included if clients receive them.
-    #[cfg(feature = "cli")]
-    pub(crate) fn all_tools(&self, caller: &Caller, version: ProtocolVersion) -> String {
+    pub fn all_tools(&self, caller: &Caller, version: ProtocolVersion) -> String {
         let caller = self.settings.admission.admit(caller.clone());
         let snapshot = self.registry.snapshot();
         let view = snapshot.seen_by(&caller);

@@ -19,17 +19,15 @@ mod request;
 mod sources;
 mod target;
 
-pub(crate) use crate::context::outbound::Sink;
-pub(crate) use admission::Admission;
-pub(crate) use call::{CallProgress, CallTable, RemovedCall, RunningCall};
-pub(crate) use channel::{
-    ChannelMemory, HandshakeOutcome, ListenRequest, SeenChanges, SessionMemory,
-};
-pub(crate) use decide::{Decision, cancelled_request, read_batch};
-pub(crate) use dispatcher::{CacheHints, Dispatcher, LinkedMiddleware, ServerShared, Settings};
-pub(crate) use finish::{SharedText, WrittenResponse};
-pub(crate) use methods::MirroredName;
-pub(crate) use notifications::{ListVersion, Subscriptions};
-pub(crate) use prepared::PreparedCall;
-pub(crate) use request::{ChannelId, RequestOrigin};
-pub(crate) use sources::{CoveringSource, ServerSources};
+pub use crate::context::outbound::Sink;
+pub use admission::Admission;
+pub use call::{CallProgress, CallTable, RemovedCall, RunningCall};
+pub use channel::{ChannelMemory, HandshakeOutcome, ListenRequest, SeenChanges, SessionMemory};
+pub use decide::{Decision, cancelled_request, read_batch};
+pub use dispatcher::{CacheHints, Dispatcher, LinkedMiddleware, ServerShared, Settings};
+pub use finish::{SharedText, WrittenResponse};
+pub use methods::MirroredName;
+pub use notifications::{ListVersion, Subscriptions};
+pub use prepared::PreparedCall;
+pub use request::{ChannelId, RequestOrigin};
+pub use sources::{CoveringSource, ServerSources};

@@ -24,7 +24,8 @@ use crate::protocol::encode;
 use crate::protocol::encode::{ExtensionFilter, ListKind, ListenFilter};
 use crate::sync::{Wake, lock};
 
-pub(crate) use subscriptions::{Subscriptions, subscription_bytes};
+pub use subscriptions::Subscriptions;
+pub(super) use subscriptions::subscription_bytes;
 
 /// Approximate size of a notification in bytes.
 const NOTICE: usize = 192;
@@ -530,7 +531,7 @@ impl PendingNotifications {
 
 /// The number of list changes that a given source had counted at a given time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ListVersion {
+pub struct ListVersion {
     /// A random number. Two sources have the same number with a probability of 1 in 2^32. Zero denotes an unknown
     /// source.
     source: u32,
@@ -543,7 +544,8 @@ impl ListVersion {
         clippy::trivially_copy_pass_by_ref,
         reason = "serde passes a reference"
     )]
-    pub(crate) fn is_unknown(&self) -> bool {
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
         *self == Self::default()
     }
 }

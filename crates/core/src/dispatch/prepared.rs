@@ -38,7 +38,7 @@ use crate::{seal, spawn};
 use crate::context::HttpParts;
 
 /// A call that is ready to start. Its request has been validated, except for the arguments.
-pub(crate) struct PreparedCall<'m> {
+pub struct PreparedCall<'m> {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) request: Request<'m>,
     /// The session's log budget, if the session outlives this call.
@@ -53,11 +53,8 @@ pub(crate) struct PreparedCall<'m> {
 impl PreparedCall<'_> {
     /// Attaches the HTTP request that contains the message, and the session to which it belongs, if any.
     #[cfg(feature = "http")]
-    pub(crate) fn with_http_request(
-        mut self,
-        parts: &Arc<HttpParts>,
-        session: Option<Arc<str>>,
-    ) -> Self {
+    #[must_use]
+    pub fn with_http_request(mut self, parts: &Arc<HttpParts>, session: Option<Arc<str>>) -> Self {
         self.source = RequestSource::Http {
             parts: Arc::clone(parts),
             session,
@@ -67,7 +64,8 @@ impl PreparedCall<'_> {
 
     /// Returns the record of first-poll durations. If first polls have been slow, the task that serves a connection
     /// must not perform the next first poll.
-    pub(crate) fn pace(&self) -> Option<&Arc<FirstPollPace>> {
+    #[must_use]
+    pub fn pace(&self) -> Option<&Arc<FirstPollPace>> {
         self.target.pace()
     }
 
@@ -78,7 +76,7 @@ impl PreparedCall<'_> {
     ///
     /// `sink`, which is called only if the call may send messages before the response, creates the stream for such
     /// messages.
-    pub(crate) fn run(self, sink: &dyn Fn() -> Arc<dyn Sink>, out: &mut Vec<u8>) -> CallProgress {
+    pub fn run(self, sink: &dyn Fn() -> Arc<dyn Sink>, out: &mut Vec<u8>) -> CallProgress {
         let recording = RequestRecording::begin(&self.dispatcher.settings.observers, || {
             self.request.attributes(self.target.called_item())
         });
@@ -361,54 +359,4 @@ fn admit_by_rate(
     };
     let rates = &finish.dispatcher.rates;
     rates.admit(&call, || finish.target.name())
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use crate::Server;
-    use crate::dispatch::Decision;
-    use crate::dispatch::channel::ChannelMemory;
-    use crate::dispatch::prepared::*;
-    use crate::handler::dynamic::DynamicTool;
-    use crate::jsonrpc::{Incoming, parse};
-
-    #[test]
-    fn a_panic_of_the_transport_is_one_internal_error() {
-        // With middleware, the stream for the call's messages is created before any user code runs.
-        let server = Server::new("test", "1").middleware(async |call, next| next.run(call).await);
-        let tool = DynamicTool::new("echo", json!({"type": "object"}), |_, _| async { "echo" });
-        server.handle().tools().insert(tool).unwrap();
-        let dispatcher = server.into_dispatcher().unwrap();
-        let mut memory = ChannelMemory::new(&dispatcher, Arc::new(|| {}));
-        let message = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {
-            "name": "echo",
-            "_meta": {
-                "progressToken": 1,
-                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientCapabilities": {},
-            },
-        }})
-        .to_string();
-        let limits = dispatcher.limits().message.parse_limits();
-        let Ok(Incoming::Message(message)) = parse(message.as_bytes(), &limits) else {
-            panic!("the message is valid");
-        };
-        let mut out = b"earlier\n".to_vec();
-        let Decision::Call(call) = dispatcher.decide(&message, &mut memory, &mut out) else {
-            panic!("the tool exists");
-        };
-        let progress = call.run(&|| panic!("no stream"), &mut out);
-        let CallProgress::Answered(response) = progress else {
-            panic!("the call has not ended");
-        };
-        assert!(response.error.is_some());
-        let response = out.strip_prefix(b"earlier\n").unwrap();
-        let response: Value = serde_json::from_slice(response).unwrap();
-        assert_eq!(
-            (&response["id"], &response["error"]["code"]),
-            (&json!(7), &json!(-32603))
-        );
-    }
 }

@@ -128,7 +128,7 @@ pub(super) struct LegacyClient {
 }
 
 /// A request's origin.
-pub(crate) struct RequestOrigin {
+pub struct RequestOrigin {
     /// The caller and its scopes.
     pub(super) caller: Caller,
     /// The definitions selected by their tags, or `None` for all definitions.
@@ -177,23 +177,25 @@ impl RequestOrigin {
     }
 
     /// Returns the caller.
-    pub(crate) const fn caller(&self) -> &Caller {
+    #[must_use]
+    pub const fn caller(&self) -> &Caller {
         &self.caller
     }
 
     /// Consumes the origin and returns its caller.
-    pub(crate) fn into_caller(self) -> Caller {
+    #[must_use]
+    pub fn into_caller(self) -> Caller {
         self.caller
     }
 }
 
 /// Identifies a session or connection for per-caller rate limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct ChannelId(u64);
+pub struct ChannelId(u64);
 
 impl ChannelId {
     /// The channel shared by all requests without a session or connection.
-    pub(crate) const SHARED: Self = Self(0);
+    pub const SHARED: Self = Self(0);
 
     /// The bit that distinguishes a session's number from a connection's number.
     const OF_SESSION: u64 = 1 << 63;
@@ -215,7 +217,8 @@ impl ChannelId {
 
     /// Derives a session's channel from the session id that the server issued. The channel remains the same when the
     /// session is resumed.
-    pub(crate) fn of_session(id: &str) -> Self {
+    #[must_use]
+    pub fn of_session(id: &str) -> Self {
         let mut hasher = DefaultHasher::new();
         id.hash(&mut hasher);
         Self(hasher.finish() | Self::OF_SESSION)

@@ -23,7 +23,7 @@ use crate::sync::lock;
 
 /// A server's sources.
 #[derive(Default)]
-pub(crate) struct ServerSources {
+pub struct ServerSources {
     cover: Option<Arc<dyn CoveringSource>>,
     /// The framework's other sources of tools, whose tools end the first page of a list.
     built_in: Vec<Arc<dyn ToolSource>>,
@@ -37,7 +37,7 @@ pub(crate) struct ServerSources {
 
 /// A source of the framework through which a model reaches the tools of the registry, most of which need not be listed
 /// then.
-pub(crate) trait CoveringSource: ToolSource {
+pub trait CoveringSource: ToolSource {
     /// Prepares the source for the registry that it covers.
     ///
     /// # Errors
@@ -115,7 +115,7 @@ impl ToolSource for BuiltInTools {
 }
 
 impl ServerSources {
-    pub(crate) fn set_cover(&mut self, source: Arc<dyn CoveringSource>) {
+    pub fn set_cover(&mut self, source: Arc<dyn CoveringSource>) {
         self.cover = Some(source);
     }
 
@@ -124,7 +124,7 @@ impl ServerSources {
     /// # Errors
     ///
     /// Fails if a definition is invalid.
-    pub(crate) fn add_of_add_ons(
+    pub fn add_of_add_ons(
         &mut self,
         tools: Vec<OptionTools>,
         templates: Vec<DynamicTemplate>,
@@ -147,7 +147,7 @@ impl ServerSources {
     /// # Errors
     ///
     /// Returns each problem with their names.
-    pub(crate) fn add_of_authors(&mut self, added: Vec<Arc<dyn ToolSource>>) -> Vec<String> {
+    pub fn add_of_authors(&mut self, added: Vec<Arc<dyn ToolSource>>) -> Vec<String> {
         let mut problems = Vec::new();
         for source in added {
             let name: Arc<str> = match spawn::catch(|| Arc::from(source.name())) {
@@ -175,7 +175,7 @@ impl ServerSources {
     /// # Errors
     ///
     /// Fails if a source panics.
-    pub(crate) fn start(
+    pub fn start(
         &mut self,
         server: &ServerHandle,
         (registry, rules): (&Arc<Registry>, &Arc<ServerRules>),
@@ -199,7 +199,8 @@ impl ServerSources {
     }
 
     /// Returns the names that the sources reserve.
-    pub(crate) fn reservations(&self) -> Vec<NameReservation> {
+    #[must_use]
+    pub fn reservations(&self) -> Vec<NameReservation> {
         self.all().map(|named| named.reservation()).collect()
     }
 
@@ -222,7 +223,7 @@ impl ServerSources {
     /// # Errors
     ///
     /// Fails if the settings of a source do not fit the registry.
-    pub(crate) fn attach(&self, registry: &Arc<Registry>) -> Result<(), Error> {
+    pub fn attach(&self, registry: &Arc<Registry>) -> Result<(), Error> {
         self.cover
             .as_ref()
             .map_or(Ok(()), |cover| cover.attach(registry))

@@ -42,7 +42,7 @@ const CORE_RESULT_TYPES: [&str; 2] = [ExtensionResult::COMPLETE, "input_required
 /// # Errors
 ///
 /// Returns all problems, each on one line.
-pub(crate) fn build(extensions: Vec<Extension>) -> Result<Extensions, Vec<String>> {
+pub fn build(extensions: Vec<Extension>) -> Result<Extensions, Vec<String>> {
     let mut build = ExtensionsBuilder {
         ids: extensions
             .iter()
@@ -344,14 +344,17 @@ fn is_method_name(name: &str) -> bool {
 // --- An extension's non-protocol additions to a server: middleware, lists and definitions.
 
 /// An extension's additions to a server's settings.
-pub(crate) struct ServerChanges {
-    pub(crate) middleware: Vec<UnlinkedMiddleware>,
-    pub(crate) capabilities: Vec<Capability>,
+pub struct ServerChanges {
+    /// Middleware around all calls.
+    pub middleware: Vec<UnlinkedMiddleware>,
+    /// Lists that the server declares because of the extension.
+    pub capabilities: Vec<Capability>,
 }
 
 impl Extension {
     /// Takes the extension's additions to the server's settings.
-    pub(crate) fn take_additions(&mut self) -> ServerChanges {
+    #[doc(hidden)]
+    pub fn take_additions(&mut self) -> ServerChanges {
         let id: Arc<str> = self.id.as_str().into();
         let types: Arc<[(String, String)]> = self.result_types.clone().into();
         let versions = self.versions;
@@ -368,12 +371,15 @@ impl Extension {
     }
 
     /// Takes the functions that prepare the server for the extension.
-    pub(crate) fn take_setup(&mut self) -> Vec<Box<Setup>> {
+    #[doc(hidden)]
+    pub fn take_setup(&mut self) -> Vec<Box<Setup>> {
         std::mem::take(&mut self.setup)
     }
 
     /// Returns the reserved `_meta` keys that the extension defines.
-    pub(crate) fn meta_keys(&self) -> &[String] {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn meta_keys(&self) -> &[String] {
         &self.meta_keys
     }
 }
@@ -421,7 +427,7 @@ fn checked(
 
 /// A server's extensions.
 #[derive(Default)]
-pub(crate) struct Extensions {
+pub struct Extensions {
     pub(super) all: Vec<RegisteredExtension>,
     pub(super) methods: HashMap<Box<str>, RegisteredMethod>,
     pub(super) notifications: HashMap<Box<str>, RegisteredNotification>,
@@ -556,7 +562,8 @@ impl Extensions {
     }
 
     /// Returns `true` if any extension has methods.
-    pub(crate) fn has_methods(&self) -> bool {
+    #[must_use]
+    pub fn has_methods(&self) -> bool {
         !self.methods.is_empty()
     }
 
@@ -720,7 +727,7 @@ impl Extensions {
 
 /// The reason why a filter is refused.
 #[derive(Debug)]
-pub(crate) enum FilterProblem<'a> {
+pub enum FilterProblem<'a> {
     /// The member with this name must be an array of strings.
     NotStrings(&'a str),
     /// The member with this name must be a boolean.

@@ -10,7 +10,7 @@ use crate::spawn;
 
 /// Access rules for a definition. By default, all callers have access.
 #[derive(Clone, Default)]
-pub(crate) struct Access {
+pub struct Access {
     /// The required scopes. A caller must have all of them.
     scopes: Vec<Box<str>>,
     visible_if: Option<Arc<IsVisibleTo>>,
@@ -77,7 +77,6 @@ impl Access {
     }
 
     /// Returns the required scopes.
-    #[cfg(feature = "auth")]
     pub(crate) fn required_scopes(&self) -> impl Iterator<Item = &str> {
         self.scopes.iter().map(|scope| &**scope)
     }
@@ -88,7 +87,6 @@ impl Access {
     }
 
     /// Returns `true` if the definition is visible only to some callers.
-    #[cfg(feature = "auth")]
     pub(crate) fn is_hidden_from_some(&self) -> bool {
         self.visible_if.is_some()
     }
@@ -150,17 +148,19 @@ impl fmt::Debug for Access {
 
 /// The callers to notify of a change.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum NotifiedCallers {
+pub enum NotifiedCallers {
+    /// Nobody.
     #[default]
     None,
-    /// Callers who satisfy at least one of these rules. The list has at most [`MAX_RULES`](Self::MAX_RULES) rules.
+    /// Callers who satisfy at least one of these rules. The list has at most `MAX_RULES` rules.
     Some(Vec<CallerRule>),
+    /// Everybody.
     All,
 }
 
 /// A rule that callers may satisfy.
 #[derive(Clone, Debug)]
-pub(crate) enum CallerRule {
+pub enum CallerRule {
     /// The caller may use a definition with these access rules.
     Access(Arc<Access>),
     /// The caller has this key.
@@ -171,7 +171,7 @@ pub(crate) enum CallerRule {
 
 /// One of the program's functions, which returns `true` for the callers to notify.
 #[derive(Clone)]
-pub(crate) struct ChosenCallers(Arc<dyn Fn(&Caller) -> bool + Send + Sync>);
+pub struct ChosenCallers(Arc<dyn Fn(&Caller) -> bool + Send + Sync>);
 
 impl ChosenCallers {
     fn include(&self, caller: &Caller) -> bool {
@@ -219,22 +219,25 @@ impl NotifiedCallers {
     const MAX_RULES: usize = 16;
 
     /// Includes only this principal.
-    pub(crate) fn principal(principal: &Principal) -> Self {
+    #[must_use]
+    pub fn principal(principal: &Principal) -> Self {
         Self::with_key(principal.key().into())
     }
 
     /// Includes the callers with this key.
-    pub(crate) fn with_key(key: Arc<str>) -> Self {
+    #[must_use]
+    pub fn with_key(key: Arc<str>) -> Self {
         Self::Some(vec![CallerRule::Key(key)])
     }
 
     /// Includes the callers for whom the function returns `true`.
-    pub(crate) fn those(includes: impl Fn(&Caller) -> bool + Send + Sync + 'static) -> Self {
+    pub fn those(includes: impl Fn(&Caller) -> bool + Send + Sync + 'static) -> Self {
         Self::Some(vec![CallerRule::Chosen(ChosenCallers(Arc::new(includes)))])
     }
 
     /// Returns the keys of the callers, if all of them are identified by their keys.
-    pub(crate) fn keys(&self) -> Option<Vec<String>> {
+    #[must_use]
+    pub fn keys(&self) -> Option<Vec<String>> {
         let Self::Some(rules) = self else { return None };
         let keys = rules.iter().map(|rule| match rule {
             CallerRule::Key(key) => Some(key.to_string()),
@@ -255,7 +258,7 @@ impl NotifiedCallers {
     }
 
     /// Adds all callers in another audience. Returns `false` if all of those callers were already included.
-    pub(crate) fn add(&mut self, other: &Self) -> bool {
+    pub fn add(&mut self, other: &Self) -> bool {
         match (&mut *self, other) {
             (Self::All, _) | (_, Self::None) => return false,
             (Self::None, _) | (_, Self::All) => *self = other.clone(),

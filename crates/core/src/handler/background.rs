@@ -23,7 +23,7 @@ use crate::jsonrpc::ErrorObject;
 use crate::sync::lock;
 
 /// A call that has been detached from its request with
-/// [`Call::into_background`](crate::middleware::Call::into_background). It can run after the response has been sent,
+/// [`Call::into_background`](crate::handler::middleware::Call::into_background). It can run after the response has been sent,
 /// and can be rerun from the start with the answers to its questions. Cheap to clone.
 ///
 /// The call keeps the caller, the client's capabilities and the request's data, but not the connection: the call's log
@@ -73,17 +73,19 @@ pub(crate) trait BackgroundRunner: Send + Sync {
 pub(crate) type BackgroundFuture = Pin<Box<dyn Future<Output = BackgroundOutcome> + Send>>;
 
 /// The future of a run for which a request is waiting.
-pub(crate) type AttachedFuture = Pin<Box<dyn Future<Output = AttachedEnd> + Send>>;
+pub type AttachedFuture = Pin<Box<dyn Future<Output = AttachedEnd> + Send>>;
 
 /// The outcome of a run for which a request is waiting or has waited.
-pub(crate) enum AttachedEnd {
+pub enum AttachedEnd {
     /// The handler's output, for the response.
     Output(Output),
     /// The handler panicked.
     Panicked(String),
     /// The call needs answers.
     InputRequired {
+        /// The journal, from which the next run continues.
         journal: String,
+        /// What the client is asked.
         questions: Vec<BackgroundQuestion>,
     },
     /// The request is no longer waiting.
@@ -92,10 +94,12 @@ pub(crate) enum AttachedEnd {
 
 /// The request that is waiting for a run, until it stops waiting.
 #[derive(Clone)]
-pub(crate) struct WaitingRequest(Arc<Mutex<Option<Context>>>);
+pub struct WaitingRequest(Arc<Mutex<Option<Context>>>);
 
 impl WaitingRequest {
-    pub(crate) fn new(context: Context) -> Self {
+    /// Returns the request whose call has this context.
+    #[must_use]
+    pub fn new(context: Context) -> Self {
         Self(Arc::new(Mutex::new(Some(context))))
     }
 
@@ -105,7 +109,7 @@ impl WaitingRequest {
     }
 
     /// Detaches the run from the request. Must not be called while the run is being polled.
-    pub(crate) fn leave(&self) {
+    pub fn leave(&self) {
         let context = lock(&self.0).take();
         drop(context);
     }
@@ -127,18 +131,20 @@ impl BackgroundCall {
     }
 
     /// Returns the tool's option of this type.
-    pub(crate) fn option<T: ToolOption>(&self) -> Option<&T> {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn option<T: ToolOption>(&self) -> Option<&T> {
         find_option(self.runner.options())
     }
 
     /// Returns the journal for the call's first run, which contains its id and, if its request continued an earlier
-    /// round, the answers and the results of [`Context::once`](crate::Context::once).
+    /// round, the answers and the results of [`Context::once`](crate::context::Context::once).
     #[must_use]
     pub fn journal(&self) -> &str {
         &self.journal
     }
 
-    /// Returns the call as text, from which [`ServerHandle::restore_call`](crate::ServerHandle::restore_call) can
+    /// Returns the call as text, from which [`ServerHandle::restore_call`](crate::context::ServerHandle::restore_call) can
     /// recreate it in this process or another. Returns `None` if the call is not a tool call.
     ///
     /// The text contains the arguments, the caller with its scopes and claims, the client's capabilities, and `_meta`,
@@ -176,11 +182,9 @@ impl BackgroundCall {
     }
 
     /// Runs the call while its request is waiting.
-    pub(crate) fn run_attached(
-        &self,
-        run: BackgroundRun,
-        request: WaitingRequest,
-    ) -> AttachedFuture {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn run_attached(&self, run: BackgroundRun, request: WaitingRequest) -> AttachedFuture {
         let (runner, next) = (Arc::clone(&self.runner), self.next.clone());
         runner.run_attached(next, Arc::clone(&self.arguments), run, request)
     }
@@ -224,7 +228,8 @@ impl BackgroundRun {
 
     /// Sets the minimum time for which a result that is too large is kept, because the task can be read for that long.
     #[must_use]
-    pub(crate) fn keep_results_for(mut self, time: Duration) -> Self {
+    #[doc(hidden)]
+    pub fn keep_results_for(mut self, time: Duration) -> Self {
         self.results_for = Some(time);
         self
     }
@@ -244,7 +249,7 @@ impl BackgroundRun {
         self
     }
 
-    /// Keeps the results of [`Context::once`](crate::Context::once) in this store instead of the journal, so that they
+    /// Keeps the results of [`Context::once`](crate::context::Context::once) in this store instead of the journal, so that they
     /// are kept even if the run does not finish. If the server has a store for these results, they are also kept there,
     /// because a request with the same call id may do the same work.
     #[must_use]
@@ -257,7 +262,8 @@ impl BackgroundRun {
 
     /// Like [`steps`](Self::steps), but does not use the server's store while the call's own store suffices.
     #[must_use]
-    pub(crate) fn own_steps(mut self, steps: OwnSteps) -> Self {
+    #[doc(hidden)]
+    pub fn own_steps(mut self, steps: OwnSteps) -> Self {
         self.steps = Some(steps);
         self
     }
@@ -278,7 +284,6 @@ impl fmt::Debug for BackgroundRun {
 
 /// The outcome of one run of a [`BackgroundCall`].
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum BackgroundOutcome {
     /// The call has ended with a result.
     Done {
@@ -308,4 +313,17 @@ pub struct BackgroundQuestion {
     pub method: &'static str,
     /// The method's parameters, in the form required by the client's protocol version.
     pub params: Value,
+}
+
+impl BackgroundQuestion {
+    /// Returns a question of this method.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn new(key: String, method: &'static str, params: Value) -> Self {
+        Self {
+            key,
+            method,
+            params,
+        }
+    }
 }

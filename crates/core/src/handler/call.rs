@@ -31,7 +31,7 @@ pub type Output = Result<CallOutput, HandlerError>;
 
 /// The result of a successful call, with a variant for each kind of handler.
 ///
-/// Middleware may change this value or create its own; see [`Server::middleware`](crate::Server::middleware).
+/// Middleware may change this value or create its own; see `Server::middleware`.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum CallOutput {
@@ -247,11 +247,11 @@ const RESULT_TYPE: &str = "resultType";
 
 /// The protocol versions in which an extension exists.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ExtensionVersions {
+pub struct ExtensionVersions {
     /// The first version in which this is an extension.
-    pub(crate) since: ProtocolVersion,
+    pub since: ProtocolVersion,
     /// Returns `true` for versions in which the extension's features are part of the core protocol.
-    pub(crate) core: fn(ProtocolVersion) -> bool,
+    pub core: fn(ProtocolVersion) -> bool,
 }
 
 impl ExtensionVersions {
@@ -315,7 +315,8 @@ impl ExtensionResult {
     }
 
     /// Adds members whose values are JSON. The JSON is sent unchanged, except that it is converted to a single line.
-    pub(crate) fn json_members<'a>(
+    #[doc(hidden)]
+    pub fn json_members<'a>(
         mut self,
         members: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self> {
@@ -331,7 +332,9 @@ impl ExtensionResult {
     }
 
     /// Creates a result from its stored form.
-    pub(crate) fn from_stored(result_type: String, members: Box<RawValue>, meta: Meta) -> Self {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn from_stored(result_type: String, members: Box<RawValue>, meta: Meta) -> Self {
         Self {
             result_type: result_type.into(),
             members: members.into(),
@@ -342,7 +345,9 @@ impl ExtensionResult {
     }
 
     /// Lets the result be sent in place of a core method's result in this protocol version, as it was the first time.
-    pub(crate) fn admitted_in(mut self, version: ProtocolVersion) -> Self {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn admitted_in(mut self, version: ProtocolVersion) -> Self {
         self.admit(ExtensionVersions {
             since: version,
             core: |_| false,
@@ -351,12 +356,16 @@ impl ExtensionResult {
     }
 
     /// Returns the result's type.
-    pub(crate) fn type_name(&self) -> &str {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn type_name(&self) -> &str {
         &self.result_type
     }
 
     /// Returns the members, a JSON object.
-    pub(crate) fn members(&self) -> &str {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn members(&self) -> &str {
         self.members.get()
     }
 
@@ -372,7 +381,9 @@ impl ExtensionResult {
         Some(text.slice(2..text.len().checked_sub(1)?))
     }
 
-    pub(crate) fn meta_entries(&self) -> Option<&Meta> {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn meta_entries(&self) -> Option<&Meta> {
         self.meta.as_deref()
     }
 
@@ -381,7 +392,8 @@ impl ExtensionResult {
     }
 
     /// Allows the result to be sent in place of a core method's result in these protocol versions.
-    pub(crate) fn admit(&mut self, versions: ExtensionVersions) {
+    #[doc(hidden)]
+    pub fn admit(&mut self, versions: ExtensionVersions) {
         self.admitted = Some(versions);
     }
 

@@ -148,7 +148,7 @@ pub fn named<F: 'static>(_: &F) -> (TypeId, &'static str) {
 }
 
 /// A function selected by [`tool(path)`](fn@tool), [`prompt(path)`](fn@prompt) and so on, for
-/// [`Server::only`](crate::Server::only).
+/// `Server::only`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Selected {
     /// The kind, as determined by the selecting function.

@@ -66,8 +66,9 @@ impl Arguments {
 pub(crate) type DynamicRun = Arc<dyn Fn(Arguments, Context) -> Running + Send + Sync>;
 
 /// The handler and the options of a dynamic definition. All kinds use this type.
-pub(crate) struct DynamicHandler {
-    pub(crate) options: Vec<ItemOption>,
+pub struct DynamicHandler {
+    /// The item's options.
+    pub options: Vec<ItemOption>,
     pub(crate) run: DynamicRun,
     /// `true` if calls wait for all of the server's state.
     pub(crate) needs_state: bool,
@@ -84,7 +85,8 @@ impl DynamicHandler {
 
     /// Makes calls start without the server's state. For handlers of the framework, which never take any, so that they
     /// also work in commands, where settings may be missing.
-    pub(crate) fn without_state(mut self) -> Self {
+    #[must_use]
+    pub fn without_state(mut self) -> Self {
         self.needs_state = false;
         self
     }
@@ -112,7 +114,8 @@ pub struct DynamicTool {
     pub(crate) name: String,
     pub(crate) input_schema: Value,
     pub(crate) output_schema: Option<Value>,
-    pub(crate) handler: DynamicHandler,
+    #[doc(hidden)]
+    pub handler: DynamicHandler,
 }
 
 guarded!(DynamicTool);
@@ -154,7 +157,8 @@ impl DynamicTool {
     }
 
     /// Attaches an option that an add-on defines, in place of one of the same type.
-    pub(crate) fn attach(&mut self, option: impl ToolOption) {
+    #[doc(hidden)]
+    pub fn attach(&mut self, option: impl ToolOption) {
         let option = AttachedOption::Inserted(Arc::new(option));
         self.handler.options.push(ItemOption::Attached(option));
     }
@@ -223,7 +227,8 @@ fn argument(name: String, description: String, required: bool) -> PromptArgument
 pub struct DynamicResource {
     pub(crate) uri: String,
     pub(crate) name: String,
-    pub(crate) handler: DynamicHandler,
+    #[doc(hidden)]
+    pub handler: DynamicHandler,
 }
 
 guarded!(DynamicResource);
@@ -259,7 +264,8 @@ pub struct DynamicTemplate {
     pub(crate) name: String,
     pub(crate) any_path: Vec<String>,
     pub(crate) lister: Option<Arc<dyn Lister>>,
-    pub(crate) handler: DynamicHandler,
+    #[doc(hidden)]
+    pub handler: DynamicHandler,
 }
 
 guarded!(DynamicTemplate);

@@ -21,7 +21,7 @@ use crate::jsonrpc::ErrorObject;
 use crate::protocol::ProtocolVersion;
 use crate::spawn;
 
-/// An extension of the protocol, for [`Server::extension`](crate::Server::extension).
+/// An extension of the protocol, for `Server::extension`.
 ///
 /// ```
 /// use mcp_runtime::extension::{Extension, ExtensionMethod, FilterMember};
@@ -160,8 +160,8 @@ impl Extension {
     }
 
     /// Adds a notification that clients request in `subscriptions/listen` with a filter member. The notification's name
-    /// must start with `notifications/`. It is sent with [`Notifier::extension`](crate::Notifier::extension) or
-    /// [`Notifier::extension_key`](crate::Notifier::extension_key).
+    /// must start with `notifications/`. It is sent with [`Notifier::extension`](crate::context::Notifier::extension) or
+    /// [`Notifier::extension_key`](crate::context::Notifier::extension_key).
     ///
     /// Legacy protocol versions do not have a filter, so a client that declares the extension in `initialize` receives
     /// the notification if its member is a flag.
@@ -170,7 +170,7 @@ impl Extension {
         self
     }
 
-    /// Adds a notification that belongs to a single call. It is sent with [`Context::notify`](crate::Context::notify),
+    /// Adds a notification that belongs to a single call. It is sent with [`Context::notify`](crate::context::Context::notify),
     /// before the response. The notification's name must start with `notifications/`.
     pub fn call_notification(mut self, name: impl Into<String>) -> Self {
         self.notifications.push((name.into(), None));
@@ -205,17 +205,17 @@ impl Extension {
     }
 
     /// Declares a list that the extension needs, even if it is empty when the server starts. See
-    /// [`Server::capability`](crate::Server::capability).
+    /// `Server::capability`.
     pub fn capability(mut self, list: Capability) -> Self {
         self.capabilities.push(list);
         self
     }
 
-    /// Adds middleware. As with [`Server::middleware`](crate::Server::middleware), the middleware wraps every call, and
+    /// Adds middleware. As with `Server::middleware`, the middleware wraps every call, and
     /// it can return [`CallOutput::Extension`] with a declared [result type](Self::result_type). A server with
     /// middleware runs each call a little more slowly, so add it only if the extension needs it.
     ///
-    /// The call's [`Context::extension`](crate::Context::extension) shows whether the client has negotiated the
+    /// The call's [`Context::extension`](crate::context::Context::extension) shows whether the client has negotiated the
     /// extension. For any other client, the middleware must not change anything.
     pub fn middleware<F, A>(mut self, function: F) -> Self
     where
@@ -344,7 +344,7 @@ impl ExtensionMethod {
     }
 
     /// Lets the handler forward questions from [background calls](crate::extension::BackgroundCall) to legacy clients,
-    /// with [`Context::forward_question`](crate::Context::forward_question).
+    /// with [`Context::forward_question`](crate::context::Context::forward_question).
     #[must_use]
     pub fn forwards_questions(mut self) -> Self {
         self.forwards_questions = true;
@@ -354,13 +354,17 @@ impl ExtensionMethod {
 
 impl ExtensionMethod {
     /// Marks a method of the framework. Its calls bypass middleware, as lists do.
-    pub(crate) fn built_in(mut self) -> Self {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn built_in(mut self) -> Self {
         self.is_built_in = true;
         self
     }
 
     /// Makes calls start without the server's state, for methods of the framework.
-    pub(crate) fn without_state(mut self) -> Self {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_state(mut self) -> Self {
         self.handler = self.handler.without_state();
         self
     }
@@ -431,8 +435,8 @@ impl FilterMember {
     }
 
     /// Creates a member whose value is an array of strings: the keys for which the client wants notifications, such as
-    /// task ids. The keys count toward [`limits.streams.max_subscriptions`](crate::Limits), and each key can be up to
-    /// [`limits.message.max_uri_bytes`](crate::Limits) long.
+    /// task ids. The keys count toward [`limits.streams.max_subscriptions`](crate::limits::Limits), and each key can be up to
+    /// [`limits.message.max_uri_bytes`](crate::limits::Limits) long.
     pub fn keys(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -458,7 +462,9 @@ impl FilterMember {
     }
 
     /// Sets a function that is called for each key to which a client begins to listen. It must not block.
-    pub(crate) fn on_listen(
+    #[doc(hidden)]
+    #[must_use]
+    pub fn on_listen(
         mut self,
         on_listen: impl Fn(&ServerHandle, &Caller, &str) + Send + Sync + 'static,
     ) -> Self {
@@ -469,17 +475,19 @@ impl FilterMember {
 
 /// A `visible_if` function that takes a caller and a key. By default, every caller sees every key.
 #[derive(Clone, Default)]
-pub(crate) struct KeyVisibility(Option<Arc<VisibleIf>>);
+pub struct KeyVisibility(Option<Arc<VisibleIf>>);
 
 type VisibleIf = dyn Fn(&Caller, &str) -> bool + Send + Sync;
 
 impl KeyVisibility {
-    pub(crate) fn new(visible_if: impl Fn(&Caller, &str) -> bool + Send + Sync + 'static) -> Self {
+    /// Returns the visibility of keys that this function decides for each caller.
+    pub fn new(visible_if: impl Fn(&Caller, &str) -> bool + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(visible_if)))
     }
 
     /// Returns `true` if a function determines the visibility.
-    pub(crate) fn is_restricted(&self) -> bool {
+    #[must_use]
+    pub fn is_restricted(&self) -> bool {
         self.0.is_some()
     }
 
@@ -494,7 +502,8 @@ impl KeyVisibility {
     }
 
     /// Returns `true` if the key is visible to the caller. If the function panics, the key is hidden.
-    pub(crate) fn is_visible_to(&self, caller: &Caller, key: &str) -> bool {
+    #[must_use]
+    pub fn is_visible_to(&self, caller: &Caller, key: &str) -> bool {
         let Some(visible_if) = &self.0 else {
             return true;
         };

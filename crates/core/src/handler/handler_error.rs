@@ -20,8 +20,8 @@ pub type Result<T, E = HandlerError> = std::result::Result<T, E>;
 ///
 /// | created by | the client sees |
 /// |---|---|
-/// | [`bail!`](crate::bail), [`HandlerError::exposed`], [`ResultExt::expose`], a `String` or `&'static str` | the text: in a tool result with `isError` or, for prompts and resources, as the message of a JSON-RPC error |
-/// | `?` on an error type annotated with [`#[expose]`](macro@crate::expose), or on an error caused by such an error | its text, in the same way |
+/// | `bail!`, [`HandlerError::exposed`], [`ResultExt::expose`], a `String` or `&'static str` | the text: in a tool result with `isError` or, for prompts and resources, as the message of a JSON-RPC error |
+/// | `?` on an error type annotated with `#[expose]`, or on an error caused by such an error | its text, in the same way |
 /// | `?` on an [`AskError`] | the reason why the client did not answer, or error -32021 if the client does not support the question (2026-07-28) |
 /// | `?` on any other error | "internal error" and an id; the cause is logged under the same id |
 /// | [`HandlerError::invalid_token`], [`HandlerError::insufficient_scope`] | a challenge to authorize again |
@@ -29,7 +29,7 @@ pub type Result<T, E = HandlerError> = std::result::Result<T, E>;
 ///
 /// Errors that a handler returns in an `anyhow::Result` are therefore hidden from the model, including those from
 /// `anyhow::bail!`; a log message mentions this once. To expose an error, use `.expose()?` or this crate's `bail!`. To
-/// let the model read every error of a server, call [`Server::expose_errors`](crate::Server::expose_errors).
+/// let the model read every error of a server, call `Server::expose_errors`.
 ///
 /// This type deliberately does not implement [`std::error::Error`], so that `?` can convert every error type into it.
 pub struct HandlerError(pub(crate) HandlerErrorRepr);
@@ -63,8 +63,23 @@ impl HandlerError {
         Self(HandlerErrorRepr::Opaque(cause.into()))
     }
 
+    /// Creates an error for a call that may be retried later.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn busy(error: ErrorObject) -> Self {
+        Self(HandlerErrorRepr::Busy(error))
+    }
+
+    /// Returns `true` if the call may be retried later.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn is_busy(&self) -> bool {
+        matches!(self.0, HandlerErrorRepr::Busy(_))
+    }
+
     /// Returns the text for the model, if any.
-    pub(crate) fn exposed_text_mut(&mut self) -> Option<&mut String> {
+    #[doc(hidden)]
+    pub fn exposed_text_mut(&mut self) -> Option<&mut String> {
         match &mut self.0 {
             HandlerErrorRepr::Exposed(text) => Some(text),
             _ => None,
@@ -72,7 +87,9 @@ impl HandlerError {
     }
 
     /// Converts the error into an error about the request, for requests whose errors cannot be sent as tool results.
-    pub(crate) fn into_protocol(self) -> Self {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn into_protocol(self) -> Self {
         match self.0 {
             HandlerErrorRepr::Exposed(text) => Self::protocol(ErrorObject::internal(text)),
             HandlerErrorRepr::Busy(error) => Self::protocol(error),
@@ -177,7 +194,9 @@ impl HandlerError {
     }
 
     /// Creates an error for a bug in the framework.
-    pub(crate) fn framework_bug(what: &'static str) -> Self {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn framework_bug(what: &'static str) -> Self {
         Self::opaque(format!("{what}; this is a bug in mcp-runtime"))
     }
 }
@@ -300,7 +319,7 @@ impl<T, E: fmt::Display> ResultExt<T> for std::result::Result<T, E> {
 #[macro_export]
 macro_rules! bail {
     ($($message:tt)+) => {
-        return ::core::result::Result::Err($crate::HandlerError::exposed(::core::format_args!($($message)+)))
+        return ::core::result::Result::Err($crate::handler::handler_error::HandlerError::exposed(::core::format_args!($($message)+)))
     };
 }
 

@@ -82,7 +82,7 @@ item_options! { $
     }
 
     guarded {
-        /// Sets the maximum duration of a call. Defaults to [`limits.calls.timeout`](crate::Limits).
+        /// Sets the maximum duration of a call. Defaults to [`limits.calls.timeout`](crate::limits::Limits).
         timeout(timeout: std::time::Duration) => Timeout(Duration) = timeout;
         /// Sets the maximum rate of calls: `10/min`, `5/s burst 20`, `100/h per caller`. By default, only the
         /// server's limits apply. Insertion or start-up fails if the rate is invalid.
@@ -91,13 +91,13 @@ item_options! { $
         /// apply.
         concurrency(calls: usize) => Concurrency(usize) = calls;
         /// Sets the maximum size of a result in bytes. Defaults to
-        /// [`limits.calls.max_result_bytes`](crate::Limits), which is also the upper limit.
+        /// [`limits.calls.max_result_bytes`](crate::limits::Limits), which is also the upper limit.
         max_output(bytes: usize) => MaxOutput(usize) = bytes;
         /// Requires callers to have all of these scopes, in addition to those already required. By default, no
         /// scopes are required. Insertion or start-up fails if any of the scopes can never occur in credentials.
         ///
         /// Callers without these scopes do not see the definition in lists. If they try to use it, the error names
-        /// the required scopes. Scopes do not apply to trusted [`Caller`](crate::Caller)s, such as callers
+        /// the required scopes. Scopes do not apply to trusted [`Caller`](crate::context::Caller)s, such as callers
         /// connected through standard input and output.
         scopes(scopes: impl IntoIterator<Item = impl AsRef<str>>) => Scopes(Texts) =
             scopes.into_iter().map(|scope| scope.as_ref().to_owned().into()).collect();
@@ -121,8 +121,8 @@ item_options! { $
         /// Adds an entry to `_meta`. Inserting the item fails if the key has a reserved prefix.
         meta(key: impl Into<String>, value: impl Into<serde_json::Value>) => Meta(Made<Value>) =
             serde_json::Value::from_iter([(key.into(), value.into())]).into();
-        /// Adds tags. Hosts can select definitions by tag ([`Server::select_tags`](crate::Server::select_tags)),
-        /// and a tag can require scopes ([`Server::require_scopes`](crate::Server::require_scopes)). Inserting the
+        /// Adds tags. Hosts can select definitions by tag (`Server::select_tags`),
+        /// and a tag can require scopes (`Server::require_scopes`). Inserting the
         /// item fails if a tag is empty, begins with `-`, or contains a comma or whitespace.
         tags(tags: impl IntoIterator<Item = impl Into<String>>) => Tags(Texts) =
             tags.into_iter().map(|tag| tag.into().into()).collect();
@@ -180,7 +180,7 @@ pub(crate) fn tags(options: &[ItemOption]) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the add-ons' options among these options.
-pub(crate) fn attached(options: &[ItemOption]) -> impl Iterator<Item = &AttachedOption> {
+pub fn attached(options: &[ItemOption]) -> impl Iterator<Item = &AttachedOption> {
     options.iter().filter_map(|option| match option {
         ItemOption::Attached(option) => Some(option),
         _ => None,

@@ -1,7 +1,7 @@
 //! Middleware: functions and tower layers (`tower`) that wrap handlers. Each of them receives a call before the handler
 //! runs and the result afterwards.
 //!
-//! This module does not depend on the handlers themselves; `dispatch` passes them in as [`InnermostStep`].
+//! This module does not depend on the handlers themselves; `dispatch` passes them in as `InnermostStep`.
 
 use std::any::Any;
 use std::fmt;
@@ -185,52 +185,61 @@ impl Call {
     }
 
     /// Returns the tool's option of this type.
-    pub(crate) fn option<T: ToolOption>(&self) -> Option<&T> {
+    #[doc(hidden)]
+    pub fn option<T: ToolOption>(&self) -> Option<&T> {
         find_option(self.handler.options())
     }
 
     /// Returns the raw JSON of a member of the request's `params` that an add-on reads.
-    pub(crate) fn member(&self, member: Member) -> Option<&str> {
+    #[doc(hidden)]
+    pub fn member(&self, member: Member) -> Option<&str> {
         self.members.get(member)
     }
 
     /// Replaces the context that the handler receives.
-    pub(crate) fn set_context(&mut self, context: Context) {
+    #[doc(hidden)]
+    pub fn set_context(&mut self, context: Context) {
         self.context = context;
     }
 
     /// Returns the tool's `max_output` option, in bytes.
-    pub(crate) fn max_output(&self) -> Option<usize> {
+    #[doc(hidden)]
+    pub fn max_output(&self) -> Option<usize> {
         self.handler.max_output()
     }
 
     /// Returns a function that tells how long the result can be read, if the call has become a task by the time it ends.
-    pub(crate) fn result_lifetime(&self) -> impl Fn() -> Option<Duration> + Send + Sync + use<> {
+    #[doc(hidden)]
+    pub fn result_lifetime(&self) -> impl Fn() -> Option<Duration> + Send + Sync + use<> {
         let handler = Arc::clone(&self.handler);
         move || handler.result_lifetime()
     }
 
     /// Returns the arguments as the handler is given them, so that two spellings of a value are the same value. If they are
     /// invalid, which middleware can still change, they are those that the client has sent.
-    pub(crate) fn argument_identities(&self) -> ArgumentIdentities {
+    #[doc(hidden)]
+    pub fn argument_identities(&self) -> ArgumentIdentities {
         let decoder = self.handler.decoder();
         let identities = decoder.and_then(|decoder| decoder.identities(&self.raw));
         identities.unwrap_or_else(|| as_received(&self.raw))
     }
 
     /// Returns `true` if the tool's results must match an output schema.
-    pub(crate) fn has_output_schema(&self) -> bool {
+    #[doc(hidden)]
+    pub fn has_output_schema(&self) -> bool {
         self.handler.has_output_schema()
     }
 
     /// Returns `true` if the size of the result's text is already limited without loss: the rest is kept, or the result
     /// is itself a part of a kept result.
-    pub(crate) fn limits_its_text(&self) -> bool {
+    #[doc(hidden)]
+    pub fn limits_its_text(&self) -> bool {
         self.handler.fits_output()
     }
 
     /// Waits until the `concurrency` option allows the call to run.
-    pub(crate) fn permit(&self) -> PermitFuture {
+    #[doc(hidden)]
+    pub fn permit(&self) -> PermitFuture {
         Arc::clone(&self.handler).permit()
     }
 
@@ -290,7 +299,8 @@ impl Next {
         self.start(call)
     }
 
-    pub(crate) fn start(&self, call: Call) -> Running {
+    #[doc(hidden)]
+    pub fn start(&self, call: Call) -> Running {
         match &self.0 {
             None => call.run_handler(),
             Some(link) => link(call),
@@ -302,7 +312,8 @@ impl Next {
         self.0.is_none()
     }
 
-    pub(crate) fn link(link: impl Fn(Call) -> Running + Send + Sync + 'static) -> Self {
+    #[doc(hidden)]
+    pub fn link(link: impl Fn(Call) -> Running + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(link)))
     }
 }
@@ -314,7 +325,7 @@ impl fmt::Debug for Next {
 }
 
 /// Middleware that has not received its [`Next`] yet.
-pub(crate) type UnlinkedMiddleware = Box<dyn Fn(Next) -> Next + Send + Sync>;
+pub type UnlinkedMiddleware = Box<dyn Fn(Next) -> Next + Send + Sync>;
 
 /// Combines middleware into a chain that ends with `inner`. The first one is the outermost.
 pub(crate) fn chain_around<'a>(
@@ -326,7 +337,7 @@ pub(crate) fn chain_around<'a>(
 }
 
 /// Creates middleware from a function.
-pub(crate) fn function<F, A>(function: F) -> UnlinkedMiddleware
+pub fn function<F, A>(function: F) -> UnlinkedMiddleware
 where
     F: Fn(Call, Next) -> A + Send + Sync + 'static,
     A: Future<Output = Result<CallOutput>> + Send + 'static,

@@ -67,7 +67,8 @@ impl Deref for AttachedOption {
 }
 
 /// Returns the option of this type.
-pub(crate) fn find_option<T: ToolOption>(options: &[AttachedOption]) -> Option<&T> {
+#[must_use]
+pub fn find_option<T: ToolOption>(options: &[AttachedOption]) -> Option<&T> {
     options.iter().find_map(|option| {
         let option: &dyn Any = &**option;
         option.downcast_ref()
@@ -78,17 +79,17 @@ pub(crate) fn find_option<T: ToolOption>(options: &[AttachedOption]) -> Option<&
 #[derive(Debug, Default)]
 pub struct AdaptedTool {
     /// The `max_output` option, in bytes.
-    pub(crate) max_output: Option<usize>,
+    pub max_output: Option<usize>,
     /// Set to the reason if the tool can have no output schema.
-    pub(crate) no_output_schema: Option<&'static str>,
+    pub no_output_schema: Option<&'static str>,
     /// Set if results fit, because those that are too large are replaced before their response is written.
-    pub(crate) fits_output: bool,
+    pub fits_output: bool,
     /// Set if repeating a call has no further effect.
-    pub(crate) is_idempotent: bool,
+    pub is_idempotent: bool,
     /// How calls can be run, for clients.
-    pub(crate) execution: Option<ToolExecution>,
+    pub execution: Option<ToolExecution>,
     /// What is wrong with the definition.
-    pub(crate) problems: Vec<String>,
+    pub problems: Vec<String>,
 }
 
 impl AdaptedTool {
@@ -107,20 +108,21 @@ impl AdaptedTool {
 
 /// What the `_meta` of a tool tells the server.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ToolUse<'m> {
+pub struct ToolUse<'m> {
     /// The URI of a resource that belongs to the tool: a request that selects the tool by a tag selects the
     /// resource, too.
-    pub(crate) companion: Option<&'m str>,
+    pub companion: Option<&'m str>,
     /// `true` if models do not call the tool.
-    pub(crate) is_hidden_from_models: bool,
+    pub is_hidden_from_models: bool,
 }
 
 /// How an add-on, which hands this in through `inventory`, writes in the `_meta` of a tool what the tool is for. Authors can
 /// write it by hand.
-pub(crate) struct ToolUseFormat {
-    pub(crate) read: for<'m> fn(&'m Map<String, Value>) -> ToolUse<'m>,
+pub struct ToolUseFormat {
+    /// Reads the members of `_meta` that say how a tool is used.
+    pub read: for<'m> fn(&'m Map<String, Value>) -> ToolUse<'m>,
     /// Writes that only models call the tool.
-    pub(crate) write_for_models: fn(&mut Map<String, Value>),
+    pub write_for_models: fn(&mut Map<String, Value>),
 }
 
 inventory::collect!(ToolUseFormat);
@@ -140,11 +142,11 @@ impl<'m> ToolUse<'m> {
 #[derive(Clone, Copy)]
 pub struct AddOn {
     /// Add-ons with the same name are one, and the first of them is started.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// Set if the add-on adds an extension of the protocol. Such add-ons start before the others.
-    pub(crate) adds_extension: bool,
+    pub adds_extension: bool,
     /// Adds to a server what the add-on needs.
-    pub(crate) start: fn(&mut StartingServer<'_>),
+    pub start: fn(&mut StartingServer<'_>),
 }
 
 impl fmt::Debug for AddOn {
@@ -154,23 +156,28 @@ impl fmt::Debug for AddOn {
 }
 
 /// A server that is starting, as its add-ons see it.
-pub(crate) struct StartingServer<'a> {
-    pub(crate) name: &'a str,
+pub struct StartingServer<'a> {
+    /// The server's name.
+    pub name: &'a str,
     /// What results say of the server. Add-ons that add an extension start before its `_meta` keys are known.
-    pub(crate) identity: &'a Identity,
-    pub(crate) limits: &'a Limits,
-    pub(crate) sanitizer: Option<&'a Sanitizer>,
-    pub(crate) once_store: Option<&'a Arc<dyn OnceStore>>,
-    pub(crate) stores: &'a StoresByType,
+    pub identity: &'a Identity,
+    /// The server's limits.
+    pub limits: &'a Limits,
+    /// What removes invisible text, if the server does that.
+    pub sanitizer: Option<&'a Sanitizer>,
+    /// The store for `once`, if the server has one.
+    pub once_store: Option<&'a Arc<dyn OnceStore>>,
+    /// The stores that the server was given.
+    pub stores: &'a StoresByType,
     /// The types of the options that tools have.
-    pub(crate) options: &'a [TypeId],
+    pub options: &'a [TypeId],
     /// What the add-ons add.
-    pub(crate) added: Additions,
+    pub added: Additions,
 }
 
 impl StartingServer<'_> {
     /// Starts add-ons and returns what they add.
-    pub(crate) fn start<'o>(mut self, add_ons: impl Iterator<Item = &'o AddOn>) -> Additions {
+    pub fn start<'o>(mut self, add_ons: impl Iterator<Item = &'o AddOn>) -> Additions {
         for add_on in add_ons {
             (add_on.start)(&mut self);
         }
@@ -180,52 +187,58 @@ impl StartingServer<'_> {
 
 /// What add-ons add to a server.
 #[derive(Default)]
-pub(crate) struct Additions {
-    pub(crate) extensions: Vec<Extension>,
-    pub(crate) tools: Vec<OptionTools>,
+pub struct Additions {
+    /// Extensions of the protocol.
+    pub extensions: Vec<Extension>,
+    /// Tools that come with options.
+    pub tools: Vec<OptionTools>,
     /// Resources that no list contains.
-    pub(crate) templates: Vec<DynamicTemplate>,
-    pub(crate) wrappings: Vec<OptionWrapping>,
+    pub templates: Vec<DynamicTemplate>,
+    /// What is wrapped around calls to tools with options.
+    pub wrappings: Vec<OptionWrapping>,
     /// The log in which this process announces changes to others.
-    pub(crate) changes: Option<Arc<dyn ChangeLog>>,
+    pub changes: Option<Arc<dyn ChangeLog>>,
     /// Counts calls that have a rate, besides this process.
-    pub(crate) rates: Option<Arc<dyn RateCounter>>,
+    pub rates: Option<Arc<dyn RateCounter>>,
 }
 
 /// Tools that exist for requests that may use a tool with an option.
-pub(crate) struct OptionTools {
+pub struct OptionTools {
     /// The name of the source of these tools, in messages.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// Tells whether a tool has the option.
-    pub(crate) is_option: fn(&[AttachedOption]) -> bool,
+    pub is_option: fn(&[AttachedOption]) -> bool,
     /// Tells whether the tools exist for such a request.
-    pub(crate) is_for: fn(&RequestInfo, &ClientCapabilities) -> bool,
-    pub(crate) tools: Vec<DynamicTool>,
+    pub is_for: fn(&RequestInfo, &ClientCapabilities) -> bool,
+    /// The tools.
+    pub tools: Vec<DynamicTool>,
     /// Explains to an author why no other tool can have one of their names.
-    pub(crate) reason: &'static str,
+    pub reason: &'static str,
 }
 
 /// What an add-on puts around calls of tools.
-pub(crate) struct OptionWrapping {
+pub struct OptionWrapping {
     /// The type of the option that such tools have.
-    pub(crate) option: TypeId,
+    pub option: TypeId,
     /// Tells whether a call of a tool without the option may need the wrapping.
-    pub(crate) is_requested: Option<IsRequested>,
-    /// The member of the request that the link reads, with [`Call::member`](crate::middleware::Call::member).
-    pub(crate) reads: Option<Member>,
-    pub(crate) place: WrappingPlace,
-    pub(crate) link: UnlinkedMiddleware,
+    pub is_requested: Option<IsRequested>,
+    /// The member of the request that the link reads, with [`Call::member`](crate::handler::middleware::Call::member).
+    pub reads: Option<Member>,
+    /// Where it stands in the chain.
+    pub place: WrappingPlace,
+    /// Makes the middleware, given the next one.
+    pub link: UnlinkedMiddleware,
 }
 
 /// Returns the raw JSON of a member of a request's `params`.
-pub(crate) type ReadMember<'m> = dyn Fn(Member) -> Option<&'m str> + 'm;
+pub type ReadMember<'m> = dyn Fn(Member) -> Option<&'m str> + 'm;
 
 /// Returns `true` if a request with these members, from this source, may need a wrapping.
-pub(crate) type IsRequested = for<'m> fn(&ReadMember<'m>, &RequestSource) -> bool;
+pub type IsRequested = for<'m> fn(&ReadMember<'m>, &RequestSource) -> bool;
 
 /// Where a wrapping is put, from the outermost place to the innermost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum WrappingPlace {
+pub enum WrappingPlace {
     /// Around everything, also around calls that continue apart from their request.
     Outermost,
     /// Around all that continues if a call continues apart from its request.
@@ -236,14 +249,17 @@ pub(crate) enum WrappingPlace {
 
 /// Stores, of which a server has at most one of each type.
 #[derive(Default)]
-pub(crate) struct StoresByType(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
+pub struct StoresByType(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
 
 impl StoresByType {
-    pub(crate) fn set<S: Send + Sync + 'static>(&mut self, store: S) {
+    /// Keeps a store under its type.
+    pub fn set<S: Send + Sync + 'static>(&mut self, store: S) {
         self.0.insert(TypeId::of::<S>(), Box::new(store));
     }
 
-    pub(crate) fn get<S: Clone + 'static>(&self) -> Option<S> {
+    /// Returns the store of this type.
+    #[must_use]
+    pub fn get<S: Clone + 'static>(&self) -> Option<S> {
         let store = self.0.get(&TypeId::of::<S>())?;
         store.downcast_ref().cloned()
     }

@@ -307,7 +307,8 @@ fn structured_with(json: Box<RawValue>, text: JsonText) -> CallToolResult {
 }
 
 /// Returns the Markdown text of JSON, if it is not longer than the JSON.
-pub(crate) fn table_of(json: &str) -> Option<String> {
+#[must_use]
+pub fn table_of(json: &str) -> Option<String> {
     table(&serde_json::from_str(json).ok()?)
 }
 

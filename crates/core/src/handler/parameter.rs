@@ -2,7 +2,7 @@
 //!
 //! The compiler determines the kind of a parameter through [`Parameter`]; the macros never examine how a type is
 //! spelled. All information about a parameter is stored in a static ([`ParameterMeta`]). Only the constructor,
-//! [`Source::parameter`], has the bound, so that a type of neither kind causes only one error.
+//! `Source::parameter`, has the bound, so that a type of neither kind causes only one error.
 
 use std::any::{Any, TypeId};
 use std::borrow::Borrow;
@@ -43,6 +43,7 @@ pub trait Parameter<Kind>: Sized {
     const PREPARE: Option<Prepare> = None;
 
     /// Returns the schema of an argument, or `None` for an injected value.
+    #[must_use]
     fn parameter_schema(_: &mut SchemaGenerator) -> Option<Schema> {
         None
     }
@@ -203,7 +204,7 @@ pub struct ImplementedTraits<C, A, D, J>(PhantomData<TraitAnswers<C, A, D, J>>);
 /// This is a function type because the four types do not have values.
 type TraitAnswers<C, A, D, J> = fn() -> (C, A, D, J);
 
-/// Returns the traits that a type implements, given the four functions of its [`Probe`](Probe).
+/// Returns the traits that a type implements, given the four functions of its [`Probe`].
 #[must_use]
 pub const fn source<C, A, D, J>(
     _: fn() -> C,
@@ -219,7 +220,6 @@ impl<C, A, D, J> ImplementedTraits<C, A, D, J> {
     ///
     /// This is the only place that requires `T: Parameter`. At this point, the compiler knows the kind.
     #[must_use]
-    #[expect(clippy::unused_self, reason = "only its type is used")]
     pub const fn parameter<T>(self, name: &'static str, doc: &'static str) -> ParameterMeta
     where
         (C, A, D, J): KindOf,
@@ -251,7 +251,7 @@ impl ParameterMeta {
     }
 
     /// Sets the function that returns the identity of a value: `IDENTITY` of the type's
-    /// [`Probe`](Probe).
+    /// [`Probe`].
     #[must_use]
     pub const fn identity(mut self, identity: Option<ValueIdentity>) -> Self {
         self.identity = identity;
@@ -423,11 +423,11 @@ fn among<T: 'static>(id: TypeId) -> bool {
 #[derive(Debug)]
 pub enum Argument {}
 
-/// Marks a parameter whose value is taken from the [`Context`](crate::context::Context).
+/// Marks a parameter whose value is taken from the [`Context`].
 #[derive(Debug)]
 pub enum Injected {}
 
-/// Marks a parameter whose value is taken from the [`Context`](crate::context::Context) once it is available.
+/// Marks a parameter whose value is taken from the [`Context`] once it is available.
 #[derive(Debug)]
 pub enum Awaited {}
 
@@ -436,7 +436,7 @@ pub enum Awaited {}
 pub enum Neither {}
 
 /// Maps the traits that a type implements (`FromContext`, `AsyncFromContext`, `Deserialize`, `JsonSchema`) to the kind
-/// of its parameters ([`Parameter`](crate::handler::parameter::Parameter)).
+/// of its parameters ([`Parameter`]).
 ///
 /// A type that implements only one of the two traits required of an argument counts as an argument, so that the
 /// compiler names the missing trait.
@@ -638,7 +638,7 @@ unsuitable!(SystemTime: "a model would have to write this `SystemTime` as an obj
 
 /// A type that is allowed for fields of a `#[data]` type.
 ///
-/// `HasSchema` is [`Yes`] or [`No`], as determined by a [`Probe`](Probe).
+/// `HasSchema` is [`Yes`] or [`No`], as determined by a [`Probe`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be used in a field of a `#[data]` type",
     label = "put `#[data]` on `{Self}` as well",
@@ -667,7 +667,7 @@ impl<K, T: DataField<No>> DataField<No> for BTreeMap<K, T> {}
 pub struct FieldSchema<HasSchema>(PhantomData<fn() -> HasSchema>);
 
 /// Determines whether a field's type has a schema, given the function of the type's
-/// [`Probe`](Probe).
+/// [`Probe`].
 #[must_use]
 pub const fn data_field<HasSchema>(_: fn() -> HasSchema) -> FieldSchema<HasSchema> {
     FieldSchema(PhantomData)

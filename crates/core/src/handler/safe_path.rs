@@ -294,13 +294,17 @@ mod tests {
                 "{path}"
             );
         }
-        let refused = crate::HandlerError::from(join("out/etc").unwrap_err());
+        let refused =
+            crate::handler::handler_error::HandlerError::from(join("out/etc").unwrap_err());
         assert_eq!(
             format!("{refused:?}"),
             r#"Exposed("the path leads out of its directory")"#
         );
         let missing = std::fs::read(join("new/file").unwrap()).unwrap_err();
-        let hidden = format!("{:?}", crate::HandlerError::from(missing));
+        let hidden = format!(
+            "{:?}",
+            crate::handler::handler_error::HandlerError::from(missing)
+        );
         assert!(hidden.starts_with("Opaque"), "{hidden}");
         std::fs::remove_dir_all(root).unwrap();
     }

@@ -22,11 +22,11 @@ type TextCleaner = dyn for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync;
 
 /// The functions applied to all text that a model reads, in order.
 #[derive(Clone, Default)]
-pub(crate) struct Sanitizer(Vec<Arc<TextCleaner>>);
+pub struct Sanitizer(Vec<Arc<TextCleaner>>);
 
 impl Sanitizer {
     /// Adds a function.
-    pub(crate) fn push(
+    pub fn push(
         &mut self,
         clean: impl for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync + 'static,
     ) {
@@ -34,7 +34,7 @@ impl Sanitizer {
     }
 
     /// Cleans a tool result's blocks and structured content.
-    pub(crate) fn clean_tool_result(&self, result: &mut CallToolResult) -> Result<(), CleanError> {
+    pub fn clean_tool_result(&self, result: &mut CallToolResult) -> Result<(), CleanError> {
         for block in &mut result.content {
             self.clean_block(block);
         }
@@ -102,7 +102,7 @@ impl fmt::Debug for Sanitizer {
 /// Removes characters that people cannot see but that models may act on: terminal escape sequences, control characters,
 /// and Unicode characters that only tag text or change its direction. Line breaks and tabs are kept.
 ///
-/// Intended for [`Server::sanitize`](crate::Server::sanitize).
+/// Intended for `Server::sanitize`.
 ///
 /// ```
 /// use mcp_runtime::text::strip_invisible;
@@ -186,7 +186,7 @@ fn skip_control(characters: &mut Peekable<Chars<'_>>) {
 
 /// The reason why JSON cannot be cleaned.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum CleanError {
+pub enum CleanError {
     /// Two members of an object would end up with this name, and parsers would keep only one of them.
     SameName(String),
     /// The text is not JSON that all parsers accept.

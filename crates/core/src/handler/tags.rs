@@ -14,7 +14,8 @@ use mcp_schema::suggest::closest;
 const MAX_TAGS: usize = 64;
 
 /// Returns the reason why definitions cannot have this tag, or `None` if they can.
-pub(crate) fn problem(tag: &str) -> Option<String> {
+#[must_use]
+pub fn problem(tag: &str) -> Option<String> {
     let reason = if tag.is_empty() {
         "is empty"
     } else if tag.starts_with('-') {
@@ -31,7 +32,7 @@ pub(crate) fn problem(tag: &str) -> Option<String> {
 
 /// A selection of definitions by their tags. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TagSelection(Arc<[TagList]>);
+pub struct TagSelection(Arc<[TagList]>);
 
 /// A list of tags as written by its author, such as `issues,-admin`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,7 +49,7 @@ impl TagSelection {
     /// # Errors
     ///
     /// Returns the reason why the text is not such a list.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let mut list = TagList::default();
         for word in text.split(',').map(str::trim) {
             let (names, name) = match word.strip_prefix('-') {
@@ -71,7 +72,8 @@ impl TagSelection {
     }
 
     /// Returns the intersection of both selections.
-    pub(crate) fn and(&self, other: &Self) -> Self {
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
         let lists = self.0.iter().chain(other.0.iter());
         Self(lists.cloned().collect())
     }

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-pub(crate) use tower_layer::Layer;
+pub use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::handler::call::{CallOutput, Output, Running};
@@ -16,7 +16,7 @@ use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::{Call, Next, UnlinkedMiddleware};
 
 /// Creates middleware from a tower layer. The layer wraps only the calls for which `applies` returns `true`.
-pub(crate) fn layer<L>(
+pub fn layer<L>(
     layer: L,
     applies: impl Fn(&Call) -> bool + Send + Sync + 'static,
 ) -> UnlinkedMiddleware

@@ -35,7 +35,7 @@ pub struct HttpLimits {
     /// connection is idle, the new connection is closed.
     pub max_connections: usize,
     /// Maximum size of all answers and events that clients have not yet read, or that are kept for clients that
-    /// reconnect, in bytes. Default 128 MiB. A client (a [`Principal`](crate::Principal), or the address of an anonymous
+    /// reconnect, in bytes. Default 128 MiB. A client (a [`Principal`](crate::context::Principal), or the address of an anonymous
     /// client) may cause at most as much as remains free. When exceeded: requests wait for up to 10 s, then 429 or 503;
     /// once half of it is used, a connection that accepts nothing is closed after 5 s.
     ///
@@ -45,7 +45,7 @@ pub struct HttpLimits {
     /// Maximum length of an access token, in bytes. Default 16 KiB. A longer token is rejected with 401 without being
     /// examined.
     pub max_token_bytes: usize,
-    /// Time that each [`ready_check`](crate::Server::ready_check) may take. Default 2 s. After that, the check fails.
+    /// Time that each `ready_check` may take. Default 2 s. After that, the check fails.
     pub ready_check_timeout: Duration,
     /// Time that authentication of a request may take. Default 10 s. After that, the client receives 503.
     pub authentication_timeout: Duration,
@@ -120,13 +120,13 @@ pub struct SessionLimits {
     /// are `max_sessions` in all. Default 2,500. When exceeded, one of the address's own sessions ends, in the same order.
     ///
     /// Has no effect if client addresses are unknown. Behind a proxy, set
-    /// [`HttpOptions::trusted_proxies`](crate::http::HttpOptions::trusted_proxies); otherwise, all clients have the
+    /// `HttpOptions::trusted_proxies`; otherwise, all clients have the
     /// proxy's address.
     pub max_per_address: usize,
     /// Maximum size of all sessions kept in the memory of the process, in bytes, without their subscriptions. Default
     /// 32 MiB. When exceeded, sessions end as for `max_sessions`; an address may use a quarter of it.
     pub max_bytes: usize,
-    /// Maximum number of HTTP sessions per [`Principal`](crate::Principal). Default 64. When exceeded, the principal's
+    /// Maximum number of HTTP sessions per [`Principal`](crate::context::Principal). Default 64. When exceeded, the principal's
     /// session that has been idle the longest ends or, if no session is idle, the new session is rejected with 503. A
     /// custom session store counts sessions itself.
     pub max_per_principal: usize,

@@ -2,9 +2,6 @@
 
 use std::time::Duration;
 
-/// Maximum of [`IdempotencyLimits::window`], because stores keep their entries for this long.
-pub(crate) const MAX_IDEMPOTENCY_WINDOW: Duration = Duration::from_hours(24);
-
 /// Limits on calls with an idempotency key, which are not run again if they are repeated.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -35,10 +32,16 @@ pub struct IdempotencyLimits {
     pub max_bytes_per_caller: usize,
 }
 
+impl IdempotencyLimits {
+    /// Maximum of [`window`](Self::window), because stores keep their entries for this long.
+    #[doc(hidden)]
+    pub const MAX_WINDOW: Duration = Duration::from_hours(24);
+}
+
 impl Default for IdempotencyLimits {
     fn default() -> Self {
         Self {
-            window: MAX_IDEMPOTENCY_WINDOW,
+            window: Self::MAX_WINDOW,
             max_wait: Duration::from_secs(30),
             max_key_bytes: 255,
             max_result_bytes: 64 << 10,

@@ -11,7 +11,6 @@ use crate::jsonrpc::ParseLimits;
 
 pub use http::{HttpLimits, SessionLimits};
 pub use idempotency::IdempotencyLimits;
-pub(crate) use idempotency::MAX_IDEMPOTENCY_WINDOW;
 pub use results::ResultLimits;
 pub use tasks::TaskLimits;
 
@@ -78,7 +77,8 @@ impl Limits {
     }
 
     /// Returns an error message for each field whose value would prevent the server from working.
-    pub(crate) fn faults(&self) -> impl Iterator<Item = String> {
+    #[doc(hidden)]
+    pub fn faults(&self) -> impl Iterator<Item = String> {
         let zeros = (self.message.zero_fields().into_iter())
             .chain(self.calls.zero_fields())
             .chain(self.elicitation.zero_fields())
@@ -148,7 +148,9 @@ impl MessageLimits {
 
     /// Returns the limits for parsing a message.
     #[inline]
-    pub(crate) fn parse_limits(&self) -> ParseLimits {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn parse_limits(&self) -> ParseLimits {
         ParseLimits {
             max_depth: self.max_depth,
             max_values: self.max_values,
@@ -288,7 +290,7 @@ pub struct StreamLimits {
     pub max_subscriptions: usize,
     /// Maximum size of all subscriptions in the process, in bytes, counted as for
     /// [`max_subscription_bytes_per_session`](Self::max_subscription_bytes_per_session). Default 64 MiB. A client (a
-    /// [`Principal`](crate::Principal), or the address of an anonymous client) may use at most as much as remains free.
+    /// [`Principal`](crate::context::Principal), or the address of an anonymous client) may use at most as much as remains free.
     /// When exceeded: -32602.
     pub max_subscription_bytes: usize,
     /// Maximum size of the subscriptions of a session, or of the listen streams of a connection, in bytes. A URI or key
@@ -300,7 +302,7 @@ pub struct StreamLimits {
     /// session streams. Default 8,000, which is less than [`max_connections`](HttpLimits::max_connections), to
     /// leave room for requests. When exceeded: 503 with `Retry-After`.
     pub max_open: usize,
-    /// Maximum number of such streams per [`Principal`](crate::Principal). Default 64. When exceeded: 429.
+    /// Maximum number of such streams per [`Principal`](crate::context::Principal). Default 64. When exceeded: 429.
     pub max_per_principal: usize,
     /// Maximum number of events kept per stream for clients that reconnect. Default 256. Resuming from an event that is
     /// no longer kept fails with 400.
@@ -420,7 +422,7 @@ impl ElicitationLimits {
     }
 }
 
-/// Limits on the steps with [`Context::once`](crate::Context::once) that the server's store remembers. Tasks keep their
+/// Limits on the steps with [`Context::once`](crate::context::Context::once) that the server's store remembers. Tasks keep their
 /// steps themselves, and so do calls until they have asked their client a question.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

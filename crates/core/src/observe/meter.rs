@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 
 /// Records numbers.
-pub(crate) trait Meter: Send + Sync {
+pub trait Meter: Send + Sync {
     /// Describes a metric to those who read the numbers.
     fn describe(&self, metric: &Metric);
 
@@ -18,18 +18,18 @@ pub(crate) trait Meter: Send + Sync {
 }
 
 /// A label's name and value. Every label has only a few possible values, and clients cannot introduce new ones.
-pub(crate) type Label<'a> = (&'static str, &'a str);
+pub type Label<'a> = (&'static str, &'a str);
 
 /// Something that is counted.
 #[allow(dead_code, reason = "read by meters, which come with features")]
-pub(crate) struct Metric {
-    pub(crate) name: &'static str,
-    pub(crate) kind: MetricKind,
-    pub(crate) description: &'static str,
+pub struct Metric {
+    pub name: &'static str,
+    pub kind: MetricKind,
+    pub description: &'static str,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MetricKind {
+pub enum MetricKind {
     /// A number that only grows.
     Counter,
     /// A number of things that exist now.
@@ -39,19 +39,19 @@ pub(crate) enum MetricKind {
 }
 
 /// Initialized clients with active requests in this process.
-pub(crate) static SESSIONS: Metric = Metric::gauge(
+pub static SESSIONS: Metric = Metric::gauge(
     "mcp.server.active_sessions",
     "Initialized clients with active requests in this process",
 );
 
 /// Open `subscriptions/listen` requests.
-pub(crate) static SUBSCRIPTIONS: Metric = Metric::gauge(
+pub static SUBSCRIPTIONS: Metric = Metric::gauge(
     "mcp.server.active_subscriptions",
     "Open `subscriptions/listen` requests",
 );
 
 /// Times at which changes on other instances may have been missed.
-pub(crate) static NOTIFICATION_GAPS: Metric = Metric::counter(
+pub static NOTIFICATION_GAPS: Metric = Metric::counter(
     "mcp.server.notification_gaps",
     "Times at which changes on other instances may have been missed, and clients were told that everything has changed",
 );
@@ -66,33 +66,36 @@ static METER: OnceLock<Box<dyn Meter>> = OnceLock::new();
 
 /// Installs the meter of this process, unless it has one.
 #[allow(dead_code, reason = "used by meters, which come with features")]
-pub(crate) fn install_meter(meter: impl Meter + 'static) {
+pub fn install_meter(meter: impl Meter + 'static) {
     METER.get_or_init(|| Box::new(meter));
 }
 
 /// Returns `true` if this process has a meter.
 #[inline]
-pub(crate) fn is_metered() -> bool {
+pub fn is_metered() -> bool {
     METER.get().is_some()
 }
 
 /// Describes metrics that any server has.
-pub(crate) fn describe_metrics() {
+pub fn describe_metrics() {
     for metric in [&SESSIONS, &SUBSCRIPTIONS, &NOTIFICATION_GAPS, &REFUSALS] {
         metric.describe();
     }
 }
 
 impl Metric {
-    pub(crate) const fn counter(name: &'static str, description: &'static str) -> Self {
+    #[must_use]
+    pub const fn counter(name: &'static str, description: &'static str) -> Self {
         Self::new(name, MetricKind::Counter, description)
     }
 
-    pub(crate) const fn gauge(name: &'static str, description: &'static str) -> Self {
+    #[must_use]
+    pub const fn gauge(name: &'static str, description: &'static str) -> Self {
         Self::new(name, MetricKind::Gauge, description)
     }
 
-    pub(crate) const fn time(name: &'static str, description: &'static str) -> Self {
+    #[must_use]
+    pub const fn time(name: &'static str, description: &'static str) -> Self {
         Self::new(name, MetricKind::Time, description)
     }
 
@@ -104,7 +107,7 @@ impl Metric {
         }
     }
 
-    pub(crate) fn describe(&self) {
+    pub fn describe(&self) {
         if let Some(meter) = METER.get() {
             meter.describe(self);
         }
@@ -112,18 +115,18 @@ impl Metric {
 
     /// Counts one more.
     #[inline]
-    pub(crate) fn count(&self, labels: &[Label<'_>]) {
+    pub fn count(&self, labels: &[Label<'_>]) {
         self.add(labels, 1);
     }
 
     #[inline]
-    pub(crate) fn add(&self, labels: &[Label<'_>], change: i32) {
+    pub fn add(&self, labels: &[Label<'_>], change: i32) {
         if let Some(meter) = METER.get() {
             meter.add(self, labels, change);
         }
     }
 
-    pub(crate) fn set(&self, labels: &[Label<'_>], value: f64) {
+    pub fn set(&self, labels: &[Label<'_>], value: f64) {
         if let Some(meter) = METER.get() {
             meter.set(self, labels, value);
         }
@@ -137,7 +140,7 @@ impl Metric {
 }
 
 /// A thing that is counted while it exists.
-pub(crate) struct MetricGuard(&'static Metric);
+pub struct MetricGuard(&'static Metric);
 
 impl Drop for MetricGuard {
     fn drop(&mut self) {

@@ -7,19 +7,19 @@ mod meter;
 mod observer;
 mod origin;
 
-pub(crate) use meter::{
+pub use meter::{
     Metric, MetricGuard, NOTIFICATION_GAPS, SESSIONS, SUBSCRIPTIONS, describe_metrics, is_metered,
 };
-pub(crate) use observer::{
+pub use observer::{
     CalledItem, Failure, Observers, RecordedOutcome, RequestAttributes, RequestObserver,
     RequestRecording, RequestTimer, current_span, in_current_span,
 };
 pub use origin::TraceContext;
-pub(crate) use origin::{Origin, RefusalKind, record_refusal, with_current_origin};
+pub use origin::{Origin, RefusalKind, record_refusal, with_current_origin};
 
 #[allow(unused_imports, reason = "used by meters, which come with features")]
-pub(crate) use meter::{Label, Meter, MetricKind, install_meter};
+pub use meter::{Label, Meter, MetricKind, install_meter};
 #[allow(unused_imports, reason = "used by observers, which come with features")]
-pub(crate) use observer::Observer;
+pub use observer::Observer;
 #[allow(unused_imports, reason = "used by HTTP")]
-pub(crate) use origin::HttpOrigin;
+pub use origin::HttpOrigin;

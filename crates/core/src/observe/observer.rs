@@ -15,7 +15,7 @@ use crate::protocol::{Method, ProtocolVersion};
 ///
 /// A message's origin is known ([`with_current_origin`](crate::observe::with_current_origin)) if the process has a meter, which an
 /// observer can install when the server starts.
-pub(crate) trait Observer: Any + Send + Sync {
+pub trait Observer: Any + Send + Sync {
     /// The server starts.
     fn start(&self) {}
 
@@ -37,7 +37,7 @@ pub(crate) trait Observer: Any + Send + Sync {
 }
 
 /// Observes a request in progress.
-pub(crate) trait RequestObserver: Send + Sync {
+pub trait RequestObserver: Send + Sync {
     /// Returns the span in which the request's handler runs, or `None` for the span in which the request arrived.
     fn span(&self) -> Option<&Span>;
 
@@ -47,30 +47,30 @@ pub(crate) trait RequestObserver: Send + Sync {
 
 /// A failure that is logged, because the client may not learn its cause.
 #[allow(dead_code, reason = "read by observers, which come with features")]
-pub(crate) struct Failure<'a> {
+pub struct Failure<'a> {
     /// The name of what was called.
-    pub(crate) called: &'a str,
-    pub(crate) what: &'a str,
-    pub(crate) cause: &'a dyn fmt::Display,
+    pub called: &'a str,
+    pub what: &'a str,
+    pub cause: &'a dyn fmt::Display,
     /// Identifies the failure in the log and in the client's error.
-    pub(crate) reference: &'a str,
+    pub reference: &'a str,
 }
 
 /// All observers of a server.
 #[derive(Default)]
-pub(crate) struct Observers(Vec<Arc<dyn Observer>>);
+pub struct Observers(Vec<Arc<dyn Observer>>);
 
 impl Observers {
     /// Adds an observer, in place of one of the same type.
     #[allow(dead_code, reason = "used by observers, which come with features")]
-    pub(crate) fn insert<T: Observer>(&mut self, observer: T) {
+    pub fn insert<T: Observer>(&mut self, observer: T) {
         self.0.retain(|other| !is::<T>(&**other));
         self.0.push(Arc::new(observer));
     }
 
     /// Adds an observer, unless there is one of the same type.
     #[allow(dead_code, reason = "used by observers, which come with features")]
-    pub(crate) fn insert_default<T: Observer + Default>(&mut self) {
+    pub fn insert_default<T: Observer + Default>(&mut self) {
         if !self.0.iter().any(|other| is::<T>(&**other)) {
             self.insert(T::default());
         }
@@ -85,7 +85,7 @@ impl Observers {
         self.0.iter().map(|observer| &**observer)
     }
 
-    pub(crate) fn start(&self) {
+    pub fn start(&self) {
         self.iter().for_each(Observer::start);
     }
 
@@ -102,21 +102,21 @@ fn is<T: Observer>(observer: &dyn Observer) -> bool {
 /// What observers see of a request.
 #[derive(Clone, Copy)]
 #[allow(dead_code, reason = "read by observers, which come with features")]
-pub(crate) struct RequestAttributes<'a> {
+pub struct RequestAttributes<'a> {
     /// `None` if the method belongs to an extension or does not exist, so that names made up by clients are not
     /// recorded.
-    pub(crate) method: Option<Method>,
-    pub(crate) id: &'a RequestId,
-    pub(crate) version: Option<ProtocolVersion>,
+    pub method: Option<Method>,
+    pub id: &'a RequestId,
+    pub version: Option<ProtocolVersion>,
     /// The raw JSON of `params._meta`.
-    pub(crate) meta: Option<&'a str>,
-    pub(crate) called: CalledItem<'a>,
+    pub meta: Option<&'a str>,
+    pub called: CalledItem<'a>,
 }
 
 /// A call's target, identified by its registered name.
 #[derive(Clone, Copy)]
 #[allow(dead_code, reason = "read by observers, which come with features")]
-pub(crate) enum CalledItem<'a> {
+pub enum CalledItem<'a> {
     Tool(&'a str),
     Prompt(&'a str),
     /// The URI of a resource, which a client may have made up.
@@ -129,7 +129,7 @@ pub(crate) enum CalledItem<'a> {
 /// A request's outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(dead_code, reason = "read by observers, which come with features")]
-pub(crate) enum RecordedOutcome {
+pub enum RecordedOutcome {
     Answered,
     /// Answered with a tool result that has `isError` set.
     ToolError,
@@ -158,7 +158,7 @@ impl RecordedOutcome {
 /// A request in progress. If this is dropped before the request has ended, the request counts as cancelled.
 ///
 /// Of a request that nobody observes, only the span in which it arrived is kept, and without that, nothing.
-pub(crate) struct RequestRecording(Option<Box<Recorded>>);
+pub struct RequestRecording(Option<Box<Recorded>>);
 
 struct Recorded {
     /// The span in which the request's handler runs.
@@ -224,7 +224,7 @@ impl Drop for Recorded {
 
 /// Start time of a request that may be answered without a handler, if anybody observes it.
 #[derive(Clone, Copy)]
-pub(crate) struct RequestTimer(Option<Instant>);
+pub struct RequestTimer(Option<Instant>);
 
 impl RequestTimer {
     #[inline]
@@ -253,7 +253,8 @@ impl RequestTimer {
 
 /// Returns this thread's current span. This costs almost nothing if there is no subscriber.
 #[inline]
-pub(crate) fn current_span() -> Span {
+#[must_use]
+pub fn current_span() -> Span {
     if LevelFilter::current() == LevelFilter::OFF {
         return Span::none();
     }
@@ -261,7 +262,7 @@ pub(crate) fn current_span() -> Span {
 }
 
 /// Wraps work so that it runs in this thread's current span even on another thread.
-pub(crate) fn in_current_span<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
+pub fn in_current_span<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
     let span = current_span();
     move || span.in_scope(work)
 }

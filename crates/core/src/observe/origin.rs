@@ -17,27 +17,28 @@ use crate::sync::lock;
 /// The origin of one or more messages.
 #[allow(dead_code, reason = "read by observers, which come with features")]
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Origin {
+pub struct Origin {
     peer: Option<SocketAddr>,
     /// `network.transport`
-    pub(crate) transport: Option<&'static str>,
+    pub transport: Option<&'static str>,
     /// What is known only of HTTP requests, if this process has a meter.
-    pub(crate) http: Option<Box<HttpOrigin>>,
+    pub http: Option<Box<HttpOrigin>>,
 }
 
 /// What is known of an HTTP request.
 #[allow(dead_code, reason = "read by observers, which come with features")]
 #[derive(Clone, Debug, Default)]
-pub(crate) struct HttpOrigin {
+pub struct HttpOrigin {
     /// `mcp.session.id`: a digest that is far shorter than the id, because anyone who knows the id can use the session.
-    pub(crate) session: Option<u64>,
+    pub session: Option<u64>,
     /// The caller's trace context from the headers. A trace context in the message takes precedence.
-    pub(crate) trace: Option<TraceContext>,
+    pub trace: Option<TraceContext>,
 }
 
 impl HttpOrigin {
     #[allow(dead_code, reason = "used by HTTP")]
-    pub(crate) fn new(session: Option<&str>, trace: Option<TraceContext>) -> Self {
+    #[must_use]
+    pub fn new(session: Option<&str>, trace: Option<TraceContext>) -> Self {
         let digest = |id: &str| {
             let mut hasher = DefaultHasher::new();
             id.hash(&mut hasher);
@@ -57,18 +58,21 @@ thread_local! {
 
 impl Origin {
     /// Standard input.
-    pub(crate) fn pipe() -> Self {
+    #[must_use]
+    pub fn pipe() -> Self {
         Self::over_transport("pipe", None)
     }
 
     /// A TCP connection.
-    pub(crate) fn tcp(peer: Option<SocketAddr>) -> Self {
+    #[must_use]
+    pub fn tcp(peer: Option<SocketAddr>) -> Self {
         Self::over_transport("tcp", peer)
     }
 
     /// A local socket.
     #[cfg(unix)]
-    pub(crate) fn unix() -> Self {
+    #[must_use]
+    pub fn unix() -> Self {
         Self::over_transport("unix", None)
     }
 
@@ -82,25 +86,26 @@ impl Origin {
 
     /// An HTTP request; `seen` returns what is known of it.
     #[allow(dead_code, reason = "used by HTTP")]
-    pub(crate) fn http(peer: Option<SocketAddr>, seen: impl FnOnce() -> HttpOrigin) -> Self {
+    pub fn http(peer: Option<SocketAddr>, seen: impl FnOnce() -> HttpOrigin) -> Self {
         Self {
             http: is_metered().then(|| Box::new(seen())),
             ..Self::tcp(peer)
         }
     }
 
-    pub(crate) fn peer(&self) -> Option<SocketAddr> {
+    #[must_use]
+    pub fn peer(&self) -> Option<SocketAddr> {
         self.peer
     }
 
     /// Counts and logs a refusal of a message or connection from this origin.
-    pub(crate) fn record_refusal(&self, kind: RefusalKind) {
+    pub fn record_refusal(&self, kind: RefusalKind) {
         record_refusal(kind, self.peer);
     }
 
     /// Runs `work` with this origin as the current one, so that requests started by `work` have this origin.
     #[inline]
-    pub(crate) fn run_as_current<T>(&self, work: impl FnOnce() -> T) -> T {
+    pub fn run_as_current<T>(&self, work: impl FnOnce() -> T) -> T {
         let _restore = is_metered().then(|| CurrentOriginGuard::begin(self));
         work()
     }
@@ -125,7 +130,7 @@ impl Drop for CurrentOriginGuard {
 
 /// Calls `look` with the origin of the message that this thread is processing, which is known only if the process has
 /// a meter.
-pub(crate) fn with_current_origin<T>(look: impl FnOnce(&Origin) -> T) -> T {
+pub fn with_current_origin<T>(look: impl FnOnce(&Origin) -> T) -> T {
     let unknown = Origin::default();
     CURRENT.with(|current| match &*current.borrow() {
         Some(origin) => look(origin),
@@ -140,7 +145,7 @@ const MAX_LOGGED_PER_SECOND: u32 = 10;
 
 /// Kinds of refusals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RefusalKind {
+pub enum RefusalKind {
     /// The input was not a message, or not a valid message in the current state.
     Malformed,
     TooLarge,
@@ -181,7 +186,8 @@ impl RefusalKind {
     }
 
     /// Returns the kind for an HTTP response status, or `None` if the request was not refused.
-    pub(crate) fn of_status(status: u16) -> Option<Self> {
+    #[must_use]
+    pub fn of_status(status: u16) -> Option<Self> {
         Some(match status {
             401 => Self::Unauthorized,
             403 => Self::Forbidden,
@@ -198,7 +204,7 @@ impl RefusalKind {
 }
 
 /// Counts a refusal, and logs it unless too many of its kind were logged within the last second.
-pub(crate) fn record_refusal(kind: RefusalKind, peer: Option<SocketAddr>) {
+pub fn record_refusal(kind: RefusalKind, peer: Option<SocketAddr>) {
     static WINDOWS: [Mutex<RefusalLogWindow>; RefusalKind::ALL] =
         [const { Mutex::new(RefusalLogWindow::new()) }; RefusalKind::ALL];
     REFUSALS.count(&[("kind", kind.as_str())]);
@@ -316,7 +322,9 @@ impl TraceContext {
     }
 
     /// Reads a trace context from the raw JSON of `params._meta`.
-    pub(crate) fn from_meta(meta: &str) -> Option<Self> {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn from_meta(meta: &str) -> Option<Self> {
         let (mut parent, mut state) = (None, None);
         each_member(meta, |key, value| match key {
             b"traceparent" => parent = json_text(value),

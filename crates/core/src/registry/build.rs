@@ -32,25 +32,25 @@ use crate::registry::{declared, edit};
 
 /// The sources of a server's definitions.
 #[derive(Debug)]
-pub(crate) struct Sources {
+pub struct Sources {
     /// The functions selected individually, or `None` if there is no selection.
-    pub(crate) only: Option<Vec<Selected>>,
+    pub only: Option<Vec<Selected>>,
     /// The selected tags. If no tags are selected and `only` is `None`, all linked functions are served.
-    pub(crate) tags: Vec<String>,
+    pub tags: Vec<String>,
     /// The rules for all definitions.
-    pub(crate) rules: Arc<ServerRules>,
+    pub rules: Arc<ServerRules>,
     /// The values whose methods are served.
-    pub(crate) receivers: Vec<MethodReceiver>,
+    pub receivers: Vec<MethodReceiver>,
     /// The shared state, which is checked against the handlers' parameters.
-    pub(crate) states: Arc<States>,
+    pub states: Arc<States>,
     /// Edits requested before the server starts, in order.
-    pub(crate) early: Vec<Edit>,
+    pub early: Vec<Edit>,
     /// Lists to declare even if they are empty at first.
-    pub(crate) offered: Vec<Capability>,
+    pub offered: Vec<Capability>,
     /// Maximum number of items on a list page.
-    pub(crate) page_size: usize,
+    pub page_size: usize,
     /// `true` if extensions add methods, which give the server a purpose even without definitions.
-    pub(crate) has_methods: bool,
+    pub has_methods: bool,
 }
 
 impl Default for Sources {
@@ -71,14 +71,14 @@ impl Default for Sources {
 
 /// A value whose methods are served.
 #[derive(Clone)]
-pub(crate) struct MethodReceiver {
+pub struct MethodReceiver {
     kind: TypeId,
     name: String,
     value: Arc<dyn Any + Send + Sync>,
 }
 
 impl MethodReceiver {
-    pub(crate) fn new<T: Send + Sync + 'static>(value: Arc<T>) -> Self {
+    pub fn new<T: Send + Sync + 'static>(value: Arc<T>) -> Self {
         Self {
             kind: TypeId::of::<T>(),
             name: short_type_name::<T>(),
@@ -102,7 +102,7 @@ pub(super) fn snapshot(sources: Sources) -> Result<Snapshot, Error> {
 }
 
 /// Returns the options of each definition that the author selects, in any order.
-pub(crate) fn selected_options<'a>(
+pub fn selected_options<'a>(
     only: Option<&'a [Selected]>,
     tags: &'a [String],
 ) -> impl Iterator<Item = &'static [ItemOption]> + use<'a> {

@@ -37,11 +37,11 @@ use crate::types::{CacheScope, CallToolResult, Prompt, Resource, ResourceTemplat
 
 /// A callable of any kind.
 #[derive(Debug)]
-pub(crate) struct Callable {
+pub struct Callable {
     /// The key by which requests look up the callable: a name, a URI or a URI template.
-    pub(crate) name: Arc<str>,
+    pub name: Arc<str>,
     pub(crate) details: ItemDetails,
-    pub(crate) handler: Handler,
+    pub handler: Handler,
     pub(crate) guards: HandlerLimits,
     /// The options that add-ons define.
     pub(crate) options: Box<[AttachedOption]>,
@@ -62,7 +62,7 @@ pub(crate) struct Callable {
 
 /// The function that lists a template's resources, and the state for which it waits.
 #[derive(Clone, Debug)]
-pub(crate) struct TemplateLister {
+pub struct TemplateLister {
     lister: Arc<dyn Lister>,
     awaited: Arc<AwaitedValues>,
 }
@@ -88,7 +88,7 @@ impl TemplateLister {
 
 /// The definition as it appears in lists, and the data specific to its kind.
 #[derive(Debug)]
-pub(crate) enum ItemDetails {
+pub enum ItemDetails {
     Tool {
         tool: Tool,
         outputs: OutputChecker,
@@ -222,25 +222,25 @@ impl Callable {
     }
 
     /// Returns what add-ons read from the `_meta` of a tool.
-    pub(crate) fn tool_use(&self) -> ToolUse<'_> {
+    pub fn tool_use(&self) -> ToolUse<'_> {
         let meta = self.as_tool().and_then(|tool| tool.meta.as_ref());
         meta.map(ToolUse::of_meta).unwrap_or_default()
     }
 
     /// Returns `true` if arguments are decoded strictly, so that a string containing a JSON object is not accepted as
     /// the object.
-    pub(crate) fn is_strict(&self) -> bool {
+    pub fn is_strict(&self) -> bool {
         let decoder = self.handler.decoder();
         decoder.is_some_and(|decoder| !decoder.is_lenient())
     }
 
     /// Returns `true` if HTTP clients repeat arguments in headers, as requested by the definition in the list.
-    pub(crate) fn mirrors_arguments(&self) -> bool {
+    pub fn mirrors_arguments(&self) -> bool {
         !self.handler.headers().is_empty()
     }
 
     /// Returns the definition of a tool.
-    pub(crate) fn as_tool(&self) -> Option<&Tool> {
+    pub fn as_tool(&self) -> Option<&Tool> {
         match &self.details {
             ItemDetails::Tool { tool, .. } => Some(tool),
             _ => None,
@@ -293,7 +293,7 @@ fn object_of_strings<'a>(members: impl IntoIterator<Item = (&'a str, &'a str)>) 
 ///
 /// The task that serves a connection must not poll such a handler, because further messages would have to wait.
 #[derive(Debug, Default)]
-pub(crate) struct FirstPollPace(AtomicU32);
+pub struct FirstPollPace(AtomicU32);
 
 impl FirstPollPace {
     /// A handler is slow if its first poll takes longer than this. Spawning costs a few microseconds, which would be much for the
@@ -305,7 +305,7 @@ impl FirstPollPace {
     const CALLS: u32 = 32;
 
     /// Returns `true` if the next call should be spawned before its first poll, and counts that call.
-    pub(crate) fn spawn_first(&self) -> bool {
+    pub fn spawn_first(&self) -> bool {
         // The usual case needs only one load.
         self.0.load(Ordering::Relaxed) != 0
             && self
@@ -317,7 +317,7 @@ impl FirstPollPace {
     }
 
     /// Records the duration of a first poll.
-    pub(crate) fn record_first_poll(&self, first_poll: Duration) {
+    pub fn record_first_poll(&self, first_poll: Duration) {
         if first_poll > Self::SLOW {
             self.0.store(Self::CALLS, Ordering::Relaxed);
         }
@@ -325,7 +325,7 @@ impl FirstPollPace {
 }
 
 /// The state of a call after its arguments have been accepted.
-pub(crate) enum HandlerProgress {
+pub enum HandlerProgress {
     /// The call has finished.
     Done(Output),
     /// The call is still running.
@@ -335,7 +335,7 @@ pub(crate) enum HandlerProgress {
 }
 
 /// A handler that can be called.
-pub(crate) enum Handler {
+pub enum Handler {
     /// An annotated function.
     Function {
         run: Run,
@@ -350,7 +350,7 @@ pub(crate) enum Handler {
 }
 
 /// The rules for a closure's arguments.
-pub(crate) struct ArgumentRules {
+pub struct ArgumentRules {
     pub(crate) validator: Validator,
     /// The arguments that are mirrored in headers.
     pub(crate) headers: Vec<HeaderArgument>,
@@ -406,7 +406,7 @@ impl Handler {
     }
 
     /// Returns the arguments that are mirrored in headers.
-    pub(crate) fn headers(&self) -> &[HeaderArgument] {
+    pub fn headers(&self) -> &[HeaderArgument] {
         match self {
             Self::Function { decoder, .. } => decoder.headers(),
             Self::Closure { input, .. } => input.as_ref().map_or(&[], |input| &input.headers),
@@ -432,11 +432,11 @@ impl std::fmt::Debug for Handler {
 }
 
 /// The log target for findings about definitions. Only their author causes them, so the default log leaves out none.
-pub(crate) const FINDINGS: &str = "mcp_runtime::definitions";
+pub const FINDINGS: &str = "mcp_runtime::definitions";
 
 /// Data about a tool's structured output, except for the text of the output schema.
 #[derive(Debug)]
-pub(crate) struct OutputChecker {
+pub struct OutputChecker {
     /// The value that the output schema describes.
     pub(crate) root: OutputRoot,
     /// `true` if every value of the tool's return type matches the schema, which is derived from that type.
@@ -534,7 +534,7 @@ fn has_null(json: &str) -> bool {
 
 /// The limits for a single handler. The server's limits apply as well.
 #[derive(Debug, Default)]
-pub(crate) struct HandlerLimits {
+pub struct HandlerLimits {
     pub(crate) timeout: Option<Duration>,
     pub(crate) rate: Option<RateLimiter>,
     pub(crate) permits: Option<CallPermits>,
@@ -562,14 +562,14 @@ pub(super) fn cache_hint(
 
 /// Permits for concurrent calls, granted in order of arrival.
 #[derive(Debug)]
-pub(crate) struct CallPermits {
+pub struct CallPermits {
     free: Arc<Semaphore>,
     max: usize,
     waiting: AtomicUsize,
 }
 
 /// A permit, released when dropped.
-pub(crate) type CallPermit = OwnedSemaphorePermit;
+pub type CallPermit = OwnedSemaphorePermit;
 
 impl CallPermits {
     pub(crate) fn new(max: usize) -> Self {
@@ -666,7 +666,7 @@ pub(crate) enum Completer {
 
 /// The completer for the requested argument, along with the values of other arguments in the request's URI.
 #[derive(Clone, Debug)]
-pub(crate) struct RequestedCompleter {
+pub struct RequestedCompleter {
     pub(super) completer: Completer,
     /// The URI's variables, if the client referred to a template by a matching URI.
     pub(super) known: Vec<(String, String)>,

@@ -44,7 +44,7 @@ pub(crate) enum CursorPosition {
 
 /// Identifies an item independently of its current position in the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ItemMark {
+pub struct ItemMark {
     /// The fingerprint of the item's name.
     pub(crate) fingerprint: u64,
     /// The item's position in the order, used if the item has been removed. Long names are truncated.
@@ -53,7 +53,7 @@ pub(crate) struct ItemMark {
 
 /// Seals cursors for their callers. A trait, because tests and fuzz targets need a seal that writes a position in one way
 /// only.
-pub(crate) trait CursorSeal: Send + Sync {
+pub trait CursorSeal: Send + Sync {
     /// Seals a position for the caller with this key. Returns `None` if that is not possible.
     fn seal(&self, caller: &str, position: &[u8]) -> Option<String>;
     /// Returns the position in a cursor that was sealed for the caller with this key.
@@ -62,17 +62,18 @@ pub(crate) trait CursorSeal: Send + Sync {
 
 /// Seals the cursors of lists for their callers. Instances with the same keys and the same name open each other's cursors;
 /// without the `sealing` feature, only the latest 1,024 cursors of this process can be opened.
-pub(crate) struct SealedCursors {
+pub struct SealedCursors {
     seal: Seal,
     server: Box<str>,
 }
 
 impl SealedCursors {
     /// The time for which a cursor is valid: longer than any client walks through a list.
-    pub(crate) const LIFETIME: Duration = Duration::from_hours(24 * 365);
+    pub const LIFETIME: Duration = Duration::from_hours(24 * 365);
 
     /// Creates the seal for the cursors of the server with this name. `seal` must be for cursors only.
-    pub(crate) fn new(seal: Seal, server: &str) -> Self {
+    #[must_use]
+    pub fn new(seal: Seal, server: &str) -> Self {
         Self {
             seal,
             server: server.into(),
@@ -116,7 +117,7 @@ pub(crate) struct CursorReader<'a> {
 const MAX_NAME_BYTES: usize = 160;
 
 /// Maximum length of a lister's cursor, in bytes.
-pub(crate) const INNER: usize = 512;
+pub const INNER: usize = 512;
 
 /// Maximum length of a position in bytes, before it is sealed.
 #[cfg(test)]
@@ -244,7 +245,7 @@ fn has_inner(list: Capability) -> bool {
 }
 
 /// Returns the cursor for the tools of the source with this index and name, at the source's cursor or at the start.
-pub(crate) fn source_cursor(
+pub fn source_cursor(
     (index, name, inner): (usize, &str, Option<String>),
     caller: &str,
     seal: &dyn CursorSeal,

@@ -276,7 +276,8 @@ fn entry_problem(key: &str) -> Option<String> {
 }
 
 /// Returns the reason why a key violates the grammar, or `None` if the key is valid.
-pub(crate) fn meta_key_problem(key: &str) -> Option<String> {
+#[must_use]
+pub fn meta_key_problem(key: &str) -> Option<String> {
     let (prefix, name) = match key.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, key),
@@ -318,7 +319,7 @@ type ReservesFn = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 /// The names that a source of tools reserves.
 #[derive(Clone)]
-pub(crate) struct NameReservation {
+pub struct NameReservation {
     /// The name of the source.
     pub(crate) source: Arc<str>,
     /// Returns the reason why nothing else can have a name.
@@ -335,21 +336,21 @@ impl fmt::Debug for NameReservation {
 
 /// The rules that a server sets for all of its definitions.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ServerRules {
+pub struct ServerRules {
     /// Reserved `_meta` keys defined by the server's extensions.
-    pub(crate) meta_keys: Vec<String>,
+    pub meta_keys: Vec<String>,
     /// The scopes that a tag requires, which apply to all definitions with that tag.
-    pub(crate) tag_scopes: Vec<(String, Vec<String>)>,
+    pub tag_scopes: Vec<(String, Vec<String>)>,
     /// The names that sources of tools reserve.
-    pub(crate) reservations: Vec<NameReservation>,
+    pub reservations: Vec<NameReservation>,
     /// The selection of definitions to serve, or `None` to serve all of them.
-    pub(crate) selection: Option<TagSelection>,
+    pub selection: Option<TagSelection>,
     /// The limits on messages, which also apply to JSON inside strings.
-    pub(crate) message_limits: MessageLimits,
+    pub message_limits: MessageLimits,
     /// Tags and their descriptions for models.
-    pub(crate) tag_descriptions: Vec<(String, String)>,
+    pub tag_descriptions: Vec<(String, String)>,
     /// Prefixes of names, each with the functions whose names have it.
-    pub(crate) prefixes: Vec<(String, Vec<Selected>)>,
+    pub prefixes: Vec<(String, Vec<Selected>)>,
 }
 
 impl ServerRules {

@@ -28,25 +28,23 @@ use crate::error::{Error, ErrorKind};
 use crate::handler::tags::{TagSelection, UnknownTag};
 use crate::sync::lock;
 
-pub(crate) use build::{MethodReceiver, Sources, selected_options};
-pub(crate) use callable::{
+pub use build::{MethodReceiver, Sources, selected_options};
+pub use callable::{
     CallPermit, CallPermits, Callable, FINDINGS, FirstPollPace, HandlerLimits, HandlerProgress,
     ItemDetails, OutputChecker, RequestedCompleter,
 };
-pub(crate) use cursor::{
-    CursorSeal, INNER as MAX_LISTER_CURSOR_BYTES, SealedCursors, source_cursor,
-};
-pub(crate) use declared::{NameReservation, ServerRules, meta_key_problem};
+pub use cursor::{CursorSeal, INNER as MAX_LISTER_CURSOR_BYTES, SealedCursors, source_cursor};
+pub use declared::{NameReservation, ServerRules, meta_key_problem};
 pub(crate) use dynamic::{built_in_template, method_callable};
 pub(crate) use edit::EditOutcome;
-pub(crate) use snapshot::{CallerView, Snapshot, ToolGroup, ToolPart};
+pub use snapshot::{CallerView, Snapshot, ToolGroup, ToolPart};
 pub(crate) use source::NamedSource;
 pub use source::{SourceAnswer, SourceRequest, SourceTool, ToolSource};
 pub(crate) use table::{ListPage, PageWalk, PartialPage, with_origin};
-pub(crate) use words::words;
+pub use words::words;
 
 /// The current definitions.
-pub(crate) struct Registry {
+pub struct Registry {
     current: RwLock<Arc<Snapshot>>,
     /// Held during an edit so that concurrent edits are not lost. Readers do not lock it.
     editing: Mutex<()>,
@@ -60,7 +58,7 @@ impl Registry {
     /// # Errors
     ///
     /// Returns all problems, each on its own line and with its source location.
-    pub(crate) fn build(sources: Sources) -> Result<Self, Error> {
+    pub fn build(sources: Sources) -> Result<Self, Error> {
         let rules = Arc::clone(&sources.rules);
         build::snapshot(sources).map(|snapshot| Self::new(snapshot, rules))
     }
@@ -74,7 +72,7 @@ impl Registry {
     }
 
     /// Returns the current definitions. A request keeps the snapshot with which it started.
-    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+    pub fn snapshot(&self) -> Arc<Snapshot> {
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&current)
     }

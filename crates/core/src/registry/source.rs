@@ -24,10 +24,10 @@ use crate::sync::lock;
 use crate::types::ClientCapabilities;
 
 /// A source of tools that a server asks whenever a client lists or calls tools: the rows of a table, the operations of
-/// a document, the tools of another server. Added with [`Server::tool_source`](crate::Server::tool_source).
+/// a document, the tools of another server. Added with `Server::tool_source`.
 ///
 /// Use a source if the tools depend on the caller, are too many to insert, or live elsewhere. Tools that are the same
-/// for all callers are simpler to insert with [`ServerHandle::tools`](crate::ServerHandle::tools).
+/// for all callers are simpler to insert with [`ServerHandle::tools`](crate::context::ServerHandle::tools).
 ///
 /// ```
 /// use mcp_runtime::Caller;
@@ -73,7 +73,7 @@ use crate::types::ClientCapabilities;
 /// | order | the server's own tools come first, then those of each source, in the order in which the sources were added |
 /// | names | a name that the server itself has is never asked of a source; of two sources that have a name, the first wins, unless one of them [reserves](Self::reserves) it |
 /// | access | a source gives a caller only what the caller may see; scopes and `visible_if` of the tools apply in addition, and so do tags |
-/// | time | list requests and calls have [`limits.calls.timeout`](crate::Limits) for sources and tool together, except that a tool found without waiting has its own `timeout` |
+/// | time | list requests and calls have [`limits.calls.timeout`](crate::limits::Limits) for sources and tool together, except that a tool found without waiting has its own `timeout` |
 /// | cancellation | if a request is cancelled, the future of the answer is dropped |
 /// | failure | an error or panic fails the request that asked, and no other; its source is named in the log |
 /// | not possible | tools with `rate`, an option of an add-on (such as `task`), or arguments mirrored in headers: they are left out of lists and cannot be called, which is logged |
@@ -110,7 +110,7 @@ pub trait ToolSource: Send + Sync + 'static {
 
     /// Called once, when the server starts. A source whose list changes keeps the handle, or watches for changes in a
     /// [spawned](ServerHandle::spawn) future, and tells clients with
-    /// [`server.notify().tools_changed()`](crate::Notifier::tools_changed). By default, the list is not announced.
+    /// [`server.notify().tools_changed()`](crate::context::Notifier::tools_changed). By default, the list is not announced.
     fn start(&self, server: &ServerHandle) {
         let _ = server;
     }
@@ -219,7 +219,9 @@ impl<'a> SourceRequest<'a> {
     }
 
     /// Returns the definitions of the registry that the request may see.
-    pub(crate) const fn view(&self) -> CallerView<'a> {
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn view(&self) -> CallerView<'a> {
         self.view
     }
 }
@@ -282,7 +284,8 @@ impl SourceTool {
     /// # Errors
     ///
     /// Returns all problems with the definition.
-    pub(crate) fn built_in(definition: DynamicTool) -> std::result::Result<Self, Error> {
+    #[doc(hidden)]
+    pub fn built_in(definition: DynamicTool) -> std::result::Result<Self, Error> {
         let callable = tool_callable(definition)
             .map_err(|problem| Error::new(ErrorKind::Configuration, problem))?;
         let checked = CheckedTool::new(callable, None);
@@ -296,7 +299,9 @@ impl SourceTool {
     }
 
     /// Returns the callable of a tool of the framework.
-    pub(crate) fn built_in_callable(&self) -> Option<&Arc<Callable>> {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn built_in_callable(&self) -> Option<&Arc<Callable>> {
         let checked = self.0.checked.get()?.as_ref().ok()?;
         Some(&checked.callable)
     }

@@ -397,7 +397,9 @@ impl Capability {
     }
 
     /// Returns the name of the member that holds the list in its result.
-    pub(crate) const fn member(self) -> &'static str {
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn member(self) -> &'static str {
         match self {
             Self::Tools => "tools",
             Self::Prompts => "prompts",
@@ -439,7 +441,7 @@ impl Capability {
 // --- A page of a list, which is either already rendered or waiting for the templates' listers.
 
 /// One page of a list.
-pub(crate) enum ListPage {
+pub enum ListPage {
     /// The JSON text of the page's members, such as `"tools":[…],"nextCursor":"…"`.
     Ready(Bytes),
     /// User code must run first. This occurs only for `resources/list`.
@@ -447,7 +449,7 @@ pub(crate) enum ListPage {
 }
 
 /// A page of resources that remains incomplete until its templates' listers have run.
-pub(crate) struct PartialPage {
+pub struct PartialPage {
     /// The resources already on the page, as comma-separated JSON, and their number.
     pub(super) text: String,
     pub(super) count: usize,

@@ -8,7 +8,7 @@ use std::str::Chars;
 /// Returns the words in a text, in lower case and without English plural endings. Identifiers are split at case changes
 /// and at characters that are neither letters nor digits. Each character of a script that is written without spaces is
 /// a word.
-pub(crate) fn words(text: &str) -> impl Iterator<Item = String> {
+pub fn words(text: &str) -> impl Iterator<Item = String> {
     WordReader {
         chars: text.chars().peekable(),
         previous: None,

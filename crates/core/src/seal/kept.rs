@@ -14,7 +14,7 @@ const MAX_KEPT_STATES: usize = 1_024;
 
 /// Keeps states in memory.
 #[derive(Debug)]
-pub(crate) struct Seal {
+pub struct Seal {
     kept: Mutex<HashMap<String, KeptCallState>>,
     lifetime: Duration,
 }
@@ -27,7 +27,8 @@ struct KeptCallState {
 }
 
 impl Seal {
-    pub(crate) fn new(lifetime: Duration) -> Self {
+    /// Returns an empty store, whose entries are kept for this long.
+    pub fn new(lifetime: Duration) -> Self {
         Self {
             kept: Mutex::default(),
             lifetime,
@@ -75,7 +76,7 @@ impl Seal {
 }
 
 /// Computes a digest that is used only within this process. Only handles ever leave the process.
-pub(crate) fn hash(bytes: &[u8]) -> [u8; 32] {
+pub fn hash(bytes: &[u8]) -> [u8; 32] {
     let mut hash = [0; 32];
     for (index, part) in hash.chunks_mut(8).enumerate() {
         let mut hasher = DefaultHasher::new();

@@ -9,6 +9,10 @@
 //! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests", "Security".
 
 #[cfg(any(test, not(feature = "sealing")))]
+#[cfg_attr(
+    feature = "sealing",
+    allow(unreachable_pub, reason = "only its tests are built")
+)]
 mod kept;
 #[cfg(feature = "sealing")]
 mod sealed;
@@ -23,15 +27,15 @@ use crate::jsonrpc::{ErrorObject, Scan, write_string};
 use crate::order::sort_by;
 
 #[cfg(not(feature = "sealing"))]
-pub(crate) use kept::{Seal, hash};
+pub use kept::{Seal, hash};
 #[cfg(feature = "sealing")]
-pub(crate) use sealed::{Seal, hash};
+pub use sealed::{Seal, hash};
 #[cfg(feature = "sealing")]
 pub use sealed::{SealingKey, SealingKeys};
 
 /// The reason why a state is rejected. The error code is always -32602, and the call does not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SealError {
+pub enum SealError {
     /// The state was not issued by this server.
     Malformed,
     /// The state was sealed with a key that this server does not have.
@@ -60,20 +64,21 @@ impl SealError {
 
 /// The call to which a state is bound.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Binding<'a> {
-    pub(crate) server: &'a str,
+pub struct Binding<'a> {
+    pub server: &'a str,
     /// The principal's key, or an empty string for an anonymous caller.
-    pub(crate) principal: &'a str,
-    pub(crate) method: &'a str,
+    pub principal: &'a str,
+    pub method: &'a str,
     /// The name of the tool or prompt, or the URI of the resource.
-    pub(crate) name: &'a str,
+    pub name: &'a str,
     /// The arguments as JSON text. Formatting does not matter, and numbers are compared by their exact value.
-    pub(crate) arguments: &'a str,
+    pub arguments: &'a str,
 }
 
 impl Binding<'_> {
     /// Returns a digest of all parts.
-    pub(crate) fn digest(&self) -> [u8; 32] {
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
         let mut arguments = Vec::new();
         canonical(self.arguments, &mut arguments);
         let parts = [
@@ -100,7 +105,8 @@ pub(crate) fn digest(asked: &[u8]) -> String {
 }
 
 /// Returns the time elapsed since the Unix epoch.
-pub(crate) fn now() -> Duration {
+#[must_use]
+pub fn now() -> Duration {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.unwrap_or_default()
 }

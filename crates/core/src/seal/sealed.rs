@@ -18,14 +18,15 @@ const EXPIRY: usize = 8;
 const NONCE: usize = 24;
 
 /// Seals and opens states.
-pub(crate) struct Seal {
+pub struct Seal {
     /// The first key seals states. Any of the keys can open them.
     keys: SealingKeys,
     lifetime: Duration,
 }
 
 impl Seal {
-    pub(crate) const fn new(keys: SealingKeys, lifetime: Duration) -> Self {
+    #[must_use]
+    pub const fn new(keys: SealingKeys, lifetime: Duration) -> Self {
         Self { keys, lifetime }
     }
 
@@ -35,12 +36,8 @@ impl Seal {
     }
 
     /// Seals data that expires at the given time.
-    pub(crate) fn seal_until(
-        &self,
-        binding: &[u8; 32],
-        plain: &[u8],
-        expiry: Duration,
-    ) -> Option<String> {
+    #[must_use]
+    pub fn seal_until(&self, binding: &[u8; 32], plain: &[u8], expiry: Duration) -> Option<String> {
         let keys = self.keys.current();
         let key = keys.first()?;
         let expiry = expiry.as_secs();
@@ -64,7 +61,7 @@ impl Seal {
     /// # Errors
     ///
     /// Returns the reason if the state is refused.
-    pub(crate) fn open(
+    pub fn open(
         &self,
         binding: &[u8; 32],
         state: &str,
@@ -104,7 +101,8 @@ impl Seal {
 }
 
 /// Computes a collision-resistant digest.
-pub(crate) fn hash(bytes: &[u8]) -> [u8; 32] {
+#[must_use]
+pub fn hash(bytes: &[u8]) -> [u8; 32] {
     Sha256::digest(bytes).into()
 }
 
@@ -176,7 +174,7 @@ impl fmt::Debug for SealingKey {
 }
 
 /// Sealing keys that can be replaced while the server runs, for
-/// [`Backend::sealing_keys`](crate::backend::Backend::sealing_keys). Clones share their keys.
+/// `Backend::sealing_keys`. Clones share their keys.
 #[derive(Clone)]
 pub struct SealingKeys(Arc<RwLock<Arc<[SealCipher]>>>);
 

@@ -68,7 +68,8 @@ impl ToolOption for InApp {
     }
 }
 
-impl Context {
+/// What a handler can ask about apps.
+pub trait AppContextExt {
     /// Returns `true` if the client displays the pages of [apps](macro@crate::app). Returns `false` if the server has
     /// no apps.
     ///
@@ -77,7 +78,11 @@ impl Context {
     ///
     /// Source: the extension `io.modelcontextprotocol/ui`, "Client<>Server Capability Negotiation".
     #[must_use]
-    pub fn shows_apps(&self) -> bool {
+    fn shows_apps(&self) -> bool;
+}
+
+impl AppContextExt for Context {
+    fn shows_apps(&self) -> bool {
         let settings = self.extension(ID);
         let types = settings.and_then(|settings| settings.get("mimeTypes")?.as_array());
         types.is_some_and(|types| types.iter().any(|one| one.as_str() == Some(MIME_TYPE)))

@@ -51,11 +51,11 @@ impl LiveSkills {
             watching.map_err(|error| Error::new(ErrorKind::Io, cannot_watch).with_source(error))?;
         self.keep_watcher(watcher);
         // The server owns the skills, so the thread must not own the server.
-        let (live, server) = (Arc::downgrade(self), Arc::downgrade(&server.0));
+        let (live, server) = (Arc::downgrade(self), Arc::downgrade(server.control()));
         let work = move || {
             follow(&changes, || {
                 if let (Some(live), Some(server)) = (live.upgrade(), server.upgrade()) {
-                    reload(&live, &fixed, &directories, &ServerHandle(server));
+                    reload(&live, &fixed, &directories, &ServerHandle::new(server));
                 }
             });
         };

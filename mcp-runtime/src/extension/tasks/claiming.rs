@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime};
 use tokio::time::{Instant, sleep};
 
 use crate::context::ServerHandle;
+use crate::extension::tasks::TaskCallExt as _;
 use crate::extension::tasks::run_queue::TaskPermit;
 use crate::extension::tasks::running::{AttemptEnd, AttemptStart};
 use crate::extension::tasks::service::{LocalTask, SEALED, TaskMetrics, TaskService};

@@ -12,7 +12,9 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::ErrorObject;
 use crate::context::{AskError, Context, ServerHandle};
+use crate::extension::tasks::TaskCallExt as _;
 use crate::extension::tasks::jobs::{PERIOD, with_heartbeat};
+use crate::extension::tasks::options::{requested_task, until_task_starts};
 use crate::extension::tasks::run_queue::TaskPermit;
 use crate::extension::tasks::running::{AttemptStart, BegunRun, CallSteps, Handover, LatestReport};
 use crate::extension::tasks::service::{
@@ -53,7 +55,7 @@ pub(super) async fn intercept(
     let options = call.task_options();
     let is_required = options.is_some_and(|options| options.is_required);
     if version.has_tasks() {
-        return match (options, call.requested_task()) {
+        return match (options, requested_task(&call)) {
             (None, Some(_)) => Err(unsupported(
                 "forbidden",
                 "calls to this tool cannot be tasks",
@@ -91,7 +93,7 @@ pub(super) async fn intercept(
         });
     }
     if options.is_manual {
-        let (plain, starts) = call.clone().until_task_starts();
+        let (plain, starts) = until_task_starts(call.clone());
         tokio::select! {
             biased;
             output = with_heartbeat(plain, next.clone()) => return output,
@@ -478,11 +480,11 @@ impl PatientCall {
 
 /// Forwards a run's question to a legacy client. A failure also counts as an answer, which the handler receives.
 async fn ask(context: &Context, question: &TaskQuestion) -> Result<QuestionAnswer> {
-    let question = BackgroundQuestion {
-        key: String::new(),
-        method: question.method.as_str(),
-        params: question.params.clone(),
-    };
+    let question = BackgroundQuestion::new(
+        String::new(),
+        question.method.as_str(),
+        question.params.clone(),
+    );
     match context.forward_question(&question).await {
         Ok(answer) => Ok(Ok(answer)),
         Err(AskError::Failed { code, message }) => {

@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use crate::ErrorObject;
 use crate::context::{AskError, Context};
 use crate::extension::BackgroundQuestion;
+use crate::extension::tasks::TaskCallExt as _;
 use crate::extension::tasks::methods::next_question;
 use crate::extension::tasks::service::{TaskService, is_unknown};
 use crate::extension::tasks::wire::{JOB_CANCEL, JOB_STATUS};
@@ -158,13 +159,13 @@ impl TaskService {
                 }
                 continue;
             };
-            let asked = BackgroundQuestion {
+            let asked = BackgroundQuestion::new(
                 // A key is never reused during a task's lifetime, so that an answer is never mistaken for the answer to
                 // a later question.
-                key: key.clone(),
-                method: question.method.as_str(),
-                params: question.params,
-            };
+                key.clone(),
+                question.method.as_str(),
+                question.params,
+            );
             let answer = tokio::select! {
                 biased;
                 () = changed => continue,

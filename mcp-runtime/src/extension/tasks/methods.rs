@@ -274,11 +274,7 @@ fn forwarded(task: &StoredTask, question: TaskQuestion) -> BackgroundQuestion {
         let meta = params.entry("_meta").or_insert_with(|| json!({}));
         meta[RELATED_TASK] = related(task);
     }
-    BackgroundQuestion {
-        key: String::new(),
-        method: question.method.as_str(),
-        params,
-    }
+    BackgroundQuestion::new(String::new(), question.method.as_str(), params)
 }
 
 fn related(task: &StoredTask) -> Value {

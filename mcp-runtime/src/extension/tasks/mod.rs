@@ -44,7 +44,7 @@ use crate::handler::call::ExtensionVersions;
 use crate::protocol::ProtocolVersion;
 
 pub(crate) use options::TASKS;
-pub use options::TaskOptions;
+pub use options::{TaskCallExt, TaskContextExt, TaskOptions, TaskToolExt};
 pub(crate) use wire::ID;
 
 /// Maximum time for which `tasks/result` waits, which is longer than any task is kept.

@@ -140,37 +140,45 @@ impl ToolOption for TaskOptions {
     }
 }
 
-impl DynamicTool {
+/// The `task` option of tools that are defined at run time.
+pub trait TaskToolExt: Sized {
     /// Lets calls become tasks. By default, they cannot become tasks.
     ///
     /// If the server has no such tool when it starts, it serves tasks only if it has a
     /// [`task_store`](crate::Server::task_store).
     #[must_use]
-    pub fn task(mut self, options: TaskOptions) -> Self {
+    fn task(self, options: TaskOptions) -> Self;
+}
+
+impl TaskToolExt for DynamicTool {
+    fn task(mut self, options: TaskOptions) -> Self {
         self.attach(options);
         self
     }
 }
 
-impl Call {
+/// The `task` option of the tool that a call is for.
+pub trait TaskCallExt {
     /// Returns the tool's `task` option, if calls to the tool can be run as tasks.
     #[must_use]
-    pub fn task_options(&self) -> Option<&TaskOptions> {
-        self.option()
-    }
+    fn task_options(&self) -> Option<&TaskOptions>;
+}
 
-    /// Returns the raw JSON of the request's `task` member, which clients use to request a task in 2025-11-25.
-    pub(super) fn requested_task(&self) -> Option<&str> {
-        self.member(Member::Task)
+impl TaskCallExt for Call {
+    fn task_options(&self) -> Option<&TaskOptions> {
+        self.option()
     }
 }
 
-impl BackgroundCall {
-    /// Returns the tool's `task` option, if calls to the tool can be run as tasks.
-    #[must_use]
-    pub fn task_options(&self) -> Option<&TaskOptions> {
+impl TaskCallExt for BackgroundCall {
+    fn task_options(&self) -> Option<&TaskOptions> {
         self.option()
     }
+}
+
+/// Returns the raw JSON of the request's `task` member, which clients use to request a task in 2025-11-25.
+pub(super) fn requested_task(call: &Call) -> Option<&str> {
+    call.member(Member::Task)
 }
 
 // --- What tasks add to a server that has a tool with the `task` option, or a store for tasks.
@@ -235,7 +243,8 @@ fn start(server: &mut StartingServer<'_>) {
 
 // --- Lets a handler choose the point at which its call becomes a task.
 
-impl Context {
+/// What a handler can do about its task.
+pub trait TaskContextExt {
     /// Lets the rest of the call run as a task, if the tool has the `task(manual)` option and the client supports
     /// tasks. In all other calls, this method does nothing, so the same handler serves all clients.
     ///
@@ -253,37 +262,38 @@ impl Context {
     /// ```
     ///
     /// The handler is dropped at this point and runs again from the beginning in the background. In that run, questions
-    /// that have already been answered return immediately, as do [`once`](Self::once) results. Clients that use
+    /// that have already been answered return immediately, as do [`once`](Context::once) results. Clients that use
     /// 2025-11-25 request tasks themselves, so their tasks always consist of the whole call.
     ///
     /// If work inside `once` is in progress elsewhere in the call, the call becomes a task when that work has ended.
     /// Inside `once` itself, this only logs an error, because the work would otherwise be dropped and run again.
-    pub async fn start_task(&self) {
+    fn start_task(&self) -> impl Future<Output = ()> + Send;
+}
+
+impl TaskContextExt for Context {
+    async fn start_task(&self) {
         self.leave_request("start_task").await;
     }
 }
 
-impl Call {
-    /// Returns the call and a future that completes when the handler has called
-    /// [`Context::start_task`](crate::Context::start_task) and no work inside [`Context::once`](crate::Context::once)
-    /// is in progress. The handler then waits in `start_task` until it is dropped. The future must be polled in the
-    /// same tokio task as the call, after the call.
-    pub(super) fn until_task_starts(mut self) -> (Self, impl Future<Output = ()> + Send + use<>) {
-        let start = CancellationToken::default();
-        let context = self.context().with_leaving(start.clone());
-        self.set_context(context.clone());
-        let starts = async move {
-            start.cancelled().await;
-            // The call's task is woken when such work ends.
-            poll_fn(|_| {
-                if context.asking().is_once_under_way() {
-                    Poll::Pending
-                } else {
-                    Poll::Ready(())
-                }
-            })
-            .await;
-        };
-        (self, starts)
-    }
+/// Returns the call and a future that completes when the handler has called [`start_task`](TaskContextExt::start_task) and no
+/// work inside [`Context::once`] is in progress. The handler then waits in `start_task` until it is dropped. The future
+/// must be polled in the same tokio task as the call, after the call.
+pub(super) fn until_task_starts(mut call: Call) -> (Call, impl Future<Output = ()> + Send + use<>) {
+    let start = CancellationToken::default();
+    let context = call.context().with_leaving(start.clone());
+    call.set_context(context.clone());
+    let starts = async move {
+        start.cancelled().await;
+        // The call's task is woken when such work ends.
+        poll_fn(|_| {
+            if context.asking().is_once_under_way() {
+                Poll::Pending
+            } else {
+                Poll::Ready(())
+            }
+        })
+        .await;
+    };
+    (call, starts)
 }

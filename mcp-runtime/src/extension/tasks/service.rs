@@ -20,8 +20,7 @@ use crate::extension::tasks::leases::Leases;
 use crate::extension::tasks::run_queue::RunQueue;
 use crate::extension::tasks::wire;
 use crate::extension::tasks::wire::CHANGED;
-use crate::handler::handler_error::{HandlerError, HandlerErrorRepr, Result};
-use crate::limits::TaskLimits;
+use crate::handler::handler_error::{HandlerError, Result};
 use crate::observe::{Metric, is_metered};
 use crate::protocol::errors;
 use crate::stores::{
@@ -29,6 +28,7 @@ use crate::stores::{
 };
 use crate::sync::{CancellationToken, lock};
 use crate::{ErrorKind, ErrorObject};
+use mcp_core::limits::TaskLimits;
 
 /// The reason why a task cannot be read.
 pub(super) const SEALED: &str = "the task was sealed with a key that this server does not have";
@@ -97,7 +97,7 @@ impl TaskService {
             return;
         }
         server
-            .0
+            .control()
             .keep_until_end(Box::new(ForgetTasks(Arc::clone(self))));
     }
 
@@ -248,7 +248,7 @@ pub(super) fn ask_again(cause: BoxError) -> HandlerError {
     tracing::warn!(%cause, "the task store failed");
     let text = "the task store does not work, so nothing is known about the task at the moment";
     let error = errors::unknown_for_now(text, LONGEST_RETRY);
-    HandlerError(HandlerErrorRepr::Busy(error))
+    HandlerError::busy(error)
 }
 
 /// Returns the error for a request that needs what is sealed with a key that this server does not have. Another instance
@@ -256,12 +256,12 @@ pub(super) fn ask_again(cause: BoxError) -> HandlerError {
 pub(super) fn unreadable(task: &StoredTask) -> HandlerError {
     tracing::error!(task = ?task.id, "{SEALED}");
     let error = errors::unknown_for_now(SEALED, LONGEST_RETRY);
-    HandlerError(HandlerErrorRepr::Busy(error))
+    HandlerError::busy(error)
 }
 
 /// Returns `true` if a request failed only because the store did.
 pub(super) const fn is_unknown(error: &HandlerError) -> bool {
-    matches!(error.0, HandlerErrorRepr::Busy(_))
+    error.is_busy()
 }
 
 /// Returns the error for a failed store operation.

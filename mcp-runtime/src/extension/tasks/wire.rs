@@ -392,11 +392,7 @@ mod tests {
         use crate::extension::tasks::wire::*;
 
         fn question(key: &str) -> BackgroundQuestion {
-            BackgroundQuestion {
-                key: key.into(),
-                method: "elicitation/create",
-                params: Value::Null,
-            }
+            BackgroundQuestion::new(key.into(), "elicitation/create", Value::Null)
         }
 
         // Covers: XTASK-06

@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::http::request::RequestHeaders;
 use crate::http::response::HttpRefusal;
 use crate::jsonrpc::ErrorObject;
-use crate::limits::Limits;
+use mcp_core::limits::Limits;
 
 /// Grace period during which bodies are not rejected for arriving too slowly.
 const SLOW_BODY_GRACE: Duration = Duration::from_secs(5);

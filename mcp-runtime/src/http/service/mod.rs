@@ -137,7 +137,14 @@ impl HttpService {
             client,
             is_from_trusted_proxy: proxy.is_some(),
         };
-        let request = Arc::new(HttpParts::new(parts, addresses, &state.pending_challenges));
+        #[cfg(feature = "axum")]
+        let original_uri = parts.extensions.get::<::axum::extract::OriginalUri>();
+        #[cfg(feature = "axum")]
+        let original_uri = original_uri.map(|original| original.0.clone());
+        #[cfg(not(feature = "axum"))]
+        let original_uri = None;
+        let challenges = &state.pending_challenges;
+        let request = Arc::new(HttpParts::new(parts, original_uri, addresses, challenges));
         Box::pin(async move {
             let mut body = pin!(body);
             let parts = &request.parts;

@@ -13,8 +13,8 @@ use crate::http::stores::event_store::{EventStore, StreamEntry};
 use crate::http::stores::session_store::StoreFailed;
 use crate::http::streams::{SessionStream, is_standalone};
 use crate::jsonrpc::ErrorObject;
-use crate::limits::Limits;
 use crate::protocol::encode;
+use mcp_core::limits::Limits;
 
 /// Interval for polling a stream that continues on another instance, and delay before the first repetition of a failed
 /// store operation. The delay doubles with each failure.

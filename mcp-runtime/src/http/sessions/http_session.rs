@@ -30,11 +30,11 @@ use crate::http::streams::{
 };
 use crate::http::timers::ValidUntil;
 use crate::jsonrpc::{ErrorObject, Message, RequestId};
-use crate::limits::Limits;
 use crate::observe::{RefusalKind, record_refusal};
 use crate::protocol::{ProtocolVersion, errors};
 use crate::spawn::spawn;
 use crate::sync::{Bell, Wake, lock};
+use mcp_core::limits::Limits;
 
 /// The live part of a legacy session over HTTP.
 pub(in crate::http) struct HttpSession {

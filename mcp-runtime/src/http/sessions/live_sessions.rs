@@ -24,10 +24,10 @@ use crate::http::stores::session_store::{
     ById, SessionRecord, SessionStore, SessionUpdate, StoreFailed, random_id,
 };
 use crate::jsonrpc::RequestId;
-use crate::limits::Limits;
 use crate::protocol::ProtocolVersion;
 use crate::spawn::spawn;
 use crate::sync::lock;
+use mcp_core::limits::Limits;
 
 /// All of a server's sessions.
 pub(in crate::http) struct SessionRegistry {

@@ -15,8 +15,8 @@ use crate::http::{
     EventStore, HttpBody, HttpOptions, HttpService, HttpSessions, MaybeReady, MemoryEvents,
     MemorySessions, SessionStore, StreamEntry,
 };
-use crate::limits::Limits;
 use crate::{Server, ServerHandle};
+use mcp_core::limits::Limits;
 
 const SECOND: Duration = Duration::from_secs(1);
 

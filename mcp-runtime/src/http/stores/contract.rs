@@ -7,8 +7,8 @@ use tokio::time::sleep;
 
 use crate::http::stores::event_store::{EventStore, StreamEntry};
 use crate::http::stores::session_store::{MaybeReady, SessionRecord, SessionStore, SessionUpdate};
-use crate::limits::StreamLimits;
 use crate::protocol::ProtocolVersion;
+use mcp_core::limits::StreamLimits;
 
 /// A duration that is longer than the whole check.
 const LASTING_TIME: Duration = Duration::from_mins(5);

@@ -8,8 +8,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::http::stores::session_store::MaybeReady;
-use crate::limits::Limits;
 use crate::sync::lock;
+use mcp_core::limits::Limits;
 
 /// Stores the messages sent on sessions' event streams, for clients that reconnect with `Last-Event-ID`.
 ///

@@ -12,8 +12,8 @@ use crate::dispatch::Dispatcher;
 use crate::http::stores::session_store::{
     ById, MaybeReady, SessionRecord, SessionStore, is_valid_id,
 };
-use crate::limits::Limits;
 use crate::sync::lock;
+use mcp_core::limits::Limits;
 
 #[cfg(feature = "sealing")]
 use crate::http::stores::sealed_sessions::SealedSessions;

@@ -16,11 +16,11 @@ use crate::error::Causes;
 use crate::fnv::FnvHasher;
 use crate::http::timers::timeout_while_running;
 use crate::jsonrpc::each_member;
-use crate::limits::StreamLimits;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::ListenFilter;
 use crate::protocol::negotiation::{InitializeParams, parse_capabilities, parse_client_info};
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
+use mcp_core::limits::StreamLimits;
 
 /// Stores legacy sessions: the result of the handshake, and the settings that the client has requested since.
 ///
@@ -527,11 +527,9 @@ mod tests {
             (2, expected.bytes(), 2),
             (3, one_more, 2),
         ] {
-            let limits = StreamLimits {
-                max_subscriptions: most,
-                max_subscription_bytes_per_session: most_bytes,
-                ..StreamLimits::default()
-            };
+            let mut limits = StreamLimits::default();
+            limits.max_subscriptions = most;
+            limits.max_subscription_bytes_per_session = most_bytes;
             let after = before
                 .with_update(&meanwhile, &limits)
                 .with_update(&change, &limits);

@@ -163,6 +163,7 @@ pub(super) fn bar(progress: &Progress, width: usize) -> String {
         progress: done,
         total,
         message,
+        ..
     } = progress;
     let mut text = String::new();
     if let Some(total) = total.filter(|total| *total > 0.0) {

@@ -34,7 +34,6 @@ use tracing::Span;
 use crate::context::current;
 use crate::dispatch::{CallTable, ChannelMemory, Dispatcher, RemovedCall};
 use crate::jsonrpc::{ErrorObject, OwnedRequest, RequestId};
-use crate::limits::Limits;
 use crate::observe::{Origin, current_span};
 use crate::protocol::encode;
 use crate::spawn;
@@ -43,6 +42,7 @@ use crate::transport::Connection;
 use crate::transport::duplex::lines::LineReader;
 use crate::transport::duplex::outgoing::OutgoingBytes;
 use crate::transport::watchdog::{HandlerBeat, SupervisedChannel, WatchdogWaker};
+use mcp_core::limits::Limits;
 
 /// Time allowed for writing the last bytes after all work has been dropped.
 const LAST_BYTES: Duration = Duration::from_millis(500);

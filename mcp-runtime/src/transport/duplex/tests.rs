@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::limits::Limits;
 use client::{Client, call, cancel, handshake, ids, request};
+use mcp_core::limits::Limits;
 
 const SHORT: Duration = Duration::from_millis(50);
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use mcp_runtime::Limits;
 use tests::generated::check_generated;
 
-const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../mcp-runtime/src/limits");
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/core/src/limits");
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/limits.md");
 const START: &str = "| Field |";
 

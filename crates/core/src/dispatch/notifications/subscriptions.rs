@@ -22,7 +22,7 @@ const NODE_BYTES: usize = 96;
 
 /// A set of URIs.
 #[derive(Clone, Default)]
-pub(crate) struct Subscriptions {
+pub struct Subscriptions {
     root: Tree,
     count: u32,
     bytes: u32,
@@ -46,17 +46,20 @@ pub(crate) fn subscription_bytes(uri: &str) -> usize {
 
 impl Subscriptions {
     /// Returns the number of URIs.
-    pub(crate) fn count(&self) -> usize {
+    #[must_use]
+    pub fn count(&self) -> usize {
         self.count as usize
     }
 
     /// Returns the sum of the URIs' [`subscription_bytes`].
-    pub(crate) fn bytes(&self) -> usize {
+    #[must_use]
+    pub fn bytes(&self) -> usize {
         self.bytes as usize
     }
 
     /// Returns `true` if one session may have all of them.
-    pub(crate) fn are_within(&self, limits: &StreamLimits) -> bool {
+    #[must_use]
+    pub fn are_within(&self, limits: &StreamLimits) -> bool {
         self.count() <= limits.max_subscriptions
             && self.bytes() <= limits.max_subscription_bytes_per_session
     }
@@ -86,7 +89,7 @@ impl Subscriptions {
     }
 
     /// Adds a URI, unless it is already there.
-    pub(crate) fn insert(&mut self, uri: Arc<str>) {
+    pub fn insert(&mut self, uri: Arc<str>) {
         static PRIORITIES: LazyLock<RandomState> = LazyLock::new(RandomState::new);
         if self.contains(&uri) {
             return;
@@ -99,7 +102,7 @@ impl Subscriptions {
     }
 
     /// Removes a URI, if it is there.
-    pub(crate) fn remove(&mut self, uri: &str) {
+    pub fn remove(&mut self, uri: &str) {
         if !self.contains(uri) {
             return;
         }
@@ -125,7 +128,8 @@ impl Subscriptions {
     }
 
     /// Returns the URIs that `other` does not have. Takes time only for the parts that the sets do not share.
-    pub(crate) fn difference(&self, other: &Self) -> Vec<Arc<str>> {
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> Vec<Arc<str>> {
         let mut found = Vec::new();
         collect_difference(&self.root, &other.root, &mut found);
         found

@@ -14,20 +14,21 @@ use crate::handler::parameter::{DefaultValue, ParameterMeta};
 const MAX_IDENTITY_DEPTH: u32 = 32;
 
 /// The arguments that a client has sent and that are not `null`, by name, as a handler is given them.
-pub(crate) type ArgumentIdentities = BTreeMap<String, ArgumentIdentity>;
+pub type ArgumentIdentities = BTreeMap<String, ArgumentIdentity>;
 
 /// An argument as a handler is given it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ArgumentIdentity {
+pub struct ArgumentIdentity {
     /// JSON that is the same for all texts that are decoded to the same value, except for the spelling of numbers and the
     /// order of members.
-    pub(crate) text: String,
+    pub text: String,
     /// `true` if the handler is given the same value when the argument is left out.
-    pub(crate) is_default: bool,
+    pub is_default: bool,
 }
 
 /// Returns the arguments as a client has sent them.
-pub(crate) fn as_received(arguments: &str) -> ArgumentIdentities {
+#[must_use]
+pub fn as_received(arguments: &str) -> ArgumentIdentities {
     let entries = entries(arguments).unwrap_or_default().into_iter();
     let entries = entries.map(|(name, value)| (name, value.trim_ascii()));
     let given = entries.filter(|(_, value)| *value != "null");

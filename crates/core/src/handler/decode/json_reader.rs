@@ -104,7 +104,7 @@ impl<T> fmt::Debug for JsonReader<T> {
 /// The reason why [`JsonReader::read`] refused a text: one line for each mistake, with a JSON pointer to its place.
 ///
 /// The text quotes the values that are wrong. In a handler, `?` therefore hides it from the client, as it hides other
-/// errors; `.expose()` ([Errors](crate::guide::results)) shows it.
+/// errors; `.expose()` ("Errors" in the guide) shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidJson(Vec<Fault>);
 

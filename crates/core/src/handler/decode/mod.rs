@@ -35,7 +35,7 @@ use crate::handler::handler_error::CallRefusal;
 use crate::handler::parameter::{DefaultValue, ParameterMeta};
 use crate::jsonrpc::{ParseLimits, Scan, ScanFailure, unquote};
 
-pub(crate) use identity::{ArgumentIdentities, as_received};
+pub use identity::{ArgumentIdentities, as_received};
 pub use json_reader::{InvalidJson, JsonReader};
 pub(crate) use slow::to_map;
 
@@ -75,7 +75,7 @@ pub(crate) struct ArgumentInfo {
 
 /// The data needed to decode the arguments of one function. Created once, at start-up.
 #[derive(Debug)]
-pub(crate) struct Decoder {
+pub struct Decoder {
     parameters: &'static [ParameterMeta],
     wire: Vec<WireParameter>,
     /// The parameter that takes the entire object, as an index into `parameters`.
@@ -324,7 +324,7 @@ fn serde_message(error: &serde_json::Error) -> String {
 /// # Errors
 ///
 /// Returns an error if the text is not an object or if an argument is given twice.
-pub(crate) fn entries(arguments: &str) -> Result<Vec<(Cow<'_, str>, &str)>, Vec<Fault>> {
+pub fn entries(arguments: &str) -> Result<Vec<(Cow<'_, str>, &str)>, Vec<Fault>> {
     let mut scan = Scan::new(arguments);
     if scan.peek() != Some(b'{') {
         return Err(vec![Fault::new("", "the arguments must be a JSON object")]);
@@ -362,7 +362,8 @@ fn not_json(arguments: &str, failure: ScanFailure) -> Fault {
 
 /// Returns the value of a member of an object. If there are duplicates, returns the value of the last member, as
 /// parsers that accept duplicates do.
-pub(crate) fn member<'t>(json: &'t str, name: &str) -> Option<&'t str> {
+#[must_use]
+pub fn member<'t>(json: &'t str, name: &str) -> Option<&'t str> {
     let mut found = None;
     let scanned = Scan::new(json).members(|scan, key| {
         let value = scan.next_value()?;
@@ -515,11 +516,11 @@ pub(super) const HEADER: &str = "x-mcp-header";
 
 /// An argument that is mirrored in a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HeaderArgument {
+pub struct HeaderArgument {
     /// The property names on the path from the argument object to the value.
-    pub(crate) path: Vec<String>,
+    pub path: Vec<String>,
     /// The header name without `Mcp-Param-`.
-    pub(crate) header: String,
+    pub header: String,
 }
 
 /// Finds the arguments that are mirrored in headers. Only strings, booleans and integers that can be reached through

@@ -12,7 +12,7 @@ mod parameters;
 
 use crate::types::Icon;
 
-pub(crate) use mcp_schema::rules::{icon, scope, tool_name, uri};
+pub use mcp_schema::rules::{icon, scope, tool_name, uri};
 pub use mcp_schema::verdict::{RuleVerdict, check};
 pub use parameters::{
     completed_argument, identifying_argument, is_argument, partial_text, resource_parameter,

@@ -213,6 +213,7 @@ impl<Z: chrono::TimeZone> IntoToolResult for chrono::DateTime<Z> {
     }
 }
 
+#[allow(dead_code, reason = "only the types of optional crates need it")]
 fn serialized(value: &impl Serialize) -> Result<CallToolResult, HandlerError> {
     match serde_json::to_value(value) {
         Ok(Value::String(text)) => Ok(CallToolResult::text(text)),

@@ -2,7 +2,6 @@
 
 mod view;
 
-#[cfg(feature = "auth")]
 use std::collections::BTreeSet;
 
 use std::sync::Arc;
@@ -11,11 +10,11 @@ use crate::context::{Caller, Capability};
 use crate::fnv::fnv;
 use crate::registry::table::CallableTable;
 
-pub(crate) use view::{CallerView, ToolGroup, ToolPart};
+pub use view::{CallerView, ToolGroup, ToolPart};
 
 /// All definitions at a particular point in time. Unchanged tables are shared with earlier and later snapshots.
 #[derive(Clone, Debug)]
-pub(crate) struct Snapshot {
+pub struct Snapshot {
     pub(super) tools: Arc<CallableTable>,
     pub(super) prompts: Arc<CallableTable>,
     pub(super) resources: Arc<CallableTable>,
@@ -26,7 +25,8 @@ pub(crate) struct Snapshot {
 
 impl Snapshot {
     /// Returns the snapshot as seen by the given caller.
-    pub(crate) fn seen_by<'a>(&'a self, caller: &'a Caller) -> CallerView<'a> {
+    #[must_use]
+    pub fn seen_by<'a>(&'a self, caller: &'a Caller) -> CallerView<'a> {
         CallerView {
             snapshot: self,
             caller,
@@ -80,7 +80,6 @@ impl Snapshot {
     }
 
     /// Returns the scopes required by all definitions that are served and not hidden from any caller, sorted.
-    #[cfg(feature = "auth")]
     pub(crate) fn scopes(&self) -> BTreeSet<String> {
         let visible = self.tables().into_iter().flat_map(CallableTable::visible);
         visible
@@ -91,7 +90,8 @@ impl Snapshot {
     }
 
     /// Returns the names of enabled definitions in order, whether or not they are selected.
-    pub(crate) fn names(&self, list: Capability) -> Vec<String> {
+    #[must_use]
+    pub fn names(&self, list: Capability) -> Vec<String> {
         let enabled = self.table(list).slots().iter().filter(|slot| slot.enabled);
         enabled.map(|slot| (*slot.callable.name).into()).collect()
     }
@@ -440,7 +440,7 @@ mod tests {
             });
             assert_eq!(
                 error.unwrap_err().kind(),
-                crate::ErrorKind::Configuration,
+                crate::error::ErrorKind::Configuration,
                 "{name}"
             );
         }

@@ -29,7 +29,7 @@ use crate::types::CompletionReference;
 
 /// A snapshot as seen by a particular caller.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CallerView<'a> {
+pub struct CallerView<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) caller: &'a Caller,
     /// The definitions that the request selects, or `None` if it selects all of them.
@@ -38,7 +38,8 @@ pub(crate) struct CallerView<'a> {
 
 impl<'a> CallerView<'a> {
     /// Returns a view that contains only the selected definitions.
-    pub(crate) fn narrowed_to(self, selection: Option<&'a TagSelection>) -> Self {
+    #[must_use]
+    pub fn narrowed_to(self, selection: Option<&'a TagSelection>) -> Self {
         Self { selection, ..self }
     }
 
@@ -67,7 +68,7 @@ impl<'a> CallerView<'a> {
     /// # Errors
     ///
     /// Returns an error if the caller cannot see a tool with this name or lacks required scopes.
-    pub(crate) fn tool(&self, name: &str) -> Result<&'a Arc<Callable>, ErrorObject> {
+    pub fn tool(&self, name: &str) -> Result<&'a Arc<Callable>, ErrorObject> {
         self.find_usable(&self.snapshot.tools, name, errors::unknown_tool)
     }
 
@@ -88,10 +89,7 @@ impl<'a> CallerView<'a> {
     ///
     /// Returns an error if the caller lacks required scopes.
     #[inline]
-    pub(crate) fn visible_tool(
-        &self,
-        name: &str,
-    ) -> Result<Option<&'a Arc<Callable>>, ErrorObject> {
+    pub fn visible_tool(&self, name: &str) -> Result<Option<&'a Arc<Callable>>, ErrorObject> {
         let tool = self.find_visible(&self.snapshot.tools, name);
         tool.map(|tool| self.check_scopes(tool)).transpose()
     }
@@ -401,7 +399,7 @@ impl CallerView<'_> {
 // caller.
 
 /// The registry's part of a page of tools whose list goes on with the tools of sources.
-pub(crate) enum ToolPart {
+pub enum ToolPart {
     /// The whole page, which is followed by others of the registry.
     Page(ListPage),
     /// The registry's last tools, as comma-separated JSON, and their number.
@@ -619,7 +617,7 @@ impl CallerView<'_> {
 
 /// The tools with a given tag.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct ToolGroup<'a> {
+pub struct ToolGroup<'a> {
     /// `None` for tools without tags.
     pub(crate) tag: Option<&'a str>,
     pub(crate) description: &'a str,
@@ -693,7 +691,8 @@ impl<'a> CallerView<'a> {
 
 impl<'a> CallerView<'a> {
     /// Returns `true` if the request may use more than this number of tools.
-    pub(crate) fn has_more_tools_than(self, count: usize) -> bool {
+    #[must_use]
+    pub fn has_more_tools_than(self, count: usize) -> bool {
         if self.is_filtered(Capability::Tools) {
             self.tools().nth(count).is_some()
         } else {
@@ -735,7 +734,7 @@ impl<'a> CallerView<'a> {
     }
 
     /// Returns all tools in the order of the list, each with whether the request may use it.
-    pub(crate) fn tools_with_permission(self) -> impl Iterator<Item = (&'a Arc<Callable>, bool)> {
+    pub fn tools_with_permission(self) -> impl Iterator<Item = (&'a Arc<Callable>, bool)> {
         let callables = self.snapshot.tools.visible().map(|slot| &slot.callable);
         callables.map(move |callable| (callable, self.permits(callable)))
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::client::{Client, call, cancel, ids};
-use crate::limits::Limits;
+use mcp_core::limits::Limits;
 
 #[tokio::test(start_paused = true)]
 async fn maximum_timeouts_set_no_deadlines() {

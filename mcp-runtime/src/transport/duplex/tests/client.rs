@@ -15,10 +15,10 @@ use tokio::task::JoinHandle;
 
 use super::server::{Shared, TestServer};
 use crate::dispatch::Dispatcher;
-use crate::limits::Limits;
 use crate::sync::CancellationToken;
 use crate::transport::watchdog::Watchdog;
 use crate::transport::{Connection, duplex};
+use mcp_core::limits::Limits;
 
 /// A protocol version with batches.
 const VERSION: &str = "2025-03-26";

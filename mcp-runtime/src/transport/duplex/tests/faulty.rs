@@ -7,14 +7,18 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
 use std::task::{Context, Poll};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 
 use super::client::{handshake, serve};
 use super::server::TestServer;
+use crate::Server;
 use crate::context::current;
-use crate::limits::Limits;
+use crate::dispatch::{CallProgress, ChannelMemory, Decision};
+use crate::handler::dynamic::DynamicTool;
+use crate::jsonrpc::{Incoming, parse};
 use crate::sync::CancellationToken;
+use mcp_core::limits::Limits;
 
 /// Serves the input through streams that move one byte at a time and are not ready every `step`th time.
 pub(super) async fn through_faulty_streams(input: &[u8], step: usize) -> Vec<Value> {
@@ -153,4 +157,42 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Faulty<T> {
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.inner).poll_shutdown(cx)
     }
+}
+
+#[test]
+fn a_panic_of_the_transport_is_one_internal_error() {
+    // With middleware, the stream for the call's messages is created before any user code runs.
+    let server = Server::new("test", "1").middleware(async |call, next| next.run(call).await);
+    let tool = DynamicTool::new("echo", json!({"type": "object"}), |_, _| async { "echo" });
+    server.handle().tools().insert(tool).unwrap();
+    let dispatcher = server.into_dispatcher().unwrap();
+    let mut memory = ChannelMemory::new(&dispatcher, Arc::new(|| {}));
+    let message = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {
+        "name": "echo",
+        "_meta": {
+            "progressToken": 1,
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        },
+    }})
+    .to_string();
+    let limits = dispatcher.limits().message.parse_limits();
+    let Ok(Incoming::Message(message)) = parse(message.as_bytes(), &limits) else {
+        panic!("the message is valid");
+    };
+    let mut out = b"earlier\n".to_vec();
+    let Decision::Call(call) = dispatcher.decide(&message, &mut memory, &mut out) else {
+        panic!("the tool exists");
+    };
+    let progress = call.run(&|| panic!("no stream"), &mut out);
+    let CallProgress::Answered(response) = progress else {
+        panic!("the call has not ended");
+    };
+    assert!(response.error.is_some());
+    let response = out.strip_prefix(b"earlier\n").unwrap();
+    let response: Value = serde_json::from_slice(response).unwrap();
+    assert_eq!(
+        (&response["id"], &response["error"]["code"]),
+        (&json!(7), &json!(-32603))
+    );
 }

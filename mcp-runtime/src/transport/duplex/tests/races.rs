@@ -8,10 +8,10 @@ use tokio::runtime::Handle;
 use super::client::call;
 use super::server::TestServer;
 use crate::jsonrpc::{Incoming, OwnedRequest, RequestId, parse};
-use crate::limits::Limits;
 use crate::transport::Connection;
 use crate::transport::duplex::{Channel, CloseOnDrop, QueuedCall};
 use crate::transport::watchdog::Watchdog;
+use mcp_core::limits::Limits;
 
 /// Creates a channel without a leader, and the values that keep it alive.
 fn channel() -> (Arc<Channel>, Watchdog, DuplexStream) {

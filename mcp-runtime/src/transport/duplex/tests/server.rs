@@ -12,8 +12,8 @@ use tokio::sync::{Notify, Semaphore};
 use crate::context::{Context, ServerHandle};
 use crate::dispatch::Dispatcher;
 use crate::handler::dynamic::DynamicTool;
-use crate::limits::Limits;
 use crate::server::Server;
+use mcp_core::limits::Limits;
 
 const TOOLS: [&str; 17] = [
     "echo",

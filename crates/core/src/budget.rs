@@ -16,7 +16,7 @@ use crate::sync::lock;
 
 /// The client for whom bytes are held.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Holder {
+pub enum Holder {
     /// The key of an authenticated caller.
     Principal(Arc<str>),
     /// The address of an anonymous client. `None` stands for all clients whose addresses are unknown.
@@ -25,7 +25,8 @@ pub(crate) enum Holder {
 
 impl Holder {
     /// Returns the holder for a request with this caller, from this address.
-    pub(crate) fn new(caller: Option<&Principal>, network: Option<ClientNetwork>) -> Self {
+    #[must_use]
+    pub fn new(caller: Option<&Principal>, network: Option<ClientNetwork>) -> Self {
         match caller {
             Some(principal) => Self::Principal(principal.key().into()),
             None => Self::Anonymous(network),
@@ -47,7 +48,7 @@ impl Hash for Holder {
 /// The network of a client: its IPv4 address, or the first 64 bits of its IPv6 address, because a client with one
 /// IPv6 address usually has all that differ only in the other bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct ClientNetwork(NonZeroU64);
+pub struct ClientNetwork(NonZeroU64);
 
 impl From<IpAddr> for ClientNetwork {
     fn from(address: IpAddr) -> Self {
@@ -62,7 +63,7 @@ impl From<IpAddr> for ClientNetwork {
 }
 
 /// A number of bytes that all clients share.
-pub(crate) struct ByteBudget {
+pub struct ByteBudget {
     total: Arc<Total>,
     accounts: Mutex<Accounts>,
 }
@@ -94,20 +95,21 @@ struct Account {
 }
 
 /// Bytes that are counted for a client until this is dropped.
-pub(crate) struct Charge {
+pub struct Charge {
     account: Arc<Account>,
     bytes: usize,
 }
 
 /// A [`Charge`] for which the client's account is opened once there is something to count.
-pub(crate) struct LazyCharge {
+pub struct LazyCharge {
     budget: Arc<ByteBudget>,
     holder: Holder,
     charge: Option<Charge>,
 }
 
 impl ByteBudget {
-    pub(crate) fn new(limit: usize) -> Arc<Self> {
+    #[must_use]
+    pub fn new(limit: usize) -> Arc<Self> {
         Arc::new(Self {
             total: Arc::new(Total {
                 limit,
@@ -119,7 +121,7 @@ impl ByteBudget {
     }
 
     /// Returns a charge for this client, of zero bytes.
-    pub(crate) fn charge(self: &Arc<Self>, holder: &Holder) -> Charge {
+    pub fn charge(self: &Arc<Self>, holder: &Holder) -> Charge {
         Charge {
             account: self.account(holder),
             bytes: 0,
@@ -127,7 +129,7 @@ impl ByteBudget {
     }
 
     /// Returns a charge for this client, of zero bytes, which costs hardly anything until it is used.
-    pub(crate) fn lazy_charge(self: &Arc<Self>, holder: Holder) -> LazyCharge {
+    pub fn lazy_charge(self: &Arc<Self>, holder: Holder) -> LazyCharge {
         LazyCharge {
             budget: Arc::clone(self),
             holder,
@@ -154,13 +156,13 @@ impl ByteBudget {
         account
     }
 
-    #[cfg(test)]
-    pub(crate) fn held(&self) -> usize {
+    /// Returns how many bytes are held for all clients.
+    pub fn held(&self) -> usize {
         self.total.held.load(Relaxed)
     }
 
     /// Returns `true` if less than half of the budget is free. Otherwise, every client is within its share.
-    pub(crate) fn is_scarce(&self) -> bool {
+    pub fn is_scarce(&self) -> bool {
         self.total.is_scarce()
     }
 
@@ -169,7 +171,7 @@ impl ByteBudget {
     /// # Errors
     ///
     /// Fails if this takes longer than `limit`.
-    pub(crate) async fn wait_for_room(
+    pub async fn wait_for_room(
         self: &Arc<Self>,
         holder: &Holder,
         limit: std::time::Duration,
@@ -196,7 +198,7 @@ impl ByteBudget {
 
 /// The reason why there is no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shortage {
+pub enum Shortage {
     /// The client itself holds too much.
     OfClient,
     /// Others hold too much.
@@ -237,17 +239,20 @@ impl Account {
 
 impl Charge {
     /// Returns `true` if the client holds at most as much as remains free.
-    pub(crate) fn is_within_share(&self) -> bool {
+    #[must_use]
+    pub fn is_within_share(&self) -> bool {
         !self.is_scarce() || self.account.is_within_share()
     }
 
     /// Returns `true` if less than half of the budget is free.
-    pub(crate) fn is_scarce(&self) -> bool {
+    #[must_use]
+    pub fn is_scarce(&self) -> bool {
         self.account.total.is_scarce()
     }
 
     /// Returns another charge for the same client, of zero bytes.
-    pub(crate) fn another(&self) -> Self {
+    #[must_use]
+    pub fn another(&self) -> Self {
         Self {
             account: Arc::clone(&self.account),
             bytes: 0,
@@ -255,7 +260,7 @@ impl Charge {
     }
 
     /// Changes the number of bytes, whether or not the client has room for them.
-    pub(crate) fn resize(&mut self, bytes: usize) {
+    pub fn resize(&mut self, bytes: usize) {
         if bytes > self.bytes {
             self.account.add(bytes.saturating_sub(self.bytes));
         } else if bytes < self.bytes {
@@ -285,14 +290,14 @@ impl Drop for Charge {
 
 impl LazyCharge {
     /// Like [`Charge::resize`].
-    pub(crate) fn resize(&mut self, bytes: usize) {
+    pub fn resize(&mut self, bytes: usize) {
         if self.charge.is_some() || bytes > 0 {
             self.charge().resize(bytes);
         }
     }
 
     /// Like [`Charge::try_resize`].
-    pub(crate) fn try_resize(&mut self, bytes: usize) -> bool {
+    pub fn try_resize(&mut self, bytes: usize) -> bool {
         (self.charge.is_none() && bytes == 0) || self.charge().try_resize(bytes)
     }
 

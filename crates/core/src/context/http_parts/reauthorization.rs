@@ -14,7 +14,7 @@ use crate::jsonrpc::ErrorObject;
 use crate::sync::lock;
 
 /// The challenge state of one request.
-pub(crate) struct Reauthorization {
+pub(super) struct Reauthorization {
     state: Mutex<ResponseHead>,
     pending: Arc<ChallengesForNextRequests>,
 }
@@ -89,7 +89,7 @@ impl Reauthorization {
 
 /// Challenges for callers' next requests.
 #[derive(Default)]
-pub(crate) struct ChallengesForNextRequests {
+pub struct ChallengesForNextRequests {
     hasher: RandomState,
     /// The challenges, keyed by the caller's digest.
     waiting: Mutex<HashMap<u64, (ErrorObject, Instant)>>,
