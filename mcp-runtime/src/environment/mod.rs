@@ -171,14 +171,14 @@ impl DeclaredVariable {
     }
 
     /// Returns the default, unless the variable is secret.
-    #[cfg(feature = "ship")]
+    #[cfg(feature = "cli")]
     pub(crate) fn default(&self) -> Option<&Value> {
         let default = self.schema.get("default");
         default.filter(|default| !self.is_secret && !default.is_null())
     }
 
     /// Returns the JSON type of the value, or an empty string if it can have several types.
-    #[cfg(feature = "ship")]
+    #[cfg(feature = "cli")]
     pub(crate) fn kind(&self) -> &str {
         let kind = &self.schema["type"];
         // `Option` adds `null`.

@@ -143,21 +143,21 @@ impl HttpOptions {
     }
 
     /// Returns the paths of the liveness and readiness probes, if this crate's listener answers them.
-    #[cfg(feature = "ship")]
+    #[cfg(feature = "cli")]
     pub(crate) fn probe_paths(&self) -> Option<(&str, &str)> {
         let is_served = self.health.served != Some(false);
         is_served.then_some((&*self.health.live, &*self.health.ready))
     }
 
     /// Returns the first allowed host that is not `*`.
-    #[cfg(feature = "ship")]
+    #[cfg(feature = "cli")]
     pub(crate) fn named_host(&self) -> Option<&str> {
         let mut hosts = self.hosts.iter().map(String::as_str);
         hosts.find(|host| *host != "*")
     }
 
     /// Returns how long the server continues to serve requests after the first stop signal.
-    #[cfg(feature = "ship")]
+    #[cfg(feature = "cli")]
     pub(crate) fn delay_before_stop(&self) -> Duration {
         self.shutdown_delay
     }

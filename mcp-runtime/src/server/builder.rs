@@ -265,7 +265,7 @@ impl Server {
     }
 
     /// Returns how long calls may take to finish after the server is asked to stop.
-    #[cfg(all(feature = "http", feature = "ship"))]
+    #[cfg(all(feature = "cli", feature = "http"))]
     pub(super) fn drain_timeout(&self) -> Duration {
         self.limits.calls.drain_timeout
     }

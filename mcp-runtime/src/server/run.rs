@@ -48,6 +48,7 @@ impl Server {
     /// | `manifest` | print `server.json` for the MCP registry (`ship` feature) |
     /// | `bundle` | pack the server into an MCP bundle, which hosts install with a click (`ship` feature) |
     /// | `recipe KIND` | print a Dockerfile, or files for Compose, Kubernetes or systemd (`ship` feature) |
+    /// | `--describe` | print everything that tools such as `mcp-dev` need to know about the server, as JSON |
     /// | `--help`, `--version` | print help or the version |
     ///
     /// Commands start the server in this process, communicate with it over the full protocol in any protocol version,
@@ -129,7 +130,7 @@ impl Server {
     /// # }
     /// ```
     ///
-    /// A command must be the first argument; only `--json`, `--protocol-version DATE`, `--as SUBJECT`, `--scope SCOPE`,
+    /// A command, or `--describe`, must be the first argument; only `--json`, `--protocol-version DATE`, `--as SUBJECT`, `--scope SCOPE`,
     /// `--claim NAME=VALUE`, `--header NAME=VALUE` and `--tags TAGS` may precede it. All other arguments are left to the program, including `--help`, `--version`
     /// and `--http`; [`help`](Self::help) is what a program can print about the commands. Exits the process with status 1
     /// if the command fails.

@@ -70,7 +70,7 @@ impl Server {
     }
 
     /// Returns `true` if tasks are kept in a store that outlives the process.
-    #[cfg(feature = "ship")]
+    #[cfg(feature = "cli")]
     pub(super) fn keeps_tasks(&self) -> bool {
         self.kept_tasks()
             .is_some_and(|store| store.outlives_process())

@@ -11,6 +11,7 @@ mod call;
 mod check;
 mod complete;
 mod completions;
+mod describe;
 mod install;
 mod list;
 mod print;
@@ -126,6 +127,7 @@ fn names_command(command: &Command, arguments: &[OsString]) -> bool {
                 let _ = arguments.next();
             }
             Some(word) if is_common_option_with_value(word) => {}
+            Some(word) if word.strip_prefix("--") == Some(describe::NAME) => return true,
             Some(word) => return command.find_subcommand(word).is_some(),
             None => return false,
         }
@@ -141,6 +143,11 @@ fn parse(
     let matches = command.try_get_matches_from_mut(arguments)?;
     let refused = |kind, text: &str| Err(command.clone().error(kind, text));
     match matches.subcommand() {
+        Some(_) if describe::is_given(&matches) => refused(
+            ErrorKind::ArgumentConflict,
+            "`--describe` cannot be used with a command",
+        ),
+        None if describe::is_given(&matches) => Ok(Invocation::Command(matches)),
         Some(_) if ServeOptions::is_given(&matches) => refused(
             ErrorKind::ArgumentConflict,
             "a command does not serve, so `--http` and its options cannot be used with it",
@@ -171,7 +178,7 @@ fn command(grammar: Grammar<'_>) -> Command {
         let is_for_commands = session::COMMON.contains(&name) && name != session::TAGS;
         argument.hide(is_for_commands)
     });
-    let mut command = with_commands(command);
+    let mut command = with_commands(describe::with_option(command));
     if grammar.has_tasks {
         command = command.subcommand(tasks::command());
     }
@@ -215,7 +222,7 @@ pub(super) async fn run(server: Server, matches: &ArgMatches) -> Result<i32, Err
 
 async fn perform(mut server: Server, before: &ArgMatches) -> CommandResult {
     let Some((name, matches)) = before.subcommand() else {
-        return Ok(true);
+        return Box::pin(describe::run(server, before)).await;
     };
     if install::is_command(name) {
         return install::run(

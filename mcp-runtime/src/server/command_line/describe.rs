@@ -1,0 +1,288 @@
+//! `--describe`: everything that the author's tools need to know about the server, as one JSON document.
+//!
+//! `mcp-dev` reads the document to publish the server: its settings become those of a bundle, and its probes those of a
+//! container. The document contains no values of settings, and no handler runs to make it.
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::{Map, Value, json};
+
+use crate::context::Capability;
+use crate::environment::DeclaredVariable;
+use crate::handler::definition::{Definition, Kind, Selected, Submitted};
+use crate::protocol::ProtocolVersion;
+use crate::server::Server;
+use crate::server::command_line::print;
+use crate::server::command_line::session::{CommandResult, CommandSession};
+
+/// The name of the option.
+pub(super) const NAME: &str = "describe";
+
+/// The number of the document's format. It changes if readers of the previous format would misread the document; new
+/// members do not change it.
+const FORMAT: u32 = 1;
+
+/// Adds the option.
+pub(super) fn with_option(command: Command) -> Command {
+    command.arg(
+        Arg::new(NAME)
+            .long(NAME)
+            .action(ArgAction::SetTrue)
+            .exclusive(true)
+            .help("Print a description of the server as JSON, for tools such as `mcp-dev`"),
+    )
+}
+
+/// Returns `true` if the option is given.
+pub(super) fn is_given(matches: &ArgMatches) -> bool {
+    matches.get_flag(NAME)
+}
+
+/// Prints the document.
+pub(super) async fn run(mut server: Server, matches: &ArgMatches) -> CommandResult {
+    // Describing the server does not require values for its settings.
+    server.environment.faults.clear();
+    let mut document = program(&server);
+    let sources = SourceLines {
+        prefixes: server.prefixes.clone(),
+    };
+    let session = CommandSession::start(server, matches, matches).await?;
+    let mut lines = Map::new();
+    for list in Capability::ALL {
+        let items = match list {
+            // Handlers would have to list the others.
+            Capability::Resources => session.client.definitions(list)?,
+            _ => session.list(list).await?,
+        };
+        lines.insert(list.member().into(), sources.of(list, &items).into());
+        document.insert(list.member().into(), items.into());
+    }
+    document.insert("sources".into(), lines.into());
+    document.insert("extensions".into(), session.client.extensions().into());
+    print::json(&document.into());
+    Ok(true)
+}
+
+/// Describes all parts of the program except its definitions.
+fn program(server: &Server) -> Map<String, Value> {
+    let settings = server.environment.variables.iter().map(setting);
+    let mut document = Map::new();
+    let mut set = |member: &str, value: Value| drop(document.insert(member.into(), value));
+    set("format", FORMAT.into());
+    set(
+        "runtime",
+        json!({"name": "mcp-runtime", "version": env!("CARGO_PKG_VERSION")}),
+    );
+    set("debug", cfg!(debug_assertions).into());
+    set("server", json!(server.identity));
+    set("protocolVersion", ProtocolVersion::LATEST.as_str().into());
+    set("settings", settings.collect());
+    set("http", http(server));
+    set("keepsData", server.keeps_tasks().into());
+    document
+}
+
+/// Describes a setting, without the value that it has in this process. A secret's default is a secret, too.
+fn setting(variable: &DeclaredVariable) -> Value {
+    let mut described = json!({
+        "name": variable.name,
+        "field": variable.field,
+        "description": variable.description(),
+        "type": variable.kind(),
+        "required": variable.is_required,
+        "secret": variable.is_secret,
+        "help": variable.to_string(),
+    });
+    let schema = &variable.schema;
+    for (member, value) in [
+        ("default", variable.default()),
+        ("choices", schema.get("enum")),
+        ("minimum", schema.get("minimum")),
+        ("maximum", schema.get("maximum")),
+    ] {
+        if let Some(value) = value {
+            described[member] = value.clone();
+        }
+    }
+    described
+}
+
+/// Describes how the program serves HTTP, or returns `null` if it cannot.
+#[cfg(feature = "http")]
+fn http(server: &Server) -> Value {
+    let options = &server.http;
+    let probes = options
+        .probe_paths()
+        .map(|(live, ready)| json!({"live": live, "ready": ready}));
+    let stop = options.delay_before_stop() + server.drain_timeout();
+    json!({
+        "path": options.endpoint_path(),
+        "host": options.named_host(),
+        "probes": probes,
+        "stopMs": u64::try_from(stop.as_millis()).unwrap_or(u64::MAX),
+    })
+}
+
+#[cfg(not(feature = "http"))]
+fn http(_: &Server) -> Value {
+    Value::Null
+}
+
+/// The lines of the source on which definitions begin.
+struct SourceLines {
+    /// Prefixes of names, each with the functions whose names have it.
+    prefixes: Vec<(String, Vec<Selected>)>,
+}
+
+impl SourceLines {
+    /// Returns the lines of those items that a macro has defined, by the items' keys. An item with a name that several
+    /// functions in the program have is left out.
+    fn of(&self, list: Capability, items: &[Value]) -> Map<String, Value> {
+        let lines = items.iter().filter_map(|item| {
+            let key = item[list.item_key()].as_str()?;
+            let mut functions = inventory::iter::<Submitted>()
+                .map(|submitted| submitted.0)
+                .filter(|function| is_listed_in(list, function.kind))
+                .filter(|function| self.key(list, function) == key);
+            match (functions.next(), functions.next()) {
+                (Some(Definition { location, .. }), None) => Some((
+                    key.to_owned(),
+                    json!({"file": location.file, "line": location.line}),
+                )),
+                _ => None,
+            }
+        });
+        lines.collect()
+    }
+
+    /// Returns the key of a definition as clients see it.
+    fn key(&self, list: Capability, definition: &Definition) -> String {
+        let key = definition.lookup_key();
+        let mut prefixes = self.prefixes.iter();
+        let prefix = prefixes.find(|(_, functions)| {
+            let mut functions = functions.iter();
+            functions.any(|selected| selected.function == definition.function)
+        });
+        match (list, prefix) {
+            (Capability::Tools | Capability::Prompts, Some((prefix, _))) => {
+                format!("{prefix}{key}")
+            }
+            _ => key.to_owned(),
+        }
+    }
+}
+
+/// Returns `true` if definitions of this kind are in the list.
+fn is_listed_in(list: Capability, kind: Kind) -> bool {
+    matches!(
+        (list, kind),
+        (Capability::Tools, Kind::Tool)
+            | (Capability::Prompts, Kind::Prompt)
+            | (Capability::Resources, Kind::Resource)
+            | (Capability::Templates, Kind::ResourceTemplate)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{program, setting};
+    use crate::Server;
+
+    /// Settings of every kind.
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    #[allow(dead_code, reason = "only their schema matters")]
+    struct Settings {
+        /// Key for the service
+        ///
+        /// Keep it secret.
+        api_key: crate::env::Secret<String>,
+        /// Password
+        #[serde(default = "password")]
+        #[schemars(extend("writeOnly" = true))]
+        password: String,
+        /// Maximum number of rows
+        #[serde(default = "ten")]
+        #[schemars(range(min = 1, max = 100))]
+        max_rows: u8,
+        #[serde(default)]
+        level: Option<Level>,
+    }
+
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    #[allow(dead_code, reason = "only its schema matters")]
+    enum Level {
+        Quiet,
+        Loud,
+    }
+
+    fn ten() -> u8 {
+        10
+    }
+
+    fn password() -> String {
+        "hunter2".to_owned()
+    }
+
+    #[test]
+    fn a_description_begins_with_its_format() {
+        let described = program(&Server::new("x", "1"));
+        assert_eq!(described.iter().next().unwrap().1, 1);
+    }
+
+    #[test]
+    fn settings_are_described_without_secrets() {
+        let server = Server::new("x", "1").env::<Settings>("MCP_TEST_OF_DESCRIBE_");
+        let described: Vec<_> = server.environment.variables.iter().map(setting).collect();
+        assert!(!json!(described).to_string().contains("hunter2"));
+        assert_eq!(
+            described[0],
+            json!({
+                "name": "MCP_TEST_OF_DESCRIBE_API_KEY", "field": "api_key", "description": "Key for the service",
+                "type": "string", "required": true, "secret": true, "help": "Key for the service (string, required, secret)",
+            })
+        );
+        assert_eq!(described[1]["required"], false);
+        assert_eq!(described[1]["secret"], true);
+        assert_eq!(
+            described[2],
+            json!({
+                "name": "MCP_TEST_OF_DESCRIBE_MAX_ROWS", "field": "max_rows", "description": "Maximum number of rows",
+                "type": "integer", "required": false, "secret": false, "default": 10, "minimum": 1, "maximum": 100,
+                "help": "Maximum number of rows (integer 1 to 100, default 10)",
+            })
+        );
+        assert_eq!(described[3]["description"], json!(null));
+    }
+
+    #[cfg(feature = "http")]
+    #[test]
+    fn http_settings_are_those_of_the_program() {
+        use std::time::Duration;
+
+        use crate::Limits;
+        use crate::http::HttpOptions;
+
+        let mut limits = Limits::default();
+        limits.calls.drain_timeout = Duration::from_millis(500);
+        let options = HttpOptions::new()
+            .path("/tools")
+            .allow_host("*")
+            .allow_host("garden.example.com")
+            .live_path("/live")
+            .shutdown_delay(Duration::from_secs(10));
+        let described =
+            |options| program(&Server::new("x", "1").limits(limits.clone()).http(options));
+        assert_eq!(
+            described(options)["http"],
+            json!({
+                "path": "/tools", "host": "garden.example.com", "stopMs": 10_500,
+                "probes": {"live": "/live", "ready": "/readyz"},
+            })
+        );
+        let without = described(HttpOptions::new().health(false));
+        assert_eq!(without["http"]["probes"], json!(null));
+        assert_eq!(without["http"]["host"], json!(null));
+    }
+}
