@@ -45,9 +45,6 @@ impl Server {
     /// | `types` | print TypeScript declarations for the tools, for use in the pages of [apps](macro@crate::app) |
     /// | `install CLIENT`, `uninstall CLIENT` | add this executable or a URL to a client's configuration, or remove it |
     /// | `installed` | list the clients that have the server in their configuration |
-    /// | `manifest` | print `server.json` for the MCP registry (`ship` feature) |
-    /// | `bundle` | pack the server into an MCP bundle, which hosts install with a click (`ship` feature) |
-    /// | `recipe KIND` | print a Dockerfile, or files for Compose, Kubernetes or systemd (`ship` feature) |
     /// | `--describe` | print everything that tools such as `mcp-dev` need to know about the server, as JSON |
     /// | `--help`, `--version` | print help or the version |
     ///

@@ -15,8 +15,6 @@ mod describe;
 mod install;
 mod list;
 mod print;
-#[cfg(feature = "ship")]
-mod publish;
 mod read;
 mod serve;
 mod session;
@@ -24,9 +22,6 @@ mod shell;
 mod tasks;
 mod terminal;
 mod types;
-#[cfg(any(not(feature = "ship"), test))]
-#[cfg_attr(feature = "ship", allow(dead_code, reason = "tested in all builds"))]
-mod unavailable;
 mod welcome;
 
 use std::ffi::OsString;
@@ -182,12 +177,7 @@ fn command(grammar: Grammar<'_>) -> Command {
     if grammar.has_tasks {
         command = command.subcommand(tasks::command());
     }
-    let command = completions::with_commands(install::with_commands(command));
-    #[cfg(feature = "ship")]
-    let command = publish::with_commands(command);
-    #[cfg(not(feature = "ship"))]
-    let command = unavailable::with_commands(command);
-    command
+    completions::with_commands(install::with_commands(command))
         .about(about)
         .after_help(format!(
             "{environment}{}Without a command, it serves over standard input and output, for clients that start servers themselves.",
@@ -242,14 +232,6 @@ async fn perform(mut server: Server, before: &ArgMatches) -> CommandResult {
     }
     if name == tasks::NAME {
         return Box::pin(tasks::run(server, before, matches)).await;
-    }
-    #[cfg(feature = "ship")]
-    if publish::is_command(name) {
-        return Box::pin(publish::run(name, server, before, matches)).await;
-    }
-    #[cfg(not(feature = "ship"))]
-    if unavailable::is_command(name) {
-        return unavailable::run(name);
     }
     if needs_only_definitions(name) {
         server.environment.faults.clear();
