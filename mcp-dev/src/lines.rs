@@ -1,5 +1,8 @@
-//! Reads lines from a process, up to a maximum length.
+//! Reads lines from a process, up to a maximum length, and writes to standard output.
 
+use std::io::Write as _;
+
+use anyhow::{Context as _, Result};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
 
 /// Maximum length of a message.
@@ -29,6 +32,17 @@ pub(crate) async fn read_line(
         if end || newline.is_some() {
             return Ok(Some(false));
         }
+    }
+}
+
+/// Writes to standard output, which may be closed.
+pub(crate) fn say(text: &str) -> Result<()> {
+    let mut out = std::io::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(error).context("cannot write to standard output")
+        }
+        _ => Ok(()),
     }
 }
 

@@ -4,11 +4,13 @@
 //! cargo project (`project`), and serves a page on this machine (`web`, `page/`) that shows all messages and requests
 //! input from the user. Apart from routing, only the page interprets messages.
 
+mod describe;
 mod engine;
 mod group;
 mod hub;
 mod lines;
 mod project;
+mod publish;
 mod record;
 mod recording;
 mod relay;
@@ -25,13 +27,17 @@ use tokio::net::TcpListener;
 
 use engine::Engine;
 use hub::Hub;
-use target::{Options, Target};
+use target::{Action, Options, PageOptions, Target};
 
 #[tokio::main]
 async fn main() -> ExitCode {
     let options = Options::from_arguments();
     // A replay's exit status distinguishes between differences and a recording that cannot be replayed.
-    let broken = if options.replay.is_some() { 2 } else { 1 };
+    let broken = if matches!(options.action, Action::Replay(_)) {
+        2
+    } else {
+        1
+    };
     match run(options).await {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
@@ -43,24 +49,37 @@ async fn main() -> ExitCode {
 }
 
 /// Returns `false` if the replay of a recording found differences.
-async fn run(options: Options) -> Result<bool> {
-    if let Some(replay) = &options.replay {
-        return tokio::select! {
-            same = recording::replay(replay, options.target) => same,
+async fn run(Options { target, action }: Options) -> Result<bool> {
+    match action {
+        Action::Replay(replay) => tokio::select! {
+            same = recording::replay(&replay, target) => same,
             () = signals::wanted_to_end() => bail!("the replay was interrupted"),
-        };
+        },
+        Action::Publish(request) => tokio::select! {
+            published = publish::run(&request, target) => published.map(|()| true),
+            () = signals::wanted_to_end() => bail!("interrupted"),
+        },
+        Action::Relay => {
+            let project = project_of(&target)?;
+            relay::run(target, project).await.map(|()| true)
+        }
+        Action::Page(options) => serve_page(options, target).await.map(|()| true),
     }
-    let project = match &options.target {
-        Target::Project(selection) => Some(project::Project::find(selection)?),
-        Target::Command(_) | Target::Url { .. } => None,
-    };
-    if options.stdio {
-        return relay::run(options.target, project).await.map(|()| true);
+}
+
+fn project_of(target: &Target) -> Result<Option<project::Project>> {
+    match target {
+        Target::Project(selection) => project::Project::find(selection).map(Some),
+        Target::Command(_) | Target::Url { .. } => Ok(None),
     }
-    let name = project.as_ref().map_or_else(
-        || options.target.to_string(),
-        |project| project.name().to_owned(),
-    );
+}
+
+/// Serves the page until a signal ends the program.
+async fn serve_page(options: PageOptions, target: Target) -> Result<()> {
+    let project = project_of(&target)?;
+    let name = project
+        .as_ref()
+        .map_or_else(|| target.to_string(), |project| project.name().to_owned());
 
     let listener = TcpListener::bind(("127.0.0.1", options.port))
         .await
@@ -71,7 +90,7 @@ async fn run(options: Options) -> Result<bool> {
 
     let hub = Arc::new(Hub::new(&name, project.is_some()));
     if let Some(path) = &options.record {
-        hub.record_to(recording::Recorder::new(path, Some(&options.target))?);
+        hub.record_to(recording::Recorder::new(path, Some(&target))?);
     }
     let engine = Arc::new(Engine::new(Arc::clone(&hub)));
     eprintln!("{name}: {url}");
@@ -88,7 +107,7 @@ async fn run(options: Options) -> Result<bool> {
         tokio::spawn(project::keep_built(project, engine))
     });
     if building.is_none() {
-        engine.replace(options.target, "").await;
+        engine.replace(target, "").await;
     }
     let result = tokio::select! {
         result = web::serve(listener, port, token, Arc::clone(&engine)) => result,
@@ -104,5 +123,5 @@ async fn run(options: Options) -> Result<bool> {
         // After a second signal, the program does not wait for servers to end on their own.
         () = signals::wanted_to_end() => {}
     }
-    result.map(|()| true)
+    result
 }

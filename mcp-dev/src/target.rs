@@ -1,26 +1,42 @@
-//! The server specified on the command line: a command, a URL, or the cargo project in the current folder.
+//! The command line: what to do, and the server to do it with, which is a command, a URL, or the cargo project in the
+//! current folder.
 
 use std::fmt;
 use std::path::PathBuf;
 
-use clap::{Arg, ArgAction, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use hyper::Uri;
 use hyper::header::{HeaderName, HeaderValue};
 
+use crate::publish;
 use crate::recording::Replay;
 
 /// The options given on the command line.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) target: Target,
+    pub(crate) action: Action,
+}
+
+/// What the program does.
+#[derive(Debug)]
+pub(crate) enum Action {
+    /// Serves the page.
+    Page(PageOptions),
+    /// Relays between a host and the server, without a page.
+    Relay,
+    Replay(Replay),
+    Publish(publish::Request),
+}
+
+/// Options for the page.
+#[derive(Debug)]
+pub(crate) struct PageOptions {
     /// The page's port; 0 selects any free port.
     pub(crate) port: u16,
     pub(crate) no_open: bool,
-    /// `true` to relay between a host and the server, without a page.
-    pub(crate) stdio: bool,
     /// The file for a recording.
     pub(crate) record: Option<PathBuf>,
-    pub(crate) replay: Option<Replay>,
 }
 
 /// A server to connect to.
@@ -64,39 +80,48 @@ impl Options {
         Self::read(command().get_matches_from(std::env::args_os()))
     }
 
-    fn read(mut matches: clap::ArgMatches) -> Self {
-        let Some((_, mut replay)) = matches.remove_subcommand() else {
-            return Self {
-                target: target(&mut matches),
-                port: matches.remove_one("port").unwrap_or_default(),
-                no_open: matches.get_flag("no-open"),
-                stdio: matches.get_flag("stdio"),
-                record: matches.remove_one("record"),
-                replay: None,
+    fn read(mut matches: ArgMatches) -> Self {
+        let Some((name, mut matches)) = matches.remove_subcommand() else {
+            let target = target(&mut matches);
+            let action = if matches.get_flag("stdio") {
+                Action::Relay
+            } else {
+                Action::Page(PageOptions {
+                    port: matches.remove_one("port").unwrap_or_default(),
+                    no_open: matches.get_flag("no-open"),
+                    record: matches.remove_one("record"),
+                })
             };
+            return Self { target, action };
         };
-        Self {
-            target: target(&mut replay),
-            port: 0,
-            no_open: true,
-            stdio: false,
-            record: None,
-            replay: replay.remove_one("file").map(|file| Replay {
-                file,
-                test: replay.get_flag("test"),
-                anyway: replay.get_flag("anyway"),
-                json: replay.get_flag("json"),
-                ignored: replay.remove_many("ignore").into_iter().flatten().collect(),
-            }),
-        }
+        let target = target(&mut matches);
+        let action = if name == REPLAY {
+            Action::Replay(Replay {
+                file: matches.remove_one("file").unwrap_or_default(),
+                test: matches.get_flag("test"),
+                anyway: matches.get_flag("anyway"),
+                json: matches.get_flag("json"),
+                ignored: matches
+                    .remove_many("ignore")
+                    .into_iter()
+                    .flatten()
+                    .collect(),
+            })
+        } else {
+            Action::Publish(publish::Request { name, matches })
+        };
+        Self { target, action }
     }
 }
 
+/// The name of the command that replays a recording.
+const REPLAY: &str = "replay";
+
 /// Reads the server from the arguments.
-fn target(matches: &mut clap::ArgMatches) -> Target {
+fn target(matches: &mut ArgMatches) -> Target {
     if let Some(words) = matches.remove_many::<String>("command") {
         Target::Command(words.collect())
-    } else if let Some(url) = matches.remove_one::<Uri>("url") {
+    } else if let Ok(Some(url)) = matches.try_remove_one::<Uri>("url") {
         let headers = matches.remove_many("header").into_iter().flatten();
         Target::Url {
             url,
@@ -114,11 +139,13 @@ fn target(matches: &mut clap::ArgMatches) -> Target {
     }
 }
 
-fn option(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+/// Defines an option that takes a value.
+pub(crate) fn option(name: &'static str, value: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name(value).help(help)
 }
 
-fn flag(name: &'static str, help: &'static str) -> Arg {
+/// Defines an option without a value.
+pub(crate) fn flag(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name)
         .long(name)
         .action(ArgAction::SetTrue)
@@ -134,7 +161,8 @@ fn command() -> Command {
              mcp-dev [OPTIONS] URL                 a server at a URL (Streamable HTTP)\n       \
              mcp-dev [OPTIONS] -- COMMAND ARGS…    a program that communicates over standard input and output\n       \
              mcp-dev --stdio [OPTIONS] [-- COMMAND ARGS…]    between a host and one of these, which it restarts\n       \
-             mcp-dev replay FILE [OPTIONS] [URL | -- COMMAND ARGS…]    a recording, replayed against the current server",
+             mcp-dev replay FILE [OPTIONS] [URL | -- COMMAND ARGS…]    a recording, replayed against the current server\n       \
+             mcp-dev manifest|bundle|recipe [OPTIONS] [-- PROGRAM]    files to publish a server made with mcp-runtime",
         )
         .arg(
             option("port", "PORT", "The port for the page (default: any free port)")
@@ -150,7 +178,7 @@ fn command() -> Command {
                 .conflicts_with_all(["url", "port", "no-open", "record"]),
         )
         .args_conflicts_with_subcommands(true);
-    let replay = Command::new("replay")
+    let replay = Command::new(REPLAY)
         .about("Replay a recording against the current server in both eras, and report what clients would see differently")
         .after_help("Exit status: 0 if nothing differs, 1 if something differs, 2 if the recording cannot be replayed.")
         .arg(
@@ -172,37 +200,42 @@ fn command() -> Command {
             .action(ArgAction::Append),
         )
         .arg(flag("anyway", "Replay the recording even if the server's name is different"));
-    with_target(command).subcommand(with_target(replay))
+    with_target(command)
+        .subcommand(with_target(replay))
+        .subcommands(publish::commands().map(with_program))
 }
 
 /// Adds the arguments that specify a server.
 fn with_target(command: Command) -> Command {
-    let of_project =
-        |name, value, help| option(name, value, help).conflicts_with_all(["url", "command"]);
+    let url = Arg::new("url")
+        .value_name("URL")
+        .value_parser(parse_url)
+        .conflicts_with_all([
+            "command", "project", "package", "bin", "example", "features", "release",
+        ])
+        .help("http:// or https:// URL of a server");
+    let header = option(
+        "header",
+        "NAME: VALUE",
+        "A header for each request to URL, such as `Authorization: Bearer …`",
+    );
+    let header = header
+        .value_parser(parse_header)
+        .action(ArgAction::Append)
+        .conflicts_with("command");
+    with_program(command.arg(url).arg(header))
+}
+
+/// Adds the arguments that specify a program.
+fn with_program(command: Command) -> Command {
+    let of_project = |name, value, help| option(name, value, help).conflicts_with("command");
     command
-        .arg(
-            Arg::new("url")
-                .value_name("URL")
-                .value_parser(parse_url)
-                .help("http:// or https:// URL of a server"),
-        )
         .arg(
             Arg::new("command")
                 .value_name("COMMAND")
                 .last(true)
                 .num_args(1..)
-                .conflicts_with("url")
                 .help("A program and its arguments"),
-        )
-        .arg(
-            option(
-                "header",
-                "NAME: VALUE",
-                "A header for each request to URL, such as `Authorization: Bearer …`",
-            )
-            .value_parser(parse_header)
-            .action(ArgAction::Append)
-            .conflicts_with("command"),
         )
         .arg(
             of_project(
@@ -220,7 +253,7 @@ fn with_target(command: Command) -> Command {
             "The package's example to run",
         ))
         .arg(of_project("features", "LIST", "Features to build with"))
-        .arg(flag("release", "Build with optimizations").conflicts_with_all(["url", "command"]))
+        .arg(flag("release", "Build with optimizations").conflicts_with("command"))
 }
 
 fn parse_place(text: &str) -> Result<String, String> {
@@ -273,6 +306,19 @@ mod tests {
     }
 
     #[test]
+    fn the_definitions_of_the_command_line_are_consistent() {
+        super::command().debug_assert();
+    }
+
+    #[test]
+    fn a_program_to_publish_is_a_command_or_a_project() {
+        let built = read(&["recipe", "docker", "--release"]).unwrap();
+        assert!(matches!(&built, Target::Project(selection) if selection.release));
+        let command = read(&["bundle", "--author", "You", "--", "garden"]).unwrap();
+        assert!(matches!(&command, Target::Command(words) if words == &["garden"]));
+    }
+
+    #[test]
     fn an_invalid_target_is_an_error_that_shows_the_syntax() {
         let mistake = read(&["./server"]).unwrap_err();
         assert!(mistake.contains("write a program after `--`"), "{mistake}");
@@ -280,5 +326,7 @@ mod tests {
         assert!(read(&["--bin", "x", "--", "server"]).is_err());
         assert!(read(&["--header", "Authorization", "http://host/"]).is_err());
         assert!(read(&["--stdio", "http://host/"]).is_err());
+        assert!(read(&["--bin", "x", "http://host/"]).is_err());
+        assert!(read(&["manifest", "http://host/"]).is_err());
     }
 }

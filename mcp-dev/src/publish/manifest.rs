@@ -4,21 +4,18 @@
 
 use std::fmt::Write as _;
 use std::io;
-use std::io::{Read, Write as _};
+use std::io::Read;
 use std::path::Path;
 
+use anyhow::{Context as _, Result, bail};
 use clap::{ArgMatches, Command};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::environment::DeclaredVariable;
-use crate::server::Server;
-use crate::server::command_line::print;
-use crate::server::command_line::publish::output;
-use crate::server::command_line::publish::output::{
-    description, flag, open, option, repeated, text, texts,
-};
-use crate::server::command_line::session::CommandResult;
+use super::output;
+use super::output::{description, open, repeated, text, texts};
+use crate::describe::{Description, Setting};
+use crate::target::{flag, option};
 
 pub(super) fn command() -> Command {
     Command::new("manifest")
@@ -45,42 +42,34 @@ pub(super) fn command() -> Command {
         .arg(flag("readme-line", "Print only the line that a crate's README needs to prove that the crate is yours"))
 }
 
-pub(super) fn run(server: &Server, matches: &ArgMatches) -> CommandResult {
-    let name = registry_name(server, matches)?;
+/// Returns the text to print.
+pub(super) fn run(about: &Description, matches: &ArgMatches) -> Result<String> {
+    let name = registry_name(about, matches)?;
     if matches.get_flag("readme-line") {
-        print::line(&format!("mcp-name: {name}"));
-        return Ok(true);
+        return Ok(format!("mcp-name: {name}\n"));
     }
-    let manifest = server_json(server, matches, &name)?;
+    let manifest = server_json(about, matches, &name)?;
     output::check("server.json", output::SERVER, &manifest)?;
-    match text(matches, "output") {
-        None => print::json(&manifest),
-        Some(path) => {
-            let bytes = format!("{manifest:#}\n");
-            output::write(Path::new(path), matches.get_flag("force"), |file| {
-                file.write_all(bytes.as_bytes())
-            })?;
-            print::line(&format!("Wrote {path}"));
-        }
-    }
-    Ok(true)
+    output::print_or_write(matches, format!("{manifest:#}\n"))
 }
 
 /// Returns the server's name in the registry, in which a GitHub user's namespace is `io.github.USER`.
-fn registry_name(server: &Server, matches: &ArgMatches) -> Result<String, String> {
+fn registry_name(about: &Description, matches: &ArgMatches) -> Result<String> {
     if let Some(name) = text(matches, "name") {
         return Ok(name.to_owned());
     }
     let repository =
         text(matches, "repository").and_then(|url| url.strip_prefix("https://github.com/"));
     match repository.and_then(|path| path.split('/').next()) {
-        Some(user) if !user.is_empty() => Ok(format!("io.github.{user}/{}", server.identity.name)),
-        _ => Err("the registry needs a name: pass `--name io.github.YOU/SERVER`, or `--repository` with a URL on GitHub".to_owned()),
+        Some(user) if !user.is_empty() => Ok(format!("io.github.{user}/{}", about.server.name)),
+        _ => bail!(
+            "the registry needs a name: pass `--name io.github.YOU/SERVER`, or `--repository` with a URL on GitHub"
+        ),
     }
 }
 
-fn server_json(server: &Server, matches: &ArgMatches, name: &str) -> Result<Value, String> {
-    let identity = &server.identity;
+fn server_json(about: &Description, matches: &ArgMatches, name: &str) -> Result<Value> {
+    let identity = &about.server;
     let mut manifest = Map::new();
     let mut set = |member: &str, value: Value| drop(manifest.insert(member.into(), value));
     set(
@@ -91,7 +80,7 @@ fn server_json(server: &Server, matches: &ArgMatches, name: &str) -> Result<Valu
     if let Some(title) = &identity.title {
         set("title", title.as_str().into());
     }
-    set("description", description(server, matches)?.into());
+    set("description", description(about, matches)?.into());
     set("version", identity.version.as_str().into());
     if let Some(url) = text(matches, "repository") {
         set("repository", repository(url)?);
@@ -99,22 +88,25 @@ fn server_json(server: &Server, matches: &ArgMatches, name: &str) -> Result<Valu
     if let Some(url) = &identity.website_url {
         set("websiteUrl", url.as_str().into());
     }
-    let icons = identity
+    let is_on_the_web = |icon: &&Value| {
+        let source = icon["src"].as_str();
+        source.is_some_and(|source| source.starts_with("https:"))
+    };
+    let icons: Vec<_> = identity
         .icons
         .iter()
-        .filter(|icon| icon.src.starts_with("https:"));
-    let icons: Vec<_> = icons.map(|icon| json!(icon)).collect();
+        .filter(is_on_the_web)
+        .cloned()
+        .collect();
     if !icons.is_empty() {
         set("icons", icons.into());
     }
-    let packages = packages(server, matches)?;
+    let packages = packages(about, matches)?;
     let remotes: Vec<_> = texts(matches, "remote")
         .map(|url| json!({"type": "streamable-http", "url": url}))
         .collect();
     if packages.is_empty() && remotes.is_empty() {
-        return Err(
-            "specify how to get the server: `--cargo`, `--oci`, `--mcpb` or `--remote`".to_owned(),
-        );
+        bail!("specify how to get the server: `--cargo`, `--oci`, `--mcpb` or `--remote`");
     }
     if !packages.is_empty() {
         set("packages", packages.into());
@@ -125,23 +117,21 @@ fn server_json(server: &Server, matches: &ArgMatches, name: &str) -> Result<Valu
     Ok(manifest.into())
 }
 
-fn repository(url: &str) -> Result<Value, String> {
+fn repository(url: &str) -> Result<Value> {
     for source in ["github", "gitlab"] {
         if url.starts_with(&format!("https://{source}.com/")) {
             return Ok(json!({"url": url, "source": source}));
         }
     }
-    Err(format!(
-        "`--repository {url}` is not a GitHub or GitLab URL, which the registry requires"
-    ))
+    bail!("`--repository {url}` is not a GitHub or GitLab URL, which the registry requires")
 }
 
-fn packages(server: &Server, matches: &ArgMatches) -> Result<Vec<Value>, String> {
-    let version = &server.identity.version;
+fn packages(about: &Description, matches: &ArgMatches) -> Result<Vec<Value>> {
+    let version = &about.server.version;
     let mut packages = Vec::new();
     if let Some(name) = text(matches, "cargo") {
         let name = if name.is_empty() {
-            &server.identity.name
+            &about.server.name
         } else {
             name
         };
@@ -150,21 +140,16 @@ fn packages(server: &Server, matches: &ArgMatches) -> Result<Vec<Value>, String>
     for image in texts(matches, "oci") {
         let last = image.rsplit('/').next().unwrap_or_default();
         if !last.contains([':', '@']) {
-            return Err(format!(
+            bail!(
                 "`--oci {image}` has no tag, which the registry requires; add one, such as `{image}:{version}`"
-            ));
+            );
         }
         packages.push(json!({"registryType": "oci", "identifier": image}));
     }
     for bundle in texts(matches, "mcpb") {
         packages.push(bundle_package(bundle, version)?);
     }
-    let variables: Vec<_> = server
-        .environment
-        .variables
-        .iter()
-        .map(environment_variable)
-        .collect();
+    let variables: Vec<_> = about.settings.iter().map(environment_variable).collect();
     for package in &mut packages {
         package["transport"] = json!({"type": "stdio"});
         if !variables.is_empty() {
@@ -175,24 +160,21 @@ fn packages(server: &Server, matches: &ArgMatches) -> Result<Vec<Value>, String>
 }
 
 /// Describes a bundle given as `URL=FILE`.
-fn bundle_package(bundle: &str, version: &str) -> Result<Value, String> {
+fn bundle_package(bundle: &str, version: &str) -> Result<Value> {
     let Some((url, file)) = bundle.rsplit_once('=') else {
-        return Err(format!(
+        bail!(
             "`--mcpb {bundle}` has no `=`: write `URL=FILE`, because the registry requires the file's digest"
-        ));
+        );
     };
     let is_release = ["https://github.com/", "https://gitlab.com/"]
         .iter()
         .any(|host| url.starts_with(host));
     if !is_release || !url.contains("mcp") {
-        return Err(format!(
+        bail!(
             "`{url}` must be the URL of a GitHub or GitLab release and contain `mcp`, as the registry requires"
-        ));
+        );
     }
-    let digest = open(Path::new(file)).and_then(|opened| {
-        let digest = sha256(opened);
-        digest.map_err(|error| format!("{file}: {error}"))
-    })?;
+    let digest = sha256(open(Path::new(file))?).with_context(|| file.to_owned())?;
     Ok(json!({"registryType": "mcpb", "identifier": url, "version": version, "fileSha256": digest}))
 }
 
@@ -216,12 +198,13 @@ pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
-fn environment_variable(variable: &DeclaredVariable) -> Value {
-    let mut described = json!({"name": variable.name, "isRequired": variable.is_required, "isSecret": variable.is_secret});
-    if let Some(text) = variable.description() {
-        described["description"] = text.into();
+fn environment_variable(setting: &Setting) -> Value {
+    let mut described =
+        json!({"name": setting.name, "isRequired": setting.required, "isSecret": setting.secret});
+    if let Some(text) = &setting.description {
+        described["description"] = text.as_str().into();
     }
-    let format = match variable.kind() {
+    let format = match setting.kind.as_str() {
         "integer" | "number" => "number",
         "boolean" => "boolean",
         _ => "string",
@@ -232,10 +215,10 @@ fn environment_variable(variable: &DeclaredVariable) -> Value {
             .as_str()
             .map_or_else(|| value.to_string(), str::to_owned)
     };
-    if let Some(default) = variable.default() {
+    if let Some(default) = &setting.default {
         described["default"] = plain(default).into();
     }
-    if let Some(choices) = variable.schema["enum"].as_array() {
+    if let Some(choices) = &setting.choices {
         described["choices"] = choices.iter().map(plain).collect();
     }
     described

@@ -4,77 +4,56 @@ use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Arg, ArgAction, ArgMatches};
-use mcp_schema::check::Validator;
 use serde_json::Value;
 
-use crate::server::Server;
-
-/// Defines an option that takes a value.
-pub(in crate::server::command_line::publish) fn option(
-    name: &'static str,
-    value: &'static str,
-    help: &'static str,
-) -> Arg {
-    Arg::new(name).long(name).value_name(value).help(help)
-}
+use crate::describe::Description;
+use crate::target::option;
 
 /// Defines an option that takes a value and may be repeated.
-pub(in crate::server::command_line::publish) fn repeated(
-    name: &'static str,
-    value: &'static str,
-    help: &'static str,
-) -> Arg {
+pub(super) fn repeated(name: &'static str, value: &'static str, help: &'static str) -> Arg {
     option(name, value, help).action(ArgAction::Append)
 }
 
-pub(in crate::server::command_line::publish) fn flag(
-    name: &'static str,
-    help: &'static str,
-) -> Arg {
-    Arg::new(name)
-        .long(name)
-        .action(ArgAction::SetTrue)
-        .help(help)
-}
-
 /// Opens a file for reading. Pipes and devices are rejected, because they may never end.
-pub(in crate::server::command_line::publish) fn open(path: &Path) -> Result<File, String> {
-    let describe = |error| format!("{}: {error}", path.display());
-    let file = File::open(path).map_err(describe)?;
-    if !file.metadata().map_err(describe)?.is_file() {
-        return Err(format!("{} is not a file", path.display()));
+pub(super) fn open(path: &Path) -> Result<File> {
+    let name = || path.display().to_string();
+    let file = File::open(path).with_context(name)?;
+    if !file.metadata().with_context(name)?.is_file() {
+        bail!("{} is not a file", path.display());
     }
     Ok(file)
 }
 
 /// Returns the value of an option.
-pub(in crate::server::command_line::publish) fn text<'m>(
-    matches: &'m ArgMatches,
-    name: &str,
-) -> Option<&'m str> {
+pub(super) fn text<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m str> {
     matches.get_one::<String>(name).map(String::as_str)
 }
 
 /// Returns the values of an option that may be repeated.
-pub(in crate::server::command_line::publish) fn texts<'m>(
-    matches: &'m ArgMatches,
-    name: &str,
-) -> impl Iterator<Item = &'m str> {
+pub(super) fn texts<'m>(matches: &'m ArgMatches, name: &str) -> impl Iterator<Item = &'m str> {
     let values = matches.get_many::<String>(name);
     values.into_iter().flatten().map(String::as_str)
 }
 
 /// Returns the server's description, taken from the option or, failing that, from the program.
-pub(in crate::server::command_line::publish) fn description<'a>(
-    server: &'a Server,
-    matches: &'a ArgMatches,
-) -> Result<&'a str, String> {
-    let own = server.identity.description.as_deref();
-    text(matches, "description").or(own).ok_or_else(|| {
-        "the server has no description: call `.description(…)` on it, or pass `--description`"
-            .to_owned()
-    })
+pub(super) fn description<'a>(about: &'a Description, matches: &'a ArgMatches) -> Result<&'a str> {
+    let own = about.server.description.as_deref();
+    text(matches, "description").or(own).context(
+        "the server has no description: call `.description(…)` on it, or pass `--description`",
+    )
+}
+
+/// Prints a file, or writes it if `--output` is given. Returns the text to print.
+pub(super) fn print_or_write(matches: &ArgMatches, contents: String) -> Result<String> {
+    let Some(path) = text(matches, "output") else {
+        return Ok(contents);
+    };
+    write(Path::new(path), matches.get_flag("force"), |file| {
+        io::Write::write_all(file, contents.as_bytes())
+    })?;
+    Ok(format!("Wrote {path}\n"))
 }
 
 /// Writes the file by passing an empty file to `fill`. The file is given its name only when it is complete.
@@ -86,21 +65,21 @@ pub(super) fn write<T>(
     path: &Path,
     replaces: bool,
     fill: impl FnOnce(&mut File) -> io::Result<T>,
-) -> Result<T, String> {
+) -> Result<T> {
     let describe = |error: io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
-            format!(
+            anyhow!(
                 "{} already exists; use `--force` to replace it",
                 path.display()
             )
         }
-        _ => format!("{}: {error}", path.display()),
+        _ => anyhow!("{}: {error}", path.display()),
     };
     if !replaces && path.symlink_metadata().is_ok() {
         return Err(describe(io::ErrorKind::AlreadyExists.into()));
     }
     if path.is_dir() {
-        return Err(format!("{} is a directory", path.display()));
+        bail!("{} is a directory", path.display());
     }
     let (new, mut opened) = create_beside(path).map_err(describe)?;
     let written = fill(&mut opened).and_then(|value| {
@@ -150,17 +129,15 @@ pub(super) const BUNDLE: &str = include_str!("schema/mcpb-manifest-0.3.json");
 /// # Errors
 ///
 /// Returns an error that lists all problems.
-pub(super) fn check(file: &str, schema: &str, value: &Value) -> Result<(), String> {
-    let schema = serde_json::from_str(schema).map_err(|error| error.to_string())?;
-    let faults = Validator::new(schema)?.check(value);
-    if faults.is_empty() {
-        return Ok(());
+pub(super) fn check(file: &str, schema: &str, value: &Value) -> Result<()> {
+    let schema = serde_json::from_str(schema)?;
+    let validator = jsonschema::validator_for(&schema)?;
+    let faults = validator
+        .iter_errors(value)
+        .map(|fault| format!("\n{}: {fault}", fault.instance_path()));
+    let faults: String = faults.collect();
+    if !faults.is_empty() {
+        bail!("{file} would be invalid:{faults}");
     }
-    let lines = faults
-        .iter()
-        .map(|fault| format!("\n{}: {}", fault.pointer, fault.message));
-    Err(format!(
-        "{file} would be invalid:{}",
-        lines.collect::<String>()
-    ))
+    Ok(())
 }

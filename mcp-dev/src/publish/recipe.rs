@@ -1,23 +1,19 @@
 //! `recipe`: writes files for running the server in various environments, filled in with facts about the server.
-//! Requires the `ship` and `http` features.
 //!
 //! The files contain only references to the values of settings, never the values themselves, so they can be shared.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::path::Path;
 use std::time::Duration;
 
+use anyhow::{Context as _, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches, Command};
 use serde_json::Value;
 
-use crate::environment::DeclaredVariable;
-use crate::server::Server;
-use crate::server::command_line::print;
-use crate::server::command_line::publish::output;
-use crate::server::command_line::publish::output::{flag, option, text};
-use crate::server::command_line::session::CommandResult;
+use super::output;
+use super::output::text;
+use crate::describe::{Description, Program, Setting};
+use crate::target::{flag, option};
 
 /// Creates the text of a file.
 type MakeFile = fn(&Recipe<'_>) -> String;
@@ -52,25 +48,18 @@ pub(super) fn command() -> Command {
         .arg(flag("force", "Replace an existing file"))
 }
 
-pub(super) fn run(server: &Server, matches: &ArgMatches) -> CommandResult {
-    let program = std::env::current_exe().map_err(|error| format!("executable path: {error}"))?;
-    let program = program.file_stem().unwrap_or_default().to_string_lossy();
-    let recipe = Recipe::read(server, &program, matches)?;
+/// Returns the text to print.
+pub(super) fn run(program: &Program, about: &Description, matches: &ArgMatches) -> Result<String> {
+    let program = program
+        .given()?
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy();
+    let recipe = Recipe::read(about, &program, matches)?;
     let kind = text(matches, "kind");
-    let Some((_, make)) = KINDS.iter().find(|(name, _)| Some(*name) == kind) else {
-        return Ok(false);
-    };
-    let file = make(&recipe);
-    match text(matches, "output") {
-        None => print::line(&file),
-        Some(path) => {
-            output::write(Path::new(path), matches.get_flag("force"), |new| {
-                new.write_all(file.as_bytes())
-            })?;
-            print::line(&format!("Wrote {path}"));
-        }
-    }
-    Ok(true)
+    let make = KINDS.iter().find(|(name, _)| Some(*name) == kind);
+    let (_, make) = make.context("there is no such recipe")?;
+    output::print_or_write(matches, make(&recipe))
 }
 
 // --- Collects the server data for the files.
@@ -97,37 +86,39 @@ pub(super) struct Recipe<'s> {
     pub(super) probes: Option<(&'s str, &'s str)>,
     /// Seconds between the first signal and the end of the process.
     pub(super) stop_seconds: u64,
-    pub(super) variables: &'s [DeclaredVariable],
+    pub(super) variables: &'s [Setting],
     /// Whether the server's data outlives the process, possibly in a file.
     pub(super) keeps_data: bool,
 }
 
 impl<'s> Recipe<'s> {
     pub(super) fn read(
-        server: &'s Server,
+        about: &'s Description,
         program: &'s str,
         matches: &ArgMatches,
-    ) -> Result<Self, String> {
+    ) -> Result<Self> {
+        let http = about.http.as_ref().context(
+            "the program cannot serve HTTP: build it with the `http` feature of mcp-runtime",
+        )?;
         let plain = |what: &str, text: String, others: &str| {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || others.contains(c);
             if !text.is_empty() && text.chars().all(is_plain) && !text.starts_with('-') {
                 return Ok(text);
             }
-            Err(format!(
-                "`{text}` is not valid as {what}: use letters, digits and `{others}`"
-            ))
+            bail!("`{text}` is not valid as {what}: use letters, digits and `{others}`")
         };
         plain("the name of the executable", program.to_owned(), "._-")?;
         let label = label(program);
-        let version = plain_tag(&server.identity.version);
+        let version = plain_tag(&about.server.version);
         let image =
             text(matches, "image").map_or_else(|| format!("{label}:{version}"), str::to_owned);
-        let host = text(matches, "host").or_else(|| server.http.named_host());
-        let probes = server.http.probe_paths();
+        let host = text(matches, "host").or(http.host.as_deref());
+        let probes = http.probes.as_ref();
+        let probes = probes.map(|probes| (probes.live.as_str(), probes.ready.as_str()));
         for path in probes.iter().flat_map(|(live, ready)| [live, ready]) {
             plain("the path", (*path).to_owned(), "/._~%-")?;
         }
-        let stop = server.http.delay_before_stop() + server.drain_timeout() + EXIT_TIME;
+        let stop = Duration::from_millis(http.stop_ms).saturating_add(EXIT_TIME);
         Ok(Self {
             program,
             image: plain("the image", image, "._-/:@")?,
@@ -141,8 +132,8 @@ impl<'s> Recipe<'s> {
             probes,
             // The time is rounded up to whole seconds.
             stop_seconds: stop.as_secs() + u64::from(stop.subsec_nanos() > 0),
-            variables: &server.environment.variables,
-            keeps_data: server.keeps_tasks(),
+            variables: &about.settings,
+            keeps_data: about.keeps_data,
         })
     }
 
@@ -175,9 +166,9 @@ pub(super) fn plain_tag(version: &str) -> String {
 }
 
 /// Returns the text of a one-line comment about a variable.
-pub(super) fn about(variable: &DeclaredVariable) -> String {
-    let text = variable.to_string();
-    let text: String = text
+pub(super) fn about(variable: &Setting) -> String {
+    let text: String = variable
+        .help
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
@@ -256,7 +247,7 @@ pub(super) fn compose(recipe: &Recipe<'_>) -> String {
         for variable in recipe.variables {
             let name = &variable.name;
             let _ = writeln!(environment, "      # {}", about(variable));
-            let _ = if variable.is_required {
+            let _ = if variable.required {
                 writeln!(environment, "      - \"{name}=${{{name}:?is required}}\"")
             } else {
                 writeln!(environment, "      - \"{name}\"")
@@ -348,7 +339,7 @@ fn preparation(recipe: &Recipe<'_>) -> String {
         recipe
             .variables
             .iter()
-            .any(|variable| variable.is_secret == is_secret)
+            .any(|variable| variable.secret == is_secret)
     };
     let mut text = String::new();
     if has(true) {
@@ -374,7 +365,7 @@ fn preparation(recipe: &Recipe<'_>) -> String {
 fn environment(recipe: &Recipe<'_>) -> String {
     let mut text = String::new();
     for variable in recipe.variables {
-        let kind = if variable.is_secret {
+        let kind = if variable.secret {
             "secretKeyRef"
         } else {
             "configMapKeyRef"
@@ -384,7 +375,7 @@ fn environment(recipe: &Recipe<'_>) -> String {
             "            # {}\n            - name: \"{name}\"\n              valueFrom: {{ {kind}: {{ name: \"{}\", key: \"{name}\", optional: {} }} }}",
             about(variable),
             recipe.label,
-            !variable.is_required,
+            !variable.required,
             name = variable.name,
         );
     }
@@ -416,7 +407,7 @@ pub(super) fn unit(recipe: &Recipe<'_>) -> String {
     } = recipe;
     let mut settings = String::new();
     if !recipe.variables.is_empty() {
-        let is_needed = recipe.variables.iter().any(|variable| variable.is_required);
+        let is_needed = recipe.variables.iter().any(|variable| variable.required);
         settings.push_str("# Settings, in a file that only root can read:\n");
         for variable in recipe.variables {
             let _ = writeln!(settings, "#   {}: {}", variable.name, about(variable));
@@ -458,141 +449,4 @@ pub(super) fn unit(recipe: &Recipe<'_>) -> String {
          [Install]\n\
          WantedBy=multi-user.target\n"
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::KINDS;
-    use crate::Server;
-    use crate::http::HttpOptions;
-    use crate::server::command_line::publish::recipe::{Recipe, label, plain_tag};
-
-    /// Settings with text that no file should interpret as its own syntax.
-    #[derive(serde::Deserialize, schemars::JsonSchema)]
-    #[allow(dead_code, reason = "only their schema matters")]
-    struct Settings {
-        /// Key: # "it"
-        /// and more
-        key: crate::env::Secret<String>,
-        /// Size
-        size: Option<u8>,
-    }
-
-    fn files(server: &Server, arguments: &[&str]) -> Result<Vec<(&'static str, String)>, String> {
-        let words = ["recipe", "docker"].iter().chain(arguments);
-        let matches = super::command()
-            .try_get_matches_from(words)
-            .map_err(|error| error.to_string())?;
-        let recipe = Recipe::read(server, "my_garden", &matches)?;
-        Ok(KINDS
-            .iter()
-            .map(|(kind, make)| (*kind, make(&recipe)))
-            .collect())
-    }
-
-    /// `%` starts a directive in a `printf` format string.
-    #[test]
-    fn a_percent_sign_in_a_probe_path_is_escaped_for_printf() {
-        let server = Server::new("x", "1").http(HttpOptions::new().live_path("/a%20b"));
-        let texts = files(&server, &[]).unwrap();
-        let docker = texts.iter().find(|(kind, _)| *kind == "docker");
-        let (_, text) = docker.unwrap();
-        assert!(text.contains("GET /a%%20b HTTP/1.1"), "{text}");
-    }
-
-    #[test]
-    fn recipe_files_contain_the_configuration_of_the_server() {
-        let options = HttpOptions::new()
-            .allow_host("*")
-            .allow_host("garden.example.com")
-            .live_path("/live")
-            .shutdown_delay(Duration::from_millis(10_500));
-        let server = Server::new("x", "1.0+b")
-            .http(options)
-            .env::<Settings>("MCP_TEST_OF_RECIPES_");
-        let texts = files(&server, &["--port", "9000"]).unwrap();
-        for (kind, text) in &texts {
-            let expected: &[&str] = match *kind {
-                "docker" => &[
-                    "--bin my_garden\n",
-                    "PORT=9000",
-                    "GET /live ",
-                    "my-garden:1.0-b",
-                    "\"garden.example.com\"]",
-                ],
-                "compose" => &[
-                    "127.0.0.1:9000:9000",
-                    "stop_grace_period: 21s",
-                    "=${MCP_TEST_OF_RECIPES_KEY:?",
-                    "- \"MCP_TEST_OF_RECIPES_SIZE\"",
-                ],
-                "kubernetes" => &[
-                    "path: \"/live\"",
-                    "path: \"/readyz\"",
-                    "Seconds: 21\n",
-                    "secretKeyRef: { name: \"my-garden\", key: \"MCP_TEST_OF_RECIPES_KEY\", optional: false }",
-                    "configMapKeyRef",
-                ],
-                _ => &[
-                    "127.0.0.1:9000 --allow-host garden.example.com\n",
-                    "TimeoutStopSec=21\n",
-                    "EnvironmentFile=/etc/my-garden/environment\n",
-                ],
-            };
-            for part in expected {
-                assert!(text.contains(part), "{kind}: {part} is not in\n{text}");
-            }
-            let comment = text.lines().find(|line| line.contains("Key:")).unwrap();
-            assert!(comment.trim_start().starts_with('#'), "{comment}");
-            assert!(comment.contains("Key: # \"it\" and more"), "{comment}");
-        }
-        // If there are no probes, none are requested. If there are no settings, none are named.
-        let server = Server::new("x", "1").http(HttpOptions::new().health(false));
-        for (kind, text) in files(&server, &[]).unwrap() {
-            assert!(
-                !text.contains("Probe") && !text.contains("HEALTHCHECK"),
-                "{kind}"
-            );
-            assert!(
-                !text.contains("EnvironmentFile") && !text.contains("environment:"),
-                "{kind}"
-            );
-            assert!(
-                text.contains("mcp.example.com") || kind == "compose",
-                "{kind}"
-            );
-        }
-    }
-
-    #[test]
-    fn options_that_are_invalid_in_a_recipe_file_are_refused() {
-        let server = Server::new("x", "1");
-        for arguments in [
-            ["--host", "a b"],
-            ["--host", "a\nb"],
-            ["--host", "-a"],
-            ["--image", "a\"b"],
-            ["--image", ""],
-            ["--port", "0"],
-            ["--port", "70000"],
-        ] {
-            let words = format!("{}={}", arguments[0], arguments[1]);
-            assert!(files(&server, &[&words]).is_err(), "{words:?}");
-        }
-        for (name, expected) in [
-            ("My_Server", "my-server"),
-            ("--", "server"),
-            ("é", "server"),
-            ("a-", "a"),
-        ] {
-            assert_eq!(label(name), expected);
-        }
-        assert_eq!(label(&"x".repeat(99)).len(), 63);
-        assert_eq!(
-            [plain_tag("1.2.3-rc+é"), plain_tag(".."), plain_tag("")],
-            ["1.2.3-rc--", "latest", "latest"]
-        );
-    }
 }

@@ -1,9 +1,8 @@
 //! Replays a recording against the current server in both eras, and reports the differences that clients would see.
 
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use serde_json::json;
 
 use super::compare::{Change, Comparison};
@@ -12,6 +11,7 @@ use super::replay_connection::ReplayConnection;
 use super::report::{EraReport, Report, title};
 use super::secrets::MASK;
 use super::{now, test};
+use crate::lines::say;
 use crate::project::{Builds, Project};
 use crate::session::Era;
 use crate::target::Target;
@@ -52,17 +52,6 @@ pub(crate) async fn replay(options: &Replay, target: Target) -> Result<bool> {
         say(&report.to_string())?;
     }
     Ok(report.is_same())
-}
-
-/// Writes to standard output, which may be closed.
-fn say(text: &str) -> Result<()> {
-    let mut out = io::stdout();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(error).context("cannot write to standard output")
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Returns a recording as a Rust test.

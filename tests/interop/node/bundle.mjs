@@ -1,4 +1,4 @@
-// Checks of MCP bundles, with the official tool: it validates the manifest, unpacks the bundle, and says what a host would start.
+// Checks of the MCP bundles that `mcp-dev bundle` makes, with the official tool: it validates the manifest, unpacks the bundle, and says what a host would start.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -19,7 +19,8 @@ const tool = (...words) => run(process.execPath, [join(dirname(main), 'cli', 'cl
 // Packs an example, and returns the manifest, and what a host starts whose user has set nothing.
 async function unpacked(program, folder, environment = {}) {
   const bundle = join(folder, 'server.mcpb');
-  await run(program, ['bundle', '--author', 'You', '--description', 'A server', '--output', bundle], { env: environment });
+  const words = ['bundle', '--author', 'You', '--description', 'A server', '--output', bundle, '--', program];
+  await run(process.env.MCP_DEV, words, { env: environment });
   const directory = join(folder, 'unpacked');
   await tool('unpack', bundle, directory);
   const path = join(directory, 'manifest.json');
