@@ -62,6 +62,11 @@ impl Program {
         Self { words }
     }
 
+    /// Returns the program and its arguments.
+    pub(crate) fn words(&self) -> &[String] {
+        &self.words
+    }
+
     /// Returns the program as it was given.
     ///
     /// # Errors

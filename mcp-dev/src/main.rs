@@ -8,6 +8,7 @@ mod describe;
 mod engine;
 mod group;
 mod hub;
+mod install;
 mod lines;
 mod project;
 mod publish;
@@ -48,7 +49,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Returns `false` if the replay of a recording found differences.
+/// Returns `false` if the replay of a recording found differences, or if a server's command failed.
 async fn run(Options { target, action }: Options) -> Result<bool> {
     match action {
         Action::Replay(replay) => tokio::select! {
@@ -59,6 +60,11 @@ async fn run(Options { target, action }: Options) -> Result<bool> {
             published = publish::run(&request, target) => published.map(|()| true),
             () = signals::wanted_to_end() => bail!("interrupted"),
         },
+        Action::Install(request) => tokio::select! {
+            done = install::run(&request, target) => done,
+            () = signals::wanted_to_end() => bail!("interrupted"),
+        },
+        Action::Edit => install::edit::run().map(|()| true),
         Action::Relay => {
             let project = project_of(&target)?;
             relay::run(target, project).await.map(|()| true)

@@ -8,6 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use hyper::Uri;
 use hyper::header::{HeaderName, HeaderValue};
 
+use crate::install;
 use crate::publish;
 use crate::recording::Replay;
 
@@ -27,6 +28,9 @@ pub(crate) enum Action {
     Relay,
     Replay(Replay),
     Publish(publish::Request),
+    Install(install::Request),
+    /// Edits a configuration file's text for a server.
+    Edit,
 }
 
 /// Options for the page.
@@ -94,6 +98,12 @@ impl Options {
             };
             return Self { target, action };
         };
+        if name == install::edit::NAME {
+            return Self {
+                target: Target::Command(Vec::new()),
+                action: Action::Edit,
+            };
+        }
         let target = target(&mut matches);
         let action = if name == REPLAY {
             Action::Replay(Replay {
@@ -107,8 +117,10 @@ impl Options {
                     .flatten()
                     .collect(),
             })
-        } else {
+        } else if publish::commands().any(|command| command.get_name() == name) {
             Action::Publish(publish::Request { name, matches })
+        } else {
+            Action::Install(install::Request { name, matches })
         };
         Self { target, action }
     }
@@ -162,7 +174,8 @@ fn command() -> Command {
              mcp-dev [OPTIONS] -- COMMAND ARGS…    a program that communicates over standard input and output\n       \
              mcp-dev --stdio [OPTIONS] [-- COMMAND ARGS…]    between a host and one of these, which it restarts\n       \
              mcp-dev replay FILE [OPTIONS] [URL | -- COMMAND ARGS…]    a recording, replayed against the current server\n       \
-             mcp-dev manifest|bundle|recipe [OPTIONS] [-- PROGRAM]    files to publish a server made with mcp-runtime",
+             mcp-dev manifest|bundle|recipe [OPTIONS] [-- PROGRAM]    files to publish a server made with mcp-runtime\n       \
+             mcp-dev install|uninstall CLIENT [OPTIONS] [-- PROGRAM]    such a server in the configuration of hosts",
         )
         .arg(
             option("port", "PORT", "The port for the page (default: any free port)")
@@ -203,6 +216,8 @@ fn command() -> Command {
     with_target(command)
         .subcommand(with_target(replay))
         .subcommands(publish::commands().map(with_program))
+        .subcommands(install::commands().map(with_program))
+        .subcommand(install::edit::command())
 }
 
 /// Adds the arguments that specify a server.

@@ -50,7 +50,6 @@
 //! | `tower` | yes | tower layers as middleware |
 //! | `auth` | | authorization with access tokens over HTTP |
 //! | `axum` | | the HTTP service as an axum `Router` |
-//! | `ship` | | the `bundle`, `manifest` and `recipe` commands, and edits to configuration files that preserve comments; for use on the author's machine |
 //! | `skills` | | skills: folders with instructions for models, which are included in the program with [`skills!`](macro@skills) or read at run time |
 //! | `telemetry` | | a span and metrics for each request |
 //! | `testing` | | a client for testing servers |

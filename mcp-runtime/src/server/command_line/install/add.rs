@@ -149,15 +149,17 @@ struct NewText {
 impl NewText {
     /// Adds the entry to the text of a file.
     fn edit(
-        HostEntry { host, name, .. }: &HostEntry<'_>,
+        HostEntry {
+            host, name, editor, ..
+        }: &HostEntry<'_>,
         entry: &ServerEntry,
         text: &str,
     ) -> Result<Self, String> {
-        let document = host.format.parse(text)?;
+        let document = host.format.parse(text, *editor)?;
         let changes = Change::to_enter(host.servers, name, entry, &document);
         let kept = Change::kept(host.servers, name, entry, &document, &changes)?;
-        let text = host.format.edit(text, &changes)?;
-        let mut document = host.format.parse(&text)?;
+        let text = host.format.edit(text, &changes, *editor)?;
+        let mut document = host.format.parse(&text, *editor)?;
         Ok(Self {
             entry: document[host.servers][name].take(),
             text,

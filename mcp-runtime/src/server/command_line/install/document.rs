@@ -3,21 +3,16 @@
 use serde_json::Value;
 
 use crate::server::command_line::install::change::Change;
+use crate::server::command_line::install::editor::{EditedFile, TextEditor};
 use crate::server::command_line::install::entry::EntryMembers;
-
-#[cfg(feature = "ship")]
-use crate::server::command_line::install::commented_json::{edit_json, parse_json};
-#[cfg(not(feature = "ship"))]
 use crate::server::command_line::install::plain_json::{edit_json, parse_json};
-#[cfg(feature = "ship")]
-use crate::server::command_line::install::toml::{edit_toml, parse_toml};
 
 /// The format of a configuration file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConfigFormat {
-    /// JSON. With the `ship` feature, comments and trailing commas are also supported.
+    /// JSON. Another program edits files with comments and trailing commas.
     Json,
-    /// TOML, which is edited only with the `ship` feature.
+    /// TOML, which another program edits.
     Toml,
     /// YAML with an object of servers. A file is created, but never edited, because no library preserves its comments.
     YamlMap,
@@ -26,13 +21,12 @@ pub(super) enum ConfigFormat {
 }
 
 impl ConfigFormat {
-    /// Returns the reason why this program cannot read files in this format, or `None` if it can.
-    pub(super) fn unreadable(self) -> Option<&'static str> {
+    /// Returns the reason why files in this format cannot be read, or `None` if they can.
+    pub(super) fn unreadable(self, editor: TextEditor<'_>) -> Option<&'static str> {
         match self {
-            #[cfg(not(feature = "ship"))]
-            Self::Toml => Some(
-                "this program reads TOML only if it is built with the `ship` feature of mcp-runtime",
-            ),
+            Self::Toml if !editor.is_given() => {
+                Some("this program cannot read TOML; `mcp-dev installed` can")
+            }
             Self::YamlMap | Self::YamlList => Some("this program cannot read YAML"),
             _ => None,
         }
@@ -48,19 +42,19 @@ impl ConfigFormat {
     /// # Errors
     ///
     /// As in the other functions, the message continues a sentence that starts with the file name.
-    pub(super) fn parse(self, text: &str) -> Result<Value, String> {
+    pub(super) fn parse(self, text: &str, editor: TextEditor<'_>) -> Result<Value, String> {
         let text = text.trim_start_matches(BYTE_ORDER_MARK);
         match self {
             Self::Json | Self::YamlMap | Self::YamlList if text.trim().is_empty() => {
                 Ok(Value::Object(EntryMembers::new()))
             }
-            Self::Json => parse_json(text),
-            #[cfg(feature = "ship")]
-            Self::Toml => parse_toml(text),
-            #[cfg(not(feature = "ship"))]
-            Self::Toml => Err(
-                "is TOML, which this program can edit only if it is built with the `ship` feature of mcp-runtime".to_owned(),
-            ),
+            Self::Json => parse_json(text).or_else(|error| {
+                let edited = editor.edit("json", text, &[]);
+                edited
+                    .unwrap_or_else(|| Err(not_plain(&error)))
+                    .map(|file| file.value)
+            }),
+            Self::Toml => edit_toml(text, &[], editor).map(|file| file.value),
             Self::YamlMap | Self::YamlList => {
                 Err("is YAML, which this program cannot edit without losing comments".to_owned())
             }
@@ -69,25 +63,35 @@ impl ConfigFormat {
 
     /// Returns the text with these changes. Everything else is preserved, including the byte order mark and the line
     /// endings.
-    pub(super) fn edit(self, text: &str, changes: &[Change]) -> Result<String, String> {
+    pub(super) fn edit(
+        self,
+        text: &str,
+        changes: &[Change],
+        editor: TextEditor<'_>,
+    ) -> Result<String, String> {
         let (mark, plain) = match text.strip_prefix(BYTE_ORDER_MARK) {
             Some(rest) => (BYTE_ORDER_MARK, rest),
             None => ("", text),
         };
-        let mut expected = self.parse(plain)?;
+        let mut expected = self.parse(plain, editor)?;
         for change in changes {
             change.apply(&mut expected)?;
         }
         let edited = match self {
             Self::Json if plain.trim().is_empty() => edit_json("{}\n", changes)?,
-            Self::Json => edit_json(plain, changes)?,
-            #[cfg(feature = "ship")]
-            Self::Toml => edit_toml(plain, changes)?,
+            Self::Json => match parse_json(plain) {
+                Ok(_) => edit_json(plain, changes)?,
+                Err(error) => {
+                    let edited = editor.edit("json", plain, changes);
+                    edited.unwrap_or_else(|| Err(not_plain(&error)))?.text
+                }
+            },
+            Self::Toml => edit_toml(plain, changes, editor)?.text,
             // `parse` has already rejected these formats.
             _ => return Err("cannot be edited".to_owned()),
         };
         // A name that occurs twice or contains escapes could cause the wrong member to be edited.
-        if without_empty(self.parse(&edited)?) != without_empty(expected) {
+        if without_empty(self.parse(&edited, editor)?) != without_empty(expected) {
             return Err("cannot be edited without changing something else".to_owned());
         }
         Ok(format!("{mark}{edited}"))
@@ -132,6 +136,19 @@ impl ConfigFormat {
             }
         }
     }
+}
+
+/// Returns the message about a file that is not plain JSON, for a reason of the parser.
+fn not_plain(error: &serde_json::Error) -> String {
+    format!(
+        "is not plain JSON, perhaps because it has comments: {error}. `mcp-dev install` and `mcp-dev uninstall` edit files with comments"
+    )
+}
+
+fn edit_toml(text: &str, changes: &[Change], editor: TextEditor<'_>) -> Result<EditedFile, String> {
+    editor.edit("toml", text, changes).unwrap_or_else(|| {
+        Err("is TOML, which only `mcp-dev install` and `mcp-dev uninstall` can edit".to_owned())
+    })
 }
 
 /// Removes empty members, because a TOML table disappears when its last nested table is removed.

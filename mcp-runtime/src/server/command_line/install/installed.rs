@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Arg, ArgAction, Command};
 use serde_json::{Value, json};
 
+use crate::server::command_line::install::editor;
+use crate::server::command_line::install::editor::TextEditor;
 use crate::server::command_line::install::entry::TRANSPORT;
 use crate::server::command_line::install::file::ConfigFile;
 use crate::server::command_line::install::hosts::{Directories, HOSTS, HostApplication};
@@ -26,6 +28,7 @@ pub(super) fn command() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Print JSON, for programs"),
         )
+        .arg(editor::option())
 }
 
 /// An entry for the server: the client, its file, and the entry's name and target.
@@ -37,7 +40,11 @@ struct FoundEntry {
     target: Option<String>,
 }
 
-pub(super) fn run(identity: &Implementation, as_json: bool) -> CommandResult {
+pub(super) fn run(
+    identity: &Implementation,
+    as_json: bool,
+    editor: TextEditor<'_>,
+) -> CommandResult {
     let executable = executable()?;
     let places = Directories::read();
     let mut found = Vec::new();
@@ -56,7 +63,7 @@ pub(super) fn run(identity: &Implementation, as_json: bool) -> CommandResult {
                 continue;
             }
         };
-        if let Some(reason) = host.format.unreadable() {
+        if let Some(reason) = host.format.unreadable(editor) {
             print::error(&format!(
                 "{}: {} was not searched: {reason}",
                 host.title,
@@ -65,7 +72,7 @@ pub(super) fn run(identity: &Implementation, as_json: bool) -> CommandResult {
             all_searched = false;
             continue;
         }
-        match host.format.parse(file.text()) {
+        match host.format.parse(file.text(), editor) {
             Ok(document) => {
                 let entries = document[host.servers].as_object().into_iter().flatten();
                 for (name, entry) in entries {

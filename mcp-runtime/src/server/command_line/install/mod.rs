@@ -4,24 +4,20 @@
 
 mod add;
 mod change;
-#[cfg(feature = "ship")]
-mod commented_json;
 mod document;
+mod editor;
 mod entry;
 mod file;
 mod hosts;
 mod installed;
 mod options;
-#[cfg(any(not(feature = "ship"), test))]
-#[cfg_attr(feature = "ship", allow(dead_code, reason = "tested in all builds"))]
 mod plain_json;
 #[cfg(test)]
 mod tests;
-#[cfg(feature = "ship")]
-mod toml;
 mod uninstall;
 
 use clap::{ArgMatches, Command};
+use editor::TextEditor;
 use options::HostEntry;
 
 use crate::environment::ServerEnvironment;
@@ -47,6 +43,7 @@ pub(super) fn run(
         "installed" => installed::run(
             identity,
             before.get_flag("json") || matches.get_flag("json"),
+            TextEditor::read(matches),
         ),
         "uninstall" => uninstall::run(&HostEntry::read(identity, matches)?, matches),
         _ => add::run(&HostEntry::read(identity, matches)?, environment, matches),

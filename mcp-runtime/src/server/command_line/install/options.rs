@@ -9,6 +9,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::Value;
 
 use crate::server::command_line::call::argument_text;
+use crate::server::command_line::install::editor;
+use crate::server::command_line::install::editor::TextEditor;
 use crate::server::command_line::install::entry::{
     EntryMembers, LocalServer, RemoteServer, ServerEntry,
 };
@@ -40,6 +42,7 @@ pub(super) fn with_place(command: Command) -> Command {
                 .value_name("FILE")
                 .help("The configuration file (default: the client's usual one)"),
         )
+        .arg(editor::option())
 }
 
 pub(super) fn flag(name: &'static str, help: &'static str) -> Arg {
@@ -54,6 +57,8 @@ pub(super) struct HostEntry<'a> {
     pub(super) host: &'static HostApplication,
     /// The configuration file given on the command line, if any.
     config: Option<&'a str>,
+    /// The program that edits files that this one cannot edit.
+    pub(super) editor: TextEditor<'a>,
     /// The name of the entry.
     pub(super) name: &'a str,
 }
@@ -84,6 +89,7 @@ impl<'a> HostEntry<'a> {
         Ok(Self {
             host,
             config: matches.get_one::<String>("config").map(String::as_str),
+            editor: TextEditor::read(matches),
             name,
         })
     }
@@ -110,7 +116,7 @@ impl<'a> HostEntry<'a> {
         let read = |path: PathBuf| {
             let file = ConfigFile::read(&path).map_err(unchanged)?;
             let document = if file.exists() {
-                self.host.format.parse(file.text())
+                self.host.format.parse(file.text(), self.editor)
             } else {
                 Ok(Value::Null)
             };

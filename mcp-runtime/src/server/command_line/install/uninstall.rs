@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::server::command_line::install::add::print_file;
 use crate::server::command_line::install::change::Change;
+use crate::server::command_line::install::editor::TextEditor;
 use crate::server::command_line::install::entry::ServerEntry;
 use crate::server::command_line::install::file::Backup;
 use crate::server::command_line::install::hosts::HostApplication;
@@ -28,7 +29,9 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn run(host_entry: &HostEntry<'_>, matches: &ArgMatches) -> CommandResult {
-    let HostEntry { host, name, .. } = *host_entry;
+    let HostEntry {
+        host, name, editor, ..
+    } = *host_entry;
     let shown_name = host_entry.shown_name();
     let unchanged = |problem: String| {
         format!(
@@ -51,7 +54,7 @@ pub(super) fn run(host_entry: &HostEntry<'_>, matches: &ArgMatches) -> CommandRe
     for FoundFile { path, file, .. } in files {
         let backups = file.backups();
         let texts = backups.iter().map(|backup| &*backup.text);
-        let after = without_entry(host, name, file.text(), texts)
+        let after = without_entry((host, editor), name, file.text(), texts)
             .map_err(|problem| unchanged(format!("{} {problem}", shown_path(&path))))?;
         edits.push((path, file, backups, after));
     }
@@ -66,7 +69,7 @@ pub(super) fn run(host_entry: &HostEntry<'_>, matches: &ArgMatches) -> CommandRe
             0 => unchanged(problem),
             _ => problem,
         })?;
-        let removed = remove_backups(host, name, backups, after);
+        let removed = remove_backups((host, editor), name, backups, after);
         print::line(&format!(
             "Removed `{shown_name}` from {}: {}{removed}",
             host.title,
@@ -77,9 +80,14 @@ pub(super) fn run(host_entry: &HostEntry<'_>, matches: &ArgMatches) -> CommandRe
 }
 
 /// Removes the backups that have the entry, and those that are the file itself from now on. Returns a line about them.
-fn remove_backups(host: &HostApplication, name: &str, backups: &[Backup], now: &str) -> String {
+fn remove_backups(
+    (host, editor): (&HostApplication, TextEditor<'_>),
+    name: &str,
+    backups: &[Backup],
+    now: &str,
+) -> String {
     let has_entry = |text: &str| {
-        let document = host.format.parse(text);
+        let document = host.format.parse(text, editor);
         document.is_ok_and(|document| document[host.servers].get(name).is_some())
     };
     let mut lines = String::new();
@@ -99,27 +107,30 @@ fn remove_backups(host: &HostApplication, name: &str, backups: &[Backup], now: &
 /// Returns a file's text without an entry. If `install` created the file's current text from a backup, the result is
 /// exactly that backup; otherwise, an object that had to be created for the entry remains as an empty object.
 pub(super) fn without_entry<'b>(
-    host: &HostApplication,
+    (host, editor): (&HostApplication, TextEditor<'_>),
     name: &str,
     text: &str,
     mut backups: impl Iterator<Item = &'b str>,
 ) -> Result<String, String> {
-    let document = host.format.parse(text)?;
+    let document = host.format.parse(text, editor)?;
     if let Some(Value::Object(members)) = document[host.servers].get(name) {
         let entry = ServerEntry {
             members: members.clone(),
             keeps_arguments: false,
         };
         let installed = |backup: &str| {
-            let before = host.format.parse(backup).ok()?;
+            let before = host.format.parse(backup, editor).ok()?;
             let is_new = before[host.servers].get(name).is_none();
             let changes = Change::to_enter(host.servers, name, &entry, &before);
-            host.format.edit(backup, &changes).ok().filter(|_| is_new)
+            host.format
+                .edit(backup, &changes, editor)
+                .ok()
+                .filter(|_| is_new)
         };
         if let Some(backup) = backups.find(|backup| installed(backup).as_deref() == Some(text)) {
             return Ok(backup.to_owned());
         }
     }
     host.format
-        .edit(text, &[Change::to_remove(host.servers, name)])
+        .edit(text, &[Change::to_remove(host.servers, name)], editor)
 }

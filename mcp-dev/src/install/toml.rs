@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike};
 
-use crate::server::command_line::install::change::{Change, NO_OBJECT};
+use super::edit::{Change, NO_OBJECT};
 
 pub(super) fn parse_toml(text: &str) -> Result<Value, String> {
     let document = document_of(text)?;

@@ -4,7 +4,7 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use serde_json::{Map, Value};
 
-use crate::server::command_line::install::change::{Change, NO_OBJECT};
+use super::edit::{Change, NO_OBJECT};
 
 pub(super) fn parse_json(text: &str) -> Result<Value, String> {
     let root = root_of(text)?;
