@@ -57,7 +57,9 @@ pub struct Definition {
 impl Definition {
     /// Returns the key by which requests look up the definition: the URI for a resource or template, and the name for
     /// all other kinds.
-    pub(crate) fn lookup_key(&self) -> &'static str {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn lookup_key(&self) -> &'static str {
         match self.kind {
             Kind::Tool | Kind::Prompt | Kind::Completer | Kind::ExtensionMethod => self.name,
             Kind::Resource | Kind::ResourceTemplate => self.uri(),
@@ -154,7 +156,8 @@ pub struct Selected {
     /// The kind, as determined by the selecting function.
     pub(crate) kind: Kind,
     /// The type of the function item.
-    pub(crate) function: TypeId,
+    #[doc(hidden)]
+    pub function: TypeId,
     /// The path of the function, for use in messages.
     pub(crate) path: &'static str,
 }
