@@ -108,7 +108,7 @@ pub(in crate::http) fn serve_request<'s>(
         Ok(_) if let Some(listen) = listens.pop() => {
             let permit = match state.stream_permits.acquire(head.caller) {
                 Ok(permit) => permit,
-                Err(refused) => return HttpRefusal::from(refused).with_id(Some(id)).into(),
+                Err(refusal) => return refusal.with_id(Some(id)).into(),
             };
             let mut response = state.event_stream(ListenEvents {
                 dispatcher: Arc::clone(dispatcher),

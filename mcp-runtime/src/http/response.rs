@@ -313,15 +313,6 @@ pub(in crate::http) struct StreamPermit {
     owned: Option<(Arc<StreamPermits>, Box<str>)>,
 }
 
-/// The reason why no permit is available.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::http) enum PermitRefusal {
-    /// All of the server's permits are in use.
-    Server,
-    /// The caller already holds the maximum number of permits and may retry after this delay.
-    Caller(Duration),
-}
-
 impl StreamPermits {
     pub(in crate::http) fn new(limits: &Limits) -> Arc<Self> {
         Arc::new(Self {
@@ -337,14 +328,15 @@ impl StreamPermits {
         lock(&self.taken)
     }
 
-    /// Takes a permit for one of this caller's streams, if one is available.
+    /// Takes a permit for one of this caller's streams. Refuses if the server or the caller has too many open streams.
     pub(in crate::http) fn acquire(
         self: &Arc<Self>,
         caller: Option<&Principal>,
-    ) -> Result<StreamPermit, PermitRefusal> {
+    ) -> Result<StreamPermit, HttpRefusal> {
         let permit = Arc::clone(&self.all).try_acquire_owned();
+        let too_many = |_| HttpRefusal::unavailable("there are too many event streams");
         let mut permit = StreamPermit {
-            _permit: permit.map_err(|_| PermitRefusal::Server)?,
+            _permit: permit.map_err(too_many)?,
             owned: None,
         };
         if let Some(principal) = caller {
@@ -352,8 +344,8 @@ impl StreamPermits {
             let count = taken.entry(principal.key().into()).or_default();
             if *count >= self.max_per_principal {
                 drop(taken);
-                record_refusal(RefusalKind::TooMany, None);
-                return Err(PermitRefusal::Caller(STREAM_RETRY_DELAY));
+                let what = "event streams for this caller";
+                return Err(HttpRefusal::too_many(what, STREAM_RETRY_DELAY));
             }
             *count = count.saturating_add(1);
             permit.owned = Some((Arc::clone(self), principal.key().into()));
@@ -567,6 +559,13 @@ impl HttpRefusal {
         )
     }
 
+    /// 429: the caller has too many of these at once, and may retry after this delay.
+    fn too_many(what: &str, retry: Duration) -> Self {
+        record_refusal(RefusalKind::TooMany, None);
+        let error = errors::too_many_at_once(what, retry);
+        Self::new(StatusCode::TOO_MANY_REQUESTS, error)
+    }
+
     /// 405: the HTTP method is not listed in `allow`.
     pub(in crate::http) fn method_not_allowed(allow: &'static str) -> Response<HttpBody> {
         let error = ErrorObject::invalid_request("this HTTP method is not supported here");
@@ -593,26 +592,11 @@ impl HttpRefusal {
     }
 }
 
-impl From<PermitRefusal> for HttpRefusal {
-    fn from(refused: PermitRefusal) -> Self {
-        match refused {
-            PermitRefusal::Server => Self::unavailable("there are too many event streams"),
-            PermitRefusal::Caller(retry) => {
-                let error = errors::too_many_at_once("event streams for this caller", retry);
-                Self::new(StatusCode::TOO_MANY_REQUESTS, error)
-            }
-        }
-    }
-}
-
 impl From<Shortage> for HttpRefusal {
     fn from(shortage: Shortage) -> Self {
         match shortage {
             Shortage::OfClient => {
-                record_refusal(RefusalKind::TooMany, None);
-                let retry = errors::RETRY_AFTER;
-                let error = errors::too_many_at_once("unread answers for this caller", retry);
-                Self::new(StatusCode::TOO_MANY_REQUESTS, error)
+                Self::too_many("unread answers for this caller", errors::RETRY_AFTER)
             }
             Shortage::Everywhere => Self::unavailable("there are too many unread answers"),
         }

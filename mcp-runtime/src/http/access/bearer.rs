@@ -6,6 +6,8 @@ use hyper::Uri;
 use hyper::header::{self, HeaderMap};
 use mcp_schema::template::decode;
 
+use crate::http::request::MalformedHeader;
+
 /// Returns `true` if the query string contains a token. Such a token is never used, because proxies and browsers may
 /// have recorded it.
 pub(super) fn has_token_in_query(uri: &Uri) -> bool {
@@ -17,16 +19,12 @@ pub(super) fn has_token_in_query(uri: &Uri) -> bool {
     })
 }
 
-/// The error for a malformed `Authorization` header.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct MalformedAuthorization;
-
 /// Returns a request's bearer token, or `None` if the request has no credentials or uses a different scheme.
-pub(super) fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, MalformedAuthorization> {
+pub(super) fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, MalformedHeader> {
     let Some(value) = headers.get(header::AUTHORIZATION) else {
         return Ok(None);
     };
-    let value = value.to_str().map_err(|_| MalformedAuthorization)?.trim();
+    let value = value.to_str().map_err(|_| MalformedHeader)?.trim();
     let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
     if !scheme.eq_ignore_ascii_case("bearer") {
         return Ok(None);
@@ -35,7 +33,7 @@ pub(super) fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, Malforme
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte);
     let body = token.trim_end_matches('=');
     if body.is_empty() || !body.bytes().all(is_plain) {
-        return Err(MalformedAuthorization);
+        return Err(MalformedHeader);
     }
     Ok(Some(token))
 }
@@ -53,13 +51,13 @@ mod tests {
             ("bearer   a.b-c_d~e+f/g==", Ok(Some("a.b-c_d~e+f/g=="))),
             ("Basic YWxpY2U6cGFzcw==", Ok(None)),
             ("Bearerabc", Ok(None)),
-            ("Bearer", Err(MalformedAuthorization)),
-            ("Bearer ", Err(MalformedAuthorization)),
-            ("Bearer =", Err(MalformedAuthorization)),
-            ("Bearer a b", Err(MalformedAuthorization)),
-            ("Bearer a,b", Err(MalformedAuthorization)),
-            ("Bearer \"a\"", Err(MalformedAuthorization)),
-            ("Bearer a=b", Err(MalformedAuthorization)),
+            ("Bearer", Err(MalformedHeader)),
+            ("Bearer ", Err(MalformedHeader)),
+            ("Bearer =", Err(MalformedHeader)),
+            ("Bearer a b", Err(MalformedHeader)),
+            ("Bearer a,b", Err(MalformedHeader)),
+            ("Bearer \"a\"", Err(MalformedHeader)),
+            ("Bearer a=b", Err(MalformedHeader)),
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(header::AUTHORIZATION, HeaderValue::from_static(value));

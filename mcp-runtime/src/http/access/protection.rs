@@ -14,8 +14,9 @@ use serde_json::json;
 use crate::auth::{AuthError, AuthErrorKind, Authenticator, Credentials, ProtectedResource, Url};
 use crate::context::Principal;
 use crate::dispatch::Dispatcher;
-use crate::http::access::bearer::{MalformedAuthorization, bearer_token, has_token_in_query};
+use crate::http::access::bearer::{bearer_token, has_token_in_query};
 use crate::http::access::challenge::BearerChallenge;
+use crate::http::request::MalformedHeader;
 use crate::http::response;
 use crate::http::response::{HttpBody, HttpRefusal};
 
@@ -106,7 +107,7 @@ impl Protection {
             Ok(Some(token)) if token.len() <= limits.http.max_token_bytes => token,
             Ok(Some(_)) => return refuse(StatusCode::UNAUTHORIZED, Some("invalid_token")),
             Ok(None) => return refuse(StatusCode::UNAUTHORIZED, None),
-            Err(MalformedAuthorization) => {
+            Err(MalformedHeader) => {
                 return refuse(StatusCode::BAD_REQUEST, Some("invalid_request"));
             }
         };

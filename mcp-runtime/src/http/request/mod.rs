@@ -219,7 +219,7 @@ impl<'h> RequestHeaders<'h> {
     }
 }
 
-/// The error for a header value that contains invalid bytes or is marked as Base64 but is not valid Base64.
+/// The error for a header value that contains invalid bytes or does not have the form that its header requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::http) struct MalformedHeader;
 

@@ -337,7 +337,7 @@ async fn route_get(
     }
     let permit = match state.stream_permits.acquire(head.caller) {
         Ok(permit) => permit,
-        Err(refused) => return HttpRefusal::from(refused).into_response(),
+        Err(refusal) => return refusal.into_response(),
     };
     let mut response = if options.legacy_sse && is_plain {
         legacy_sse::open_sse_connection(state, head, mounted_path(options, parts))
