@@ -40,21 +40,32 @@ use crate::sync::{Bell, Wake, lock};
 
 // --- POST requests whose message (a request or a notification) specifies its own protocol version.
 
+/// Serves a message whose body claims a protocol version.
+pub(in crate::http) fn serve_message<'s>(
+    state: &'s ServiceState,
+    head: RequestHead<'_>,
+    message: &Message<'_>,
+) -> PendingResponse<'s> {
+    match (&message.method, message.id.to_request_id()) {
+        (Some(method), Some(id)) => serve_request(state, head, id, method, message),
+        _ => PendingResponse::Over(answer_notification(state, head.headers, &message.params)),
+    }
+}
+
 /// Answers a notification. Notifications have no effect here, but malformed notifications are rejected.
-pub(in crate::http) fn answer_notification(
+fn answer_notification(
     state: &ServiceState,
     headers: &RequestHeaders<'_>,
     params: &Params<'_>,
 ) -> Response<HttpBody> {
-    let has_claim = params.meta(MetaMember::ProtocolVersion).is_some();
     match read_claim(&state.known_client, headers, params) {
-        Err(error) if has_claim => HttpRefusal::new(StatusCode::BAD_REQUEST, error).into_response(),
-        _ => response::empty_response(StatusCode::ACCEPTED),
+        Err(error) => HttpRefusal::new(StatusCode::BAD_REQUEST, error).into_response(),
+        Ok(_) => response::empty_response(StatusCode::ACCEPTED),
     }
 }
 
 /// Decides how to handle a request. If it is a call, starts the call and polls it once.
-pub(in crate::http) fn serve_request<'s>(
+fn serve_request<'s>(
     state: &'s ServiceState,
     head: RequestHead<'_>,
     id: RequestId,

@@ -1,5 +1,5 @@
-//! POST requests that contain a single message: a handshake, another request, a notification, or an answer to a request
-//! from the server.
+//! POST requests: a handshake, another request, a notification, an answer to a request from the server, or a batch of
+//! these.
 //!
 //! Specification: 2025-11-25, basic/transports, "Streamable HTTP"; the decisions are recorded in
 //! `docs/requirements.md`, section 3.3.
@@ -27,12 +27,31 @@ use crate::http::stores::session_storage::SessionStorage;
 use crate::http::stores::session_store::SessionUpdate;
 use crate::http::streams::{AwaitedAnswer, ResponseStart, SessionStream};
 use crate::http::timers::SilenceTimeout;
-use crate::jsonrpc::{ErrorObject, Id, Message, RequestId};
+use crate::jsonrpc::{ErrorObject, Id, Incoming, Message, RequestId};
 use crate::observe::{RefusalKind, record_refusal};
 use crate::protocol::{ClientNotification, Era, Method, ProtocolVersion, encode, errors};
 
-/// Serves a single message that does not specify its own protocol version.
-pub(in crate::http) fn serve_message<'s>(
+/// Serves a body that does not claim a modern version, in the session that the request names.
+pub(in crate::http) async fn serve<'s>(
+    state: &'s ServiceState,
+    head: RequestHead<'_>,
+    incoming: Incoming<'_>,
+) -> PendingResponse<'s> {
+    if let Err(refusal) = head.headers.check_legacy() {
+        let id = match incoming {
+            Incoming::Message(message) => message.id.to_request_id(),
+            Incoming::Batch(_) => None,
+        };
+        return refusal.with_id(id).into();
+    }
+    let found = state.sessions.find(head).await;
+    head.origin.run_as_current(|| match &incoming {
+        Incoming::Message(message) => serve_message(state, head, found, message),
+        Incoming::Batch(elements) => serve_batch(state, head, found, elements),
+    })
+}
+
+fn serve_message<'s>(
     state: &'s ServiceState,
     head: RequestHead<'_>,
     found: SessionLookup<'_>,
@@ -475,7 +494,7 @@ fn answers_response(
 // sent before the last answer. Specification: 2025-03-26, basic, "Batching".
 
 /// Serves a batch of messages.
-pub(in crate::http) fn serve_batch<'s>(
+fn serve_batch<'s>(
     state: &'s ServiceState,
     head: RequestHead<'_>,
     found: SessionLookup<'_>,

@@ -21,7 +21,7 @@ use crate::handler::tags::TagSelection;
 use crate::http::response::HttpRefusal;
 use crate::jsonrpc::ErrorObject;
 use crate::observe::Origin;
-use crate::protocol::errors;
+use crate::protocol::{ProtocolVersion, errors};
 
 pub(in crate::http) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
@@ -160,6 +160,15 @@ impl<'h> RequestHeaders<'h> {
     /// Returns the session id.
     pub(in crate::http) fn session_id(&self) -> Option<Result<&'h str, MalformedHeader>> {
         self.session.map(plain_header_value)
+    }
+
+    /// Returns the id of the session that a legacy request names. A request that declares a modern version has no
+    /// session, even if it names one.
+    pub(in crate::http) fn legacy_session(&self) -> Option<Result<&'h str, MalformedHeader>> {
+        let version = self.version.and_then(Result::ok);
+        let version = version.and_then(ProtocolVersion::from_wire);
+        let is_modern = version.is_some_and(ProtocolVersion::is_modern);
+        self.session_id().filter(|_| !is_modern)
     }
 
     /// Returns `true` if the request names a session.

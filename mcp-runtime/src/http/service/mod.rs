@@ -31,9 +31,8 @@ use crate::http::options::HttpOptions;
 use crate::http::request::body::{finish_body, read_body};
 use crate::http::request::{RequestHead, RequestHeaders, check_repeated, guards, tags};
 use crate::http::response::{BusyGuard, HttpBody, HttpRefusal, PendingResponse};
-use crate::http::sessions::live_sessions::SessionLookup;
 use crate::http::state::ServiceState;
-use crate::http::{legacy, modern, response};
+use crate::http::{modern, response};
 use crate::jsonrpc;
 use crate::jsonrpc::{Incoming, Message, MetaMember, RequestId};
 use crate::observe::{HttpOrigin, Origin, RefusalKind};
@@ -378,11 +377,29 @@ async fn route_post<B: Body>(
         Ok(body) => body,
         Err(refusal) => return refusal.into_response(),
     };
-    let found = state.sessions.find(head).await;
-    // Nothing borrowed from the body is held across an await.
-    let pending = head
-        .origin
-        .run_as_current(|| serve_body(state, head, found, &body));
+    if state.options.legacy_sse
+        && let Some(connection) = legacy_sse::connection_id(head.uri)
+    {
+        let serve = || legacy_sse::handle_post(state, head, connection, &body);
+        return head.origin.run_as_current(serve);
+    }
+    let incoming = match jsonrpc::parse(&body, &state.limits().message.parse_limits()) {
+        Ok(incoming) => incoming,
+        Err((id, error)) => {
+            let refusal = HttpRefusal::new(StatusCode::BAD_REQUEST, error);
+            return refusal.with_id(id).into_response();
+        }
+    };
+    // The era depends on the body, never on the headers alone: `docs/requirements.md`, section 3.3.
+    let pending = match incoming {
+        Incoming::Message(message) if is_modern(&message) => {
+            let serve = || modern::serve_message(state, head, &message);
+            head.origin.run_as_current(serve)
+        }
+        // Boxed, because the message is kept while the session is loaded.
+        incoming => Box::pin(post::serve(state, head, incoming)).await,
+    };
+    // Nothing of the request is kept while its response is awaited.
     drop(body);
     match pending {
         PendingResponse::Over(response) => response,
@@ -396,55 +413,9 @@ async fn route_post<B: Body>(
     }
 }
 
-// Determines a POST request's era from its body, never from its headers alone.
-//
-// Specification: 2026-07-28, basic/transports; `docs/requirements.md`, section 3.3.
-
-/// Determines a message's era from the body and serves the message.
-fn serve_body<'s>(
-    state: &'s ServiceState,
-    head: RequestHead<'_>,
-    found: SessionLookup<'_>,
-    body: &[u8],
-) -> PendingResponse<'s> {
-    if state.options.legacy_sse
-        && let Some(connection) = legacy_sse::connection_id(head.uri)
-    {
-        return PendingResponse::Over(legacy_sse::handle_post(state, head, connection, body));
-    }
-    match jsonrpc::parse(body, &state.limits().message.parse_limits()) {
-        Ok(Incoming::Message(message)) => serve_message(state, head, found, &message),
-        Ok(Incoming::Batch(elements)) => match head.headers.check_legacy() {
-            Ok(()) => post::serve_batch(state, head, found, &elements),
-            Err(refusal) => refusal.into(),
-        },
-        Err((id, error)) => HttpRefusal::new(StatusCode::BAD_REQUEST, error)
-            .with_id(id)
-            .into(),
-    }
-}
-
-fn serve_message<'s>(
-    state: &'s ServiceState,
-    head: RequestHead<'_>,
-    found: SessionLookup<'_>,
-    message: &Message<'_>,
-) -> PendingResponse<'s> {
-    let is_modern = message.params.meta(MetaMember::ProtocolVersion).is_some();
-    let Some(method) = message.method.as_deref().filter(|_| is_modern) else {
-        if let Err(refusal) = head.headers.check_legacy() {
-            return refusal.with_id(message.id.to_request_id()).into();
-        }
-        return legacy::post::serve_message(state, head, found, message);
-    };
-    match message.id.to_request_id() {
-        Some(id) => modern::serve_request(state, head, id, method, message),
-        None => PendingResponse::Over(modern::answer_notification(
-            state,
-            head.headers,
-            &message.params,
-        )),
-    }
+/// Returns `true` if a message claims a protocol version in its body. A response is never modern.
+fn is_modern(message: &Message<'_>) -> bool {
+    message.method.is_some() && message.params.meta(MetaMember::ProtocolVersion).is_some()
 }
 
 /// Returns the client's address, if the program serves its router with `into_make_service_with_connect_info`.

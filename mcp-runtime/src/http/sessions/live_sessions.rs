@@ -73,32 +73,32 @@ impl SessionRegistry {
         self.dispatcher.limits()
     }
 
-    /// Loads the session that a request belongs to and extends its lifetime. Returns `None` if the request is modern or
-    /// does not name a session.
-    ///
-    /// A session that belongs to another caller is treated as unknown.
+    /// Loads the session that a request names and extends its lifetime. Returns `None` if the request does not name one.
     pub(in crate::http) async fn find<'h>(&self, head: RequestHead<'h>) -> SessionLookup<'h> {
-        let headers = head.headers;
-        let version = headers.version.and_then(Result::ok);
-        let version = version.and_then(ProtocolVersion::from_wire);
-        if version.is_some_and(ProtocolVersion::is_modern) {
-            return Ok(None);
+        match head.headers.legacy_session() {
+            None => Ok(None),
+            Some(Err(_)) => Err(HttpRefusal::unknown_session()),
+            Some(Ok(id)) => self.load(id, head.caller).await.map(Some),
         }
-        let id = match headers.session_id() {
-            None => return Ok(None),
-            Some(Ok(id)) => id,
-            Some(Err(_)) => return Err(HttpRefusal::unknown_session()),
-        };
+    }
+
+    /// A session that belongs to another caller is treated as unknown. This is the only check of answers to elicitations
+    /// and other requests to the client: the call that waits for them was admitted with its own scopes.
+    async fn load<'h>(
+        &self,
+        id: &'h str,
+        caller: Option<&Principal>,
+    ) -> Result<RequestSession<'h>, HttpRefusal> {
         let limits = self.limits();
         let loaded = self.storage.load(id, limits.sessions.idle_timeout);
         let Some(record) = loaded.with_timeout(limits.sessions.store_timeout).await? else {
             self.end_session(id);
             return Err(HttpRefusal::unknown_session());
         };
-        if !record.is_owned_by(head.caller) {
+        if !record.is_owned_by(caller) {
             return Err(HttpRefusal::unknown_session());
         }
-        Ok(Some(RequestSession { id, record }))
+        Ok(RequestSession { id, record })
     }
 
     /// Stores a new session. Returns `false` if there are too many sessions.

@@ -1,11 +1,15 @@
 //! Each era has its own errors: clients of one era misread those of the other.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+
 use mcp_runtime::Limits;
-use mcp_runtime::http::{HttpOptions, HttpSessions};
+use mcp_runtime::http::{HttpOptions, HttpSessions, SessionStore};
 use serde_json::{Value, json};
 use tests::Version;
 use tests::http::Request;
 
+use crate::http::stores::Database;
 use crate::http::support::{Served, call, initialize, serve, serve_with};
 use crate::support::raw;
 
@@ -84,6 +88,50 @@ async fn a_repeated_header_is_refused_with_the_error_of_the_era() {
         let code = &message["error"]["code"];
         assert_eq!((status, code), (400, &json!(-32020)), "{name} {message}");
         assert_eq!(message["id"], 1);
+    }
+}
+
+// Covers: HTTP-15
+#[tokio::test]
+async fn only_a_legacy_request_loads_the_session_that_it_names() {
+    let database = Arc::new(Database::default());
+    let store = Arc::clone(&database) as Arc<dyn SessionStore>;
+    let options = HttpOptions::new().sessions(HttpSessions::Store(store));
+    let server = serve_with(options, Limits::default()).await;
+    let session = server.session(Version::V2025_11_25).await;
+    let legacy = call(
+        &session,
+        1,
+        "echo",
+        json!({"text": "x"}),
+        Version::V2025_11_25,
+    );
+    let modern = Request::tool("echo", json!({"text": "x"})).header("Mcp-Session-Id", &session);
+    let notification = json!({"jsonrpc": "2.0", "method": "notifications/cancelled"});
+    let mut broken = legacy.clone();
+    broken.body = b"{".into();
+    for (request, status, loads) in [
+        (legacy.clone(), 200, 1),
+        (modern.clone(), 200, 0),
+        // The body claims a modern version, but the header names a legacy one.
+        (
+            modern.clone().with("MCP-Protocol-Version", "2025-11-25"),
+            400,
+            0,
+        ),
+        (modern.without("MCP-Protocol-Version"), 400, 0),
+        // The header alone names a modern version.
+        (legacy.with("MCP-Protocol-Version", "2026-07-28"), 400, 0),
+        (
+            Request::legacy(&session, &notification, Version::V2026_07_28),
+            202,
+            0,
+        ),
+        (broken, 400, 0),
+    ] {
+        let before = database.asked.load(SeqCst);
+        assert_eq!(server.send(&request).await.status, status, "{request:?}");
+        assert_eq!(database.asked.load(SeqCst) - before, loads, "{request:?}");
     }
 }
 
