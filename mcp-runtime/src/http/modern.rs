@@ -9,7 +9,7 @@ use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 
 use hyper::header::HeaderMap;
 use hyper::{Response, StatusCode};
@@ -18,15 +18,15 @@ use crate::budget::LazyCharge;
 use crate::context::Caller;
 use crate::dispatch::{
     CallProgress, Decision, Dispatcher, ListenRequest, MirroredName, PreparedCall, RequestOrigin,
-    RunningCall, Sink, WrittenResponse,
+    RunningCall, Sink,
 };
 use crate::handler::decode::{HeaderArgument, member};
 use crate::http::handler_watch::HandlerWatch;
 use crate::http::request::{RequestHead, RequestHeaders, decode_header_value};
 use crate::http::response;
 use crate::http::response::{
-    EventSource, HttpBody, HttpRefusal, MAX_POLLED_BYTES, PendingResponse, StreamStatus,
-    WholeMessage, with_retry_after,
+    EventSource, HttpBody, HttpRefusal, MAX_POLLED_BYTES, PendingResponse, ResponseMessage,
+    StreamStatus, with_retry_after,
 };
 use crate::http::state::ServiceState;
 use crate::http::timers::{ExpiryTimer, SilenceTimeout, ValidUntil};
@@ -133,9 +133,10 @@ fn serve_request<'s>(
             response.body_mut().hold_permit(permit);
             PendingResponse::Over(response)
         }
-        Ok(Decision::Answered(WrittenResponse { shared, .. })) => PendingResponse::Over(
-            response::json_response(StatusCode::OK, WholeMessage { text: out, shared }),
-        ),
+        Ok(Decision::Answered(written)) => {
+            let message = ResponseMessage::new(out, written);
+            PendingResponse::Over(response::json_response(StatusCode::OK, message))
+        }
         // Only a notification is decided so.
         Ok(Decision::Silent | Decision::Cancel(_)) => {
             refuse(ErrorObject::internal("internal error")).into()
@@ -240,7 +241,8 @@ fn start_call<'s>(
     let queue = queue.into_inner();
     match progress {
         CallProgress::Answered(written) => {
-            PendingResponse::Over(answer_response(written, message, queue.as_deref()))
+            let message = ResponseMessage::new(message, written);
+            PendingResponse::Over(answer_response(message, queue.as_deref()))
         }
         CallProgress::Running(running) => {
             let silence = accepts
@@ -260,7 +262,7 @@ fn start_call<'s>(
 /// A running call that is owned by its response.
 struct OwnedCall {
     running: RunningCall,
-    /// The answer, once the call has finished.
+    /// The buffer for the answer.
     message: Vec<u8>,
     /// The messages sent before the answer. `None` if the call cannot send messages because it did not request a sink
     /// when it started.
@@ -269,12 +271,14 @@ struct OwnedCall {
 }
 
 impl OwnedCall {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<WrittenResponse> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<ResponseMessage> {
         if let Some(queue) = &self.queue {
             queue.set_waker(cx.waker());
         }
         let poll = || self.running.poll_response(cx, &mut self.message);
-        self.handler_watch.run_watched(poll)
+        let written = ready!(self.handler_watch.run_watched(poll));
+        let text = std::mem::take(&mut self.message);
+        Poll::Ready(ResponseMessage::new(text, written))
     }
 }
 
@@ -285,9 +289,9 @@ async fn run_until_response(
     mut call: OwnedCall,
     mut silence: Option<SilenceTimeout>,
 ) -> Response<HttpBody> {
-    let written = poll_fn(|cx| {
-        if let Poll::Ready(written) = call.poll(cx) {
-            return Poll::Ready(Some(written));
+    let answer = poll_fn(|cx| {
+        if let Poll::Ready(answer) = call.poll(cx) {
+            return Poll::Ready(Some(answer));
         }
         let has_messages = call.queue.as_ref().is_some_and(|queue| !queue.is_empty());
         let mut is_due = || {
@@ -302,37 +306,28 @@ async fn run_until_response(
         }
     })
     .await;
-    match written {
-        Some(written) => answer_response(written, call.message, call.queue.as_deref()),
+    match answer {
+        Some(answer) => answer_response(answer, call.queue.as_deref()),
         None => state.event_stream(CallEvents(Some(call))),
     }
 }
 
 /// Returns the response for a finished call, including messages that were sent before its answer.
-fn answer_response(
-    mut written: WrittenResponse,
-    mut message: Vec<u8>,
-    queue: Option<&EventQueue>,
-) -> Response<HttpBody> {
+fn answer_response(mut answer: ResponseMessage, queue: Option<&EventQueue>) -> Response<HttpBody> {
     let mut out = Vec::new();
     if let Some(queue) = queue {
         queue.drain_into(&mut out);
     }
     if out.is_empty() {
-        let WrittenResponse { error, shared } = written;
-        let message = WholeMessage {
-            text: message,
-            shared,
-        };
-        let response =
-            response::json_response(modern_status(error.as_ref().map(|e| e.code)), message);
+        let error = answer.take_error();
+        let status = modern_status(error.as_ref().map(|error| error.code));
+        let response = response::json_response(status, answer);
         return match &error {
             Some(error) => with_retry_after(response, error),
             None => response,
         };
     }
-    written.complete(&mut message);
-    response::write_event(&mut out, None, "message", &message);
+    response::write_event(&mut out, None, "message", &answer.into_text());
     response::event_stream_response(HttpBody::from_bytes(out))
 }
 
@@ -354,11 +349,10 @@ impl EventSource for CallEvents {
         if let Some(queue) = &call.queue {
             queue.drain_into(out);
         }
-        let Poll::Ready(mut written) = polled else {
+        let Poll::Ready(answer) = polled else {
             return StreamStatus::Open;
         };
-        written.complete(&mut call.message);
-        response::write_event(out, None, "message", &call.message);
+        response::write_event(out, None, "message", &answer.into_text());
         self.0 = None;
         StreamStatus::Ended
     }

@@ -23,7 +23,7 @@ use tokio::time::Instant;
 
 use crate::budget::{Charge, Shortage};
 use crate::context::Principal;
-use crate::dispatch::SharedText;
+use crate::dispatch::WrittenResponse;
 use crate::http::timers::{Alarm, ShutdownPoll, instant_after};
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::observe::{RefusalKind, record_refusal};
@@ -374,7 +374,7 @@ impl Drop for StreamPermit {
 /// Returns a JSON response: one message, or an array of messages.
 pub(in crate::http) fn json_response(
     status: StatusCode,
-    message: impl Into<WholeMessage>,
+    message: impl Into<ResponseMessage>,
 ) -> Response<HttpBody> {
     let mut response = Response::new(message.into().into_body());
     *response.status_mut() = status;
@@ -409,38 +409,42 @@ pub(in crate::http) fn event_stream_response(body: HttpBody) -> Response<HttpBod
     response
 }
 
-/// A complete message.
-pub(in crate::http) struct WholeMessage {
-    pub(in crate::http) text: Vec<u8>,
-    pub(in crate::http) shared: SharedText,
+/// A response as the dispatcher has written it. A large text that many responses have in common is left out of it, and
+/// is sent without being copied.
+pub(in crate::http) struct ResponseMessage {
+    text: Vec<u8>,
+    written: WrittenResponse,
 }
 
-impl From<Vec<u8>> for WholeMessage {
+impl From<Vec<u8>> for ResponseMessage {
     fn from(text: Vec<u8>) -> Self {
-        Self { text, shared: None }
+        Self::new(text, WrittenResponse::default())
     }
 }
 
-impl WholeMessage {
-    /// Returns the message in a single buffer.
-    pub(in crate::http) fn into_text(self) -> Vec<u8> {
-        let Self { mut text, shared } = self;
-        if let Some(shared) = shared {
-            let (gap, shared) = *shared;
-            gap.fill(&mut text, &shared);
-        }
-        text
+impl ResponseMessage {
+    pub(in crate::http) fn new(text: Vec<u8>, written: WrittenResponse) -> Self {
+        Self { text, written }
     }
 
-    /// Returns the message as the body of a response, without copying shared text.
-    pub(super) fn into_body(self) -> HttpBody {
-        let Self { mut text, shared } = self;
-        let Some(shared) = shared else {
-            return HttpBody::from_bytes(text);
+    /// Takes the error that the response reports, for its status and headers.
+    pub(in crate::http) fn take_error(&mut self) -> Option<Box<ErrorObject>> {
+        self.written.error.take()
+    }
+
+    /// Returns the response in a single buffer.
+    pub(in crate::http) fn into_text(mut self) -> Vec<u8> {
+        self.written.complete(&mut self.text);
+        self.text
+    }
+
+    fn into_body(mut self) -> HttpBody {
+        let Some(shared) = self.written.shared else {
+            return HttpBody::from_bytes(self.text);
         };
         let (gap, shared) = *shared;
-        let after = gap.split(&mut text);
-        HttpBody::from_parts([text.into(), shared, after.into()])
+        let after = gap.split(&mut self.text);
+        HttpBody::from_parts([self.text.into(), shared, after.into()])
     }
 }
 

@@ -18,7 +18,7 @@ use crate::http::legacy::get::events_response;
 use crate::http::legacy::handshake::handle_initialize;
 use crate::http::request::{AcceptedContentTypes, RequestHead, RequestHeaders};
 use crate::http::response;
-use crate::http::response::{HttpBody, HttpRefusal, PendingResponse, WholeMessage};
+use crate::http::response::{HttpBody, HttpRefusal, PendingResponse, ResponseMessage};
 use crate::http::sessions::http_session::HttpSession;
 use crate::http::sessions::live_sessions::{PendingSave, RequestSession, SessionLookup};
 use crate::http::sessions::other_instances::{OtherInstances, OutgoingMessage};
@@ -302,7 +302,7 @@ pub(super) fn serve_on_stream(
     head: RequestHead<'_>,
     message: &Message<'_>,
     stream: &dyn Fn() -> Arc<SessionStream>,
-) -> Option<WholeMessage> {
+) -> Option<ResponseMessage> {
     try_serve_on_stream(state, session, head, message, stream).unwrap_or_else(|error| {
         record_refusal(RefusalKind::Forbidden, None);
         Some(error_message(message.id.valid(), &error).into())
@@ -316,7 +316,7 @@ fn try_serve_on_stream(
     head: RequestHead<'_>,
     message: &Message<'_>,
     stream: &dyn Fn() -> Arc<SessionStream>,
-) -> Result<Option<WholeMessage>, Box<ErrorObject>> {
+) -> Result<Option<ResponseMessage>, Box<ErrorObject>> {
     let mut out = Vec::new();
     let sender = (head.caller, head.selection);
     match session.decide_message(&state.dispatcher, sender, message, &mut out) {
@@ -331,9 +331,7 @@ fn try_serve_on_stream(
         Decision::Answered(WrittenResponse {
             error: Some(error), ..
         }) if errors::scopes_needed(&error).is_some() => return Err(error),
-        Decision::Answered(WrittenResponse { shared, .. }) => {
-            return Ok(Some(WholeMessage { text: out, shared }));
-        }
+        Decision::Answered(written) => return Ok(Some(ResponseMessage::new(out, written))),
         _ => {}
     }
     Ok(Some(out.into()))
@@ -442,7 +440,7 @@ impl AwaitedAnswers {
 
 /// Returns the response for an available answer.
 pub(super) fn whole_response(
-    answer: impl Into<WholeMessage>,
+    answer: impl Into<ResponseMessage>,
     accepts: AcceptedContentTypes,
 ) -> Response<HttpBody> {
     let answer = answer.into();

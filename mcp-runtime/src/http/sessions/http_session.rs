@@ -22,7 +22,7 @@ use crate::fnv::FnvMap;
 use crate::handler::tags::TagSelection;
 use crate::http::handler_watch::HandlerWatch;
 use crate::http::response;
-use crate::http::response::{EventId, MAX_POLLED_BYTES, StreamStatus, WholeMessage};
+use crate::http::response::{EventId, MAX_POLLED_BYTES, ResponseMessage, StreamStatus};
 use crate::http::sessions::other_instances::InstanceTag;
 use crate::http::stores::session_store::{SessionRecord, SessionUpdate};
 use crate::http::streams::{
@@ -709,16 +709,13 @@ impl HttpSession {
         (prepared, id): (PreparedCall<'_>, &RequestId),
         (limits, handler_watch): (&Limits, &Arc<HandlerWatch>),
         stream: &dyn Fn() -> Arc<SessionStream>,
-    ) -> Result<Option<WholeMessage>, ErrorObject> {
+    ) -> Result<Option<ResponseMessage>, ErrorObject> {
         let serial = self.register_call(id, limits)?;
         let mut answer = Vec::with_capacity(256);
         let run = || prepared.run(&|| stream() as Arc<dyn Sink>, &mut answer);
         match handler_watch.run_watched(run) {
             CallProgress::Answered(written) if self.unregister_call(serial) => {
-                return Ok(Some(WholeMessage {
-                    text: answer,
-                    shared: written.shared,
-                }));
+                return Ok(Some(ResponseMessage::new(answer, written)));
             }
             // The call was cancelled during its first poll.
             CallProgress::Answered(_) => stream().skip_answer(),
@@ -749,11 +746,12 @@ impl HttpSession {
         let task = spawn(async move {
             let poll =
                 poll_fn(|cx| handler_watch.run_watched(|| running.poll_response(cx, &mut answer)));
-            poll.await.complete(&mut answer);
+            let written = poll.await;
             if let Some(session) = session.upgrade()
                 && session.finish_call(&call, serial)
             {
-                stream.push_answer(&answer);
+                let answer = ResponseMessage::new(answer, written);
+                stream.push_answer(&answer.into_text());
             }
         });
         // The session owns the task: it is aborted when the call is cancelled or the session ends.
