@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request, StatusCode};
+use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
@@ -25,12 +25,10 @@ use tracing::Instrument as _;
 use crate::budget::ByteBudget;
 use crate::error::Error;
 use crate::http::options::SSE_PATH;
-use crate::http::request::body::finish_body;
 use crate::http::request::{SESSION, VERSION};
-use crate::http::response::{BusyGuard, ConnectionActivity, HttpRefusal};
-use crate::http::service::{HttpResponseFuture, HttpService};
+use crate::http::response::{BusyGuard, ConnectionActivity};
+use crate::http::service::{HttpResponseFuture, HttpService, Route};
 use crate::http::timers::{Alarm, instant_after};
-use crate::jsonrpc::ErrorObject;
 use crate::observe::{RefusalKind, record_refusal};
 use crate::spawn::boxed;
 use crate::transport::{OUT_OF_RESOURCES, is_temporary_accept_error};
@@ -289,7 +287,7 @@ async fn serve_connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     }
 }
 
-/// Serves a request if its path is known; otherwise, responds with 404.
+/// Serves a request, depending on its path.
 fn route(
     service: &HttpService,
     peer: Option<SocketAddr>,
@@ -304,38 +302,24 @@ fn route(
         not(feature = "auth"),
         expect(unused_mut, reason = "more paths are added")
     )]
-    let mut is_there = is_stream || path == options.path;
+    let mut is_endpoint = is_stream || path == options.path;
     #[cfg(feature = "auth")]
     {
-        is_there |= service
-            .0
-            .authentication
-            .publishes_metadata_at(path, &options.path);
+        let authentication = &service.0.authentication;
+        is_endpoint |= authentication.publishes_metadata_at(path, &options.path);
     }
+    let route = if is_endpoint {
+        Route::Endpoint
+    } else {
+        let probe = options.health.probe_at(path);
+        probe.map_or(Route::Unknown, Route::Probe)
+    };
     if is_stream {
         // Session headers from the client are ignored because this transport does not use them.
         request.headers_mut().remove(&SESSION);
         request.headers_mut().remove(&VERSION);
     }
-    if is_there {
-        return service.respond(peer, Some(busy), request);
-    }
-    let probe = options.health.probe_at(request.uri().path());
-    let state = Arc::clone(&service.0);
-    Box::pin(async move {
-        let (head, body) = request.into_parts();
-        let mut response = if let Some(probe) = probe {
-            state.answer_probe(probe, &head.method).await
-        } else {
-            let error = ErrorObject::invalid_request("nothing is served at this path");
-            HttpRefusal::new(StatusCode::NOT_FOUND, error).into_response()
-        };
-        if !body.is_end_stream() {
-            response = finish_body(pin!(body), &head.headers, response).await;
-        }
-        response.body_mut().keep_busy(busy);
-        Ok(response)
-    })
+    service.respond(route, peer, Some(busy), request)
 }
 
 // --- A socket that disconnects clients that send their request headers too slowly or do not read responses.

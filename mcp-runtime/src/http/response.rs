@@ -530,6 +530,12 @@ impl HttpRefusal {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, error)
     }
 
+    /// 404: neither the endpoint nor anything else is at this path.
+    pub(in crate::http) fn unknown_path() -> Self {
+        let error = ErrorObject::invalid_request("nothing is served at this path");
+        Self::new(StatusCode::NOT_FOUND, error)
+    }
+
     /// 404: no open session has this id. The client must start a new session.
     pub(in crate::http) fn unknown_session() -> Self {
         let error = ErrorObject::invalid_request("the session is unknown or has ended");

@@ -8,11 +8,12 @@
 
 use std::sync::OnceLock;
 
-use hyper::header::{HeaderMap, HeaderValue};
-use hyper::{Response, Uri, header};
+use hyper::header::HeaderValue;
+use hyper::{Method, Response, StatusCode, Uri, header};
 
 use crate::http::options::HttpOptions;
-use crate::http::request::guards;
+use crate::http::request::RequestHeaders;
+use crate::http::response;
 use crate::http::response::{HttpBody, HttpRefusal};
 
 /// Host names that always refer to this machine.
@@ -145,9 +146,7 @@ fn is_valid_host(host: &str) -> bool {
     !host.is_empty() && host.bytes().all(is_part)
 }
 
-// --- CORS: lets web pages from allowed origins send requests and read the responses.
-//
-// The origin has already been checked by `guards`.
+// --- CORS: lets web pages of listed origins send requests and read the responses.
 
 /// Headers that web pages may send.
 const ALLOWED: &str = "content-type, accept, authorization, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, \
@@ -155,36 +154,45 @@ const ALLOWED: &str = "content-type, accept, authorization, mcp-protocol-version
 
 /// Returns `true` if web pages of this origin may send requests and read the responses: the program has listed it. Pages
 /// of this machine may send simple requests without that, but not read the responses.
-pub(in crate::http) fn is_granted(options: &HttpOptions, origin: Option<&HeaderValue>) -> bool {
+fn is_granted(options: &HttpOptions, origin: Option<&HeaderValue>) -> bool {
     let origin = origin.and_then(|origin| origin.to_str().ok());
-    origin.is_some_and(|origin| guards::is_listed_origin(options, origin))
+    origin.is_some_and(|origin| is_listed_origin(options, origin))
 }
 
 /// Allows the web page that sent the request to read the response, if its origin is listed.
-pub(in crate::http) fn add_cors(
+pub(in crate::http) fn with_cors(
     options: &HttpOptions,
     origin: Option<&HeaderValue>,
-    response: &mut Response<HttpBody>,
-) {
+    mut response: Response<HttpBody>,
+) -> Response<HttpBody> {
     if options.origins.is_empty() {
-        return;
+        return response;
     }
     let headers = response.headers_mut();
     headers.insert(header::VARY, HeaderValue::from_static("Origin"));
-    let Some(origin) = origin.filter(|_| is_granted(options, origin)) else {
-        return;
-    };
-    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
-    headers.insert(
-        header::ACCESS_CONTROL_EXPOSE_HEADERS,
-        HeaderValue::from_static("mcp-session-id, retry-after, www-authenticate"),
-    );
+    if let Some(origin) = origin.filter(|_| is_granted(options, origin)) {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+        headers.insert(
+            header::ACCESS_CONTROL_EXPOSE_HEADERS,
+            HeaderValue::from_static("mcp-session-id, retry-after, www-authenticate"),
+        );
+    }
+    response
 }
 
-/// Answers a CORS preflight request from a web page whose origin has already been checked.
-pub(in crate::http) fn preflight(headers: &HeaderMap, response: &mut Response<HttpBody>) {
+/// Answers a CORS preflight request, in which a browser asks on behalf of a web page. Returns `None` for any other
+/// request, and if the page's origin is not listed.
+pub(in crate::http) fn answer_preflight(
+    options: &HttpOptions,
+    method: &Method,
+    headers: &RequestHeaders<'_>,
+) -> Option<Response<HttpBody>> {
+    if *method != Method::OPTIONS || !is_granted(options, headers.origin) {
+        return None;
+    }
     let mut allowed = ALLOWED.to_owned();
     let wanted = headers
+        .all
         .get(header::ACCESS_CONTROL_REQUEST_HEADERS)
         .and_then(|wanted| wanted.to_str().ok())
         .unwrap_or_default();
@@ -198,6 +206,7 @@ pub(in crate::http) fn preflight(headers: &HeaderMap, response: &mut Response<Ht
             allowed.push_str(name);
         }
     }
+    let mut response = response::empty_response(StatusCode::NO_CONTENT);
     let answer = response.headers_mut();
     if let Ok(allowed) = HeaderValue::from_str(&allowed) {
         answer.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, allowed);
@@ -210,6 +219,7 @@ pub(in crate::http) fn preflight(headers: &HeaderMap, response: &mut Response<Ht
         header::ACCESS_CONTROL_MAX_AGE,
         HeaderValue::from_static("600"),
     );
+    Some(response)
 }
 
 #[cfg(test)]

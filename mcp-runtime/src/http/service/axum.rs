@@ -1,13 +1,11 @@
 //! Mounts the service in programs built with axum.
 
-use std::sync::Arc;
-
 use axum::Router;
 use axum::body::Body;
+use axum::extract::Request;
 use axum::routing::any;
-use hyper::Method;
 
-use crate::http::service::HttpService;
+use crate::http::service::{HttpService, Route};
 
 /// Creates a router with a single route at [`HttpOptions::path`](crate::http::HttpOptions::path), for use with
 /// [`merge`](Router::merge) and [`nest`](Router::nest). With the `auth` feature, it also has routes for a protected
@@ -37,9 +35,13 @@ impl<S: Clone + Send + Sync + 'static> From<HttpService> for Router<S> {
             router = router.route_service(&document, service.clone());
         }
         for (path, probe) in service.0.options.health.routes_when_mounted() {
-            let state = Arc::clone(&service.0);
-            let answer =
-                async move |method: Method| state.answer_probe(probe, &method).await.map(Body::new);
+            let service = service.clone();
+            let answer = async move |request: Request| {
+                let Ok(response) = service
+                    .respond(Route::Probe(probe), None, None, request)
+                    .await;
+                response.map(Body::new)
+            };
             router = router.route(path, any(answer));
         }
         router.route_service(&path, service)

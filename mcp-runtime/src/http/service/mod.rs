@@ -10,6 +10,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
+use std::ops::ControlFlow;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
@@ -25,14 +26,14 @@ use crate::budget::Holder;
 use crate::context::{ClientAddresses, HttpParts};
 use crate::dispatch::Dispatcher;
 use crate::error::Error;
-use crate::http::health::ReadyCheck;
+use crate::http::health::{HealthProbe, ReadyCheck};
 use crate::http::legacy::{get, handshake, legacy_sse, post};
+use crate::http::modern;
 use crate::http::options::HttpOptions;
 use crate::http::request::body::{finish_body, read_body};
-use crate::http::request::{RequestHead, RequestHeaders, check_repeated, guards, tags};
-use crate::http::response::{BusyGuard, HttpBody, HttpRefusal, PendingResponse};
+use crate::http::request::{RequestHead, RequestHeaders, SESSION, check_repeated, guards, tags};
+use crate::http::response::{BusyGuard, HttpBody, HttpRefusal, PendingResponse, RemainingWork};
 use crate::http::state::ServiceState;
-use crate::http::{modern, response};
 use crate::jsonrpc;
 use crate::jsonrpc::{Incoming, Message, MetaMember, RequestId};
 use crate::observe::{HttpOrigin, Origin, RefusalKind};
@@ -102,7 +103,7 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         self.0.dispatcher.begin_work();
         let peer = peer_address(request.extensions());
-        self.respond(peer, None, request)
+        self.respond(Route::Endpoint, peer, None, request)
     }
 }
 
@@ -110,10 +111,22 @@ where
 pub(in crate::http) type HttpResponseFuture =
     Pin<Box<dyn Future<Output = Result<Response<HttpBody>, Infallible>> + Send>>;
 
+/// What a request is addressed to, which depends on its path alone.
+#[derive(Clone, Copy)]
+pub(in crate::http) enum Route {
+    /// The endpoint, or a document that a protected server publishes.
+    Endpoint,
+    /// A probe, to which neither the guards nor authentication apply.
+    Probe(HealthProbe),
+    /// Nothing is served at this path, so there is nothing to guard.
+    Unknown,
+}
+
 impl HttpService {
     /// Responds to a request from this peer. `busy` marks the connection as busy until the response has been written.
     pub(in crate::http) fn respond<B>(
         &self,
+        route: Route,
         peer: Option<SocketAddr>,
         busy: Option<BusyGuard>,
         request: Request<B>,
@@ -148,50 +161,80 @@ impl HttpService {
             let mut body = pin!(body);
             let parts = &request.parts;
             let headers = RequestHeaders::read(&parts.headers);
-            let origin = Origin::http(peer, || {
-                let session = parts.headers.get("mcp-session-id");
-                let session = session.and_then(|id| id.to_str().ok());
-                HttpOrigin::new(session, request.trace_context())
-            });
-            let mut response =
-                if let Err((kind, refusal)) = check_head(&state, &parts.uri, &headers) {
-                    origin.record_refusal(kind);
-                    refusal.into_response()
-                } else {
-                    let waiting = OnceLock::new();
-                    let served = pin!(route_request(
-                        &state,
-                        &origin,
-                        &request,
-                        &headers,
-                        (body.as_mut(), &waiting)
-                    ));
-                    let mut response = with_timeout(&state, served, &waiting).await;
-                    state
-                        .authentication
-                        .challenge_if_reauthorization_needed(&request, &mut response);
-                    let kind = RefusalKind::of_status(response.status().as_u16());
-                    let is_read = matches!(parts.method, Method::GET | Method::HEAD);
-                    match kind {
-                        // Clients ask for a stream before there is a session to see whether they need a token.
-                        Some(RefusalKind::Malformed) if is_read && !headers.names_session() => {
-                            let peer = peer.map(tracing::field::display);
-                            tracing::debug!(peer, "a client asked for a stream without a session");
-                        }
-                        Some(kind) => origin.record_refusal(kind),
-                        None => {}
-                    }
-                    guards::add_cors(&state.options, headers.origin, &mut response);
-                    response
-                };
-            if !body.is_end_stream() {
-                response = Box::pin(finish_body(body, &parts.headers, response)).await;
-            }
+            let response = match route {
+                Route::Endpoint => {
+                    let origin = request_origin(peer, &request);
+                    serve_endpoint(&state, &origin, &request, &headers, body.as_mut()).await
+                }
+                Route::Probe(probe) => Box::pin(state.answer_probe(probe, &parts.method)).await,
+                // The page of a client that looks for something here sees the status only after its preflight request.
+                Route::Unknown => guards::answer_preflight(&state.options, &parts.method, &headers)
+                    .unwrap_or_else(|| HttpRefusal::unknown_path().into_response()),
+            };
+            let response = guards::with_cors(&state.options, headers.origin, response);
+            let mut response = if body.is_end_stream() {
+                response
+            } else {
+                Box::pin(finish_body(body, &parts.headers, response)).await
+            };
             if let Some(busy) = busy {
                 response.body_mut().keep_busy(busy);
             }
             Ok(response)
         })
+    }
+}
+
+/// Returns where a request comes from, for logs and observers.
+fn request_origin(peer: Option<SocketAddr>, request: &HttpParts) -> Origin {
+    Origin::http(peer, || {
+        let session = request.parts.headers.get(&SESSION);
+        let session = session.and_then(|id| id.to_str().ok());
+        HttpOrigin::new(session, request.trace_context())
+    })
+}
+
+/// Serves a request to the endpoint, if it passes the guards.
+async fn serve_endpoint<B: Body>(
+    state: &Arc<ServiceState>,
+    origin: &Origin,
+    request: &Arc<HttpParts>,
+    headers: &RequestHeaders<'_>,
+    body: Pin<&mut B>,
+) -> Response<HttpBody> {
+    let parts = &request.parts;
+    if let Err((kind, refusal)) = check_head(state, &parts.uri, headers) {
+        origin.record_refusal(kind);
+        return refusal.into_response();
+    }
+    let waiting = OnceLock::new();
+    let served = pin!(route_request(
+        state, origin, request, headers, body, &waiting
+    ));
+    let mut response = with_timeout(state, served, &waiting).await;
+    state
+        .authentication
+        .challenge_if_reauthorization_needed(request, &mut response);
+    record_if_refused(origin, &parts.method, headers, response.status());
+    response
+}
+
+/// Records that a request was refused, if its status says so.
+fn record_if_refused(
+    origin: &Origin,
+    method: &Method,
+    headers: &RequestHeaders<'_>,
+    status: StatusCode,
+) {
+    let is_read = matches!(*method, Method::GET | Method::HEAD);
+    match RefusalKind::of_status(status.as_u16()) {
+        // Clients ask for a stream before there is a session to see whether they need a token.
+        Some(RefusalKind::Malformed) if is_read && !headers.names_session() => {
+            let peer = origin.peer().map(tracing::field::display);
+            tracing::debug!(peer, "a client asked for a stream without a session");
+        }
+        Some(kind) => origin.record_refusal(kind),
+        None => {}
     }
 }
 
@@ -243,12 +286,11 @@ async fn route_request<B: Body>(
     origin: &Origin,
     request: &Arc<HttpParts>,
     headers: &RequestHeaders<'_>,
-    (body, waiting): (Pin<&mut B>, &OnceLock<RequestId>),
+    body: Pin<&mut B>,
+    waiting: &OnceLock<RequestId>,
 ) -> Response<HttpBody> {
     let (options, parts) = (&state.options, &request.parts);
-    if parts.method == Method::OPTIONS && guards::is_granted(options, headers.origin) {
-        let mut response = response::empty_response(StatusCode::NO_CONTENT);
-        guards::preflight(headers.all, &mut response);
+    if let Some(response) = guards::answer_preflight(options, &parts.method, headers) {
         return response;
     }
     #[cfg(feature = "auth")]
@@ -296,16 +338,16 @@ async fn route_request<B: Body>(
     {
         return refusal.into_response();
     }
+    if parts.method == Method::POST
+        && let Some(error) = request.take_earlier_demand(caller.as_ref())
+    {
+        let refusal = state.authentication.refuse_until_reauthorized(error);
+        return refusal.into_response();
+    }
     let mut response = match parts.method {
         Method::GET | Method::HEAD => Box::pin(route_get(state, head, parts)).await,
         Method::DELETE => Box::pin(handshake::handle_delete(state, head)).await,
-        _ => match request.take_earlier_demand(caller.as_ref()) {
-            Some(error) => state
-                .authentication
-                .refuse_until_reauthorized(error)
-                .into_response(),
-            None => route_post(state, head, body, waiting).await,
-        },
+        _ => route_post(state, head, body, waiting).await,
     };
     // This is `head.holder()`. If `head` were used here, the future would keep it while the request is served, and would be
     // larger than what the allocator caches.
@@ -377,39 +419,67 @@ async fn route_post<B: Body>(
         Ok(body) => body,
         Err(refusal) => return refusal.into_response(),
     };
-    if state.options.legacy_sse
-        && let Some(connection) = legacy_sse::connection_id(head.uri)
-    {
-        let serve = || legacy_sse::handle_post(state, head, connection, &body);
-        return head.origin.run_as_current(serve);
-    }
-    let incoming = match jsonrpc::parse(&body, &state.limits().message.parse_limits()) {
-        Ok(incoming) => incoming,
-        Err((id, error)) => {
-            let refusal = HttpRefusal::new(StatusCode::BAD_REQUEST, error);
-            return refusal.with_id(id).into_response();
+    let rest = {
+        let unfinished = match serve_body(state, head, &body) {
+            ControlFlow::Break(response) => return response,
+            ControlFlow::Continue(unfinished) => unfinished,
+        };
+        match unfinished {
+            Unfinished::Response(rest) => rest,
+            Unfinished::Session(serving) => match serving.await {
+                PendingResponse::Over(response) => return response,
+                PendingResponse::Waiting(rest) => rest,
+            },
         }
-    };
-    // The era depends on the body, never on the headers alone: `docs/requirements.md`, section 3.3.
-    let pending = match incoming {
-        Incoming::Message(message) if is_modern(&message) => {
-            let serve = || modern::serve_message(state, head, &message);
-            head.origin.run_as_current(serve)
-        }
-        // Boxed, because the message is kept while the session is loaded.
-        incoming => Box::pin(post::serve(state, head, incoming)).await,
     };
     // Nothing of the request is kept while its response is awaited.
     drop(body);
-    match pending {
-        PendingResponse::Over(response) => response,
-        PendingResponse::Waiting(rest) => {
-            if let Some(id) = rest.id {
-                // Each request sets it only once.
-                let _ = waiting.set(id);
-            }
-            rest.response.await
+    if let Some(id) = rest.id {
+        // Each request sets it only once.
+        let _ = waiting.set(id);
+    }
+    rest.response.await
+}
+
+// Determines a POST request's era from its body, never from its headers alone.
+//
+// Specification: 2026-07-28, basic/transports; `docs/requirements.md`, section 3.3.
+
+/// What has to be awaited for the response to a POST request.
+enum Unfinished<'s, 'b> {
+    Response(RemainingWork<'s>),
+    /// The session of a legacy request has to be loaded before the request is served. The box contains the message, which
+    /// would otherwise make the future of every request larger.
+    Session(Pin<Box<dyn Future<Output = PendingResponse<'s>> + Send + 'b>>),
+}
+
+/// Serves a body as far as possible without waiting. Breaks with the response, if that is all.
+fn serve_body<'s: 'b, 'b>(
+    state: &'s ServiceState,
+    head: RequestHead<'b>,
+    body: &'b [u8],
+) -> ControlFlow<Response<HttpBody>, Unfinished<'s, 'b>> {
+    if state.options.legacy_sse
+        && let Some(connection) = legacy_sse::connection_id(head.uri)
+    {
+        let serve = || legacy_sse::handle_post(state, head, connection, body);
+        return ControlFlow::Break(head.origin.run_as_current(serve));
+    }
+    let message = match jsonrpc::parse(body, &state.limits().message.parse_limits()) {
+        Ok(Incoming::Message(message)) if is_modern(&message) => message,
+        Ok(incoming) => {
+            let serving = Box::pin(post::serve(state, head, incoming));
+            return ControlFlow::Continue(Unfinished::Session(serving));
         }
+        Err((id, error)) => {
+            let refusal = HttpRefusal::new(StatusCode::BAD_REQUEST, error);
+            return ControlFlow::Break(refusal.with_id(id).into_response());
+        }
+    };
+    let serve = || modern::serve_message(state, head, &message);
+    match head.origin.run_as_current(serve) {
+        PendingResponse::Over(response) => ControlFlow::Break(response),
+        PendingResponse::Waiting(rest) => ControlFlow::Continue(Unfinished::Response(rest)),
     }
 }
 

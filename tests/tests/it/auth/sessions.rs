@@ -167,6 +167,53 @@ async fn only_the_principal_of_a_session_can_read_its_events_at_any_instance() {
     assert_eq!(text(&elsewhere.all().await[0]), "waited");
 }
 
+// Covers: AUTH-11, REQ-02
+#[tokio::test]
+async fn only_the_principal_of_a_session_can_answer_its_elicitations() {
+    let issuer = Issuer::start().await;
+    let server = serve(options(&issuer)).await;
+    let version = Version::V2025_11_25;
+    let [alice, bob] = ["alice", "bob"].map(|name| issuer.token_of(name));
+    let capable = async |token: &str| {
+        let params = json!({
+            "protocolVersion": version.date(),
+            "capabilities": {"elicitation": {}},
+            "clientInfo": {"name": "c", "version": "1"},
+        });
+        let shake = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+        let shake = with(Request::bare(&shake, version), token);
+        let response = server.send(&shake).await;
+        let session = response.header("mcp-session-id").unwrap().to_owned();
+        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let ready = Request::legacy(&session, &ready, version);
+        assert_eq!(server.send(&with(ready, token)).await.status, 202);
+        session
+    };
+    let (hers, his) = (capable(&alice).await, capable(&bob).await);
+    let ask = call(&hers, 1, "ask_name", json!({}), version);
+    let mut stream = server.send(&with(ask, &alice)).await;
+    let mut question = stream.next().await.unwrap();
+    while question["method"] != "elicitation/create" {
+        question = stream.next().await.unwrap();
+    }
+    let answer = |session: &str, name: &str, token: &str| {
+        let result = json!({"action": "accept", "content": {"name": name}});
+        let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": result});
+        with(Request::legacy(session, &answer, version), token)
+    };
+    assert!(unknown(server.send(&answer(&hers, "Bob", &bob)).await).await);
+    let response = server.send(&answer(&his, "Bob", &bob)).await;
+    assert_eq!(
+        response.status, 202,
+        "it belongs to no request of his session"
+    );
+    // The call runs with the scopes of its own request, so those of the answer do not matter.
+    let other_scopes = issuer.token(&json!({"scope": "c"}));
+    let response = server.send(&answer(&hers, "Alice", &other_scopes)).await;
+    assert_eq!(response.status, 202);
+    assert_eq!(text(&stream.next().await.unwrap()), "Hello, Alice!");
+}
+
 // Covers: AUTH-02, AUTH-11, SSE-04
 #[tokio::test]
 async fn a_2024_11_05_connection_accepts_only_messages_of_its_principal() {

@@ -152,6 +152,47 @@ async fn cors_allows_only_listed_origins() {
     assert_eq!(response.header("access-control-allow-origin"), None);
 }
 
+// Covers: HTTP-14
+#[tokio::test]
+async fn a_listed_web_page_can_read_every_response_whatever_its_status() {
+    const PAGE: &str = "https://app.example.com";
+    let server = serve_with(HttpOptions::new().allow_origin(PAGE), Limits::default()).await;
+    let get = |path: &str| Request::new("GET", Version::V2026_07_28).to(path);
+    let metadata = "/.well-known/oauth-protected-resource";
+    for (request, status) in [
+        (get(metadata), 404),
+        (discover().to("/other"), 404),
+        (discover().with("Host", "evil.example.com"), 403),
+        (discover().header("Content-Type", "text/plain"), 400),
+        (Request::new("PUT", Version::V2026_07_28), 405),
+        (get("/livez"), 200),
+        (get("/livez").with("Host", "10.1.2.3:8000"), 200),
+    ] {
+        for (page, readable) in [(PAGE, Some(PAGE)), ("http://localhost:3000", None)] {
+            let response = server.send(&request.clone().header("Origin", page)).await;
+            assert_eq!(response.status, status, "{request:?}");
+            let origin = response.header("access-control-allow-origin");
+            assert_eq!(origin, readable, "{request:?}");
+            assert_eq!(response.header("vary"), Some("Origin"));
+        }
+    }
+    // The header by which clients name their protocol version causes a preflight request, at an unknown path too.
+    for (page, status) in [(PAGE, 204), ("http://localhost:3000", 404)] {
+        let asked = Request::new("OPTIONS", Version::V2026_07_28)
+            .to(metadata)
+            .header("Origin", page)
+            .header("Access-Control-Request-Method", "GET")
+            .header("Access-Control-Request-Headers", "mcp-protocol-version");
+        let response = server.send(&asked).await;
+        assert_eq!(response.status, status);
+        let headers = response.header("access-control-allow-headers");
+        assert_eq!(
+            headers.is_some_and(|headers| headers.contains("mcp-protocol-version")),
+            status == 204
+        );
+    }
+}
+
 // Covers: HTTP-13, SEC-01
 #[tokio::test]
 async fn content_types_that_need_no_cors_preflight_are_refused() {

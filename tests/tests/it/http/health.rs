@@ -184,7 +184,9 @@ async fn a_router_has_probes_if_they_are_enabled() {
             [("/livez", 200), ("/readyz", 503)],
         ),
         (
-            HttpOptions::new().live_path("/up"),
+            HttpOptions::new()
+                .live_path("/up")
+                .allow_origin("https://app.example.com"),
             true,
             [("/tools/up", 200), ("/tools/readyz", 503)],
         ),
@@ -199,8 +201,12 @@ async fn a_router_has_probes_if_they_are_enabled() {
         let address = listener.local_addr().unwrap();
         let task = tokio::spawn(async move { axum::serve(listener, app).await });
         for (path, expected) in expected {
-            let request = get(path).with("Host", "10.1.2.3");
+            let request = get(path)
+                .with("Host", "10.1.2.3")
+                .header("Origin", "https://app.example.com");
             let mut response = send(address, &request).await;
+            let is_readable = response.header("access-control-allow-origin").is_some();
+            assert_eq!(is_readable, nested, "{path}");
             assert_eq!(
                 (response.status, &*response.text().await),
                 (expected, ""),
