@@ -47,8 +47,8 @@ pub struct Introspection {
     trusts_audience: bool,
     fetcher: Fetcher,
     keep: Duration,
-    kept: KeptAnswers,
-    questions: TokenQuestions,
+    cache: TokenCache,
+    requests: IntrospectionRequests,
 }
 
 impl Introspection {
@@ -71,8 +71,8 @@ impl Introspection {
             trusts_audience: false,
             fetcher: Fetcher::default(),
             keep: Duration::from_secs(30),
-            kept: KeptAnswers::default(),
-            questions: TokenQuestions::default(),
+            cache: TokenCache::default(),
+            requests: IntrospectionRequests::default(),
         }
     }
 
@@ -111,39 +111,39 @@ impl Introspection {
         credentials: &Credentials<'_>,
     ) -> Result<Principal, AuthError> {
         let key = hash_token(credentials.token);
-        let was_active = match self.kept.standing(&key) {
+        let history = match self.cache.standing(&key) {
             TokenStanding::Active(principal) => return Ok(principal),
             TokenStanding::Refused(why) => return Err(AuthError::invalid(why)),
-            TokenStanding::Stale => true,
-            TokenStanding::Unknown => false,
+            TokenStanding::Stale => TokenHistory::WasActive,
+            TokenStanding::Unknown => TokenHistory::New,
         };
-        let question = || self.introspect(credentials.token);
-        let answer = self.questions.ask(key, was_active, question).await;
-        let answer = answer.map_err(AuthError::unavailable)?;
-        let Value::Object(answer) = &*answer else {
+        let request = || self.introspect(credentials.token);
+        let response = self.requests.send_or_join(key, history, request).await;
+        let response = response.map_err(AuthError::unavailable)?;
+        let Value::Object(response) = &*response else {
             return Err(AuthError::unavailable("the response is not a JSON object"));
         };
-        let judged = self.judge(answer, credentials.resource);
+        let judged = self.judge(response, credentials.resource);
         match &judged {
-            Ok((principal, time)) => self.kept.keep_active(key, principal, *time),
-            Err(why) => self.kept.keep_refused(key, why),
+            Ok((principal, time)) => self.cache.keep_active(key, principal, *time),
+            Err(why) => self.cache.keep_refused(key, why),
         }
         judged
             .map(|(principal, _)| principal)
             .map_err(AuthError::invalid)
     }
 
-    /// Returns the principal that an answer describes and the time for which the answer may be cached, or the reason why
+    /// Returns the principal that a response describes and the time for which it may be cached, or the reason why
     /// the token is refused.
     fn judge(
         &self,
-        answer: &Map<String, Value>,
+        response: &Map<String, Value>,
         resource: &str,
     ) -> Result<(Principal, Duration), &'static str> {
-        if answer.get("active") != Some(&Value::Bool(true)) {
+        if response.get("active") != Some(&Value::Bool(true)) {
             return Err("the token is not active");
         }
-        let left = match answer.get("exp").and_then(Value::as_f64) {
+        let left = match response.get("exp").and_then(Value::as_f64) {
             None => self.keep,
             Some(expiry) => {
                 let left = Duration::try_from_secs_f64((expiry - unix_now()).max(0.0));
@@ -152,12 +152,12 @@ impl Introspection {
         };
         let audiences = self.audiences.audiences_or_resource(resource);
         let expected = ClaimRequirements {
-            issuer: answer.contains_key("iss").then_some(&*self.issuer),
+            issuer: response.contains_key("iss").then_some(&*self.issuer),
             audiences: (!self.trusts_audience).then_some(&*audiences),
             expires: false,
             skew: Duration::ZERO,
         };
-        let principal = expected.check_claims(answer.clone(), unix_now())?;
+        let principal = expected.check_claims(response.clone(), unix_now())?;
         let mut principal = principal.with_issuer(&*self.issuer);
         if principal.expires_at().is_none() {
             principal = principal.with_expires_at(SystemTime::now() + DEFAULT_TOKEN_LIFETIME);
@@ -165,7 +165,7 @@ impl Introspection {
         Ok((principal, left))
     }
 
-    /// Asks the authorization server about a token.
+    /// Sends the introspection request for a token.
     fn introspect(
         &self,
         token: &str,
@@ -215,10 +215,10 @@ impl fmt::Debug for Introspection {
     }
 }
 
-// --- The questions that are being asked: one at a time for each token, whose answer all of its requests share.
+// --- Introspection requests: one at a time for each token, whose response all requests of clients with this token share.
 //
-// A question lives as long as a request waits for it, and it waits in those requests: nothing is left of a question
-// whose requests have all gone. The number of questions is therefore bounded by the number of requests.
+// An introspection request lives as long as a client's request waits for it, and it is polled by those that wait:
+// nothing is left of it once they have all gone. Their number is therefore bounded by the number of clients' requests.
 
 /// Maximum number of concurrent requests to the authorization server. The number is limited because an anonymous caller
 /// can trigger a request with every token that it makes up.
@@ -227,130 +227,125 @@ const AT_ONCE: usize = 64;
 /// Maximum number of these requests for tokens that have not been active before.
 const UNKNOWN_AT_ONCE: usize = 48;
 
-/// The answer, or the reason why there is none.
-pub(super) type Answer = Result<Arc<Value>, String>;
+/// The response, or the reason why there is none.
+type IntrospectionResponse = Result<Arc<Value>, String>;
 
-type SharedQuestion = Shared<BoxFuture<'static, Answer>>;
+type SharedResponse = Shared<BoxFuture<'static, IntrospectionResponse>>;
 
-/// The questions that are being asked.
+/// What is known about a token before the authorization server is asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TokenHistory {
+    /// The token has been active.
+    WasActive,
+    New,
+}
+
+/// The requests in flight.
 #[derive(Default)]
-pub(super) struct TokenQuestions(Arc<OpenQuestions>);
+struct IntrospectionRequests(Arc<RequestsInFlight>);
 
-struct OpenQuestions {
+struct RequestsInFlight {
     permits: Semaphore,
-    /// Permits for tokens that have not been active before, which they need in addition.
-    unknown_permits: Semaphore,
-    table: Mutex<QuestionTable>,
+    /// Permits for new tokens, which they need in addition.
+    new_permits: Semaphore,
+    table: Mutex<RequestTable>,
 }
 
 #[derive(Default)]
-struct QuestionTable {
+struct RequestTable {
     last: u64,
-    open: HashMap<TokenDigest, OpenQuestion>,
+    in_flight: HashMap<TokenDigest, RequestInFlight>,
 }
 
-struct OpenQuestion {
+struct RequestInFlight {
     number: u64,
-    answer: WeakShared<BoxFuture<'static, Answer>>,
+    response: WeakShared<BoxFuture<'static, IntrospectionResponse>>,
 }
 
-impl Default for OpenQuestions {
+impl Default for RequestsInFlight {
     fn default() -> Self {
         Self {
             permits: Semaphore::new(AT_ONCE),
-            unknown_permits: Semaphore::new(UNKNOWN_AT_ONCE),
+            new_permits: Semaphore::new(UNKNOWN_AT_ONCE),
             table: Mutex::default(),
         }
     }
 }
 
-impl OpenQuestions {
-    /// Waits until a question may be asked.
-    async fn permit(&self, was_active: bool) -> [Option<SemaphorePermit<'_>>; 2] {
+impl RequestsInFlight {
+    /// Waits until a request may be sent.
+    async fn permit(&self, history: TokenHistory) -> [Option<SemaphorePermit<'_>>; 2] {
         // The semaphores are never closed.
-        let unknown = if was_active {
-            None
-        } else {
-            self.unknown_permits.acquire().await.ok()
+        let new = match history {
+            TokenHistory::WasActive => None,
+            TokenHistory::New => self.new_permits.acquire().await.ok(),
         };
-        [unknown, self.permits.acquire().await.ok()]
+        [new, self.permits.acquire().await.ok()]
     }
 }
 
-/// Removes a question when it has been answered, or when nobody waits for it any more.
-struct RemoveQuestion {
-    questions: Arc<OpenQuestions>,
+/// Removes a request from the table when its response has arrived, or when nobody waits for it any more.
+struct RemoveRequest {
+    requests: Arc<RequestsInFlight>,
     token: TokenDigest,
     number: u64,
 }
 
-impl Drop for RemoveQuestion {
+impl Drop for RemoveRequest {
     fn drop(&mut self) {
-        let open = &mut lock(&self.questions.table).open;
-        // The token may have another question by now.
-        if open
+        let in_flight = &mut lock(&self.requests.table).in_flight;
+        // The token may have another request by now.
+        if in_flight
             .get(&self.token)
             .is_some_and(|it| it.number == self.number)
         {
-            open.remove(&self.token);
+            in_flight.remove(&self.token);
         }
     }
 }
 
-impl TokenQuestions {
-    /// Asks a question about a token, or waits for the answer to the question that is already being asked about it.
-    /// `was_active` is `true` if the token has been active before.
-    pub(super) async fn ask<F>(
+impl IntrospectionRequests {
+    /// Sends the request for a token, or waits for the response to the one that is already in flight.
+    fn send_or_join<F>(
         &self,
         token: TokenDigest,
-        was_active: bool,
-        question: impl FnOnce() -> F,
-    ) -> Answer
-    where
-        F: Future<Output = Result<Value, String>> + Send + 'static,
-    {
-        self.join(token, was_active, question).await
-    }
-
-    fn join<F>(
-        &self,
-        token: TokenDigest,
-        was_active: bool,
-        question: impl FnOnce() -> F,
-    ) -> SharedQuestion
+        history: TokenHistory,
+        request: impl FnOnce() -> F,
+    ) -> SharedResponse
     where
         F: Future<Output = Result<Value, String>> + Send + 'static,
     {
         let mut table = lock(&self.0.table);
-        let open = table.open.get(&token);
-        if let Some(open) = open.and_then(|open| open.answer.upgrade()) {
-            return open;
+        let sent = table.in_flight.get(&token);
+        if let Some(response) = sent.and_then(|sent| sent.response.upgrade()) {
+            return response;
         }
         table.last = table.last.wrapping_add(1);
         let number = table.last;
-        let removal = RemoveQuestion {
-            questions: Arc::clone(&self.0),
+        let removal = RemoveRequest {
+            requests: Arc::clone(&self.0),
             token,
             number,
         };
-        let question = question();
-        let asking = async move {
+        let request = request();
+        let sending = async move {
             let removal = removal;
-            let _permit = removal.questions.permit(was_active).await;
-            let answer = question.await;
-            if let Err(problem) = &answer {
+            let _permit = removal.requests.permit(history).await;
+            let response = request.await;
+            if let Err(problem) = &response {
                 tracing::warn!(
                     problem,
                     "tokens cannot be validated with the authorization server"
                 );
             }
-            answer.map(Arc::new)
+            response.map(Arc::new)
         };
-        let asking = asking.boxed().shared();
-        if let Some(answer) = asking.downgrade() {
-            table.open.insert(token, OpenQuestion { number, answer });
+        let sending = sending.boxed().shared();
+        if let Some(response) = sending.downgrade() {
+            let sent = RequestInFlight { number, response };
+            table.in_flight.insert(token, sent);
         }
-        asking
+        sending
     }
 }
 
@@ -363,10 +358,10 @@ const MAX_REMEMBERED_TOKENS: usize = 1_000;
 const REFUSAL_LIFETIME: Duration = Duration::from_secs(5);
 
 /// The digest of a token.
-pub(super) type TokenDigest = [u8; 32];
+type TokenDigest = [u8; 32];
 
 /// What is known about a token.
-pub(super) enum TokenStanding {
+enum TokenStanding {
     Active(Principal),
     /// The token has been active, but must be checked again.
     Stale,
@@ -374,20 +369,20 @@ pub(super) enum TokenStanding {
     Unknown,
 }
 
-/// The kept answers.
+/// The tokens that are remembered.
 #[derive(Default)]
-pub(super) struct KeptAnswers(Mutex<AnswerTable>);
+struct TokenCache(Mutex<TokenTable>);
 
 #[derive(Default)]
-struct AnswerTable {
+struct TokenTable {
     /// The tokens that were active, with the time until which that counts. After it, an entry only says that its token
     /// has been active.
     active: HashMap<TokenDigest, (Principal, Instant)>,
     refused: HashMap<TokenDigest, (&'static str, Instant)>,
 }
 
-impl KeptAnswers {
-    fn table(&self) -> MutexGuard<'_, AnswerTable> {
+impl TokenCache {
+    fn table(&self) -> MutexGuard<'_, TokenTable> {
         lock(&self.0)
     }
 
@@ -441,7 +436,7 @@ fn insert<T>(
 
 #[cfg(test)]
 mod tests {
-    mod questions {
+    mod requests {
         use std::sync::atomic::{AtomicUsize, Ordering};
 
         use futures_util::future::{join_all, pending};
@@ -455,8 +450,8 @@ mod tests {
             token
         }
 
-        fn open(questions: &TokenQuestions) -> usize {
-            lock(&questions.0.table).open.len()
+        fn in_flight(requests: &IntrospectionRequests) -> usize {
+            lock(&requests.0.table).in_flight.len()
         }
 
         /// Polls once, as a request does that then waits.
@@ -466,59 +461,64 @@ mod tests {
 
         #[tokio::test]
         async fn requests_with_the_same_token_share_one_introspection_request() {
-            let (questions, asked) = (TokenQuestions::default(), AtomicUsize::new(0));
-            let question = || {
-                asked.fetch_add(1, Ordering::SeqCst);
+            let (requests, sent) = (IntrospectionRequests::default(), AtomicUsize::new(0));
+            let request = || {
+                sent.fetch_add(1, Ordering::SeqCst);
                 async {
                     tokio::task::yield_now().await;
                     Ok(json!({"active": true}))
                 }
             };
             let waiting: Vec<_> = (0..120)
-                .map(|_| questions.join(token(1), false, question))
+                .map(|_| requests.send_or_join(token(1), TokenHistory::New, request))
                 .collect();
             assert!(join_all(waiting).await.iter().all(Result::is_ok));
-            assert_eq!((asked.load(Ordering::SeqCst), open(&questions)), (1, 0));
-            // An answer is not shared with later requests.
-            questions.ask(token(1), false, question).await.unwrap();
-            assert_eq!(asked.load(Ordering::SeqCst), 2);
+            assert_eq!((sent.load(Ordering::SeqCst), in_flight(&requests)), (1, 0));
+            // A response is not shared with later requests.
+            requests
+                .send_or_join(token(1), TokenHistory::New, request)
+                .await
+                .unwrap();
+            assert_eq!(sent.load(Ordering::SeqCst), 2);
         }
 
         #[tokio::test]
         async fn an_introspection_request_continues_until_its_last_waiter_is_dropped() {
-            let questions = TokenQuestions::default();
-            let question = || async {
+            let requests = IntrospectionRequests::default();
+            let request = || async {
                 tokio::task::yield_now().await;
                 Ok(json!(7))
             };
-            let mut first = questions.join(token(1), false, question);
-            let second = questions.join(token(1), false, || async { Err("asked twice".into()) });
+            let mut first = requests.send_or_join(token(1), TokenHistory::New, request);
+            let second = requests.send_or_join(token(1), TokenHistory::New, || async {
+                Err("sent twice".into())
+            });
             assert!(!begin(&mut first));
             drop(first);
             assert_eq!(*second.await.unwrap(), json!(7));
-            let mut waiting = questions.join(token(2), false, pending);
+            let mut waiting = requests.send_or_join(token(2), TokenHistory::New, pending);
             assert!(!begin(&mut waiting));
-            assert_eq!(open(&questions), 1);
+            assert_eq!(in_flight(&requests), 1);
             drop(waiting);
-            assert_eq!(open(&questions), 0);
-            assert_eq!(questions.0.permits.available_permits(), AT_ONCE);
+            assert_eq!(in_flight(&requests), 0);
+            assert_eq!(requests.0.permits.available_permits(), AT_ONCE);
         }
 
         #[tokio::test]
         async fn unknown_tokens_leave_room_for_tokens_that_were_active() {
-            let questions = TokenQuestions::default();
+            let requests = IntrospectionRequests::default();
             let mut waiting = Vec::new();
             for number in 0..2 * AT_ONCE {
-                let mut question = questions.join(token(number), false, pending);
-                assert!(!begin(&mut question));
-                waiting.push(question);
+                let mut request = requests.send_or_join(token(number), TokenHistory::New, pending);
+                assert!(!begin(&mut request));
+                waiting.push(request);
             }
             let left = AT_ONCE - UNKNOWN_AT_ONCE;
-            assert_eq!(questions.0.permits.available_permits(), left);
-            let answered = || async { Ok(json!(true)) };
-            let known = questions.ask(token(1_000), true, answered);
+            assert_eq!(requests.0.permits.available_permits(), left);
+            let response = || async { Ok(json!(true)) };
+            let known = requests.send_or_join(token(1_000), TokenHistory::WasActive, response);
             known.now_or_never().expect("there is room").unwrap();
-            let mut unknown = questions.join(token(1_001), false, answered);
+            let mut unknown = requests.send_or_join(token(1_001), TokenHistory::New, response);
             assert!(!begin(&mut unknown));
             // The one that has waited the longest goes first.
             drop(waiting.split_off(UNKNOWN_AT_ONCE));
@@ -528,7 +528,7 @@ mod tests {
         }
     }
 
-    mod answers {
+    mod cache {
         use crate::auth::introspection::*;
 
         fn token(number: usize) -> TokenDigest {
@@ -537,59 +537,59 @@ mod tests {
             token
         }
 
-        fn is_stale(kept: &KeptAnswers, number: usize) -> bool {
-            matches!(kept.standing(&token(number)), TokenStanding::Stale)
+        fn is_stale(cache: &TokenCache, number: usize) -> bool {
+            matches!(cache.standing(&token(number)), TokenStanding::Stale)
         }
 
-        fn is_active(kept: &KeptAnswers, number: usize) -> bool {
-            matches!(kept.standing(&token(number)), TokenStanding::Active(_))
+        fn is_active(cache: &TokenCache, number: usize) -> bool {
+            matches!(cache.standing(&token(number)), TokenStanding::Active(_))
         }
 
-        fn is_refused(kept: &KeptAnswers, number: usize) -> bool {
-            matches!(kept.standing(&token(number)), TokenStanding::Refused(_))
+        fn is_refused(cache: &TokenCache, number: usize) -> bool {
+            matches!(cache.standing(&token(number)), TokenStanding::Refused(_))
         }
 
         #[tokio::test(start_paused = true)]
-        async fn an_active_token_is_remembered_after_its_cached_answer_is_stale() {
-            let (kept, alice) = (KeptAnswers::default(), Principal::new("alice"));
-            kept.keep_active(token(1), &alice, Duration::from_secs(30));
+        async fn an_active_token_is_remembered_after_its_cached_response_is_stale() {
+            let (cache, alice) = (TokenCache::default(), Principal::new("alice"));
+            cache.keep_active(token(1), &alice, Duration::from_secs(30));
             tokio::time::advance(Duration::from_secs(29)).await;
-            assert!(is_active(&kept, 1) && !is_active(&kept, 2));
+            assert!(is_active(&cache, 1) && !is_active(&cache, 2));
             tokio::time::advance(Duration::from_secs(1)).await;
-            assert!(is_stale(&kept, 1));
-            kept.keep_active(token(2), &alice, Duration::ZERO);
-            assert!(is_stale(&kept, 2));
-            kept.keep_refused(token(1), "revoked");
-            assert!(is_refused(&kept, 1));
+            assert!(is_stale(&cache, 1));
+            cache.keep_active(token(2), &alice, Duration::ZERO);
+            assert!(is_stale(&cache, 2));
+            cache.keep_refused(token(1), "revoked");
+            assert!(is_refused(&cache, 1));
             tokio::time::advance(REFUSAL_LIFETIME).await;
-            assert!(matches!(kept.standing(&token(1)), TokenStanding::Unknown));
-            kept.keep_refused(token(2), "not yet");
-            kept.keep_active(token(2), &alice, Duration::from_secs(1));
-            assert!(is_active(&kept, 2));
+            assert!(matches!(cache.standing(&token(1)), TokenStanding::Unknown));
+            cache.keep_refused(token(2), "not yet");
+            cache.keep_active(token(2), &alice, Duration::from_secs(1));
+            assert!(is_active(&cache, 2));
         }
 
         #[tokio::test(start_paused = true)]
         async fn the_caches_of_active_and_refused_tokens_are_bounded() {
-            let (kept, alice) = (KeptAnswers::default(), Principal::new("alice"));
+            let (cache, alice) = (TokenCache::default(), Principal::new("alice"));
             for number in 0..=MAX_REMEMBERED_TOKENS {
-                kept.keep_active(token(number), &alice, Duration::from_secs(30));
-                kept.keep_refused(token(MAX_REMEMBERED_TOKENS + 1 + number), "made up");
+                cache.keep_active(token(number), &alice, Duration::from_secs(30));
+                cache.keep_refused(token(MAX_REMEMBERED_TOKENS + 1 + number), "made up");
                 tokio::time::advance(Duration::from_millis(1)).await;
             }
-            let table = kept.table();
+            let table = cache.table();
             assert_eq!(
                 (table.active.len(), table.refused.len()),
                 (MAX_REMEMBERED_TOKENS, MAX_REMEMBERED_TOKENS)
             );
             drop(table);
             assert!(
-                !is_active(&kept, 0)
-                    && is_active(&kept, 1)
-                    && is_active(&kept, MAX_REMEMBERED_TOKENS)
+                !is_active(&cache, 0)
+                    && is_active(&cache, 1)
+                    && is_active(&cache, MAX_REMEMBERED_TOKENS)
             );
             assert!(
-                !is_refused(&kept, MAX_REMEMBERED_TOKENS + 1)
-                    && is_refused(&kept, MAX_REMEMBERED_TOKENS + 2)
+                !is_refused(&cache, MAX_REMEMBERED_TOKENS + 1)
+                    && is_refused(&cache, MAX_REMEMBERED_TOKENS + 2)
             );
         }
     }

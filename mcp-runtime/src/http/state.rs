@@ -14,7 +14,7 @@ use crate::http::options::HttpOptions;
 use crate::http::request::guards::KnownHost;
 use crate::http::response;
 use crate::http::response::{EventSource, HttpBody, StreamPermits};
-use crate::http::sessions::live_sessions::SessionRegistry;
+use crate::http::sessions::session_registry::SessionRegistry;
 use crate::protocol::negotiation::KnownClientInfo;
 use crate::sync::CancellationToken;
 use mcp_core::limits::Limits;

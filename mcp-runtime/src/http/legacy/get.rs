@@ -13,8 +13,8 @@ use crate::http::request::RequestHead;
 use crate::http::response;
 use crate::http::response::{EventId, EventSource, HttpBody, HttpRefusal, StreamStatus};
 use crate::http::sessions::event_transfer;
-use crate::http::sessions::http_session::HttpSession;
-use crate::http::sessions::live_sessions::RequestSession;
+use crate::http::sessions::live_session::LiveSession;
+use crate::http::sessions::session_registry::RequestSession;
 use crate::http::state::ServiceState;
 use crate::http::streams::{StreamReader, is_standalone};
 use crate::http::timers::ExpiryTimer;
@@ -92,7 +92,7 @@ async fn open_or_resume_stream(
 /// were stored by the instance where they occurred.
 async fn resume_stream(
     state: &ServiceState,
-    session: &HttpSession,
+    session: &LiveSession,
     event: EventId<'_>,
 ) -> Result<Option<StreamReader>, HttpRefusal> {
     let limits = state.limits();
@@ -121,7 +121,7 @@ async fn resume_stream(
 /// Returns a response that sends the events of a stream.
 pub(super) fn events_response(
     state: &ServiceState,
-    session: Arc<HttpSession>,
+    session: Arc<LiveSession>,
     reader: StreamReader,
 ) -> Response<HttpBody> {
     if let Some(store) = &state.sessions.events {
@@ -137,7 +137,7 @@ pub(super) fn events_response(
 
 /// A connection that reads a session's stream.
 struct SessionEvents {
-    session: Arc<HttpSession>,
+    session: Arc<LiveSession>,
     reader: StreamReader,
     expiry: ExpiryTimer,
 }

@@ -17,7 +17,7 @@ use crate::http::legacy::post::{error_message, handle_notification, serve_on_str
 use crate::http::request::{RequestHead, RequestHeaders, tags};
 use crate::http::response;
 use crate::http::response::{EventSource, HttpBody, HttpRefusal, StreamStatus};
-use crate::http::sessions::http_session::HttpSession;
+use crate::http::sessions::live_session::LiveSession;
 use crate::http::state::ServiceState;
 use crate::http::streams::{SessionStream, StreamReader};
 use crate::http::timers::ExpiryTimer;
@@ -127,7 +127,7 @@ pub(in crate::http) fn handle_post(
 fn serve_message(
     state: &ServiceState,
     head: RequestHead<'_>,
-    (session, stream): (&Arc<HttpSession>, &Arc<SessionStream>),
+    (session, stream): (&Arc<LiveSession>, &Arc<SessionStream>),
     message: &Message<'_>,
 ) {
     let id = message.id.to_request_id();
@@ -155,7 +155,7 @@ struct SseConnection {
     /// URL for messages, sent as the first event.
     endpoint: Option<String>,
     state: Arc<ServiceState>,
-    session: Arc<HttpSession>,
+    session: Arc<LiveSession>,
     reader: StreamReader,
     expiry: ExpiryTimer,
 }

@@ -19,9 +19,9 @@ use crate::http::legacy::handshake::handle_initialize;
 use crate::http::request::{AcceptedContentTypes, RequestHead, RequestHeaders};
 use crate::http::response;
 use crate::http::response::{HttpBody, HttpRefusal, PendingResponse, ResponseMessage};
-use crate::http::sessions::http_session::HttpSession;
-use crate::http::sessions::live_sessions::{PendingSave, RequestSession, SessionLookup};
+use crate::http::sessions::live_session::LiveSession;
 use crate::http::sessions::other_instances::{OtherInstances, OutgoingMessage};
+use crate::http::sessions::session_registry::{PendingSave, RequestSession, SessionLookup};
 use crate::http::state::ServiceState;
 use crate::http::stores::session_storage::SessionStorage;
 use crate::http::stores::session_store::SessionUpdate;
@@ -191,7 +191,7 @@ fn require_live_session(
     head: RequestHead<'_>,
     found: Option<&RequestSession<'_>>,
     version: Option<ProtocolVersion>,
-) -> Result<Arc<HttpSession>, HttpRefusal> {
+) -> Result<Arc<LiveSession>, HttpRefusal> {
     match (found, &state.sessions.storage) {
         (Some(found), _) => state.sessions.find_or_create_live(found, head.network()),
         (None, SessionStorage::None) => {
@@ -207,7 +207,7 @@ fn require_live_session(
 /// Handles a notification or a response. Returns a message for another instance if that instance must handle it.
 pub(super) fn handle_notification(
     state: &ServiceState,
-    (session, id): (Option<&HttpSession>, &str),
+    (session, id): (Option<&LiveSession>, &str),
     caller: Option<&Principal>,
     message: &Message<'_>,
 ) -> Option<OutgoingMessage> {
@@ -236,7 +236,7 @@ pub(super) fn handle_notification(
 pub(super) fn serve_request<'s>(
     state: &'s ServiceState,
     found: Option<&RequestSession<'_>>,
-    session: &Arc<HttpSession>,
+    session: &Arc<LiveSession>,
     head: RequestHead<'_>,
     message: &Message<'_>,
 ) -> PendingResponse<'s> {
@@ -298,7 +298,7 @@ pub(super) fn error_message(id: Option<&RequestId>, error: &ErrorObject) -> Vec<
 /// otherwise, any answer is sent on the stream later.
 pub(super) fn serve_on_stream(
     state: &ServiceState,
-    session: &Arc<HttpSession>,
+    session: &Arc<LiveSession>,
     head: RequestHead<'_>,
     message: &Message<'_>,
     stream: &dyn Fn() -> Arc<SessionStream>,
@@ -312,7 +312,7 @@ pub(super) fn serve_on_stream(
 /// Like [`serve_on_stream`], but returns an error that names the required scopes if the caller lacks any of them.
 fn try_serve_on_stream(
     state: &ServiceState,
-    session: &Arc<HttpSession>,
+    session: &Arc<LiveSession>,
     head: RequestHead<'_>,
     message: &Message<'_>,
     stream: &dyn Fn() -> Arc<SessionStream>,
@@ -397,7 +397,7 @@ impl PendingWork {
 
 /// Answers to a POST request that are sent on a stream.
 pub(super) struct AwaitedAnswers {
-    pub(super) session: Arc<HttpSession>,
+    pub(super) session: Arc<LiveSession>,
     pub(super) stream: Arc<SessionStream>,
     pub(super) is_batch: bool,
     pub(super) accepts: AcceptedContentTypes,

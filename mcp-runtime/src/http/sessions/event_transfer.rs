@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::http::response;
 use crate::http::response::EventId;
-use crate::http::sessions::http_session::HttpSession;
+use crate::http::sessions::live_session::LiveSession;
 use crate::http::sessions::other_instances::{InstanceTag, OtherInstances};
 use crate::http::stores::event_store::{EventStore, StreamEntry};
 use crate::http::stores::session_store::StoreFailed;
@@ -35,7 +35,7 @@ const MAX_TIMES_MISSING: u32 = 8;
 /// stream began has failed, the stream never ends.
 const OPEN_STREAM: Duration = Duration::from_mins(30);
 
-impl HttpSession {
+impl LiveSession {
     /// Spawns a task, owned by the session, that copies events to or from a store.
     fn spawn_transfer(&self, transfer: impl Future<Output = ()> + Send + 'static) {
         self.state().streams.spawn_transfer(transfer);
@@ -50,7 +50,7 @@ impl HttpSession {
 /// Stores all entries of a stream from beginning to end, unless another task is already doing so.
 pub(in crate::http) fn begin_storing(
     store: &Arc<dyn EventStore>,
-    session: &HttpSession,
+    session: &LiveSession,
     stream: &Arc<SessionStream>,
     limits: &Limits,
 ) {
@@ -124,7 +124,7 @@ impl StreamStoringTask {
 /// Returns `None` if the store does not have these entries.
 pub(in crate::http) async fn fetch_stream(
     (store, others): (&Arc<dyn EventStore>, Option<&Arc<OtherInstances>>),
-    session: &HttpSession,
+    session: &LiveSession,
     event: EventId<'_>,
     limits: &Limits,
 ) -> Result<Option<Arc<SessionStream>>, StoreFailed> {

@@ -4,9 +4,9 @@
 //! A session's data is in `stores`. Requests that start, use and end a session are handled by `legacy`.
 
 pub(super) mod event_transfer;
-pub(super) mod http_session;
-pub(super) mod live_sessions;
+pub(super) mod live_session;
 pub(super) mod other_instances;
+pub(super) mod session_registry;
 
 #[cfg(test)]
 mod tests;

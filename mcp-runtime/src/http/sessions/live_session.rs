@@ -37,7 +37,7 @@ use crate::sync::{Bell, Wake, lock};
 use mcp_core::limits::Limits;
 
 /// The live part of a legacy session over HTTP.
-pub(in crate::http) struct HttpSession {
+pub(in crate::http) struct LiveSession {
     pub(in crate::http) id: Arc<str>,
     pub(super) kind: SessionKind,
     /// `true` if the client knows the session's id.
@@ -94,7 +94,7 @@ pub(super) struct LiveState {
     known: u32,
 }
 
-impl HttpSession {
+impl LiveSession {
     /// Creates the live part for a session that has a record or is [`Alone`](SessionKind::Alone).
     pub(super) fn from_record(
         id: Arc<str>,
@@ -398,7 +398,7 @@ impl HttpSession {
     }
 }
 
-impl Drop for HttpSession {
+impl Drop for LiveSession {
     fn drop(&mut self) {
         self.close();
     }
@@ -629,7 +629,7 @@ impl LiveStreams {
 /// Time for which a standalone stream that nobody reads is kept for a client that reconnects.
 const STREAM_LINGER: Duration = Duration::from_mins(5);
 
-impl HttpSession {
+impl LiveSession {
     /// Returns `true` if the live part is empty, or has only a stream that nobody has read for a while, and the live part
     /// has not been used for more than `linger`.
     pub(super) fn is_unused(&self, linger: Duration, limits: &Limits) -> bool {
@@ -676,7 +676,7 @@ impl HttpSession {
 // Calls in a session. A call that finishes on its first poll runs in place; any other call continues in a task that
 // the session owns.
 
-impl HttpSession {
+impl LiveSession {
     /// Decides how to handle a message from this caller, given the definitions that its request selects. A request with
     /// the id of a running call is refused.
     pub(in crate::http) fn decide_message<'m>(

@@ -14,7 +14,7 @@ use crate::dispatch::Dispatcher;
 use crate::http::options::HttpOptions;
 use crate::http::request::RequestHead;
 use crate::http::response::HttpRefusal;
-use crate::http::sessions::http_session::{HttpSession, SessionKind};
+use crate::http::sessions::live_session::{LiveSession, SessionKind};
 use crate::http::sessions::other_instances::{
     OtherInstances, OutgoingMessage, RelayedMessage, SessionEvent,
 };
@@ -37,12 +37,12 @@ pub(in crate::http) struct SessionRegistry {
     pub(in crate::http) events: Option<Arc<dyn EventStore>>,
     /// `None` if messages are handled by the instance that receives them.
     pub(in crate::http) others: Option<Arc<OtherInstances>>,
-    live: Mutex<LiveSessions>,
+    live: Mutex<LiveTable>,
 }
 
 #[derive(Default)]
-pub(super) struct LiveSessions {
-    pub(super) sessions: ById<Arc<str>, Arc<HttpSession>>,
+pub(super) struct LiveTable {
+    pub(super) sessions: ById<Arc<str>, Arc<LiveSession>>,
     /// The task that maintains the live parts, as long as there are any.
     pub(super) tending: Option<JoinHandle<()>>,
     /// The task that receives messages from other instances, which starts with the first live part.
@@ -65,7 +65,7 @@ impl SessionRegistry {
         })
     }
 
-    pub(super) fn lock_live(&self) -> MutexGuard<'_, LiveSessions> {
+    pub(super) fn lock_live(&self) -> MutexGuard<'_, LiveTable> {
         lock(&self.live)
     }
 
@@ -131,7 +131,7 @@ impl SessionRegistry {
         self: &Arc<Self>,
         found: &RequestSession<'_>,
         network: Option<ClientNetwork>,
-    ) -> Result<Arc<HttpSession>, HttpRefusal> {
+    ) -> Result<Arc<LiveSession>, HttpRefusal> {
         let mut live = self.lock_live();
         if let Some(session) = live.sessions.get(found.id) {
             session.touch_with_record(&found.record);
@@ -148,7 +148,7 @@ impl SessionRegistry {
         &self,
         version: ProtocolVersion,
         network: Option<ClientNetwork>,
-    ) -> Result<Arc<HttpSession>, HttpRefusal> {
+    ) -> Result<Arc<LiveSession>, HttpRefusal> {
         self.make_room(&mut self.lock_live())?;
         let record = SessionRecord::for_unknown_client(version);
         let session = self.live_from_record(random_id().into(), (&record, network));
@@ -156,7 +156,7 @@ impl SessionRegistry {
     }
 
     /// Keeps a session with an unfinished call, so that the call survives a broken connection.
-    pub(in crate::http) fn keep_live(self: &Arc<Self>, session: &Arc<HttpSession>) {
+    pub(in crate::http) fn keep_live(self: &Arc<Self>, session: &Arc<LiveSession>) {
         self.insert_live(&mut self.lock_live(), session);
     }
 
@@ -164,7 +164,7 @@ impl SessionRegistry {
         &self,
         id: Arc<str>,
         record: (&SessionRecord, Option<ClientNetwork>),
-    ) -> HttpSession {
+    ) -> LiveSession {
         let kind = if self.storage.is_lasting() {
             SessionKind::Kept {
                 stores_events: self.events.is_some(),
@@ -173,18 +173,18 @@ impl SessionRegistry {
         } else {
             SessionKind::Alone
         };
-        HttpSession::from_record(id, kind, record, (&self.dispatcher, &self.unsent))
+        LiveSession::from_record(id, kind, record, (&self.dispatcher, &self.unsent))
     }
 
     /// Opens a 2024-11-05 connection. Fails if too many are open.
     pub(in crate::http) fn open_sse_connection(
         self: &Arc<Self>,
         client: (Option<&Principal>, Option<ClientNetwork>),
-    ) -> Result<Arc<HttpSession>, HttpRefusal> {
+    ) -> Result<Arc<LiveSession>, HttpRefusal> {
         let mut live = self.lock_live();
         self.make_room(&mut live)?;
         let server = (&self.dispatcher, &self.unsent);
-        let session = HttpSession::for_sse_connection(random_id().into(), client, server);
+        let session = LiveSession::for_sse_connection(random_id().into(), client, server);
         let session = Arc::new(session);
         self.insert_live(&mut live, &session);
         Ok(session)
@@ -195,7 +195,7 @@ impl SessionRegistry {
         &self,
         id: &str,
         caller: Option<&Principal>,
-    ) -> Option<Arc<HttpSession>> {
+    ) -> Option<Arc<LiveSession>> {
         let key = caller.map(Principal::key);
         let live = self.lock_live();
         let session = live.sessions.get(id);
@@ -206,7 +206,7 @@ impl SessionRegistry {
     }
 
     /// Returns the live part with this id, if it exists.
-    pub(in crate::http) fn find_live(&self, id: &str) -> Option<Arc<HttpSession>> {
+    pub(in crate::http) fn find_live(&self, id: &str) -> Option<Arc<LiveSession>> {
         self.lock_live().sessions.get(id).cloned()
     }
 
@@ -220,7 +220,7 @@ impl SessionRegistry {
         kept.map(|session| (*session.id).to_owned()).collect()
     }
 
-    fn make_room(&self, live: &mut LiveSessions) -> Result<(), HttpRefusal> {
+    fn make_room(&self, live: &mut LiveTable) -> Result<(), HttpRefusal> {
         let limits = self.limits();
         let mut max = limits.sessions.max_sessions.max(1);
         if self.storage.is_lasting() {
@@ -244,7 +244,7 @@ impl SessionRegistry {
         let removed = {
             let mut live = self.lock_live();
             // A request cannot end a connection by sending the connection's id as its session id.
-            let is_session = |session: &Arc<HttpSession>| !session.is_sse_connection();
+            let is_session = |session: &Arc<LiveSession>| !session.is_sse_connection();
             let is_there = live.sessions.get(id).is_some_and(is_session);
             is_there.then(|| live.sessions.remove(id)).flatten()
         };
@@ -254,7 +254,7 @@ impl SessionRegistry {
     }
 
     /// Ends a 2024-11-05 connection.
-    pub(in crate::http) fn disconnect(&self, session: &HttpSession) {
+    pub(in crate::http) fn disconnect(&self, session: &LiveSession) {
         self.lock_live().sessions.remove(&session.id);
         session.close();
     }
@@ -309,7 +309,7 @@ impl RequestSession<'_> {
     /// Returns the changes to the session since it was loaded, if any.
     pub(in crate::http) fn pending_save_if_changed(
         &self,
-        session: &HttpSession,
+        session: &LiveSession,
         request: Option<RequestId>,
     ) -> Option<PendingSave> {
         let change = session.change_since(&self.record);
@@ -405,7 +405,7 @@ const RECORDS_AT_ONCE: usize = 16;
 
 impl SessionRegistry {
     /// Adds a live part and maintains it from then on.
-    fn insert_live(self: &Arc<Self>, live: &mut LiveSessions, session: &Arc<HttpSession>) {
+    fn insert_live(self: &Arc<Self>, live: &mut LiveTable, session: &Arc<LiveSession>) {
         let id = Arc::clone(&session.id);
         live.sessions.insert(id, Arc::clone(session));
         if live.tending.as_ref().is_none_or(JoinHandle::is_finished) {
@@ -461,14 +461,14 @@ impl SessionRegistry {
     }
 
     /// Reads the sessions' records and keeps each record for the given duration from now on.
-    async fn read_records(&self, due: Vec<(Arc<HttpSession>, Duration)>) {
+    async fn read_records(&self, due: Vec<(Arc<LiveSession>, Duration)>) {
         let SessionStorage::Store(store) = &self.storage else {
             return;
         };
         let limit = self.limits().sessions.store_timeout;
         let reading = futures_util::stream::iter(due);
         let has_failed = &AtomicBool::new(false);
-        let read = |(session, keep): (Arc<HttpSession>, Duration)| async move {
+        let read = |(session, keep): (Arc<LiveSession>, Duration)| async move {
             if has_failed.load(Ordering::Relaxed) {
                 return;
             }
