@@ -122,8 +122,10 @@ impl Jwt {
     ) -> Result<Principal, AuthError> {
         let token = SignedToken::read(credentials.token).map_err(AuthError::invalid)?;
         let source = self.source.as_ref().map_err(AuthError::unavailable)?;
-        let how = (source, &self.fetcher, self.times);
-        let keys = self.keys.keys_for(&token, how).await?;
+        let keys = self
+            .keys
+            .keys_for(&token, source, &self.fetcher, self.times);
+        let keys = keys.await?;
         let claims = token.verify_signature(&*keys).map_err(AuthError::invalid)?;
         let audiences = self.audiences.audiences_or_resource(credentials.resource);
         let expected = ClaimRequirements {

@@ -85,7 +85,9 @@ impl KeySet {
     pub(super) async fn keys_for(
         &self,
         token: &SignedToken<'_>,
-        (source, fetcher, times): (&KeySource, &Fetcher, KeyCacheTimes),
+        source: &KeySource,
+        fetcher: &Fetcher,
+        times: KeyCacheTimes,
     ) -> Result<Arc<[VerificationKey]>, AuthError> {
         if let KeySource::Given(keys) = source {
             return Ok(Arc::clone(keys));

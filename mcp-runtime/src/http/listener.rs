@@ -254,7 +254,8 @@ async fn serve_connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     let stream = TimedSocket::new(
         stream,
         Arc::clone(&activity),
-        (patience, Arc::clone(&service.0.unsent)),
+        patience,
+        Arc::clone(&service.0.unsent),
     );
     let serve = service_fn(move |request| route(&service, peer, activity.mark_busy(), request));
     let connection = http1::Builder::new()
@@ -374,7 +375,8 @@ impl<S> TimedSocket<S> {
     pub(super) fn new(
         socket: S,
         activity: Arc<ConnectionActivity>,
-        (patience, unsent): (ConnectionTimeouts, Arc<ByteBudget>),
+        patience: ConnectionTimeouts,
+        unsent: Arc<ByteBudget>,
     ) -> Self {
         Self {
             socket,

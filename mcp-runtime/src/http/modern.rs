@@ -114,7 +114,7 @@ fn serve_request<'s>(
     match dispatcher.decide_stateless(request, modern, &origin, listening, &mut out) {
         Ok(Decision::Call(prepared)) => {
             let prepared = prepared.with_http_request(head.parts, None);
-            start_call(state, head, (prepared, id))
+            start_call(state, head, prepared, id)
         }
         Ok(_) if let Some(listen) = listens.pop() => {
             let permit = match state.stream_permits.acquire(head.caller) {
@@ -225,7 +225,8 @@ fn read_claim<'m>(
 fn start_call<'s>(
     state: &'s ServiceState,
     head: RequestHead<'_>,
-    (prepared, id): (PreparedCall<'_>, RequestId),
+    prepared: PreparedCall<'_>,
+    id: RequestId,
 ) -> PendingResponse<'s> {
     let accepts = head.headers.accepts;
     let queue = OnceCell::new();

@@ -90,7 +90,8 @@ impl SessionStream {
         number: u64,
         properties: StreamProperties,
         awaited: usize,
-        (limits, unsent): (&Limits, Charge),
+        limits: &Limits,
+        unsent: Charge,
     ) -> Self {
         Self {
             number,
@@ -103,13 +104,18 @@ impl SessionStream {
     }
 
     /// Creates a copy of a stream whose call runs on another instance, starting after a position.
-    pub(in crate::http) fn new_copy(number: u64, after: u64, kept: (&Limits, Charge)) -> Self {
+    pub(in crate::http) fn new_copy(
+        number: u64,
+        after: u64,
+        limits: &Limits,
+        unsent: Charge,
+    ) -> Self {
         let properties = StreamProperties {
             takes_events: true,
             resumption: Resumption::ById,
             is_stored: false,
         };
-        let mut stream = Self::new(number, properties, 1, kept);
+        let mut stream = Self::new(number, properties, 1, limits, unsent);
         stream.is_copy = true;
         let next = after.saturating_add(1);
         let mut log = stream.log();
@@ -125,7 +131,7 @@ impl SessionStream {
     /// Queues an answer. Answers are always accepted because they were requested and their size is bounded.
     pub(in crate::http) fn push_answer(&self, message: &[u8]) {
         let mut log = self.log();
-        log.push(message.into(), true, self.bounds);
+        log.push(message.into(), self.bounds);
         if !is_standalone(self.number) {
             log.settle_answer();
         }
@@ -133,7 +139,7 @@ impl SessionStream {
 
     /// Queues a message that was sent on another instance, or for which there is [capacity](Self::remaining_capacity).
     pub(in crate::http) fn push(&self, message: Arc<[u8]>) {
-        self.log().push(message, false, self.bounds);
+        self.log().push_notification(message, self.bounds);
     }
 
     /// Records that one answer will not be sent.
@@ -271,7 +277,7 @@ impl Sink for SessionStream {
         {
             return false;
         }
-        log.push(message.into(), false, self.bounds);
+        log.push_notification(message.into(), self.bounds);
         true
     }
 
@@ -289,27 +295,40 @@ impl Sink for SessionStream {
 impl SessionStream {
     /// Returns a reader for the events starting at `position`, or `None` if the event at `position` is no longer kept
     /// or `position` was never reached.
-    pub(in crate::http) fn new_reader(
+    pub(in crate::http) fn new_reader(self: &Arc<Self>, position: u64) -> Option<StreamReader> {
+        let mut log = self.log();
+        let reader = self.replace_reader(&mut log, position)?;
+        log.close_at = None;
+        Some(reader)
+    }
+
+    /// Returns such a reader for a client that has no event of the stream yet. It first receives an event that contains
+    /// only an id to resume from, if it understands that.
+    pub(in crate::http) fn new_primed_reader(
         self: &Arc<Self>,
         position: u64,
-        primes: bool,
     ) -> Option<StreamReader> {
         let mut log = self.log();
+        let mut reader = self.replace_reader(&mut log, position)?;
+        if position > 1 {
+            // The connection that the call wanted to close was an earlier one.
+            log.close_at = None;
+        }
+        reader.primes = (self.properties.resumption == Resumption::Primed).then_some(0);
+        Some(reader)
+    }
+
+    fn replace_reader(self: &Arc<Self>, log: &mut EventLog, position: u64) -> Option<StreamReader> {
         if position < log.first || position > log.next {
             return None;
         }
         log.reader = log.reader.wrapping_add(1);
-        if position > 1 || !primes {
-            log.close_at = None;
-        }
-        if let Some(waker) = log.waker.take() {
-            waker.wake();
-        }
+        log.wake_reader();
         Some(StreamReader {
             stream: Arc::clone(self),
             me: log.reader,
             position,
-            primes: (primes && self.properties.resumption == Resumption::Primed).then_some(0),
+            primes: None,
         })
     }
 }
@@ -473,8 +492,13 @@ impl EventLog {
         }
     }
 
-    pub(super) fn push(&mut self, message: Arc<[u8]>, is_answer: bool, bounds: EventLogBounds) {
-        self.has_notifications |= !is_answer;
+    /// Appends a message other than an answer, with which the response becomes an event stream.
+    fn push_notification(&mut self, message: Arc<[u8]>, bounds: EventLogBounds) {
+        self.has_notifications = true;
+        self.push(message, bounds);
+    }
+
+    fn push(&mut self, message: Arc<[u8]>, bounds: EventLogBounds) {
         self.next = self.next.saturating_add(1);
         self.kept_bytes = self.kept_bytes.saturating_add(message.len());
         self.unread_bytes = self.unread_bytes.saturating_add(message.len());
@@ -552,7 +576,7 @@ mod tests {
         let budget = ByteBudget::new(100);
         let bounds = EventLogBounds::new(&Limits::default());
         let mut log = EventLog::new(1, false, budget.charge(&Holder::Anonymous(None)));
-        let push = |log: &mut EventLog| log.push([0; 10].as_slice().into(), false, bounds);
+        let push = |log: &mut EventLog| log.push([0; 10].as_slice().into(), bounds);
         for kept in 1..=5 {
             assert!(log.remaining_capacity(bounds) > 0);
             push(&mut log);
@@ -589,10 +613,10 @@ mod stream_reader_tests {
             is_stored: true,
         };
         let charge = ByteBudget::new(1_000).charge(&Holder::Anonymous(None));
-        let stream = SessionStream::new(2, properties, 1, (&Limits::default(), charge));
+        let stream = SessionStream::new(2, properties, 1, &Limits::default(), charge);
         let stream = Arc::new(stream);
         stream.push(b"{}".as_slice().into());
-        let mut reader = stream.new_reader(1, false).unwrap();
+        let mut reader = stream.new_reader(1).unwrap();
         let mut read = || {
             let mut out = Vec::new();
             reader.poll(&mut Context::from_waker(std::task::Waker::noop()), &mut out);

@@ -70,7 +70,7 @@ async fn open_or_resume_stream(
     let reader = match headers.last_event_id() {
         None => {
             let stream = session.standalone_stream(state.limits());
-            stream.new_reader(stream.first_unread(), true)
+            stream.new_primed_reader(stream.first_unread())
         }
         Some(id) => match id.ok().and_then(response::parse_event_id) {
             Some(event) => {
@@ -102,19 +102,19 @@ async fn resume_stream(
     };
     let kept = session.find_stream(number, limits);
     let is_ours = kept.as_ref().is_some_and(|stream| !stream.is_copy);
-    let reader = kept.and_then(|stream| stream.new_reader(next, false));
+    let reader = kept.and_then(|stream| stream.new_reader(next));
     let (None, false, Some(store)) = (&reader, is_ours, &state.sessions.events) else {
         return Ok(reader);
     };
-    let shared = (store, state.sessions.others.as_ref());
-    let stream = event_transfer::fetch_stream(shared, session, event, limits).await?;
+    let others = state.sessions.others.as_ref();
+    let stream = event_transfer::fetch_stream(store, others, session, event, limits).await?;
     Ok(stream.and_then(|stream| {
         let next = if is_standalone(number) {
             stream.first_unread()
         } else {
             next
         };
-        stream.new_reader(next, false)
+        stream.new_reader(next)
     }))
 }
 

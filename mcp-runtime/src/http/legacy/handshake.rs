@@ -120,7 +120,7 @@ fn shake_hands(
         params.capabilities.sampling = None;
         params.capabilities.elicitation = None;
     }
-    let record = SessionRecord::new(&params, (&lists, seen), (head.caller, head.network()));
+    let record = SessionRecord::new(&params, &lists, seen, head.caller, head.network());
     let session = match storage {
         SessionStorage::Store(_) => {
             let max = state.limits().sessions.max_client_bytes;

@@ -49,13 +49,13 @@ pub(in crate::http) fn open_sse_connection(
     }
     let session = match state
         .sessions
-        .open_sse_connection((head.caller, head.network()))
+        .open_sse_connection(head.caller, head.network())
     {
         Ok(session) => session,
         Err(refusal) => return refusal.into_response(),
     };
     let stream = session.standalone_stream(state.limits());
-    let Some(reader) = stream.new_reader(1, false) else {
+    let Some(reader) = stream.new_reader(1) else {
         return HttpRefusal::unavailable("the stream has ended").into_response();
     };
     session.reader_connected();
@@ -97,7 +97,7 @@ pub(in crate::http) fn handle_post(
         record_refusal(RefusalKind::TooMany, None);
         return HttpRefusal::new(StatusCode::TOO_MANY_REQUESTS, error).into_response();
     }
-    let take = |message: &Message<'_>| serve_message(state, head, (&session, &stream), message);
+    let take = |message: &Message<'_>| serve_message(state, head, &session, &stream, message);
     let limits = state.limits().message.parse_limits();
     match jsonrpc::parse(body, &limits) {
         Ok(Incoming::Message(message)) => take(&message),
@@ -127,14 +127,15 @@ pub(in crate::http) fn handle_post(
 fn serve_message(
     state: &ServiceState,
     head: RequestHead<'_>,
-    (session, stream): (&Arc<LiveSession>, &Arc<SessionStream>),
+    session: &Arc<LiveSession>,
+    stream: &Arc<SessionStream>,
     message: &Message<'_>,
 ) {
     let id = message.id.to_request_id();
     if message.method.is_none() || id.is_none() {
         // All of a connection's calls run on this instance, so no message is meant for another instance.
-        let session = (Some(&**session), &*session.id);
-        drop(handle_notification(state, session, head.caller, message));
+        let (live, id) = (Some(&**session), &session.id);
+        drop(handle_notification(state, live, id, head.caller, message));
         return;
     }
     if let Ok(Some(claimed)) = message.params.meta_string(MetaMember::ProtocolVersion) {

@@ -133,7 +133,7 @@ fn handle_client_response(
     let found = found?.ok_or_else(required)?;
     // The call that is waiting for the response runs in the session's live part, here or on another instance.
     let session = state.sessions.find_live(found.id);
-    let outgoing = handle_notification(state, (session.as_deref(), found.id), caller, message);
+    let outgoing = handle_notification(state, session.as_deref(), found.id, caller, message);
     Ok(PendingWork {
         save: None,
         outgoing: outgoing.into_iter().collect(),
@@ -162,8 +162,8 @@ fn serve_notification(
         }
         Some(found) => {
             let session = state.sessions.find_live(found.id);
-            let session = (session.as_deref(), found.id);
-            let outgoing = handle_notification(state, session, caller, message);
+            let session = session.as_deref();
+            let outgoing = handle_notification(state, session, found.id, caller, message);
             work.outgoing.extend(outgoing);
         }
     }
@@ -207,21 +207,22 @@ fn require_live_session(
 /// Handles a notification or a response. Returns a message for another instance if that instance must handle it.
 pub(super) fn handle_notification(
     state: &ServiceState,
-    (session, id): (Option<&LiveSession>, &str),
+    session: Option<&LiveSession>,
+    id: &str,
     caller: Option<&Principal>,
     message: &Message<'_>,
 ) -> Option<OutgoingMessage> {
     let others = state.sessions.others.as_ref();
     if message.method.is_none() {
         if let Some(session) = session {
-            session.decide_message(&state.dispatcher, (caller, None), message, &mut Vec::new());
+            session.decide_message(&state.dispatcher, caller, None, message, &mut Vec::new());
         }
         return others?.forward_answer(id, message);
     }
     let cancelled = match session {
         Some(session) => {
-            let sender = (caller, None);
-            match session.decide_message(&state.dispatcher, sender, message, &mut Vec::new()) {
+            match session.decide_message(&state.dispatcher, caller, None, message, &mut Vec::new())
+            {
                 Decision::Cancel(request) if !session.cancel(&request) => Some(request),
                 _ => None,
             }
@@ -318,12 +319,12 @@ fn try_serve_on_stream(
     stream: &dyn Fn() -> Arc<SessionStream>,
 ) -> Result<Option<ResponseMessage>, Box<ErrorObject>> {
     let mut out = Vec::new();
-    let sender = (head.caller, head.selection);
-    match session.decide_message(&state.dispatcher, sender, message, &mut out) {
+    let (dispatcher, selection) = (&state.dispatcher, head.selection);
+    match session.decide_message(dispatcher, head.caller, selection, message, &mut out) {
         Decision::Call(prepared) if let Some(id) = message.id.valid() => {
             let prepared = prepared.with_http_request(head.parts, session.public_id());
-            let shared = (state.limits(), &state.handler_watch);
-            match session.run_call((prepared, id), shared, stream) {
+            let limits = state.limits();
+            match session.run_call(prepared, id, limits, &state.handler_watch, stream) {
                 Ok(answer) => return Ok(answer),
                 Err(error) => encode::error(&mut out, Some(id), &error),
             }
@@ -427,7 +428,7 @@ impl AwaitedAnswers {
                 session.forget_stream(stream.number);
                 answers_response(&answers, is_batch, accepts)
             }
-            ResponseStart::Events => match stream.new_reader(1, true) {
+            ResponseStart::Events => match stream.new_primed_reader(1) {
                 Some(reader) => events_response(state, session, reader),
                 None => unanswered_response(accepts),
             },
@@ -536,7 +537,7 @@ fn serve_batch<'s>(
     };
     let answers = requests.saturating_add(invalid);
     let handle = |message: &Message<'_>| {
-        handle_notification(state, (Some(&*session), &session.id), head.caller, message)
+        handle_notification(state, Some(&session), &session.id, head.caller, message)
     };
     if answers == 0 {
         let outgoing = messages().filter_map(handle).collect();

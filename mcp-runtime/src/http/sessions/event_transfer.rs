@@ -123,7 +123,8 @@ impl StreamStoringTask {
 /// Returns a stream that is not kept on this instance, containing all entries after a position, including future ones.
 /// Returns `None` if the store does not have these entries.
 pub(in crate::http) async fn fetch_stream(
-    (store, others): (&Arc<dyn EventStore>, Option<&Arc<OtherInstances>>),
+    store: &Arc<dyn EventStore>,
+    others: Option<&Arc<OtherInstances>>,
     session: &LiveSession,
     event: EventId<'_>,
     limits: &Limits,

@@ -99,8 +99,10 @@ impl LiveSession {
     pub(super) fn from_record(
         id: Arc<str>,
         kind: SessionKind,
-        (record, network): (&SessionRecord, Option<ClientNetwork>),
-        (dispatcher, unsent): (&Arc<Dispatcher>, &Arc<ByteBudget>),
+        record: &SessionRecord,
+        network: Option<ClientNetwork>,
+        dispatcher: &Arc<Dispatcher>,
+        unsent: &Arc<ByteBudget>,
     ) -> Self {
         let holder = match record.owner() {
             Some(owner) => Holder::Principal(owner.into()),
@@ -110,7 +112,8 @@ impl LiveSession {
         Self::new(
             id,
             kind,
-            (record.owner().map(Into::into), unsent.charge(&holder)),
+            record.owner().map(Into::into),
+            unsent.charge(&holder),
             record.changes(),
             |wake| {
                 ChannelMemory::resume(
@@ -126,12 +129,14 @@ impl LiveSession {
     /// Creates the session for a new 2024-11-05 connection.
     pub(super) fn for_sse_connection(
         id: Arc<str>,
-        (caller, network): (Option<&Principal>, Option<ClientNetwork>),
-        (dispatcher, unsent): (&Arc<Dispatcher>, &Arc<ByteBudget>),
+        caller: Option<&Principal>,
+        network: Option<ClientNetwork>,
+        dispatcher: &Arc<Dispatcher>,
+        unsent: &Arc<ByteBudget>,
     ) -> Self {
         let owner = caller.map(|principal| principal.key().into());
-        let owner = (owner, unsent.charge(&Holder::new(caller, network)));
-        let connection = Self::new(id, SessionKind::Connection, owner, 0, |wake| {
+        let unsent = unsent.charge(&Holder::new(caller, network));
+        let connection = Self::new(id, SessionKind::Connection, owner, unsent, 0, |wake| {
             ChannelMemory::new(dispatcher, wake)
         });
         connection.state().channel.set_network(network);
@@ -151,7 +156,8 @@ impl LiveSession {
     fn new(
         id: Arc<str>,
         kind: SessionKind,
-        (owner, unsent): (Option<Box<str>>, Charge),
+        owner: Option<Box<str>>,
+        unsent: Charge,
         known: u32,
         channel: impl FnOnce(Wake) -> ChannelMemory,
     ) -> Self {
@@ -320,7 +326,7 @@ impl LiveSession {
         };
         state
             .streams
-            .open(properties, (awaited.count(), request), limits)
+            .open(properties, awaited.count(), request, limits)
     }
 
     /// Returns the standalone stream, creating it if it does not exist.
@@ -479,7 +485,8 @@ impl LiveStreams {
     pub(super) fn open(
         &mut self,
         properties: StreamProperties,
-        (awaited, request): (usize, Option<Box<str>>),
+        awaited: usize,
+        request: Option<Box<str>>,
         limits: &Limits,
     ) -> Arc<SessionStream> {
         self.drop_ended_streams(limits);
@@ -487,7 +494,7 @@ impl LiveStreams {
         // Streams opened by requests have odd numbers.
         self.next = number.saturating_add(2);
         let mut stream =
-            SessionStream::new(number, properties, awaited, (limits, self.unsent.another()));
+            SessionStream::new(number, properties, awaited, limits, self.unsent.another());
         stream.request = request;
         self.add(stream)
     }
@@ -501,8 +508,9 @@ impl LiveStreams {
         if let Some(stream) = self.streams.get(&self.standalone) {
             return Arc::clone(stream);
         }
-        let kept = (limits, self.unsent.another());
-        self.add(SessionStream::new(self.standalone, properties, 1, kept))
+        let unsent = self.unsent.another();
+        let stream = SessionStream::new(self.standalone, properties, 1, limits, unsent);
+        self.add(stream)
     }
 
     /// Creates a copy of a stream from another instance and ends any earlier copy.
@@ -512,7 +520,7 @@ impl LiveStreams {
         if let Some(before) = before {
             before.end();
         }
-        let mut stream = SessionStream::new_copy(number, after, (limits, self.unsent.another()));
+        let mut stream = SessionStream::new_copy(number, after, limits, self.unsent.another());
         stream.request = event.request.map(Into::into);
         self.add(stream)
     }
@@ -682,7 +690,8 @@ impl LiveSession {
     pub(in crate::http) fn decide_message<'m>(
         &self,
         dispatcher: &Arc<Dispatcher>,
-        (caller, selection): (Option<&Principal>, Option<&TagSelection>),
+        caller: Option<&Principal>,
+        selection: Option<&TagSelection>,
         message: &'m Message<'m>,
         out: &mut Vec<u8>,
     ) -> Decision<'m> {
@@ -706,8 +715,10 @@ impl LiveSession {
     /// Fails if the call is refused.
     pub(in crate::http) fn run_call(
         self: &Arc<Self>,
-        (prepared, id): (PreparedCall<'_>, &RequestId),
-        (limits, handler_watch): (&Limits, &Arc<HandlerWatch>),
+        prepared: PreparedCall<'_>,
+        id: &RequestId,
+        limits: &Limits,
+        handler_watch: &Arc<HandlerWatch>,
         stream: &dyn Fn() -> Arc<SessionStream>,
     ) -> Result<Option<ResponseMessage>, ErrorObject> {
         let serial = self.register_call(id, limits)?;
@@ -721,7 +732,7 @@ impl LiveSession {
             CallProgress::Answered(_) => stream().skip_answer(),
             CallProgress::Running(running) => {
                 let handler_watch = Arc::clone(handler_watch);
-                self.continue_call((running, id, serial), answer, (stream(), handler_watch));
+                self.continue_call(running, id, serial, answer, stream(), handler_watch);
             }
         }
         Ok(None)
@@ -730,9 +741,12 @@ impl LiveSession {
     /// Continues a call in a task, unless it was cancelled during its first poll.
     fn continue_call(
         self: &Arc<Self>,
-        (mut running, id, serial): (RunningCall, &RequestId, u64),
+        mut running: RunningCall,
+        id: &RequestId,
+        serial: u64,
         mut answer: Vec<u8>,
-        (stream, handler_watch): (Arc<SessionStream>, Arc<HandlerWatch>),
+        stream: Arc<SessionStream>,
+        handler_watch: Arc<HandlerWatch>,
     ) {
         let mut state = self.state();
         if !state.calls.leave(serial) {

@@ -138,7 +138,7 @@ impl SessionRegistry {
             return Ok(Arc::clone(session));
         }
         self.make_room(&mut live)?;
-        let session = Arc::new(self.live_from_record(found.id.into(), (&found.record, network)));
+        let session = Arc::new(self.live_from_record(found.id.into(), &found.record, network));
         self.insert_live(&mut live, &session);
         Ok(session)
     }
@@ -151,7 +151,7 @@ impl SessionRegistry {
     ) -> Result<Arc<LiveSession>, HttpRefusal> {
         self.make_room(&mut self.lock_live())?;
         let record = SessionRecord::for_unknown_client(version);
-        let session = self.live_from_record(random_id().into(), (&record, network));
+        let session = self.live_from_record(random_id().into(), &record, network);
         Ok(Arc::new(session.for_single_request()))
     }
 
@@ -163,7 +163,8 @@ impl SessionRegistry {
     fn live_from_record(
         &self,
         id: Arc<str>,
-        record: (&SessionRecord, Option<ClientNetwork>),
+        record: &SessionRecord,
+        network: Option<ClientNetwork>,
     ) -> LiveSession {
         let kind = if self.storage.is_lasting() {
             SessionKind::Kept {
@@ -173,18 +174,20 @@ impl SessionRegistry {
         } else {
             SessionKind::Alone
         };
-        LiveSession::from_record(id, kind, record, (&self.dispatcher, &self.unsent))
+        LiveSession::from_record(id, kind, record, network, &self.dispatcher, &self.unsent)
     }
 
     /// Opens a 2024-11-05 connection. Fails if too many are open.
     pub(in crate::http) fn open_sse_connection(
         self: &Arc<Self>,
-        client: (Option<&Principal>, Option<ClientNetwork>),
+        caller: Option<&Principal>,
+        network: Option<ClientNetwork>,
     ) -> Result<Arc<LiveSession>, HttpRefusal> {
         let mut live = self.lock_live();
         self.make_room(&mut live)?;
-        let server = (&self.dispatcher, &self.unsent);
-        let session = LiveSession::for_sse_connection(random_id().into(), client, server);
+        let id = random_id().into();
+        let (dispatcher, unsent) = (&self.dispatcher, &self.unsent);
+        let session = LiveSession::for_sse_connection(id, caller, network, dispatcher, unsent);
         let session = Arc::new(session);
         self.insert_live(&mut live, &session);
         Ok(session)

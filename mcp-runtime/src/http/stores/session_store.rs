@@ -250,8 +250,10 @@ impl SessionRecord {
     /// receives change notifications, and `seen` counts the changes so far.
     pub(in crate::http) fn new(
         params: &InitializeParams,
-        (lists, seen): (&ListenFilter, SeenChanges),
-        (caller, network): (Option<&Principal>, Option<ClientNetwork>),
+        lists: &ListenFilter,
+        seen: SeenChanges,
+        caller: Option<&Principal>,
+        network: Option<ClientNetwork>,
     ) -> Self {
         let mut record = Self::for_unknown_client(params.version);
         (record.seen, record.relayed) = (seen.lists, seen.logged);
