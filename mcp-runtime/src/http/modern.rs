@@ -17,8 +17,8 @@ use hyper::{Response, StatusCode};
 use crate::budget::LazyCharge;
 use crate::context::Caller;
 use crate::dispatch::{
-    CallProgress, Decision, Dispatcher, ListenRequest, MirroredName, PreparedCall, RequestOrigin,
-    RunningCall, Sink,
+    CallProgress, Dispatcher, ListenRequest, MirroredName, PreparedCall, RequestDecision,
+    RequestOrigin, RunningCall, Sink,
 };
 use crate::handler::decode::{HeaderArgument, member};
 use crate::http::handler_watch::HandlerWatch;
@@ -112,11 +112,11 @@ fn serve_request<'s>(
     let mut listens = Vec::new();
     let listening = (&mut listens, &wake as &dyn Fn() -> Wake);
     match dispatcher.decide_stateless(request, modern, &origin, listening, &mut out) {
-        Ok(Decision::Call(prepared)) => {
+        Ok(RequestDecision::Call(prepared)) => {
             let prepared = prepared.with_http_request(head.parts, None);
             start_call(state, head, prepared, id)
         }
-        Ok(_) if let Some(listen) = listens.pop() => {
+        Ok(RequestDecision::Answered(_)) if let Some(listen) = listens.pop() => {
             let permit = match state.stream_permits.acquire(head.caller) {
                 Ok(permit) => permit,
                 Err(refusal) => return refusal.with_id(Some(id)).into(),
@@ -133,13 +133,9 @@ fn serve_request<'s>(
             response.body_mut().hold_permit(permit);
             PendingResponse::Over(response)
         }
-        Ok(Decision::Answered(written)) => {
+        Ok(RequestDecision::Answered(written)) => {
             let message = ResponseMessage::new(out, written);
             PendingResponse::Over(response::json_response(StatusCode::OK, message))
-        }
-        // Only a notification is decided so.
-        Ok(Decision::Silent | Decision::Cancel(_)) => {
-            refuse(ErrorObject::internal("internal error")).into()
         }
         Err(error) if errors::scopes_needed(&error).is_some() => {
             let refusal = state.authentication.refuse_for_scopes(head.caller, error);

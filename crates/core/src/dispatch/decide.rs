@@ -28,23 +28,29 @@ use crate::sync::Wake;
 use crate::types::{ListChangedCapability, LoggingLevel, ResourcesCapability, ServerCapabilities};
 
 /// The action to take for a message.
+pub enum Decision<'m> {
+    /// No action is needed.
+    Silent,
+    /// Cancel the request with this id.
+    Cancel(RequestId),
+    /// The message is a request.
+    Request(RequestDecision<'m>),
+}
+
+/// The action to take for a request.
 #[allow(
     clippy::large_enum_variant,
     reason = "lives on the stack of the code that reads a message; boxing would cost an allocation per call"
 )]
-pub enum Decision<'m> {
-    /// No action is needed.
-    Silent,
+pub enum RequestDecision<'m> {
     /// Send this response, which has been written without user code. A request to listen is answered when it ends; this is its
     /// first message.
     Answered(WrittenResponse),
     /// Run user code.
     Call(PreparedCall<'m>),
-    /// Cancel the request with this id.
-    Cancel(RequestId),
 }
 
-impl Decision<'_> {
+impl RequestDecision<'_> {
     /// The whole response has been written.
     pub(super) const WRITTEN: Self = Self::Answered(WrittenResponse {
         error: None,
@@ -74,15 +80,15 @@ impl Dispatcher {
         };
         if channel.listens.iter().any(|listen| listen.id == *id) {
             let response = WrittenResponse::of_error(out, Some(id), errors::id_in_use());
-            return Decision::Answered(response);
+            return Decision::Request(RequestDecision::Answered(response));
         }
         let timer = RequestTimer::start(&self.settings.observers);
         let answer = self.answer(method, id, &message.params, channel, out);
         let agreed = || channel.version();
         self.record_request(timer, (method, id, &message.params), agreed, &answer);
-        answer.unwrap_or_else(|error| {
-            Decision::Answered(WrittenResponse::of_error(out, Some(id), error))
-        })
+        Decision::Request(answer.unwrap_or_else(|error| {
+            RequestDecision::Answered(WrittenResponse::of_error(out, Some(id), error))
+        }))
     }
 
     /// Records a request that is answered without user code.
@@ -91,10 +97,10 @@ impl Dispatcher {
         timer: RequestTimer,
         (name, id, params): (&str, &RequestId, &Params<'_>),
         agreed: impl FnOnce() -> Option<ProtocolVersion>,
-        answer: &Result<Decision<'_>, ErrorObject>,
+        answer: &Result<RequestDecision<'_>, ErrorObject>,
     ) {
         let code = match answer {
-            Ok(Decision::Call(_)) => return,
+            Ok(RequestDecision::Call(_)) => return,
             Ok(_) => None,
             Err(error) => Some(error.code),
         };
@@ -119,7 +125,7 @@ impl Dispatcher {
         modern: ModernMeta<'m>,
         (origin, listens): (&RequestOrigin, ListenScope<'_>),
         out: &mut Vec<u8>,
-    ) -> Result<Decision<'m>, ErrorObject> {
+    ) -> Result<RequestDecision<'m>, ErrorObject> {
         let method = Method::named(name).filter(|method| method.is_in(Era::Modern));
         let request = Request {
             id: id.clone(),
@@ -143,7 +149,7 @@ impl Dispatcher {
         params: &'m Params<'m>,
         channel: &mut ChannelMemory,
         out: &mut Vec<u8>,
-    ) -> Result<Decision<'m>, ErrorObject> {
+    ) -> Result<RequestDecision<'m>, ErrorObject> {
         if !params.is_object() {
             return Err(errors::invalid_member("params", "an object"));
         }
@@ -165,7 +171,7 @@ impl Dispatcher {
             }
             Some(Method::Ping) => {
                 answer_ping(self, id, channel, out);
-                return Ok(Decision::WRITTEN);
+                return Ok(RequestDecision::WRITTEN);
             }
             Some(Method::Discover) if !channel.is_legacy => return Err(errors::missing_claim()),
             method => method.filter(|method| method.is_in(Era::Legacy)),
@@ -205,7 +211,7 @@ impl Dispatcher {
         origin: &RequestOrigin,
         (open, wake): (&mut Vec<ListenRequest>, &dyn Fn() -> Wake),
         out: &mut Vec<u8>,
-    ) -> Result<Decision<'m>, ErrorObject> {
+    ) -> Result<RequestDecision<'m>, ErrorObject> {
         let timer = RequestTimer::start(&self.settings.observers);
         let listens = ListenScope { open, wake };
         let answer = self.answer_claimed(message, modern, (origin, listens), out);
@@ -274,13 +280,13 @@ pub(super) fn initialize<'m>(
     params: &Params<'_>,
     channel: &mut ChannelMemory,
     out: &mut Vec<u8>,
-) -> Result<Decision<'m>, ErrorObject> {
+) -> Result<RequestDecision<'m>, ErrorObject> {
     if channel.legacy.is_some() {
         return Err(errors::already_initialized());
     }
     let (params, offered) = dispatcher.shake_hands(id, params, (&channel.origin, true), out)?;
     channel.store_handshake(params, offered);
-    Ok(Decision::WRITTEN)
+    Ok(RequestDecision::WRITTEN)
 }
 
 impl Dispatcher {
@@ -355,7 +361,7 @@ fn answer_legacy<'m>(
     request: Request<'m>,
     channel: &mut ChannelMemory,
     out: &mut Vec<u8>,
-) -> Result<Decision<'m>, ErrorObject> {
+) -> Result<RequestDecision<'m>, ErrorObject> {
     let change = match method {
         Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => subscribe_or_unsubscribe,
         Method::LoggingSetLevel => set_level,
@@ -368,7 +374,7 @@ fn answer_legacy<'m>(
     }
     change(dispatcher, &request, channel)?;
     encode::empty(out, dispatcher.response_context(&request));
-    Ok(Decision::WRITTEN)
+    Ok(RequestDecision::WRITTEN)
 }
 
 fn subscribe_or_unsubscribe(
@@ -415,7 +421,7 @@ fn answer_modern<'m>(
     request: Request<'m>,
     (origin, listens): (&RequestOrigin, ListenScope<'_>),
     out: &mut Vec<u8>,
-) -> Result<Decision<'m>, ErrorObject> {
+) -> Result<RequestDecision<'m>, ErrorObject> {
     match method {
         Method::Discover => {
             let mut offered = dispatcher.capabilities(&dispatcher.registry.snapshot());
@@ -429,7 +435,7 @@ fn answer_modern<'m>(
                 instructions.as_deref(),
                 cache,
             );
-            Ok(Decision::WRITTEN)
+            Ok(RequestDecision::WRITTEN)
         }
         Method::SubscriptionsListen => listen(dispatcher, &request, (origin, listens), out),
         _ => dispatcher.answer_common(method, request, origin, out),
@@ -454,7 +460,7 @@ fn listen<'m>(
     request: &Request<'m>,
     (origin, listens): (&RequestOrigin, ListenScope<'_>),
     out: &mut Vec<u8>,
-) -> Result<Decision<'m>, ErrorObject> {
+) -> Result<RequestDecision<'m>, ErrorObject> {
     let snapshot = dispatcher.registry.snapshot();
     let offered = dispatcher.capabilities(&snapshot);
     let extensions = &dispatcher.settings.extensions;
@@ -533,7 +539,7 @@ fn listen<'m>(
         mailbox,
         _open: SUBSCRIPTIONS.guard(),
     });
-    Ok(Decision::WRITTEN)
+    Ok(RequestDecision::WRITTEN)
 }
 
 /// An element of a batch, or the error to send in its place, together with the message's id if it could be read.

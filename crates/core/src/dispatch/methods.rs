@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::context::{Caller, Capability, RequestInfo, RequestSource};
 use crate::dispatch::Dispatcher;
-use crate::dispatch::decide::Decision;
+use crate::dispatch::decide::RequestDecision;
 use crate::dispatch::finish::WrittenResponse;
 use crate::dispatch::prepared::PreparedCall;
 use crate::dispatch::request::{Request, RequestOrigin};
@@ -45,7 +45,7 @@ impl Dispatcher {
         request: Request<'m>,
         origin: &RequestOrigin,
         out: &mut Vec<u8>,
-    ) -> Result<Decision<'m>, ErrorObject> {
+    ) -> Result<RequestDecision<'m>, ErrorObject> {
         let snapshot = self.registry.snapshot();
         if !self.offers(method, &snapshot) {
             return Err(errors::method_not_found(method.as_str()));
@@ -100,7 +100,9 @@ impl Dispatcher {
                     NextPage::Ready(members) => {
                         let gap =
                             encode::list_with_gap(out, self.response_context(&request), cache);
-                        return Ok(Decision::Answered(WrittenResponse::with_gap(gap, members)));
+                        return Ok(RequestDecision::Answered(WrittenResponse::with_gap(
+                            gap, members,
+                        )));
                     }
                     NextPage::Unfinished(page) => {
                         let list = ListTarget { page, cache };
@@ -110,7 +112,7 @@ impl Dispatcher {
             }
         };
         let logs = origin.logs.clone();
-        Ok(Decision::Call(PreparedCall {
+        Ok(RequestDecision::Call(PreparedCall {
             dispatcher: Arc::clone(self),
             request,
             logs,
@@ -229,13 +231,13 @@ impl MissingCapabilities {
         dispatcher: &Dispatcher,
         request: &Request<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<Decision<'m>, ErrorObject> {
+    ) -> Result<RequestDecision<'m>, ErrorObject> {
         let error = errors::missing_capability(request.version, self.0);
         if request.version.reports_missing_capabilities_as_errors() {
             return Err(error);
         }
         encode::handler_error(out, dispatcher.response_context(request), error.message);
-        Ok(Decision::WRITTEN)
+        Ok(RequestDecision::WRITTEN)
     }
 }
 
@@ -275,7 +277,7 @@ impl Dispatcher {
         name: &str,
         request: Request<'m>,
         origin: &RequestOrigin,
-    ) -> Result<Decision<'m>, ErrorObject> {
+    ) -> Result<RequestDecision<'m>, ErrorObject> {
         let method = self.settings.extensions.method(name, request.version);
         let method = method
             .filter(|method| method.callable.access.is_visible_to(&request.caller))
@@ -292,7 +294,7 @@ impl Dispatcher {
             may_ask: method.forwards_questions && !request.version.is_modern(),
             is_built_in: method.is_built_in,
         };
-        Ok(Decision::Call(PreparedCall {
+        Ok(RequestDecision::Call(PreparedCall {
             dispatcher: Arc::clone(self),
             logs: origin.logs.clone(),
             channel: origin.channel,

@@ -23,7 +23,7 @@ pub use crate::context::outbound::Sink;
 pub use admission::Admission;
 pub use call::{CallProgress, CallTable, RemovedCall, RunningCall};
 pub use channel::{ChannelMemory, HandshakeOutcome, ListenRequest, SeenChanges, SessionMemory};
-pub use decide::{Decision, cancelled_request, read_batch};
+pub use decide::{Decision, RequestDecision, cancelled_request, read_batch};
 pub use dispatcher::{CacheHints, Dispatcher, LinkedMiddleware, ServerShared, Settings};
 pub use finish::{SharedText, WrittenResponse};
 pub use methods::MirroredName;

@@ -13,7 +13,7 @@ use hyper::{Response, StatusCode};
 use serde_json::json;
 
 use crate::context::Principal;
-use crate::dispatch::{Decision, WrittenResponse, cancelled_request, read_batch};
+use crate::dispatch::{Decision, RequestDecision, WrittenResponse, cancelled_request, read_batch};
 use crate::http::legacy::get::events_response;
 use crate::http::legacy::handshake::handle_initialize;
 use crate::http::request::{AcceptedContentTypes, RequestHead, RequestHeaders};
@@ -321,7 +321,7 @@ fn try_serve_on_stream(
     let mut out = Vec::new();
     let (dispatcher, selection) = (&state.dispatcher, head.selection);
     match session.decide_message(dispatcher, head.caller, selection, message, &mut out) {
-        Decision::Call(prepared) if let Some(id) = message.id.valid() => {
+        Decision::Request(RequestDecision::Call(prepared)) if let Some(id) = message.id.valid() => {
             let prepared = prepared.with_http_request(head.parts, session.public_id());
             let limits = state.limits();
             match session.run_call(prepared, id, limits, &state.handler_watch, stream) {
@@ -329,10 +329,13 @@ fn try_serve_on_stream(
                 Err(error) => encode::error(&mut out, Some(id), &error),
             }
         }
-        Decision::Answered(WrittenResponse {
-            error: Some(error), ..
-        }) if errors::scopes_needed(&error).is_some() => return Err(error),
-        Decision::Answered(written) => return Ok(Some(ResponseMessage::new(out, written))),
+        Decision::Request(RequestDecision::Answered(WrittenResponse {
+            error: Some(error),
+            ..
+        })) if errors::scopes_needed(&error).is_some() => return Err(error),
+        Decision::Request(RequestDecision::Answered(written)) => {
+            return Ok(Some(ResponseMessage::new(out, written)));
+        }
         _ => {}
     }
     Ok(Some(out.into()))

@@ -16,7 +16,7 @@ use crate::budget::{ByteBudget, Charge, ClientNetwork, Holder};
 use crate::context::Principal;
 use crate::dispatch::{
     CallProgress, CallTable, ChannelId, ChannelMemory, Decision, Dispatcher, PreparedCall,
-    RemovedCall, RunningCall, Sink, WrittenResponse,
+    RemovedCall, RequestDecision, RunningCall, Sink, WrittenResponse,
 };
 use crate::fnv::FnvMap;
 use crate::handler::tags::TagSelection;
@@ -701,7 +701,7 @@ impl LiveSession {
         let request = message.id.valid().filter(|_| message.method.is_some());
         if let Some(id) = request.filter(|id| state.calls.holds(id)) {
             let response = WrittenResponse::of_error(out, Some(id), errors::id_in_use());
-            return Decision::Answered(response);
+            return Decision::Request(RequestDecision::Answered(response));
         }
         dispatcher.decide(message, &mut state.channel, out)
     }

@@ -5,8 +5,8 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use crate::dispatch::{
-    CallProgress, Decision, PreparedCall, RunningCall, SharedText, Sink, WrittenResponse,
-    read_batch,
+    CallProgress, Decision, PreparedCall, RequestDecision, RunningCall, SharedText, Sink,
+    WrittenResponse, read_batch,
 };
 use crate::jsonrpc;
 use crate::jsonrpc::{ErrorObject, Incoming, KnownMeta, Message, OwnedRequest, RequestId};
@@ -122,13 +122,15 @@ impl Channel {
             state.out.buffer()
         };
         let mut decision = self.dispatcher.decide(message, &mut state.memory, out);
-        match &mut decision {
-            Decision::Answered(response) if batch.is_some() => complete_apart(response, scratch),
-            Decision::Answered(response) => complete_queued(response, &mark, &mut state.out),
-            _ => {}
+        if let Decision::Request(RequestDecision::Answered(response)) = &mut decision {
+            if batch.is_some() {
+                complete_apart(response, scratch);
+            } else {
+                complete_queued(response, &mark, &mut state.out);
+            }
         }
         match decision {
-            Decision::Call(call) if let Some(id) = id => {
+            Decision::Request(RequestDecision::Call(call)) if let Some(id) = id => {
                 if !self.may_run(state) {
                     self.queue_or_refuse(state, id, batch, message);
                 } else if batch.is_some() || call.pace().is_some_and(|pace| pace.spawn_first()) {
@@ -142,7 +144,7 @@ impl Channel {
                 }
             }
             Decision::Cancel(cancelled) => Self::cancel(state, &cancelled),
-            Decision::Silent | Decision::Answered(_) | Decision::Call(_) => {
+            Decision::Silent | Decision::Request(_) => {
                 if let (Some(_), Some(id)) = (batch, id) {
                     self.queue_answer_or_error(state, batch, id, (scratch, None));
                 }
@@ -368,20 +370,22 @@ impl Channel {
             let mark = state.out.position();
             let out = state.out.buffer();
             let mut decision = self.dispatcher.decide(&message, &mut state.memory, out);
-            if let Decision::Answered(response) = &mut decision {
+            if let Decision::Request(RequestDecision::Answered(response)) = &mut decision {
                 complete_queued(response, &mark, &mut state.out);
             }
             match decision {
-                Decision::Call(call) if !call.pace().is_some_and(|pace| pace.spawn_first()) => {
+                Decision::Request(RequestDecision::Call(call))
+                    if !call.pace().is_some_and(|pace| pace.spawn_first()) =>
+                {
                     state.in_flight.calls.finish(queued.id(), queued.serial);
                     let serial = state.in_flight.calls.enter(queued.id());
                     drop(guard);
                     self.poll_in_place(leader, call, queued.id(), serial, answer);
                     return;
                 }
-                Decision::Call(_) => {}
+                Decision::Request(RequestDecision::Call(_)) => {}
                 // The session changed while the call was queued.
-                Decision::Silent | Decision::Answered(_) | Decision::Cancel(_) => {
+                _ => {
                     state.in_flight.calls.finish(queued.id(), queued.serial);
                     return;
                 }
@@ -433,8 +437,8 @@ impl Channel {
         let decision = self.dispatcher.decide(&message, &mut state.memory, answer);
         drop(state);
         let call = match decision {
-            Decision::Call(call) => call,
-            Decision::Answered(mut response) => {
+            Decision::Request(RequestDecision::Call(call)) => call,
+            Decision::Request(RequestDecision::Answered(mut response)) => {
                 complete_apart(&mut response, answer);
                 return Some(CallProgress::Answered(response));
             }

@@ -14,7 +14,7 @@ use super::client::{handshake, serve};
 use super::server::TestServer;
 use crate::Server;
 use crate::context::current;
-use crate::dispatch::{CallProgress, ChannelMemory, Decision};
+use crate::dispatch::{CallProgress, ChannelMemory, Decision, RequestDecision};
 use crate::handler::dynamic::DynamicTool;
 use crate::jsonrpc::{Incoming, parse};
 use crate::sync::CancellationToken;
@@ -181,7 +181,8 @@ fn a_panic_of_the_transport_is_one_internal_error() {
         panic!("the message is valid");
     };
     let mut out = b"earlier\n".to_vec();
-    let Decision::Call(call) = dispatcher.decide(&message, &mut memory, &mut out) else {
+    let decision = dispatcher.decide(&message, &mut memory, &mut out);
+    let Decision::Request(RequestDecision::Call(call)) = decision else {
         panic!("the tool exists");
     };
     let progress = call.run(&|| panic!("no stream"), &mut out);
