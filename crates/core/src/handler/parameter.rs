@@ -231,10 +231,8 @@ impl<C, A, D, J> ImplementedTraits<C, A, D, J> {
 
 impl ParameterMeta {
     /// Describes a parameter of the type `T` and the kind `K`.
-    pub(crate) const fn of<T: Parameter<K> + 'static, K>(
-        name: &'static str,
-        doc: &'static str,
-    ) -> Self {
+    #[must_use]
+    pub const fn of<T: Parameter<K> + 'static, K>(name: &'static str, doc: &'static str) -> Self {
         Self {
             name,
             doc,

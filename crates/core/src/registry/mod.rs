@@ -15,7 +15,7 @@ mod edit;
 #[cfg(test)]
 pub(crate) mod fixture;
 #[cfg(fuzzing)]
-pub(crate) mod fuzzing;
+pub mod fuzzing;
 mod snapshot;
 mod source;
 mod table;

@@ -31,7 +31,8 @@ impl Seal {
     }
 
     /// Seals a call's state. With the keys and lengths in use, this never returns `None`.
-    pub(crate) fn seal(&self, binding: &[u8; 32], plain: &[u8], now: Duration) -> Option<String> {
+    #[must_use]
+    pub fn seal(&self, binding: &[u8; 32], plain: &[u8], now: Duration) -> Option<String> {
         self.seal_until(binding, plain, now.saturating_add(self.lifetime))
     }
 

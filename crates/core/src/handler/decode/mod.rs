@@ -48,7 +48,7 @@ const FAULTS: usize = 100;
 
 /// The form in which a function's arguments arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ArgumentStyle {
+pub enum ArgumentStyle {
     /// As JSON values of any type; unknown names are rejected.
     Tool {
         /// `true` if arguments are not coerced, so that neither JSON inside a string nor `1.0` for an integer is
@@ -139,7 +139,7 @@ impl Decoder {
     ///
     /// Returns all errors in the arguments or, if there are none, the error for the first injected value that is
     /// unavailable.
-    pub(crate) fn decode(
+    pub fn decode(
         &self,
         arguments: &str,
         slots: &mut [&mut dyn Any],

@@ -22,7 +22,7 @@ impl Decoder {
     ///
     /// Returns all mistakes made by the author: defaults that cannot be decoded, constraints that do not apply to a
     /// type, invalid patterns and schemas, headers for arguments that cannot be mirrored, and duplicate names.
-    pub(crate) fn new(
+    pub fn new(
         parameters: &'static [ParameterMeta],
         style: ArgumentStyle,
         raw_schema: Option<Schema>,
