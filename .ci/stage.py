@@ -49,14 +49,15 @@ def stage(folder, url):
             continue
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, copy, follow_symlinks=False)
-    for manifest in sorted(folder.glob("*/Cargo.toml")):
+    for manifest in sorted([*folder.glob("*/Cargo.toml"), *folder.glob("crates/*/Cargo.toml")]):
         package = tomllib.loads(manifest.read_text()).get("package", {})
         if package.get("publish") is False or "readme" not in package:
             continue
         text = manifest.read_text()
         fields = f'[package]\nrepository = "{url}"\nhomepage = "{url}"\n'
         manifest.write_text(text.replace("[package]\n", fields, 1))
-        name = pathlib.PurePosixPath(posixpath.normpath(f"{manifest.parent.name}/{package['readme']}"))
+        home = manifest.parent.relative_to(folder).as_posix()
+        name = pathlib.PurePosixPath(posixpath.normpath(posixpath.join(home, package["readme"])))
         (folder / name).write_text(absolute(ROOT / name, (ROOT / name).read_text(), url))
 
 

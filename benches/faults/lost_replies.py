@@ -33,7 +33,7 @@ EFFECTS = ["first", "second", "third", "signed", "order", "pay"]
 
 def names_of_scripts():
     """Returns the names of scripts by their digest. A script begins with one or two files that it shares with others."""
-    folder = os.path.join(ROOT, "mcp-redis", "src", "lua")
+    folder = os.path.join(ROOT, "crates", "redis", "src", "lua")
     texts = {os.path.basename(path)[:-4]: open(path, "rb").read() for path in glob.glob(os.path.join(folder, "*.lua"))}
     beginnings = [texts["common"]] + [texts["common"] + shared for shared in texts.values()]
     return {hashlib.sha1(beginning + text).hexdigest(): name

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 
 use tests::code_lines::Build;
 
-const CRATES: [&str; 5] = [
-    "mcp-protocol",
-    "mcp-schema",
-    "mcp-skills",
+const CRATES: [&str; 6] = [
+    "crates/protocol",
+    "crates/schema",
+    "crates/skills",
+    "crates/core",
     "mcp-runtime",
     "mcp-macros",
 ];
@@ -20,16 +21,16 @@ const CRATES: [&str; 5] = [
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let (mut none, mut all) = (0, 0);
-    println!("{:14}{:>12}{:>14}", "", "no features", "all features");
+    println!("{:16}{:>12}{:>14}", "", "no features", "all features");
     for name in CRATES {
         let library = root.join(name).join("src/lib.rs");
         let counts =
             [Build::NoFeatures, Build::AllFeatures].map(|build| count_file(build, &library));
-        println!("{name:14}{:>12}{:>14}", counts[0], counts[1]);
+        println!("{name:16}{:>12}{:>14}", counts[0], counts[1]);
         none += counts[0];
         all += counts[1];
     }
-    println!("{:14}{none:>12}{all:>14}", "together");
+    println!("{:16}{none:>12}{all:>14}", "together");
 }
 
 /// Counts the code of a file and of the modules that it declares.

@@ -11,7 +11,7 @@ mod operating;
 mod outages;
 mod sessions;
 #[allow(dead_code, reason = "the tests of the store itself use the rest")]
-#[path = "../../../mcp-redis/tests/redis/support.rs"]
+#[path = "../../../crates/redis/tests/redis/support.rs"]
 mod support;
 mod tasks;
 mod tls;

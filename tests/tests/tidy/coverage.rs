@@ -61,11 +61,11 @@ fn covered() -> BTreeMap<String, BTreeSet<String>> {
         "tests/tests",
         "tests/interop",
         "crates/core/src",
-        "mcp-protocol/src",
+        "crates/protocol/src",
         "mcp-runtime/src",
         "mcp-macros/src",
-        "mcp-schema/src",
-        "mcp-skills/src",
+        "crates/schema/src",
+        "crates/skills/src",
     ] {
         for path in files(&root().join(folder)) {
             let Ok(text) = std::fs::read_to_string(&path) else {

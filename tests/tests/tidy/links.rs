@@ -18,11 +18,11 @@ const READMES: [&str; 9] = [
     "crates/core/README.md",
     "mcp-dev/README.md",
     "mcp-macros/README.md",
-    "mcp-protocol/README.md",
-    "mcp-redis/README.md",
-    "mcp-schema/README.md",
-    "mcp-skills/README.md",
-    "mcp-sqlite/README.md",
+    "crates/protocol/README.md",
+    "crates/redis/README.md",
+    "crates/schema/README.md",
+    "crates/skills/README.md",
+    "crates/sqlite/README.md",
 ];
 
 /// Returns the lines outside of code blocks, with their numbers.

@@ -20,7 +20,7 @@ type Modules = BTreeMap<String, Source>;
 fn modules() -> Modules {
     let mut modules = Modules::new();
     let sources = product().into_iter().filter_map(|source| {
-        let path = match source.path.strip_prefix("mcp-protocol/src/") {
+        let path = match source.path.strip_prefix("crates/protocol/src/") {
             Some("lib.rs") => return None,
             Some(path) => path,
             None => (source.path.strip_prefix("crates/core/src/"))

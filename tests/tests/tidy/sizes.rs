@@ -13,12 +13,7 @@ fn no_file_is_longer_than_1000_lines_without_a_reason() {
         "examples",
         "fuzz/fuzz_targets",
         "mcp-macros",
-        "mcp-protocol",
-        "mcp-redis",
         "mcp-runtime",
-        "mcp-schema",
-        "mcp-skills",
-        "mcp-sqlite",
         "tests",
     ];
     let long = sources::files(&folders, "rs")

@@ -62,12 +62,12 @@ pub(crate) fn product() -> Vec<Source> {
         &[
             "crates/core/src",
             "mcp-macros/src",
-            "mcp-protocol/src",
-            "mcp-redis/src",
+            "crates/protocol/src",
+            "crates/redis/src",
             "mcp-runtime/src",
-            "mcp-schema/src",
-            "mcp-skills/src",
-            "mcp-sqlite/src",
+            "crates/schema/src",
+            "crates/skills/src",
+            "crates/sqlite/src",
         ],
         "rs",
     )

@@ -10,7 +10,7 @@ use crate::sources::product;
 fn only_the_protocol_crate_names_single_versions() {
     let mut broken = Vec::new();
     for source in product() {
-        if source.path.starts_with("mcp-protocol/") {
+        if source.path.starts_with("crates/protocol/") {
             continue;
         }
         for item in source.items() {

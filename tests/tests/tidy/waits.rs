@@ -9,9 +9,9 @@ const FOLDERS: [&str; 7] = [
     "examples/tests",
     "tests/fixtures/tests",
     "tests/tests",
-    "mcp-redis/tests",
+    "crates/redis/tests",
     "mcp-runtime/tests",
-    "mcp-sqlite/tests",
+    "crates/sqlite/tests",
 ];
 /// Calls that return only when something else has happened.
 const WAITS: [&str; 7] = [

@@ -10,19 +10,19 @@
 #[cfg(unix)]
 mod calls;
 #[cfg(unix)]
-#[path = "../../../mcp-sqlite/tests/deaths/driver.rs"]
+#[path = "../../../sqlite/tests/deaths/driver.rs"]
 mod driver;
 #[cfg(unix)]
-#[path = "../../../mcp-sqlite/tests/deaths/judge.rs"]
+#[path = "../../../sqlite/tests/deaths/judge.rs"]
 mod judge;
 #[cfg(unix)]
-#[path = "../../../mcp-sqlite/tests/deaths/mortal.rs"]
+#[path = "../../../sqlite/tests/deaths/mortal.rs"]
 mod mortal;
 #[cfg(unix)]
-#[path = "../../../mcp-sqlite/tests/deaths/run.rs"]
+#[path = "../../../sqlite/tests/deaths/run.rs"]
 mod run;
 #[cfg(unix)]
-#[path = "../../../mcp-sqlite/tests/deaths/server.rs"]
+#[path = "../../../sqlite/tests/deaths/server.rs"]
 mod server;
 #[cfg(unix)]
 mod store;
@@ -31,7 +31,7 @@ mod store;
 #[path = "../redis/support.rs"]
 mod support;
 #[cfg(unix)]
-#[path = "../../../mcp-sqlite/tests/deaths/tools.rs"]
+#[path = "../../../sqlite/tests/deaths/tools.rs"]
 mod tools;
 
 #[cfg(unix)]

@@ -13,7 +13,7 @@ use super::*;
 fn examples(of: &str) -> Vec<(String, String)> {
     let folder = PathBuf::from(concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../tests/wire/2026-07-28"
+        "/../../tests/wire/2026-07-28"
     ))
     .join(of);
     let examples: Vec<_> = fs::read_dir(&folder)

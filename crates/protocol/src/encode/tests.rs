@@ -21,7 +21,7 @@ use crate::types::{
 };
 use crate::{Era, errors};
 
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests");
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests");
 
 /// The schema for one protocol version.
 struct Schema(Value, &'static str);
