@@ -28,6 +28,7 @@ struct KeptCallState {
 
 impl Seal {
     /// Returns an empty store, whose entries are kept for this long.
+    #[must_use]
     pub fn new(lifetime: Duration) -> Self {
         Self {
             kept: Mutex::default(),
@@ -76,6 +77,7 @@ impl Seal {
 }
 
 /// Computes a digest that is used only within this process. Only handles ever leave the process.
+#[must_use]
 pub fn hash(bytes: &[u8]) -> [u8; 32] {
     let mut hash = [0; 32];
     for (index, part) in hash.chunks_mut(8).enumerate() {
