@@ -181,7 +181,6 @@ pub mod dynamic {
         Arguments, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool,
     };
     pub use crate::server::SharedDefinitions;
-    pub use crate::spill::SpillExt;
 }
 
 /// Questions to the client, and forms for the user to fill in.

@@ -6,13 +6,13 @@
 pub use serde_json::json;
 
 pub use crate::apps::AppContextExt as _;
-pub use crate::dynamic::SpillExt as _;
 pub use crate::listing::{ListCursor, Page};
 #[cfg(feature = "skills")]
 pub use crate::macros::skills;
 pub use crate::macros::{
     app, completer, data, expose, prompt, resource, resource_template, server, tool,
 };
+pub use crate::spill::SpillExt;
 pub use crate::tasks::{TaskCallExt as _, TaskContextExt as _, TaskToolExt as _};
 pub use crate::types::{ContentBlock, PromptMessage, Resource};
 pub use crate::{
