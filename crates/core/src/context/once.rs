@@ -42,7 +42,7 @@ impl Context {
     /// its effect. With a store, or in a task, such work does not run again: the step fails with an error that names
     /// it. For work that can safely be done twice, use [`retry`](OnceStep::retry).
     ///
-    /// "Tests" in the guide can find effects outside such work that occur twice.
+    /// Tests can find effects outside such work that occur twice ("Tests" in the guide).
     ///
     /// # Errors
     ///

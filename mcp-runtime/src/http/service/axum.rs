@@ -2,10 +2,18 @@
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{OriginalUri, Request};
+use axum::http::Uri;
+use axum::http::request::Parts;
 use axum::routing::any;
 
 use crate::http::service::{HttpService, Route};
+
+/// Returns the URI that a request had before nested routers removed the part of its path that led to the service.
+pub(super) fn original_uri(parts: &Parts) -> Option<Uri> {
+    let original = parts.extensions.get::<OriginalUri>()?;
+    Some(original.0.clone())
+}
 
 /// Creates a router with a single route at [`HttpOptions::path`](crate::http::HttpOptions::path), for use with
 /// [`merge`](Router::merge) and [`nest`](Router::nest). With the `auth` feature, it also has routes for a protected

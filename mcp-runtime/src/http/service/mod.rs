@@ -150,9 +150,7 @@ impl HttpService {
             is_from_trusted_proxy: proxy.is_some(),
         };
         #[cfg(feature = "axum")]
-        let original_uri = parts.extensions.get::<::axum::extract::OriginalUri>();
-        #[cfg(feature = "axum")]
-        let original_uri = original_uri.map(|original| original.0.clone());
+        let original_uri = axum::original_uri(&parts);
         #[cfg(not(feature = "axum"))]
         let original_uri = None;
         let challenges = &state.pending_challenges;
