@@ -70,6 +70,7 @@
 
 #[cfg(feature = "auth")]
 pub mod auth;
+#[path = "../../crates/stores/src/backend.rs"]
 pub mod backend;
 #[cfg(any(feature = "cli", feature = "testing"))]
 mod client;
@@ -83,12 +84,14 @@ pub mod guide;
 #[cfg(feature = "http")]
 pub mod http;
 mod idempotency;
+#[path = "../../crates/stores/src/shared_rates.rs"]
 mod instances;
 mod macros;
 pub mod middleware;
 pub mod prelude;
 mod server;
 mod spill;
+#[path = "../../crates/stores/src/lib.rs"]
 mod stores;
 mod telemetry;
 #[cfg(feature = "testing")]

@@ -4,9 +4,14 @@
 //! `sessions`.
 
 #[cfg(feature = "testing")]
+#[path = "../../../../crates/stores/src/session_contract.rs"]
 pub(super) mod contract;
+#[path = "../../../../crates/stores/src/event_store.rs"]
 pub(super) mod event_store;
 #[cfg(feature = "sealing")]
+#[path = "../sessions/sealed_sessions.rs"]
 mod sealed_sessions;
+#[path = "../sessions/session_storage.rs"]
 pub(super) mod session_storage;
+#[path = "../../../../crates/stores/src/session_store.rs"]
 pub(super) mod session_store;
