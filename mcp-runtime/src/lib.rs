@@ -70,8 +70,6 @@
 
 #[cfg(feature = "auth")]
 pub mod auth;
-#[path = "../../crates/stores/src/backend.rs"]
-pub mod backend;
 #[cfg(any(feature = "cli", feature = "testing"))]
 mod client;
 mod environment;
@@ -84,15 +82,11 @@ pub mod guide;
 #[cfg(feature = "http")]
 pub mod http;
 mod idempotency;
-#[path = "../../crates/stores/src/shared_rates.rs"]
-mod instances;
 mod macros;
 pub mod middleware;
 pub mod prelude;
 mod server;
 mod spill;
-#[path = "../../crates/stores/src/lib.rs"]
-mod stores;
 mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -169,6 +163,25 @@ pub mod limits {
     };
 }
 
+/// Stores for data that outlives a request: a [`Backend`](backend::Backend) that combines all stores, and the trait for tasks
+/// with its in-memory store.
+///
+/// The traits for sessions and for events are in `http`; the trait for the results of [`once`](Context::once) is in
+/// [`once`](mod@once).
+pub mod backend {
+    #[doc(inline)]
+    pub use mcp_stores::{
+        Backend, ClaimExceptions, DefinitionStore, InstanceRelay, KeptResult,
+        MemoryDefinitionStore, MemoryInstanceRelay, MemoryResultStore, MemoryTaskStore, NewTask,
+        NotificationRelay, RateDecision, RateFallback, RateStore, RateToken, RelayedTexts,
+        ResultId, ResultStore, StoredDefinitions, StoredTask, TaskChange, TaskChanged, TaskClaim,
+        TaskCreation, TaskDetails, TaskId, TaskOutcome, TaskPage, TaskStatus, TaskStep, TaskStore,
+    };
+    #[cfg(feature = "testing")]
+    #[doc(inline)]
+    pub use mcp_stores::{check_definition_store, check_task_store};
+}
+
 /// Completion candidates and their total number.
 pub mod completion {
     #[doc(inline)]
@@ -210,9 +223,11 @@ pub mod once {
         CallId, ClaimId, OnceClaim, OnceKind, OnceRoom, OnceStep, OnceStore, OnceWork, StoreFuture,
         StoreRefusal,
     };
-    pub use crate::stores::MemoryOnceStore;
+    #[doc(inline)]
+    pub use mcp_stores::MemoryOnceStore;
     #[cfg(feature = "testing")]
-    pub use crate::stores::{check_once_limits, check_once_store, few_once_entries};
+    #[doc(inline)]
+    pub use mcp_stores::{check_once_limits, check_once_store, few_once_entries};
 }
 
 /// Progress reports.

@@ -2,8 +2,8 @@
 
 use std::pin::pin;
 
-use mcp_runtime::backend::{DefinitionStore, StoredDefinitions};
-use mcp_runtime::once::StoreFuture;
+use mcp_core::context::StoreFuture;
+use mcp_stores::{DefinitionStore, StoredDefinitions};
 use tokio::time::timeout;
 
 use crate::error::RedisError;

@@ -101,7 +101,7 @@ impl fmt::Debug for RedisError {
 impl Error for RedisError {}
 
 /// For a `main` function that connects to Redis and runs a server.
-impl From<RedisError> for mcp_runtime::Error {
+impl From<RedisError> for mcp_core::error::Error {
     fn from(error: RedisError) -> Self {
         std::io::Error::other(error).into()
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_runtime::http::{EventStore, MaybeReady, StreamEntry};
+use mcp_stores::{EventStore, MaybeReady, StreamEntry};
 
 use crate::error::RedisError;
 use crate::fields::milliseconds;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use mcp_runtime::backend::{NewTask, StoredTask, TaskId, TaskOutcome, TaskStatus};
+use mcp_stores::{NewTask, StoredTask, TaskId, TaskOutcome, TaskStatus};
 
 use crate::error::RedisError;
 

@@ -3,8 +3,8 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use mcp_runtime::backend::{InstanceRelay, RelayedTexts};
-use mcp_runtime::once::StoreFuture;
+use mcp_core::context::StoreFuture;
+use mcp_stores::{InstanceRelay, RelayedTexts};
 use tokio::time::timeout;
 
 use crate::error::RedisError;

@@ -36,7 +36,7 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
-use mcp_runtime::backend::Backend;
+use mcp_stores::Backend;
 use redis::FromRedisValue;
 
 use crate::changes::Changes;

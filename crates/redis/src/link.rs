@@ -3,17 +3,16 @@
 //! about Redis. Redis counts as failing only once a new connection does not work. From then on, operations fail
 //! immediately, except that one operation every 250 ms tries to connect.
 
-use std::future::Future;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use mcp_stores::timeout_while_running;
 use redis::aio::MultiplexedConnection;
 use redis::{
     AsyncConnectionConfig, Client, ErrorKind, FromRedisValue, PushInfo, PushKind, ServerErrorKind,
     Value,
 };
-use tokio::time::timeout;
 use tracing::Instrument as _;
 
 use crate::changes::Changes;
@@ -25,8 +24,6 @@ use crate::telemetry;
 
 /// Time between two attempts while Redis is not working.
 const RETRY_AFTER: Duration = Duration::from_millis(250);
-/// The delay of a timer from which it follows that this process was stopped.
-const LATE: Duration = Duration::from_millis(500);
 
 pub(crate) struct Link {
     /// Begins each key. Its hash tag puts these keys into one cluster slot.
@@ -316,22 +313,6 @@ impl Link {
         }
         state.failure = Some((Instant::now(), error.clone()));
     }
-}
-
-/// Waits until the future completes or the time limit has passed. If this process was stopped in the meantime, the time
-/// limit starts again once, because a reply may be ready that could not be read.
-async fn timeout_while_running<T>(
-    limit: Duration,
-    mut future: Pin<&mut impl Future<Output = T>>,
-) -> Option<T> {
-    let started = Instant::now();
-    if let Ok(done) = timeout(limit, &mut future).await {
-        return Some(done);
-    }
-    if started.elapsed() < limit + LATE {
-        return None;
-    }
-    timeout(limit, future).await.ok()
 }
 
 fn forget(state: &Mutex<LinkState>, number: u64) {

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::time::UNIX_EPOCH;
 
 use futures_util::future::try_join_all;
-use mcp_runtime::backend::{StoredTask, TaskId, TaskPage};
+use mcp_stores::{StoredTask, TaskId, TaskPage};
 
 use crate::error::RedisError;
 use crate::fields::{self, milliseconds};

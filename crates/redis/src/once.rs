@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_runtime::once::{
+use mcp_core::context::{
     CallId, ClaimId, OnceClaim, OnceStore, OnceWork, StoreFuture, StoreRefusal,
 };
 

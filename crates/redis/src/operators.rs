@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_runtime::backend::{TaskChanged, TaskDetails, TaskId, TaskStep};
+use mcp_stores::{TaskChanged, TaskDetails, TaskId, TaskStep};
 
 use crate::error::RedisError;
 use crate::fields;

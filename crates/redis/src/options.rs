@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_runtime::Limits;
+use mcp_core::limits::Limits;
 
 use crate::error::RedisError;
 
@@ -68,12 +68,12 @@ impl RedisOptions {
         self
     }
 
-    /// Sets whether rates (a handler's `rate` option and [`Server::rate`](mcp_runtime::Server::rate)) apply to all
+    /// Sets whether rates (a handler's `rate` option and `Server::rate`) apply to all
     /// instances together. Defaults to `true`: a call to which a rate applies then takes one round trip. With `false`,
     /// each instance counts its own calls.
     ///
     /// While Redis is failing, each instance counts its own calls;
-    /// [`Backend::rate_fallback`](mcp_runtime::backend::Backend::rate_fallback) can have them refused instead.
+    /// `Backend::rate_fallback` can have them refused instead.
     #[must_use]
     pub fn shared_rates(mut self, are_shared: bool) -> Self {
         self.shared_rates = are_shared;
@@ -100,7 +100,7 @@ impl RedisOptions {
 
     /// Sets whether the instances take their sealing keys from Redis. Defaults to `false`. With `true`, the first
     /// instance makes a key, and a new one takes its place every 30 days; replaced keys can open sealed state for
-    /// another 30 days. Keys set by [`Server::sealing_keys`](mcp_runtime::Server::sealing_keys) take precedence.
+    /// another 30 days. Keys set by `Server::sealing_keys` take precedence.
     ///
     /// The keys are in Redis in plain text: clients cannot read or change what is sealed, but anyone who can read
     /// Redis's data can. The keys do not seal tasks.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp_runtime::backend::TaskId;
+use mcp_stores::TaskId;
 
 use crate::changes::Changes;
 use crate::error::RedisError;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mcp_runtime::backend::{RateDecision, RateStore, RateToken};
-use mcp_runtime::once::StoreFuture;
+use mcp_core::context::StoreFuture;
+use mcp_stores::{RateDecision, RateStore, RateToken};
 
 use crate::link::OnLostConnection::Fail;
 use crate::{Redis, scripts};

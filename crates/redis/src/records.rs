@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mcp_runtime::http::SessionRecord;
+use mcp_stores::SessionRecord;
 
 /// Size of the texts in a generation, after which the next generation begins.
 const MAX_BYTES: usize = 1 << 20;
@@ -48,8 +48,8 @@ impl KnownRecords {
         id: &str,
         version: &str,
         text: &str,
-    ) -> Result<Arc<SessionRecord>, mcp_runtime::serde_json::Error> {
-        let record: Arc<SessionRecord> = Arc::new(mcp_runtime::serde_json::from_str(text)?);
+    ) -> Result<Arc<SessionRecord>, serde_json::Error> {
+        let record: Arc<SessionRecord> = Arc::new(serde_json::from_str(text)?);
         let known = KnownRecord {
             version: version.into(),
             record: Arc::clone(&record),

@@ -2,8 +2,8 @@
 
 use std::pin::pin;
 
-use mcp_runtime::backend::{NotificationRelay, RelayedTexts};
-use mcp_runtime::once::StoreFuture;
+use mcp_core::context::StoreFuture;
+use mcp_stores::{NotificationRelay, RelayedTexts};
 use tokio::time::timeout;
 
 use crate::error::RedisError;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_runtime::SealingKey;
+use mcp_core::seal::SealingKey;
 use tokio::time::sleep;
 
 use crate::error::RedisError;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_runtime::http::{MaybeReady, SessionRecord, SessionStore};
+use mcp_stores::{MaybeReady, SessionRecord, SessionStore};
 use tokio::sync::oneshot;
 
 use crate::error::RedisError;
@@ -21,7 +21,7 @@ impl SessionStore for Redis {
         in_use: &'a (dyn Fn(&str) -> bool + Sync),
     ) -> MaybeReady<'a, bool> {
         MaybeReady::later(async move {
-            let json = mcp_runtime::serde_json::to_string(&*record)?;
+            let json = serde_json::to_string(&*record)?;
             // A prefix distinguishes an empty owner from no owner.
             let owner = record
                 .owner()
@@ -78,7 +78,7 @@ impl SessionStore for Redis {
 
     fn save<'a>(&'a self, id: &'a str, record: Arc<SessionRecord>) -> MaybeReady<'a, bool> {
         MaybeReady::later(async move {
-            let json = mcp_runtime::serde_json::to_string(&*record)?;
+            let json = serde_json::to_string(&*record)?;
             let mut save = self.script(&scripts::SAVE_SESSION);
             save.arg(id).arg(record.changes()).arg(json);
             // If the repeated save is refused because the first attempt succeeded, the runtime applies its change to

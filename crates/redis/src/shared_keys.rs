@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use mcp_runtime::{SealingKey, SealingKeys};
+use mcp_core::seal::{SealingKey, SealingKeys};
 
 /// The keys, and the entries in Redis from which they were read.
 pub(crate) struct SharedKeys {

@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
-use mcp_runtime::backend::{
+use mcp_core::context::{ClaimId, OnceClaim, StoreFuture};
+use mcp_stores::{
     ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
     TaskDetails, TaskId, TaskPage, TaskStore,
 };
-use mcp_runtime::once::{ClaimId, OnceClaim, StoreFuture};
 use tokio::time::{sleep, timeout};
 
 use crate::error::RedisError;

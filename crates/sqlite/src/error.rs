@@ -79,7 +79,7 @@ impl fmt::Debug for SqliteError {
 impl Error for SqliteError {}
 
 /// For a `main` function that opens a store and runs a server.
-impl From<SqliteError> for mcp_runtime::Error {
+impl From<SqliteError> for mcp_core::error::Error {
     fn from(error: SqliteError) -> Self {
         std::io::Error::other(error).into()
     }

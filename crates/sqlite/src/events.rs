@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mcp_runtime::http::{EventStore, MaybeReady, StreamEntry};
-use mcp_runtime::limits::StreamLimits;
+use mcp_core::limits::StreamLimits;
+use mcp_stores::{EventStore, MaybeReady, StreamEntry};
 use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
 use crate::Sqlite;

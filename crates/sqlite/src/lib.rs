@@ -27,8 +27,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 #[cfg(feature = "sealing")]
-use mcp_runtime::SealingKeys;
-use mcp_runtime::backend::Backend;
+use mcp_core::seal::SealingKeys;
+use mcp_stores::Backend;
 use tokio::sync::Notify;
 
 pub use crate::error::SqliteError;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mcp_runtime::Limits;
-use mcp_runtime::once::{CallId, ClaimId, OnceClaim, OnceKind, OnceStore, OnceWork, StoreFuture};
+use mcp_core::context::{CallId, ClaimId, OnceClaim, OnceKind, OnceStore, OnceWork, StoreFuture};
+use mcp_core::limits::Limits;
 use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
 use crate::Sqlite;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use mcp_runtime::backend::{TaskChanged, TaskDetails, TaskId, TaskPage, TaskStep};
+use mcp_stores::{TaskChanged, TaskDetails, TaskId, TaskPage, TaskStep};
 use rusqlite::{Connection, Result, params};
 
 use crate::row::{self, length};

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use mcp_runtime::Limits;
+use mcp_core::limits::Limits;
 
 use crate::Sqlite;
 use crate::error::SqliteError;
@@ -32,7 +32,7 @@ impl SqliteOptions {
     }
 
     /// Sets how much data the file may hold. The server's limits are not passed to the store, so if you set
-    /// [`Server::limits`](mcp_runtime::Server::limits), pass the same value here. These limits are used:
+    /// `Server::limits`, pass the same value here. These limits are used:
     ///
     /// - `tasks`: `max_tasks`, `max_per_caller`, `max_bytes` and `max_bytes_per_caller`.
     /// - `once`: all limits on steps that are not part of tasks.
@@ -67,7 +67,7 @@ impl SqliteOptions {
 
     /// Sets whether the server takes its sealing keys from the file, so that a call that waits for its client's answer
     /// continues after a restart. Defaults to `true`: the first process that opens the file makes a key, which all later
-    /// ones use. Keys set by [`Server::sealing_keys`](mcp_runtime::Server::sealing_keys) take precedence.
+    /// ones use. Keys set by `Server::sealing_keys` take precedence.
     ///
     /// The key is in the file in plain text: clients cannot read or change what is sealed, but anyone who can read the
     /// file can. The key does not seal tasks. To replace it, stop the server and delete the rows of the table

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mcp_runtime::backend::{KeptResult, ResultId, ResultStore};
-use mcp_runtime::once::StoreFuture;
+use mcp_core::context::StoreFuture;
+use mcp_stores::{KeptResult, ResultId, ResultStore};
 use rusqlite::{OptionalExtension as _, params};
 
 use crate::Sqlite;

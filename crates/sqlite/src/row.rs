@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use mcp_runtime::backend::{NewTask, StoredTask, TaskId, TaskOutcome, TaskStatus};
+use mcp_stores::{NewTask, StoredTask, TaskId, TaskOutcome, TaskStatus};
 use rusqlite::types::Type;
 use rusqlite::{Error, Result, Row};
 

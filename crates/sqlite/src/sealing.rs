@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mcp_runtime::{SealingKey, SealingKeys};
+use mcp_core::seal::{SealingKey, SealingKeys};
 use rusqlite::{Connection, params};
 
 use crate::error::SqliteError;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_runtime::http::{MaybeReady, SessionRecord, SessionStore};
-use mcp_runtime::limits::SessionLimits;
+use mcp_core::limits::SessionLimits;
+use mcp_stores::{MaybeReady, SessionRecord, SessionStore};
 use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
 use crate::Sqlite;
@@ -58,7 +58,7 @@ impl SessionStore for Sqlite {
                 id: id.to_owned(),
                 owner: record.owner().map(str::to_owned),
                 changes: record.changes(),
-                record: mcp_runtime::serde_json::to_string(&*record)?,
+                record: serde_json::to_string(&*record)?,
                 keep: milliseconds(keep),
             };
             let limits = &self.0.options.limits.sessions;
@@ -96,7 +96,7 @@ impl SessionStore for Sqlite {
             let Some((json, expires_at)) = found.await? else {
                 return Ok(None);
             };
-            let Ok(record) = mcp_runtime::serde_json::from_str::<SessionRecord>(&json) else {
+            let Ok(record) = serde_json::from_str::<SessionRecord>(&json) else {
                 // The session was written by a different version of the program, so the client must start over.
                 return Ok(None);
             };
@@ -116,7 +116,7 @@ impl SessionStore for Sqlite {
 
     fn save<'a>(&'a self, id: &'a str, record: Arc<SessionRecord>) -> MaybeReady<'a, bool> {
         MaybeReady::later(async move {
-            let json = mcp_runtime::serde_json::to_string(&*record)?;
+            let json = serde_json::to_string(&*record)?;
             let (id, changes) = (id.to_owned(), record.changes());
             let saved = self.0.writer.write(move |db| {
                 let sql = "UPDATE sessions SET record = ?3, changes = ?2 \

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use mcp_runtime::backend::{
+use mcp_core::context::{ClaimId, OnceClaim};
+use mcp_core::limits::TaskLimits;
+use mcp_stores::{
     ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskId,
     TaskPage, TaskStatus,
 };
-use mcp_runtime::limits::TaskLimits;
-use mcp_runtime::once::{ClaimId, OnceClaim};
 use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
 use crate::row::{self, TaskRow, length, whole};

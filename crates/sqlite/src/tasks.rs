@@ -4,11 +4,11 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mcp_runtime::backend::{
+use mcp_core::context::{ClaimId, OnceClaim, StoreFuture, StoreRefusal};
+use mcp_stores::{
     ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
     TaskDetails, TaskId, TaskPage, TaskStore,
 };
-use mcp_runtime::once::{ClaimId, OnceClaim, StoreFuture, StoreRefusal};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 

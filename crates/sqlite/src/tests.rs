@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
-use mcp_runtime::Limits;
-use mcp_runtime::backend::{
+use mcp_core::context::{ClaimId, OnceClaim};
+use mcp_core::limits::Limits;
+use mcp_runtime::prelude::*;
+use mcp_stores::{
     Backend, ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim,
     TaskCreation, TaskStatus, TaskStore,
 };
-use mcp_runtime::once::{ClaimId, OnceClaim};
-use mcp_runtime::prelude::*;
-use mcp_runtime::serde_json::json;
 use rusqlite::Connection;
+use serde_json::json;
 
 use crate::{Sqlite, SqliteOptions};
 

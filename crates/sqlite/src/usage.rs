@@ -1,6 +1,6 @@
 //! Compares the numbers and sizes of rows, as counted by triggers, with the limits.
 
-use mcp_runtime::limits::TaskLimits;
+use mcp_core::limits::TaskLimits;
 use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
 use crate::row::{TaskRow, length};

@@ -4,7 +4,7 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use mcp_runtime::once::StoreFuture;
+use mcp_core::context::StoreFuture;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;

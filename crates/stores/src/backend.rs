@@ -1,35 +1,20 @@
-//! Stores for data that outlives a request: a [`Backend`] that combines all stores, and the trait for tasks with its
-//! in-memory store.
-//!
-//! The traits for sessions and for events are in [`http`](crate::http); the trait for the results of
-//! [`once`](crate::Context::once) is in [`once`](mod@crate::once).
+//! All stores of a server in one value.
 
 use std::fmt;
 use std::sync::Arc;
 
-use crate::context::OnceStore;
-use crate::handler::option::AddOn;
-use crate::instances::{SHARED_CHANGES, SHARED_RATES};
-
-pub use crate::stores::{
-    ClaimExceptions, DefinitionStore, InstanceRelay, KeptResult, MemoryDefinitionStore,
-    MemoryInstanceRelay, MemoryResultStore, MemoryTaskStore, NewTask, NotificationRelay,
-    RateDecision, RateFallback, RateStore, RateToken, RelayedTexts, ResultId, ResultStore,
-    StoredDefinitions, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskDetails,
-    TaskId, TaskOutcome, TaskPage, TaskStatus, TaskStep, TaskStore,
-};
-
-#[cfg(feature = "http")]
-use crate::http::health::ReadyCheck;
-#[cfg(feature = "http")]
-use crate::http::{EventStore, SessionStore};
+use mcp_core::context::OnceStore;
+use mcp_core::handler::option::AddOn;
 #[cfg(feature = "sealing")]
-use crate::seal::SealingKeys;
-#[cfg(feature = "testing")]
-pub use crate::stores::{check_definition_store, check_task_store};
+use mcp_core::seal::SealingKeys;
 
-/// Stores for data that outlives a request, for [`Server::backend`](crate::Server::backend): tasks, the results of
-/// [`once`](crate::Context::once), legacy sessions, the events on their streams, and large results. Data without a
+use crate::instances::{SHARED_CHANGES, SHARED_RATES};
+#[cfg(feature = "http")]
+use crate::{EventStore, InstanceRelay, ReadyCheck, SessionStore};
+use crate::{NotificationRelay, RateFallback, RateStore, ResultStore, TaskStore};
+
+/// Stores for data that outlives a request, for `Server::backend`: tasks, the results of
+/// [`once`](mcp_core::context::Context::once), legacy sessions, the events on their streams, and large results. Data without a
 /// store is kept in the process's memory. A backend can also send change notifications to the server's other instances,
 /// and count calls against rate limits for all instances together.
 ///
@@ -53,24 +38,36 @@ pub use crate::stores::{check_definition_store, check_task_store};
 #[derive(Clone, Default)]
 #[must_use]
 pub struct Backend {
-    pub(crate) tasks: Option<Arc<dyn TaskStore>>,
-    pub(crate) once: Option<Arc<dyn OnceStore>>,
-    pub(crate) results: Option<Arc<dyn ResultStore>>,
-    pub(crate) notifications: Option<Arc<dyn NotificationRelay>>,
-    pub(crate) rates: Option<Arc<dyn RateStore>>,
-    pub(crate) rate_fallback: RateFallback,
+    #[doc(hidden)]
+    pub tasks: Option<Arc<dyn TaskStore>>,
+    #[doc(hidden)]
+    pub once: Option<Arc<dyn OnceStore>>,
+    #[doc(hidden)]
+    pub results: Option<Arc<dyn ResultStore>>,
+    #[doc(hidden)]
+    pub notifications: Option<Arc<dyn NotificationRelay>>,
+    #[doc(hidden)]
+    pub rates: Option<Arc<dyn RateStore>>,
+    #[doc(hidden)]
+    pub rate_fallback: RateFallback,
     /// The add-ons that use the stores. Those for tasks and large results come with options and settings of the server.
-    pub(crate) add_ons: Vec<AddOn>,
+    #[doc(hidden)]
+    pub add_ons: Vec<AddOn>,
     #[cfg(feature = "sealing")]
-    pub(crate) sealing_keys: Option<SealingKeys>,
+    #[doc(hidden)]
+    pub sealing_keys: Option<SealingKeys>,
     #[cfg(feature = "http")]
-    pub(crate) sessions: Option<Arc<dyn SessionStore>>,
+    #[doc(hidden)]
+    pub sessions: Option<Arc<dyn SessionStore>>,
     #[cfg(feature = "http")]
-    pub(crate) events: Option<Arc<dyn EventStore>>,
+    #[doc(hidden)]
+    pub events: Option<Arc<dyn EventStore>>,
     #[cfg(feature = "http")]
-    pub(crate) instances: Option<Arc<dyn InstanceRelay>>,
+    #[doc(hidden)]
+    pub instances: Option<Arc<dyn InstanceRelay>>,
     #[cfg(feature = "http")]
-    pub(crate) ready_checks: Vec<ReadyCheck>,
+    #[doc(hidden)]
+    pub ready_checks: Vec<ReadyCheck>,
 }
 
 impl Backend {
@@ -79,14 +76,14 @@ impl Backend {
         Self::default()
     }
 
-    /// Sets the store for [tasks](crate::tasks), which is used if a tool has the `task` option.
-    /// [`Server::task_store`](crate::Server::task_store) takes precedence.
+    /// Sets the store for tasks, which is used if a tool has the `task` option.
+    /// `Server::task_store` takes precedence.
     pub fn tasks(mut self, store: Arc<dyn TaskStore>) -> Self {
         self.tasks = Some(store);
         self
     }
 
-    /// Sets the store for the results of [`Context::once`](crate::Context::once) in calls that are not tasks.
+    /// Sets the store for the results of [`Context::once`](mcp_core::context::Context::once) in calls that are not tasks.
     pub fn once(mut self, store: Arc<dyn OnceStore>) -> Self {
         self.once = Some(store);
         self
@@ -121,8 +118,8 @@ impl Backend {
         self
     }
 
-    /// Sets the keys that seal the state of calls between their rounds, and [sealed
-    /// sessions](crate::http::HttpSessions::Sealed), unless [`Server::sealing_keys`](crate::Server::sealing_keys) sets
+    /// Sets the keys that seal the state of calls between their rounds, and sealed
+    /// sessions (`HttpSessions::Sealed`), unless `Server::sealing_keys` sets
     /// others. They can be replaced while the server runs. They do not seal tasks.
     #[cfg(feature = "sealing")]
     pub fn sealing_keys(mut self, keys: SealingKeys) -> Self {
@@ -153,7 +150,7 @@ impl Backend {
         self
     }
 
-    /// Adds a readiness check to the server, as [`Server::ready_check`](crate::Server::ready_check) does. While the
+    /// Adds a readiness check to the server, as `Server::ready_check` does. While the
     /// check fails, `/readyz` returns 503.
     #[cfg(feature = "http")]
     pub fn ready_check<F, E>(
@@ -188,30 +185,30 @@ impl Backend {
     #[cfg(feature = "testing")]
     pub async fn check(&self) {
         if let Some(store) = &self.tasks {
-            crate::stores::check_task_store(&**store).await;
+            crate::task_contract::check_task_store(&**store).await;
         }
         if let Some(store) = &self.once {
-            crate::stores::check_once_store(&**store).await;
+            crate::check_once_store(&**store).await;
         }
         if let Some(store) = &self.results {
-            crate::stores::check_result_store(&**store).await;
+            crate::contracts::check_result_store(&**store).await;
         }
         if let Some(relay) = &self.notifications {
-            crate::stores::check_notification_relay(&**relay).await;
+            crate::contracts::check_notification_relay(&**relay).await;
         }
         if let Some(store) = &self.rates {
-            crate::stores::check_rate_store(&**store).await;
+            crate::contracts::check_rate_store(&**store).await;
         }
         #[cfg(feature = "http")]
         {
             if let Some(store) = &self.sessions {
-                crate::http::check_session_store(&**store).await;
+                crate::check_session_store(&**store).await;
             }
             if let Some(store) = &self.events {
-                crate::http::check_event_store(&**store).await;
+                crate::check_event_store(&**store).await;
             }
             if let Some(relay) = &self.instances {
-                crate::stores::check_instance_relay(&**relay).await;
+                crate::contracts::check_instance_relay(&**relay).await;
             }
         }
     }

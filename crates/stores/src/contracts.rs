@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 
-use crate::context::{CallId, ClaimId, OnceClaim, OnceKind, OnceStore, OnceWork};
-use crate::random;
-use crate::random::random_id;
-use crate::stores::{
+use crate::{
     DefinitionStore, InstanceRelay, KeptResult, NotificationRelay, RateDecision, RateStore,
     RateToken, RelayedTexts, ResultId, ResultStore, StoredDefinitions,
 };
+use mcp_core::context::{CallId, ClaimId, OnceClaim, OnceKind, OnceStore, OnceWork};
 use mcp_core::limits::Limits;
+use mcp_core::random;
+use mcp_core::random::random_id;
 
 // --- Tests that check any implementation against the rules of [`OnceStore`].
 

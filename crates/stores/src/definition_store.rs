@@ -7,10 +7,10 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::context::StoreFuture;
-use crate::sync::lock;
+use mcp_core::context::StoreFuture;
+use mcp_core::sync::lock;
 
-/// Keeps the records of [`SharedDefinitions`](crate::dynamic::SharedDefinitions), so that a definition added on one
+/// Keeps the records of `SharedDefinitions`, so that a definition added on one
 /// instance of a server exists on all of them.
 ///
 /// **Open**: implement it on top of a database that all instances share. A store has sets, and a set has a record for

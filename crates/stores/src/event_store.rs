@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::http::stores::session_store::MaybeReady;
-use crate::sync::lock;
+use crate::session_store::MaybeReady;
 use mcp_core::limits::Limits;
+use mcp_core::sync::lock;
 
 /// Stores the messages sent on sessions' event streams, for clients that reconnect with `Last-Event-ID`.
 ///
 /// **Open**: implement it on top of a database that all instances of a server share, in addition to a [`SessionStore`].
 /// A client that lost its connection can then receive the rest of a stream from any instance, even while the call
 /// continues on the instance where it started. Without a shared store, each instance keeps the events of its own
-/// streams, within [`limits.streams`](crate::Limits).
+/// streams, within [`limits.streams`](mcp_core::limits::Limits).
 ///
 /// A stream is a list of entries at consecutive positions: first [`StreamEntry::Opened`] at position 0, then messages,
 /// and finally [`StreamEntry::Ended`]. A reconnecting client sends the last position it received. Messages are
@@ -24,14 +24,14 @@ use mcp_core::limits::Limits;
 /// meantime, the client receives the messages that are available. If the store or the instance fails before the whole
 /// stream has been stored, other instances see the stream end when the store drops it.
 ///
-/// As with a [`SessionStore`], each operation may take up to [`limits.sessions.store_timeout`](crate::Limits), and a
+/// As with a [`SessionStore`], each operation may take up to [`limits.sessions.store_timeout`](mcp_core::limits::Limits), and a
 /// request fails with 503 if the store fails.
 ///
-/// [`SessionStore`]: crate::http::SessionStore
+/// [`SessionStore`]: crate::SessionStore
 pub trait EventStore: Send + Sync + 'static {
     /// Appends an entry to a session's stream. From then on, the store keeps the stream for the duration `keep`,
     /// regardless of any earlier `keep` values. `keep` is 30 minutes (or
-    /// [`limits.sessions.streaming_idle_timeout`](crate::Limits), if that is less) while the stream continues and [`limits.streams.replay_timeout`](crate::Limits) once it has ended.
+    /// [`limits.sessions.streaming_idle_timeout`](mcp_core::limits::Limits), if that is less) while the stream continues and [`limits.streams.replay_timeout`](mcp_core::limits::Limits) once it has ended.
     ///
     /// The same instance appends all of a stream's entries, one after another. After an error or a timeout, the
     /// instance appends the same entry again. `stream` is less than 2⁶³. A store may drop a stream's oldest entries if
@@ -235,7 +235,7 @@ impl fmt::Debug for MemoryEvents {
 
 #[cfg(test)]
 mod tests {
-    use crate::http::stores::event_store::*;
+    use crate::event_store::*;
 
     const MINUTE: Duration = Duration::from_mins(1);
 

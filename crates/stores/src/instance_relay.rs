@@ -7,15 +7,15 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
-use crate::context::StoreFuture;
-use crate::sync::lock;
+use mcp_core::context::StoreFuture;
+use mcp_core::sync::lock;
 
 /// Carries messages between the instances of a server, so that a legacy client's message reaches the instance that runs
 /// the client's call, whichever instance received the message: an answer to one of the server's questions, a
 /// cancellation, a change of log level, a subscription, or the end of a session.
 ///
 /// **Open**: implement it on top of a database that all instances share, in addition to a
-/// [`SessionStore`](crate::http::SessionStore). Each instance has an inbox of short messages that only the server
+/// [`SessionStore`](crate::SessionStore). Each instance has an inbox of short messages that only the server
 /// interprets. An instance counts as alive while it is receiving and for some time afterward, so that the other
 /// instances learn when it is gone. The server does not cancel or repeat anything in that case, but informs the clients
 /// that are waiting for the instance.
@@ -58,8 +58,8 @@ pub trait InstanceRelay: Send + Sync + 'static {
 /// some entries notifies its clients that everything has changed. Changes are never lost, but notifications may be
 /// unnecessary.
 ///
-/// The relay carries changes announced with [`ServerHandle::notify`](crate::ServerHandle::notify), except for extension
-/// notifications and for changes to a resource [for chosen callers](crate::Notifier::for_callers), because a function
+/// The relay carries changes announced with `ServerHandle::notify`, except for extension
+/// notifications and for changes to a resource for chosen callers, because a function
 /// cannot be sent. A change to a list for chosen callers is announced to all callers of other instances.
 pub trait NotificationRelay: Send + Sync + 'static {
     /// Appends entries to the log, in order, and wakes all receivers that are waiting for them. After an error, the
@@ -74,7 +74,7 @@ pub trait NotificationRelay: Send + Sync + 'static {
     fn receive<'a>(&'a self, after: Option<&'a str>) -> StoreFuture<'a, RelayedTexts>;
 }
 
-/// The entries that a [`NotificationRelay`] or [`InstanceRelay`](crate::backend::InstanceRelay) has after a position.
+/// The entries that a [`NotificationRelay`] or [`InstanceRelay`](crate::InstanceRelay) has after a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RelayedTexts {
@@ -142,7 +142,7 @@ impl MemoryInstanceRelay {
         let inbox = inboxes.entry(instance.to_owned());
         let inbox = inbox.or_insert_with(|| Inbox {
             until: now,
-            id: crate::random::random_id::<12>(),
+            id: mcp_core::random::random_id::<12>(),
             dropped: 0,
             texts: Vec::new(),
         });

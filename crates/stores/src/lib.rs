@@ -1,26 +1,44 @@
-//! The traits for task stores and large-result stores, each with an in-memory store as the default, and the traits for
-//! relays between instances: one for change notifications and one for clients' messages. A program can implement all of
-//! these traits, and those for rate limits and definitions that instances share.
+//! The stores of `mcp-runtime`: traits for everything that outlives a request or that the instances of a server share, each
+//! with a store in memory and with its rules as tests.
 //!
-//! The stores for sessions and events are in `http`, and the trait for the steps of calls is in `context`. `backend`
-//! combines all of them in a single value.
+//! **Internal to `mcp-runtime`.** Depend on that crate, which re-exports everything that servers and databases need. Items in
+//! this crate may change or disappear in any release, including patch releases.
+//!
+//! [`Backend`] combines all stores. What uses those for rates and for change notifications is in this crate as well; tasks,
+//! large results and HTTP use theirs. The trait for the steps of calls is in the core: `OnceStore`.
+#![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod backend;
 #[cfg(feature = "testing")]
 mod contracts;
 mod definition_store;
+#[cfg(feature = "http")]
+mod event_store;
 mod instance_relay;
+mod instances;
 mod memory_once;
+#[cfg(feature = "http")]
+mod memory_sessions;
 mod memory_tasks;
 mod rate_store;
+#[cfg(feature = "http")]
+mod readiness;
 mod result_store;
+#[cfg(all(feature = "testing", feature = "http"))]
+mod session_contract;
+#[cfg(feature = "http")]
+mod session_store;
 #[cfg(any(feature = "testing", test))]
 mod task_contract;
 mod task_store;
+mod timeout;
 
 use std::collections::BTreeSet;
 
 use tokio::time::Instant;
 
+pub use backend::Backend;
 pub use definition_store::{DefinitionStore, MemoryDefinitionStore, StoredDefinitions};
 pub use instance_relay::{InstanceRelay, MemoryInstanceRelay, NotificationRelay, RelayedTexts};
 pub use memory_once::MemoryOnceStore;
@@ -32,20 +50,33 @@ pub use task_store::{
     TaskDetails, TaskId, TaskOutcome, TaskPage, TaskStatus, TaskStep, TaskStore,
 };
 
-#[cfg(all(feature = "testing", feature = "http"))]
-pub(crate) use contracts::check_instance_relay;
+#[doc(hidden)]
+pub use timeout::timeout_while_running;
+
 #[cfg(feature = "testing")]
 pub use contracts::{
     check_definition_store, check_once_limits, check_once_store, few_once_entries,
 };
-#[cfg(feature = "testing")]
-pub(crate) use contracts::{check_notification_relay, check_rate_store, check_result_store};
+#[cfg(feature = "http")]
+pub use event_store::{EventStore, MemoryEvents, StreamEntry};
+#[cfg(feature = "http")]
+pub use memory_sessions::MemorySessions;
+#[cfg(feature = "http")]
+#[doc(hidden)]
+pub use readiness::{ReadinessProbe, ReadyCheck};
+#[cfg(all(feature = "testing", feature = "http"))]
+pub use session_contract::{check_event_store, check_session_store};
+#[cfg(feature = "http")]
+#[doc(hidden)]
+pub use session_store::{ById, SessionUpdate, StoreFailed, is_valid_id, random_id};
+#[cfg(feature = "http")]
+pub use session_store::{MaybeReady, SessionRecord, SessionStore};
 #[cfg(feature = "testing")]
 pub use task_contract::check_task_store;
 
 /// The keys of a table in the order in which their entries expire.
 #[derive(Debug)]
-pub(crate) struct ExpiryOrder<K>(BTreeSet<(Instant, K)>);
+pub struct ExpiryOrder<K>(BTreeSet<(Instant, K)>);
 
 impl<K> Default for ExpiryOrder<K> {
     fn default() -> Self {
@@ -54,21 +85,24 @@ impl<K> Default for ExpiryOrder<K> {
 }
 
 impl<K: Ord + Clone> ExpiryOrder<K> {
-    pub(crate) fn insert(&mut self, expires: Instant, key: K) {
+    /// Adds a key.
+    pub fn insert(&mut self, expires: Instant, key: K) {
         self.0.insert((expires, key));
     }
 
-    pub(crate) fn remove(&mut self, expires: Instant, key: &K) {
+    /// Removes a key, if it is there with this time.
+    pub fn remove(&mut self, expires: Instant, key: &K) {
         self.0.remove(&(expires, key.clone()));
     }
 
     /// Returns the earliest time at which an entry expires.
-    pub(crate) fn first(&self) -> Option<Instant> {
+    #[must_use]
+    pub fn first(&self) -> Option<Instant> {
         self.0.first().map(|(expires, _)| *expires)
     }
 
     /// Removes and returns a key whose entry has expired by `now`, or `None` if there are no more such keys.
-    pub(crate) fn pop_expired(&mut self, now: Instant) -> Option<K> {
+    pub fn pop_expired(&mut self, now: Instant) -> Option<K> {
         self.0.first().filter(|(expires, _)| *expires <= now)?;
         self.0.pop_first().map(|(_, key)| key)
     }

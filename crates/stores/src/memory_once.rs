@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::context::{
+use crate::ExpiryOrder;
+use mcp_core::context::{
     CallId, ClaimId, OnceClaim, OnceKind, OnceRoom, OnceStore, OnceWork, StoreFuture,
 };
-use crate::stores::ExpiryOrder;
-use crate::sync::lock;
 use mcp_core::limits::Limits;
+use mcp_core::sync::lock;
 
 /// Time for which a claim is kept, which is longer than a call can last by default.
 const CLAIM_KEPT: Duration = Duration::from_hours(24);
@@ -19,8 +19,8 @@ const CLAIM_KEPT: Duration = Duration::from_hours(24);
 /// An in-memory store, which is sufficient for a server that runs as a single instance. Its contents are lost when the
 /// server restarts.
 ///
-/// The store is bounded by [`limits.once`](crate::limits::OnceLimits) and
-/// [`limits.idempotency`](crate::limits::IdempotencyLimits), per caller and in total. When it is full, new claims are
+/// The store is bounded by `limits.once` and
+/// `limits.idempotency`, per caller and in total. When it is full, new claims are
 /// refused, because dropping entries would break the guarantee. Entries that have expired are removed the next time the
 /// store is used.
 #[derive(Debug)]
@@ -242,7 +242,7 @@ mod tests {
 
     fn work(owner: &str, kept: Duration) -> OnceWork<'_> {
         OnceWork {
-            call: CallId::from_bytes(crate::random::random()),
+            call: CallId::from_bytes(mcp_core::random::random()),
             name: "pay",
             claim: ClaimId::random(),
             owner,
@@ -255,8 +255,8 @@ mod tests {
     #[cfg(feature = "testing")]
     #[tokio::test]
     async fn each_caller_has_a_share_of_the_entries_and_bytes() {
-        let limits = crate::stores::few_once_entries();
-        crate::stores::check_once_limits(&MemoryOnceStore::with_limits(&limits)).await;
+        let limits = crate::few_once_entries();
+        crate::check_once_limits(&MemoryOnceStore::with_limits(&limits)).await;
     }
 
     #[tokio::test(start_paused = true)]

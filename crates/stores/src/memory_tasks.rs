@@ -7,19 +7,19 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use crate::context::{ClaimId, OnceClaim, StoreFuture, StoreRefusal};
-use crate::stores::ExpiryOrder;
-use crate::stores::task_store::{
+use crate::ExpiryOrder;
+use crate::task_store::{
     ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
     TaskDetails, TaskId, TaskPage, TaskStatus, TaskStep, TaskStore,
 };
-use crate::sync::lock;
+use mcp_core::context::{ClaimId, OnceClaim, StoreFuture, StoreRefusal};
 use mcp_core::limits::TaskLimits;
+use mcp_core::sync::lock;
 
 /// An in-memory store, which is sufficient for a server that runs as a single instance. Its tasks are lost when the
 /// server restarts.
 ///
-/// The store is bounded by [`limits.tasks`](crate::Limits): the number of tasks per caller and in total, and their size
+/// The store is bounded by [`limits.tasks`](mcp_core::limits::Limits): the number of tasks per caller and in total, and their size
 /// in bytes. Tasks whose time to live has expired are removed the next time the store is used.
 #[derive(Debug)]
 pub struct MemoryTaskStore {
@@ -620,7 +620,7 @@ impl MemoryTaskStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stores::task_contract::check_task_store;
+    use crate::task_contract::check_task_store;
 
     fn created(creation: TaskCreation) -> Option<StoredTask> {
         match creation {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::context::StoreFuture;
+use mcp_core::context::StoreFuture;
 
 /// Counts calls against rate limits for all instances of a server, so that `10/min` means ten calls, whichever
 /// instances receive them.
@@ -10,7 +10,7 @@ use crate::context::StoreFuture;
 /// **Open**: implement it on top of a database that all instances share. A store keeps a token bucket for each name
 /// that it is given. A bucket that has not been used is full, so full buckets do not have to be kept.
 ///
-/// The store counts calls to handlers with a `rate` and calls limited by [`Server::rate`](crate::Server::rate). Each
+/// The store counts calls to handlers with a `rate` and calls limited by `Server::rate`. Each
 /// instance also counts its own calls: those that exceed the rate on this instance alone are refused without asking the
 /// store.
 pub trait RateStore: Send + Sync + 'static {

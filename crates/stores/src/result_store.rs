@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::context::StoreFuture;
-use crate::random::RandomId;
-use crate::stores::ExpiryOrder;
-use crate::sync::lock;
+use crate::ExpiryOrder;
+use mcp_core::context::StoreFuture;
 use mcp_core::limits::ResultLimits;
+use mcp_core::random::RandomId;
+use mcp_core::sync::lock;
 
 /// The id of a kept result: 192 random bits, as 32 characters of URL-safe base64. It is never reused.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,7 +57,7 @@ impl fmt::Debug for ResultId {
 pub struct KeptResult {
     /// The id.
     pub id: ResultId,
-    /// The key of the caller who owns the result ([`Caller::key`](crate::Caller::key)).
+    /// The key of the caller who owns the result ([`Caller::key`](mcp_core::context::Caller::key)).
     pub owner: Arc<str>,
     /// A short description of the result, as text that is opaque to stores.
     pub about: Arc<str>,
@@ -109,10 +109,10 @@ impl fmt::Debug for KeptResult {
 }
 
 /// A store for results that are too large to send in one piece, for
-/// [`Backend::results`](crate::backend::Backend::results).
+/// [`Backend::results`](crate::Backend::results).
 ///
 /// **Open**: implement it on a database that all instances of a server share, so that a result can be read through any
-/// of them. [`Backend::check`](crate::backend::Backend::check) (feature `testing`) tests whether an implementation
+/// of them. [`Backend::check`](crate::Backend::check) (feature `testing`) tests whether an implementation
 /// follows the rules:
 ///
 /// - A result can be found from the time it is kept until its time to live expires, and never after that.
@@ -138,7 +138,7 @@ pub trait ResultStore: Send + Sync + 'static {
 /// An in-memory store, which is sufficient for a server that runs as a single instance. Its results are lost when the
 /// server restarts.
 ///
-/// The store is bounded by [`limits.results`](crate::Limits): the size of the results per caller and in total. Results
+/// The store is bounded by [`limits.results`](mcp_core::limits::Limits): the size of the results per caller and in total. Results
 /// whose time to live has expired are removed the next time the store is used.
 #[derive(Debug)]
 pub struct MemoryResultStore {
@@ -248,7 +248,7 @@ impl ResultStore for MemoryResultStore {
 
 #[cfg(test)]
 mod tests {
-    use crate::stores::result_store::*;
+    use crate::result_store::*;
 
     #[tokio::test(start_paused = true)]
     async fn a_full_store_has_room_again_when_results_have_expired() {

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use crate::http::stores::event_store::{EventStore, StreamEntry};
-use crate::http::stores::session_store::{MaybeReady, SessionRecord, SessionStore, SessionUpdate};
-use crate::protocol::ProtocolVersion;
+use crate::event_store::{EventStore, StreamEntry};
+use crate::session_store::{MaybeReady, SessionRecord, SessionStore, SessionUpdate};
 use mcp_core::limits::StreamLimits;
+use mcp_protocol::ProtocolVersion;
 
 /// A duration that is longer than the whole check.
 const LASTING_TIME: Duration = Duration::from_mins(5);

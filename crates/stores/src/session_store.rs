@@ -9,18 +9,20 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::budget::ClientNetwork;
-use crate::context::{Principal, StoreFuture};
-use crate::dispatch::{HandshakeOutcome, ListVersion, SeenChanges, SessionMemory, Subscriptions};
-use crate::error::Causes;
-use crate::fnv::FnvHasher;
-use crate::http::timers::timeout_while_running;
-use crate::jsonrpc::each_member;
-use crate::protocol::ProtocolVersion;
-use crate::protocol::encode::ListenFilter;
-use crate::protocol::negotiation::{InitializeParams, parse_capabilities, parse_client_info};
-use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
+use crate::timeout::timeout_while_running;
+use mcp_core::budget::ClientNetwork;
+use mcp_core::context::{Principal, StoreFuture};
+use mcp_core::dispatch::{
+    HandshakeOutcome, ListVersion, SeenChanges, SessionMemory, Subscriptions,
+};
+use mcp_core::error::Causes;
+use mcp_core::fnv::FnvHasher;
 use mcp_core::limits::StreamLimits;
+use mcp_protocol::ProtocolVersion;
+use mcp_protocol::encode::ListenFilter;
+use mcp_protocol::jsonrpc::each_member;
+use mcp_protocol::negotiation::{InitializeParams, parse_capabilities, parse_client_info};
+use mcp_protocol::types::{ClientCapabilities, Implementation, LoggingLevel};
 
 /// Stores legacy sessions: the result of the handshake, and the settings that the client has requested since.
 ///
@@ -29,7 +31,7 @@ use mcp_core::limits::StreamLimits;
 /// [`MemorySessions`] keeps sessions in memory.
 ///
 /// Work in progress stays on the instance where it started. With several instances that do not share an
-/// [`InstanceRelay`](crate::backend::InstanceRelay):
+/// [`InstanceRelay`](crate::InstanceRelay):
 ///
 /// - the answer to an elicitation, sampling or roots request is accepted only if it reaches the instance that sent the
 ///   request;
@@ -40,7 +42,7 @@ use mcp_core::limits::StreamLimits;
 /// In any case:
 ///
 /// - a GET stream reports only changes made on the instance that serves it, unless the instances share a
-///   [`NotificationRelay`](crate::backend::NotificationRelay);
+///   [`NotificationRelay`](crate::NotificationRelay);
 /// - a client can resume a stream on another instance only if the instances share an [`EventStore`];
 /// - the limits on a session's calls, logs and completions apply to each instance separately.
 ///
@@ -50,12 +52,12 @@ use mcp_core::limits::StreamLimits;
 /// session, so the id is as confidential as a password. Records implement `Serialize` and `Deserialize`; their contents
 /// are private to the server, and future versions may add to them.
 ///
-/// An operation that takes longer than [`limits.sessions.store_timeout`](crate::Limits) is abandoned (its future is
+/// An operation that takes longer than [`limits.sessions.store_timeout`](mcp_core::limits::Limits) is abandoned (its future is
 /// dropped), unless the store [limits the time itself](MaybeReady::bounded). As after an error, the request then
 /// receives 503 with `Retry-After`, and the cause is logged.
 ///
-/// [`MemorySessions`]: crate::http::MemorySessions
-/// [`EventStore`]: crate::http::EventStore
+/// [`MemorySessions`]: crate::MemorySessions
+/// [`EventStore`]: crate::EventStore
 pub trait SessionStore: Send + Sync + 'static {
     /// Stores a new session for the duration `keep`. Returns `false` if there is no room for the session; the client
     /// then receives 503.
@@ -64,7 +66,7 @@ pub trait SessionStore: Send + Sync + 'static {
     /// stream. A store that ends idle sessions to make room must not end these. If it returns `false`, it is called once
     /// more, with an `in_use` that does not spare sessions with an open stream.
     ///
-    /// `keep` is [`limits.sessions.start_timeout`](crate::Limits). A store that ends the session that would expire first
+    /// `keep` is [`limits.sessions.start_timeout`](mcp_core::limits::Limits). A store that ends the session that would expire first
     /// therefore spares those that were used after the handshake.
     fn insert<'a>(
         &'a self,
@@ -78,7 +80,7 @@ pub trait SessionStore: Send + Sync + 'static {
     /// does not exist or has expired.
     ///
     /// Called for each request, and periodically while calls are running or streams are open. `keep` is normally
-    /// [`limits.sessions.idle_timeout`](crate::Limits); zero leaves the expiry unchanged. The expiry does not have to
+    /// [`limits.sessions.idle_timeout`](mcp_core::limits::Limits); zero leaves the expiry unchanged. The expiry does not have to
     /// be exact: a store may write only significant changes to the expiry.
     fn load<'a>(
         &'a self,
@@ -105,7 +107,7 @@ pub trait SessionStore: Send + Sync + 'static {
 pub enum MaybeReady<'a, T> {
     /// The result is available.
     Ready(Result<T, Box<dyn std::error::Error + Send + Sync>>),
-    /// The result must be awaited, for at most [`limits.sessions.store_timeout`](crate::Limits).
+    /// The result must be awaited, for at most [`limits.sessions.store_timeout`](mcp_core::limits::Limits).
     Later(StoreFuture<'a, T>),
     /// The result must be awaited. The store itself limits the time.
     Bounded(StoreFuture<'a, T>),
@@ -133,7 +135,8 @@ impl<'a, T> MaybeReady<'a, T> {
     }
 
     /// Waits for the result for at most `time`, unless the store limits the time. The cause of a failure is logged.
-    pub(in crate::http) async fn with_timeout(self, time: Duration) -> Result<T, StoreFailed> {
+    #[doc(hidden)]
+    pub async fn with_timeout(self, time: Duration) -> Result<T, StoreFailed> {
         let known = match self {
             Self::Ready(known) => known,
             Self::Bounded(future) => future.await,
@@ -160,21 +163,22 @@ impl<T: fmt::Debug> fmt::Debug for MaybeReady<'_, T> {
 
 /// The error for a failed store operation. The cause of the failure has already been logged.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::http) struct StoreFailed;
+pub struct StoreFailed;
 
 // Session ids, which are as confidential as passwords, because knowing an id is enough to use the session.
 
 /// Generates an unpredictable id: 256 random bits.
-pub(in crate::http) fn random_id() -> String {
-    crate::random::random_id::<32>()
+#[must_use]
+pub fn random_id() -> String {
+    mcp_core::random::random_id::<32>()
 }
 
 /// A map keyed by ids that this server generated.
-pub(in crate::http) type ById<K, V> = HashMap<K, V, BuildHasherDefault<IdSuffixHasher>>;
+pub type ById<K, V> = HashMap<K, V, BuildHasherDefault<IdSuffixHasher>>;
 
 /// Hashes only the end of an id, which is as random as the rest.
 #[derive(Default)]
-pub(in crate::http) struct IdSuffixHasher(FnvHasher);
+pub struct IdSuffixHasher(FnvHasher);
 
 impl Hasher for IdSuffixHasher {
     fn write(&mut self, id: &[u8]) {
@@ -187,7 +191,8 @@ impl Hasher for IdSuffixHasher {
 }
 
 /// Returns `true` if `id` has the form of a generated id. Stores are never queried for other values.
-pub(in crate::http) fn is_valid_id(id: &str) -> bool {
+#[must_use]
+pub fn is_valid_id(id: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     // Checks every byte without an early exit so that the processor can check many bytes at a time.
     id.len() == 43 && id.bytes().fold(true, |all, byte| all & is_plain(byte))
@@ -198,7 +203,7 @@ pub(in crate::http) fn is_valid_id(id: &str) -> bool {
 /// A legacy session's data: the protocol version, the client's description of itself, the log level, the subscriptions,
 /// and the owner.
 ///
-/// Records are meant only for a [`SessionStore`](crate::http::SessionStore) and are never sent to clients. As JSON, a
+/// Records are meant only for a [`SessionStore`](crate::SessionStore) and are never sent to clients. As JSON, a
 /// record is an object of a few hundred bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionRecord {
@@ -239,7 +244,7 @@ impl SessionRecord {
         self.changes
     }
 
-    /// Returns the owner: the [`key`](crate::Principal::key) of the principal that started the session, if there was
+    /// Returns the owner: the [`key`](mcp_core::context::Principal::key) of the principal that started the session, if there was
     /// one. Requests from other callers are answered as if the session did not exist.
     #[must_use]
     pub fn owner(&self) -> Option<&str> {
@@ -248,7 +253,9 @@ impl SessionRecord {
 
     /// Creates the record for a new session that belongs to this caller. `lists` selects the lists for which the client
     /// receives change notifications, and `seen` counts the changes so far.
-    pub(in crate::http) fn new(
+    #[doc(hidden)]
+    #[must_use]
+    pub fn new(
         params: &InitializeParams,
         lists: &ListenFilter,
         seen: SeenChanges,
@@ -265,7 +272,9 @@ impl SessionRecord {
     }
 
     /// Creates the record for a client about which only the protocol version is known.
-    pub(in crate::http) fn for_unknown_client(version: ProtocolVersion) -> Self {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn for_unknown_client(version: ProtocolVersion) -> Self {
         Self {
             changes: 1,
             version,
@@ -282,36 +291,48 @@ impl SessionRecord {
     }
 
     /// Returns the network from which an anonymous client started the session, if it is known.
-    pub(in crate::http) const fn network(&self) -> Option<ClientNetwork> {
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn network(&self) -> Option<ClientNetwork> {
         self.network
     }
 
     /// Returns `true` if the session belongs to this caller.
-    pub(in crate::http) fn is_owned_by(&self, caller: Option<&Principal>) -> bool {
+    #[doc(hidden)]
+    pub fn is_owned_by(&self, caller: Option<&Principal>) -> bool {
         self.owner() == caller.map(Principal::key)
     }
 
     /// Returns the negotiated protocol version.
-    pub(in crate::http) const fn version(&self) -> ProtocolVersion {
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn version(&self) -> ProtocolVersion {
         self.version
     }
 
     /// Returns `true` if the client has sent `notifications/initialized`.
-    pub(in crate::http) const fn is_ready(&self) -> bool {
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn is_ready(&self) -> bool {
         self.ready
     }
 
     #[cfg(test)]
-    pub(in crate::http) fn set_network(&mut self, network: ClientNetwork) {
+    #[doc(hidden)]
+    pub fn set_network(&mut self, network: ClientNetwork) {
         self.network = Some(network);
     }
 
     /// Returns the size of the client's description of itself, in bytes.
-    pub(in crate::http) fn client_bytes(&self) -> usize {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn client_bytes(&self) -> usize {
         self.client.len()
     }
 
-    pub(in crate::http) fn handshake_outcome(&self) -> HandshakeOutcome {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn handshake_outcome(&self) -> HandshakeOutcome {
         let (mut capabilities, mut info) = (ClientCapabilities::default(), None);
         each_member(&self.client, |key, value| match key {
             b"capabilities" => capabilities = parse_capabilities(value).unwrap_or_default(),
@@ -338,7 +359,9 @@ impl SessionRecord {
 
     /// Returns the record of a session whose client has been notified of these changes, or `None` if the record does not
     /// differ.
-    pub(in crate::http) fn with_seen_changes(&self, seen: SeenChanges) -> Option<Self> {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_seen_changes(&self, seen: SeenChanges) -> Option<Self> {
         if seen.logged.is_none() || seen.logged == self.relayed {
             return None;
         }
@@ -350,7 +373,9 @@ impl SessionRecord {
         })
     }
 
-    pub(in crate::http) fn session_memory(&self) -> SessionMemory {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn session_memory(&self) -> SessionMemory {
         SessionMemory {
             level: self.level,
             ready: self.ready,
@@ -359,11 +384,8 @@ impl SessionRecord {
     }
 
     /// Returns the record with a change applied, adding subscriptions only as far as the limits allow.
-    pub(in crate::http) fn with_update(
-        &self,
-        change: &SessionUpdate,
-        limits: &StreamLimits,
-    ) -> Self {
+    #[must_use]
+    pub fn with_update(&self, change: &SessionUpdate, limits: &StreamLimits) -> Self {
         let mut uris = self.uris.clone();
         change.unfollowed.iter().for_each(|uri| uris.remove(uri));
         for uri in &change.followed {
@@ -394,16 +416,22 @@ fn to_json(capabilities: &ClientCapabilities, info: Option<&Implementation>) -> 
 
 /// The changes that a message makes to a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::http) struct SessionUpdate {
-    pub(in crate::http) level: Option<LoggingLevel>,
-    pub(in crate::http) ready: bool,
-    pub(in crate::http) followed: Vec<Arc<str>>,
-    pub(in crate::http) unfollowed: Vec<Arc<str>>,
+pub struct SessionUpdate {
+    #[doc(hidden)]
+    pub level: Option<LoggingLevel>,
+    #[doc(hidden)]
+    pub ready: bool,
+    #[doc(hidden)]
+    pub followed: Vec<Arc<str>>,
+    #[doc(hidden)]
+    pub unfollowed: Vec<Arc<str>>,
 }
 
 impl SessionUpdate {
     /// Returns the difference between a record and the current state.
-    pub(in crate::http) fn between(before: &SessionRecord, now: &SessionMemory) -> Self {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn between(before: &SessionRecord, now: &SessionMemory) -> Self {
         Self {
             level: (now.level != before.level).then_some(now.level),
             ready: now.ready && !before.ready,
@@ -413,7 +441,9 @@ impl SessionUpdate {
     }
 
     /// Returns `true` if the only change is that the client has become ready.
-    pub(in crate::http) fn is_only_ready(&self) -> bool {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_only_ready(&self) -> bool {
         let ready = Self {
             ready: true,
             ..Self::default()
@@ -421,7 +451,9 @@ impl SessionUpdate {
         *self == ready
     }
 
-    pub(in crate::http) fn is_empty(&self) -> bool {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
@@ -430,9 +462,7 @@ impl SessionUpdate {
 mod date {
     use std::borrow::Cow;
 
-    use crate::http::stores::session_store::{
-        Deserialize, Deserializer, ProtocolVersion, Serializer,
-    };
+    use crate::session_store::{Deserialize, Deserializer, ProtocolVersion, Serializer};
 
     #[allow(
         clippy::trivially_copy_pass_by_ref,
@@ -456,7 +486,7 @@ mod date {
 
 #[cfg(test)]
 mod tests {
-    use crate::http::stores::session_store::*;
+    use crate::session_store::*;
 
     fn uris<T: FromIterator<&'static str>>(uris: &[&'static str]) -> T {
         uris.iter().copied().collect()
@@ -547,7 +577,7 @@ mod tests {
 
 #[cfg(test)]
 mod maybe_ready_tests {
-    use crate::http::stores::session_store::*;
+    use crate::session_store::*;
 
     #[tokio::test(start_paused = true)]
     async fn results_are_abandoned_only_without_a_timeout_of_the_store() {

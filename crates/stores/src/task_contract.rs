@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 
-use crate::context::{ClaimId, OnceClaim, StoreRefusal};
-use crate::stores::{
+use crate::{
     ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
     TaskDetails, TaskId, TaskOutcome, TaskStatus, TaskStep, TaskStore,
 };
+use mcp_core::context::{ClaimId, OnceClaim, StoreRefusal};
 
 /// A lease that does not lapse during the check.
 const LEASE: Duration = Duration::from_mins(5);

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use crate::context::{ClaimId, OnceClaim, StoreFuture};
-use crate::random::RandomId;
+use mcp_core::context::{ClaimId, OnceClaim, StoreFuture};
+use mcp_core::random::RandomId;
 
 /// A store's response to a request to create a task.
 #[allow(
@@ -13,7 +13,6 @@ use crate::random::RandomId;
     reason = "most responses contain a task, which is moved once"
 )]
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum TaskCreation {
     /// The task exists, and all processes that share the store can find it from now on.
     Created(StoredTask),
@@ -29,7 +28,6 @@ pub enum TaskCreation {
     reason = "most responses contain a task, which is moved once"
 )]
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum TaskChanged {
     /// The task after the change.
     Changed(StoredTask),
@@ -45,7 +43,6 @@ pub enum TaskChanged {
     reason = "most responses contain a task, which is moved once"
 )]
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum TaskClaim {
     /// A task that was due, with its new attempt.
     Claimed(StoredTask),
@@ -66,6 +63,12 @@ pub struct ClaimExceptions {
 }
 
 impl ClaimExceptions {
+    /// Creates exceptions for the tasks that a process holds and the tools that it has no room for.
+    #[must_use]
+    pub fn new(tasks: Vec<TaskId>, tools: Vec<Arc<str>>) -> Self {
+        Self { tasks, tools }
+    }
+
     /// Returns `true` if this task must not be claimed.
     #[must_use]
     pub fn contains(&self, task: &StoredTask) -> bool {
@@ -73,7 +76,7 @@ impl ClaimExceptions {
     }
 }
 
-/// A task store, for [`Server::task_store`](crate::Server::task_store).
+/// A task store, for `Server::task_store`.
 ///
 /// **Open**: implement it on top of a database. To test an implementation, run `backend::check_task_store` (with the
 /// `testing` feature). The rules are:
@@ -160,7 +163,7 @@ pub trait TaskStore: Send + Sync + 'static {
 
     /// Claims a step in a task. The step is done at most once, no matter how many attempts there are. If the step was
     /// granted to the same `claim`, it is granted again, because the first reply may have been lost. Fails with a
-    /// [`StoreRefusal`](crate::once::StoreRefusal) for an older attempt, and if there is no room for the step.
+    /// `StoreRefusal` for an older attempt, and if there is no room for the step.
     fn begin_step<'a>(
         &'a self,
         id: &'a TaskId,
@@ -170,7 +173,7 @@ pub trait TaskStore: Send + Sync + 'static {
     ) -> StoreFuture<'a, OnceClaim>;
 
     /// Records that a step is done, stores its result as JSON, and sets [`tries`](StoredTask::tries) to 1 if it is
-    /// greater. Does nothing if a result is already stored. Fails with a [`StoreRefusal`](crate::once::StoreRefusal) for
+    /// greater. Does nothing if a result is already stored. Fails with a `StoreRefusal` for
     /// an older attempt, and if there is no room for the result.
     fn complete_step<'a>(
         &'a self,
@@ -261,7 +264,7 @@ impl TaskStatus {
 pub struct NewTask {
     /// The id.
     pub id: TaskId,
-    /// The key of the caller ([`Caller::key`](crate::Caller::key)).
+    /// The key of the caller ([`Caller::key`](mcp_core::context::Caller::key)).
     pub owner: Arc<str>,
     /// The name of the tool.
     pub tool: Arc<str>,
@@ -328,7 +331,7 @@ pub struct StoredTask {
     pub attempt: u64,
     /// Number of claims since the task was created or last waited for answers, excluding those that were given back.
     /// The creator's claim is the first. A completed step sets the number back to 1, because the attempt got further. If
-    /// the number exceeds [`limits.tasks.max_attempts`](crate::Limits), the task fails.
+    /// the number exceeds [`limits.tasks.max_attempts`](mcp_core::limits::Limits), the task fails.
     pub tries: u32,
     /// The task's state between two runs, as text that is opaque to stores.
     pub state: Arc<str>,
@@ -340,7 +343,8 @@ pub struct StoredTask {
     /// Size in bytes of the data that the process running the task keeps outside the store until the task is final.
     pub call_bytes: usize,
     /// `true` if a part that the status makes necessary is sealed with a key that the server does not have.
-    pub(crate) is_sealed: bool,
+    #[doc(hidden)]
+    pub is_sealed: bool,
 }
 
 impl StoredTask {
@@ -446,7 +450,6 @@ impl StoredTask {
 
 /// The outcome of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum TaskOutcome {
     /// The result of the call.
     Result {

@@ -3,29 +3,13 @@
 //! Probes are answered before the host check and authentication, because orchestrators use a machine's address and have
 //! no token. The response therefore has a status but no body, and the reason for a failure is only logged.
 
-#[cfg(test)]
-mod tests;
-
 use std::future::Future;
-use std::panic::AssertUnwindSafe;
-use std::pin::Pin;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use futures_util::FutureExt as _;
-use futures_util::future::{BoxFuture, Shared, join_all};
 use hyper::header::HeaderValue;
 use hyper::{Method, Response, StatusCode, header};
-use tokio::task::JoinHandle;
-use tokio::time::{Instant, timeout};
 
-use crate::error::BoxError;
-use crate::error::Causes;
 use crate::http::response;
 use crate::http::response::HttpBody;
-use crate::sync::lock;
 
 /// A probe that an orchestrator sends to this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,134 +122,63 @@ pub(in crate::http) fn absolute_path(path: impl Into<String>) -> String {
     path
 }
 
-// --- Checks the services that a server depends on, such as its database.
-//
-// Anyone who can reach the server may ask whether it is ready. No matter how many requests arrive, at most one round
-// of checks runs at a time, and at most one round begins per second. A round continues even if the client that started
-// it disconnects.
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Duration for which a round's outcome is reused.
-const OUTCOME_LIFETIME: Duration = Duration::from_secs(1);
-
-type CheckFuture = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
-
-/// A readiness check that the server's author has added. Cheap to clone.
-#[derive(Clone)]
-pub(crate) struct ReadyCheck {
-    name: Arc<str>,
-    check: Arc<dyn Fn() -> CheckFuture + Send + Sync>,
-    /// `true` if the latest run failed. Used to log only changes.
-    is_failing: Arc<AtomicBool>,
-    /// Begins a round. Only programs with a check contain it.
-    begin_round: fn(Vec<Self>, Duration) -> ReadinessRound,
-}
-
-impl ReadyCheck {
-    pub(crate) fn new<F, E>(
-        name: impl Into<String>,
-        check: impl Fn() -> F + Send + Sync + 'static,
-    ) -> Self
-    where
-        F: Future<Output = Result<(), E>> + Send + 'static,
-        E: Into<BoxError>,
-    {
-        Self {
-            name: name.into().into(),
-            check: Arc::new(move || {
-                let checking = check();
-                Box::pin(async move { checking.await.map_err(Into::into) })
-            }),
-            is_failing: Arc::default(),
-            begin_round: ReadinessRound::begin,
+    #[tokio::test]
+    async fn a_probe_gets_a_status_and_no_more() {
+        for (method, is_good, status) in [
+            (Method::GET, true, StatusCode::OK),
+            (Method::HEAD, true, StatusCode::OK),
+            (Method::GET, false, StatusCode::SERVICE_UNAVAILABLE),
+            (Method::POST, true, StatusCode::METHOD_NOT_ALLOWED),
+            (Method::OPTIONS, true, StatusCode::METHOD_NOT_ALLOWED),
+        ] {
+            let response = answer_probe(&method, async move { is_good }).await;
+            assert_eq!(response.status(), status, "{method}");
+            assert!(
+                hyper::body::Body::is_end_stream(response.body())
+                    || hyper::body::Body::size_hint(response.body()).exact() == Some(0)
+            );
+            let is_allowed = status != StatusCode::METHOD_NOT_ALLOWED;
+            assert_eq!(response.headers().contains_key(header::ALLOW), !is_allowed);
+            assert_eq!(
+                response.headers().contains_key(header::CACHE_CONTROL),
+                is_allowed
+            );
         }
     }
 
-    /// Runs the check once. Returns `true` if it passed.
-    async fn passes(&self, limit: Duration) -> bool {
-        let checking = AssertUnwindSafe(async { (self.check)().await }).catch_unwind();
-        let problem = match timeout(limit, checking).await {
-            Ok(Ok(Ok(()))) => {
-                if self.is_failing.swap(false, Relaxed) {
-                    tracing::info!(check = &*self.name, "ready again");
-                }
-                return true;
-            }
-            Ok(Ok(Err(error))) => Causes(&*error).to_string(),
-            Ok(Err(_)) => "the check panicked".to_owned(),
-            Err(_) => format!("the check took longer than {limit:?}"),
+    #[test]
+    fn a_path_that_is_used_twice_is_a_mistake() {
+        let paths = |live: &str, ready: &str, served| HealthPaths {
+            live: live.into(),
+            ready: ready.into(),
+            served,
         };
-        if !self.is_failing.swap(true, Relaxed) {
-            tracing::warn!(check = &*self.name, error = problem, "not ready");
-        }
-        false
-    }
-}
-
-/// All of a server's readiness checks.
-pub(in crate::http) struct ReadinessProbe {
-    checks: Vec<ReadyCheck>,
-    /// Time limit for each check.
-    limit: Duration,
-    latest: Mutex<Option<ReadinessRound>>,
-}
-
-/// One run of all checks.
-struct ReadinessRound {
-    since: Instant,
-    passed: Shared<BoxFuture<'static, bool>>,
-}
-
-impl ReadinessProbe {
-    pub(in crate::http) fn new(checks: Vec<ReadyCheck>, limit: Duration) -> Self {
-        Self {
-            checks,
-            limit,
-            latest: Mutex::default(),
+        assert_eq!(HealthPaths::default().fault(&["/mcp"]), None);
+        for (live, ready) in [("/a", "/a"), ("/mcp", "/a"), ("/a", "/mcp")] {
+            let fault = paths(live, ready, None).fault(&["/mcp"]).unwrap();
+            assert!(fault.contains("health(false)"), "{fault}");
+            assert_eq!(paths(live, ready, Some(false)).fault(&["/mcp"]), None);
         }
     }
 
-    /// Returns `true` if all checks pass. Reuses a round that is still running or that began less than a second ago.
-    pub(in crate::http) async fn is_ready(&self) -> bool {
-        let Some(check) = self.checks.first() else {
-            return true;
-        };
-        let passed = {
-            let mut latest = lock(&self.latest);
-            let usable = latest.as_ref().filter(|round| {
-                round.passed.peek().is_none() || round.since.elapsed() < OUTCOME_LIFETIME
-            });
-            if let Some(round) = usable {
-                round.passed.clone()
-            } else {
-                let round = (check.begin_round)(self.checks.clone(), self.limit);
-                latest.insert(round).passed.clone()
-            }
-        };
-        passed.await
-    }
-}
-
-impl ReadinessRound {
-    /// Begins to run the checks, each within the time limit.
-    fn begin(checks: Vec<ReadyCheck>, limit: Duration) -> Self {
-        let mut task = ReadinessRoundTask(tokio::spawn(async move {
-            let passed = join_all(checks.iter().map(|check| check.passes(limit))).await;
-            passed.into_iter().all(|passed| passed)
-        }));
-        Self {
-            since: Instant::now(),
-            passed: async move { (&mut task.0).await.unwrap_or(false) }
-                .boxed()
-                .shared(),
+    #[test]
+    fn probe_paths_are_compared_exactly() {
+        let paths = HealthPaths::default();
+        assert_eq!(paths.probe_at("/livez"), Some(HealthProbe::Live));
+        assert_eq!(paths.probe_at("/readyz"), Some(HealthProbe::Ready));
+        for path in [
+            "/",
+            "/livez/",
+            "//livez",
+            "/LIVEZ",
+            "/%6civez",
+            "/livez/../mcp",
+        ] {
+            assert_eq!(paths.probe_at(path), None, "{path}");
         }
-    }
-}
-
-/// The task that runs a round, which is aborted when this value is dropped.
-struct ReadinessRoundTask(JoinHandle<bool>);
-
-impl Drop for ReadinessRoundTask {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }

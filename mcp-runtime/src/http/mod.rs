@@ -25,21 +25,22 @@ mod response;
 mod service;
 mod sessions;
 mod state;
-mod stores;
 mod streams;
 mod timers;
 
 pub use listener::HttpListener;
 pub(crate) use listener::serve;
-pub use options::HttpOptions;
+#[doc(inline)]
+pub use mcp_stores::{
+    EventStore, MaybeReady, MemoryEvents, MemorySessions, SessionRecord, SessionStore, StreamEntry,
+};
+pub use options::{HttpOptions, HttpSessions};
 pub use proxies::TrustedProxies;
 pub use response::HttpBody;
 pub use service::HttpService;
-pub use stores::event_store::{EventStore, MemoryEvents, StreamEntry};
-pub use stores::session_storage::{HttpSessions, MemorySessions};
-pub use stores::session_store::{MaybeReady, SessionRecord, SessionStore};
 
 #[cfg(feature = "cli")]
 pub(crate) use listener::serve_process;
 #[cfg(feature = "testing")]
-pub use stores::contract::{check_event_store, check_session_store};
+#[doc(inline)]
+pub use mcp_stores::{check_event_store, check_session_store};

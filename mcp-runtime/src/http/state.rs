@@ -9,7 +9,7 @@ use crate::context::ChallengesForNextRequests;
 use crate::dispatch::Dispatcher;
 use crate::http::access::Authentication;
 use crate::http::handler_watch::HandlerWatch;
-use crate::http::health::{HealthProbe, ReadinessProbe, ReadyCheck, answer_probe};
+use crate::http::health::{HealthProbe, answer_probe};
 use crate::http::options::HttpOptions;
 use crate::http::request::guards::KnownHost;
 use crate::http::response;
@@ -18,6 +18,7 @@ use crate::http::sessions::session_registry::SessionRegistry;
 use crate::protocol::negotiation::KnownClientInfo;
 use crate::sync::CancellationToken;
 use mcp_core::limits::Limits;
+use mcp_stores::{ReadinessProbe, ReadyCheck};
 
 /// The state shared by all requests to a server.
 pub(super) struct ServiceState {

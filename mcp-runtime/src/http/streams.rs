@@ -14,10 +14,10 @@ use crate::budget::Charge;
 use crate::dispatch::Sink;
 use crate::http::response;
 use crate::http::response::{EventId, MAX_POLLED_BYTES, StreamStatus};
-use crate::http::stores::event_store::StreamEntry;
 use crate::jsonrpc::RequestId;
 use crate::sync::lock;
 use mcp_core::limits::Limits;
+use mcp_stores::StreamEntry;
 
 /// Returns `true` if the stream with this number is standalone, which means that it is not opened by a request, does
 /// not await answers, and ends with its session.

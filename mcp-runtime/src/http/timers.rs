@@ -3,11 +3,11 @@
 //! A timer only reports that it is due; the stream or connection that polls it decides how to react.
 
 use std::future::Future;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, SystemTime};
 
-use tokio::time::{Instant, Sleep, timeout};
+use tokio::time::{Instant, Sleep};
 
 use crate::context::Principal;
 use crate::sync::CancellationToken;
@@ -176,26 +176,6 @@ impl SilenceTimeout {
 // A time limit that does not count the time in which this process was stopped, for example by SIGSTOP or with its
 // virtual machine.
 
-/// The delay of a timer from which it follows that this process was stopped.
-const STOPPED_PROCESS_DELAY: Duration = Duration::from_millis(500);
-
-/// Waits until the future completes or the time limit has passed, in which case it returns `None`. If the process was
-/// stopped in the meantime, the time limit starts again once, because a result may be available that could not be read.
-pub(in crate::http) async fn timeout_while_running<T>(
-    limit: Duration,
-    future: impl Future<Output = T>,
-) -> Option<T> {
-    let mut future = pin!(future);
-    let started = Instant::now();
-    if let Ok(done) = timeout(limit, &mut future).await {
-        return Some(done);
-    }
-    if started.elapsed() < limit.saturating_add(STOPPED_PROCESS_DELAY) {
-        return None;
-    }
-    timeout(limit, future).await.ok()
-}
-
 #[cfg(test)]
 mod tests {
     use std::future::poll_fn;
@@ -246,34 +226,5 @@ mod shutdown_tests {
         assert_eq!([ask(), ask()], [[false; 2]; 2]);
         shutdown.cancel();
         assert_eq!([ask(), ask()], [[true; 2]; 2]);
-    }
-}
-
-#[cfg(test)]
-mod running_timeout_tests {
-    use tokio::sync::oneshot;
-
-    use super::*;
-
-    const LIMIT: Duration = Duration::from_millis(20);
-
-    #[tokio::test]
-    async fn a_result_that_arrives_while_the_process_is_stopped_counts() {
-        let (sender, result) = oneshot::channel();
-        tokio::spawn(async move {
-            // Nothing else runs in the meantime.
-            std::thread::park_timeout(LIMIT + STOPPED_PROCESS_DELAY * 2);
-            tokio::task::yield_now().await;
-            sender.send(1)
-        });
-        assert_eq!(timeout_while_running(LIMIT, result).await, Some(Ok(1)));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn without_a_result_the_limit_applies() {
-        let started = Instant::now();
-        let never = std::future::pending::<()>();
-        assert_eq!(timeout_while_running(LIMIT, never).await, None);
-        assert!(started.elapsed() < LIMIT * 2);
     }
 }

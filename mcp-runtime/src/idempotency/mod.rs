@@ -21,8 +21,8 @@ use crate::handler::option::{
 use crate::idempotency::claim::{CallClaim, ClaimState, RunGuard};
 use crate::idempotency::key::{CallKey, Idempotency};
 use crate::server::Server;
-use crate::stores::MemoryOnceStore;
 use mcp_core::limits::IdempotencyLimits;
+use mcp_stores::MemoryOnceStore;
 
 /// Time between the first two checks of a call that is still running. It doubles with each check.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);

@@ -6,7 +6,6 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::backend::Backend;
 use crate::context::{
     Capability, EnvironmentHeaders, OnceStore, ServerControl, ServerHandle, States,
 };
@@ -29,6 +28,7 @@ use crate::registry::{MethodReceiver, ToolSource};
 use crate::server::tags::TagSettings;
 use crate::types::{CacheScope, Icon, Implementation};
 use mcp_core::limits::Limits;
+use mcp_stores::Backend;
 
 #[cfg(feature = "skills")]
 use crate::extension::skills::Skills;
@@ -109,7 +109,7 @@ pub struct Server {
     #[cfg(feature = "http")]
     pub(super) http: crate::http::HttpOptions,
     #[cfg(feature = "http")]
-    pub(super) ready_checks: Vec<crate::http::health::ReadyCheck>,
+    pub(super) ready_checks: Vec<mcp_stores::ReadyCheck>,
     pub(super) shared: Arc<ServerShared>,
 }
 

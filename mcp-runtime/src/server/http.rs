@@ -10,13 +10,13 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, ToSocketAddrs};
 
 use crate::error::{Error, ErrorKind};
-use crate::http::health::ReadyCheck;
 use crate::http::{self, HttpListener, HttpOptions, HttpService};
 use crate::server::Server;
 #[cfg(feature = "cli")]
 use crate::server::command_line::{HttpAddress, Welcome};
 #[cfg(feature = "cli")]
 use crate::server::service_manager::{self, ProcessState};
+use mcp_stores::ReadyCheck;
 
 impl Server {
     /// Sets the HTTP options, such as the path, hosts and origins. Replaces any options that were set earlier.

@@ -10,7 +10,7 @@ use crate::context::{ClaimId, OnceClaim, StoreFuture};
 use crate::error::BoxError;
 use crate::seal::{Seal, SealingKey, SealingKeys, hash};
 use crate::server::Server;
-use crate::stores::{
+use mcp_stores::{
     ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
     TaskDetails, TaskId, TaskOutcome, TaskPage, TaskStatus, TaskStore,
 };
@@ -149,7 +149,8 @@ impl SealedTaskStore {
         task.is_sealed = match task.status {
             TaskStatus::Working => !call || !state,
             TaskStatus::InputRequired => !state,
-            TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled => !outcome,
+            // Final, whatever it is called.
+            _ => !outcome,
         };
         task
     }
@@ -286,7 +287,7 @@ impl TaskStore for SealedTaskStore {
             }
             Ok(match self.store.claim_due(lease, except).await? {
                 TaskClaim::Claimed(task) => TaskClaim::Claimed(self.open_task(task)),
-                wait => wait,
+                wait @ TaskClaim::Wait(_) => wait,
             })
         })
     }
@@ -391,7 +392,7 @@ mod tests {
 
     mod sealed_tasks {
         use crate::server::sealing::*;
-        use crate::stores::MemoryTaskStore;
+        use mcp_stores::MemoryTaskStore;
 
         const LEASE: Duration = Duration::from_mins(1);
 
@@ -426,7 +427,7 @@ mod tests {
         #[cfg(feature = "testing")]
         #[tokio::test(start_paused = true)]
         async fn a_sealed_store_follows_the_rules() {
-            crate::stores::check_task_store(&sealed(&Arc::default(), &[1])).await;
+            mcp_stores::check_task_store(&sealed(&Arc::default(), &[1])).await;
         }
 
         #[tokio::test]

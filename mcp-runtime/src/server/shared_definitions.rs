@@ -15,7 +15,7 @@ use crate::context::{Editor, ServerHandle};
 use crate::error::{Error, ErrorKind};
 use crate::handler::dynamic::ItemKind;
 use crate::server::Server;
-use crate::stores::{DefinitionStore, StoredDefinitions};
+use mcp_stores::{DefinitionStore, StoredDefinitions};
 
 /// Maximum size of a record, in bytes of JSON.
 const MAX_RECORD: usize = 256 << 10;

@@ -7,7 +7,7 @@ use crate::handler::option::StoresByType;
 use crate::server::Server;
 #[cfg(feature = "sealing")]
 use crate::server::sealing::SealedTaskStore;
-use crate::stores::TaskStore;
+use mcp_stores::TaskStore;
 
 impl Server {
     /// Sets the store for [tasks](crate::tasks). By default, tasks are kept in memory and are lost when the server

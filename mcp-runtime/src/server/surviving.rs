@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::context::OnceStore;
 use crate::server::Server;
-use crate::stores::TaskStore;
+use mcp_stores::TaskStore;
 
 /// The stores shared by all processes in a test.
 pub(crate) struct SurvivingStores {

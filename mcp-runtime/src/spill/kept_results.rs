@@ -15,9 +15,9 @@ use crate::handler::sanitize::Sanitizer;
 use crate::jsonrpc::constant;
 use crate::protocol::encode::Identity;
 use crate::spill::{Document, PageRequest, READ_RESULT, RESULT_URI, Unit, page_note};
-use crate::stores::{KeptResult, MemoryResultStore, ResultId, ResultStore};
 use crate::types::{CallToolResult, ContentBlock, ResourceContents};
 use mcp_core::limits::ResultLimits;
+use mcp_stores::{KeptResult, MemoryResultStore, ResultId, ResultStore};
 
 /// Number of bytes in a `read_result` response besides the part itself and the server's identity.
 const PAGE_OVERHEAD: usize = 512;

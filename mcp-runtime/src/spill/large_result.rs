@@ -29,8 +29,8 @@ use crate::spill::{
     Document, PageEnd, PageRequest, PageText, READ_RESULT, RESULT_URI, Unit, duration,
     escaped_size, page_note, shape,
 };
-use crate::stores::{KeptResult, ResultId};
 use crate::types::{CallToolResult, ContentBlock, ResourceLink};
+use mcp_stores::{KeptResult, ResultId};
 
 /// Upper bound on the bytes of a response other than its text and the server's identity.
 const MAX_FRAME_BYTES: usize = 2_048;

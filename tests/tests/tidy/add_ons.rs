@@ -16,7 +16,7 @@ const HEADER: &str = "\
 
 ";
 
-/// The folders and files of the core. The value with the stores of all add-ons, `backend.rs`, is not among them.
+/// The folders and files of the core.
 const CORE: [&str; 8] = [
     "crates/core/src/context/",
     "crates/core/src/dispatch/",

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_runtime::Server;
-use mcp_runtime::once::{check_once_limits, few_once_entries};
 use mcp_runtime::prelude::*;
-use mcp_runtime::serde_json::json;
 use mcp_runtime::testing::TestClient;
+use mcp_stores::{check_once_limits, few_once_entries};
 use rusqlite::Connection;
+use serde_json::json;
 use tokio::sync::Semaphore;
 
 use super::{Folder, used};

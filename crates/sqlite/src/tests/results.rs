@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mcp_runtime::Limits;
-use mcp_runtime::backend::{KeptResult, ResultStore};
+use mcp_core::limits::Limits;
+use mcp_stores::{KeptResult, ResultStore};
 
 use super::Folder;
 use crate::{Sqlite, SqliteOptions};

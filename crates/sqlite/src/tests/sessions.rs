@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use mcp_runtime::http::{EventStore as _, MaybeReady, SessionRecord, SessionStore, StreamEntry};
-use mcp_runtime::serde_json::from_value;
+use mcp_stores::{EventStore as _, MaybeReady, SessionRecord, SessionStore, StreamEntry};
+use serde_json::from_value;
 
 use super::*;
 

@@ -16,8 +16,8 @@ use crate::extension::tasks::TaskCallExt as _;
 use crate::extension::tasks::run_queue::TaskPermit;
 use crate::extension::tasks::running::{AttemptEnd, AttemptStart};
 use crate::extension::tasks::service::{LocalTask, SEALED, TaskMetrics, TaskService};
-use crate::stores::{ClaimExceptions, StoredTask, TaskClaim};
 use crate::sync::{CancellationToken, lock};
+use mcp_stores::{ClaimExceptions, StoredTask, TaskClaim};
 
 /// Maximum time between two queries to the store, which is limited because not every store tells when another process
 /// gives back a task.
@@ -59,10 +59,10 @@ impl TaskService {
                 continue;
             }
             // This is not dropped when the server stops, because the task might already have been claimed.
-            let except = ClaimExceptions {
-                tasks: self.local.acquired(),
-                tools: lock(&self.busy_tools).iter().cloned().collect(),
-            };
+            let except = ClaimExceptions::new(
+                self.local.acquired(),
+                lock(&self.busy_tools).iter().cloned().collect(),
+            );
             let wait = match self.store.claim_due(self.limits.lease, &except).await {
                 Ok(TaskClaim::Claimed(task)) => {
                     retry = FIRST_RETRY;

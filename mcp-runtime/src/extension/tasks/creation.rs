@@ -32,9 +32,9 @@ use crate::handler::definition::Kind;
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::{BackgroundPermit, Call, Next};
 use crate::jsonrpc::read_json;
-use crate::stores::{NewTask, StoredTask, TaskCreation, TaskStatus};
 use crate::sync::CancellationToken;
 use crate::types::CallToolResult;
+use mcp_stores::{NewTask, StoredTask, TaskCreation, TaskStatus};
 
 /// Minimum time for which a task is kept, regardless of the client's request.
 const MIN_TTL: Duration = Duration::from_secs(1);

@@ -20,8 +20,8 @@ use crate::handler::dynamic::{Arguments, DynamicTool};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::{Call, Next};
 use crate::jsonrpc::constant;
-use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
 use crate::types::CallToolResult;
+use mcp_stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
 
 /// Time between two attempts to store an answer while the store fails.
 const STORE_RETRY_INTERVAL: Duration = Duration::from_secs(1);

@@ -13,8 +13,8 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::context::ServerHandle;
 use crate::fnv::FnvMap;
-use crate::stores::{ExpiryOrder, TaskId, TaskStore};
 use crate::sync::lock;
+use mcp_stores::{ExpiryOrder, TaskId, TaskStore};
 
 /// The leases that this process renews.
 pub(super) struct Leases {

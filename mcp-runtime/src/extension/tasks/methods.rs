@@ -20,7 +20,7 @@ use crate::extension::tasks::wire::{CHANGED_LEGACY, RELATED_TASK, TaskQuestion, 
 use crate::extension::{BackgroundQuestion, ExtensionResult, QuestionAnswer};
 use crate::handler::decode::entries;
 use crate::handler::handler_error::{HandlerError, Result};
-use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
+use mcp_stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
 
 /// Maximum number of tasks on a page of a list.
 const MAX_PAGE_TASKS: usize = 100;

@@ -18,9 +18,9 @@ use crate::handler::option::{
     find_option,
 };
 use crate::jsonrpc::Member;
-use crate::stores::{MemoryTaskStore, TaskStore};
 use crate::sync::CancellationToken;
 use crate::types::{TaskSupport, ToolExecution};
+use mcp_stores::{MemoryTaskStore, TaskStore};
 
 /// Options that determine how calls to a tool become tasks, for the `task` option.
 ///

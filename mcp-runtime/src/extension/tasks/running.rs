@@ -25,11 +25,9 @@ use crate::extension::tasks::wire::TaskState;
 use crate::extension::{BackgroundOutcome, BackgroundPermit, BackgroundQuestion, BackgroundRun};
 use crate::handler::background::{AttachedEnd, AttachedFuture, WaitingRequest};
 use crate::handler::handler_error::{HandlerError, Result};
-use crate::stores::{
-    NewTask, StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus,
-};
 use crate::sync::lock;
 use crate::{ErrorObject, spawn};
+use mcp_stores::{NewTask, StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
 
 /// Maximum time to keep trying to record the end of a run when the store fails.
 const RECORDING: Duration = Duration::from_mins(1);

@@ -23,12 +23,12 @@ use crate::extension::tasks::wire::CHANGED;
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::observe::{Metric, is_metered};
 use crate::protocol::errors;
-use crate::stores::{
-    ExpiryOrder, StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus, TaskStore,
-};
 use crate::sync::{CancellationToken, lock};
 use crate::{ErrorKind, ErrorObject};
 use mcp_core::limits::TaskLimits;
+use mcp_stores::{
+    ExpiryOrder, StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus, TaskStore,
+};
 
 /// The reason why a task cannot be read.
 pub(super) const SEALED: &str = "the task was sealed with a key that this server does not have";

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::ErrorObject;
 use crate::extension::{BackgroundQuestion, QuestionAnswer};
-use crate::stores::{StoredTask, TaskOutcome, TaskStatus};
+use mcp_stores::{StoredTask, TaskOutcome, TaskStatus};
 
 /// Maximum number of characters of a failure's text to use as a task's message.
 const MAX_MESSAGE: usize = 1000;
@@ -356,7 +356,7 @@ mod tests {
         use std::time::SystemTime;
 
         use crate::extension::tasks::wire::*;
-        use crate::stores::NewTask;
+        use mcp_stores::NewTask;
 
         #[test]
         fn a_failed_tool_fails_its_legacy_task_with_its_text() {

@@ -10,12 +10,12 @@ use crate::http::legacy::post::{declared_version, is_modern, whole_response};
 use crate::http::request::{RequestHead, SESSION};
 use crate::http::response;
 use crate::http::response::{HttpBody, HttpRefusal, PendingResponse};
+use crate::http::sessions::session_storage::SessionStorage;
 use crate::http::state::ServiceState;
-use crate::http::stores::session_storage::SessionStorage;
-use crate::http::stores::session_store::{SessionRecord, is_valid_id, random_id};
 use crate::jsonrpc::{ErrorObject, Message, RequestId};
 use crate::protocol::negotiation::InitializeParams;
 use crate::protocol::{ProtocolVersion, encode, errors};
+use mcp_stores::{SessionRecord, is_valid_id, random_id};
 
 /// Answers `initialize`.
 pub(super) fn handle_initialize<'s>(

@@ -22,14 +22,14 @@ use crate::http::response::{HttpBody, HttpRefusal, PendingResponse, ResponseMess
 use crate::http::sessions::live_session::LiveSession;
 use crate::http::sessions::other_instances::{OtherInstances, OutgoingMessage};
 use crate::http::sessions::session_registry::{PendingSave, RequestSession, SessionLookup};
+use crate::http::sessions::session_storage::SessionStorage;
 use crate::http::state::ServiceState;
-use crate::http::stores::session_storage::SessionStorage;
-use crate::http::stores::session_store::SessionUpdate;
 use crate::http::streams::{AwaitedAnswer, ResponseStart, SessionStream};
 use crate::http::timers::SilenceTimeout;
 use crate::jsonrpc::{ErrorObject, Id, Incoming, Message, RequestId};
 use crate::observe::{RefusalKind, record_refusal};
 use crate::protocol::{ClientNotification, Era, Method, ProtocolVersion, encode, errors};
+use mcp_stores::SessionUpdate;
 
 /// Serves a body that does not claim a modern version, in the session that the request names.
 pub(in crate::http) async fn serve<'s>(

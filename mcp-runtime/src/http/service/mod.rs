@@ -26,7 +26,7 @@ use crate::budget::Holder;
 use crate::context::{ClientAddresses, HttpParts};
 use crate::dispatch::Dispatcher;
 use crate::error::Error;
-use crate::http::health::{HealthProbe, ReadyCheck};
+use crate::http::health::HealthProbe;
 use crate::http::legacy::{get, handshake, legacy_sse, post};
 use crate::http::modern;
 use crate::http::options::HttpOptions;
@@ -38,6 +38,7 @@ use crate::jsonrpc;
 use crate::jsonrpc::{Incoming, Message, MetaMember, RequestId};
 use crate::observe::{HttpOrigin, Origin, RefusalKind};
 use crate::sync::CancellationToken;
+use mcp_stores::ReadyCheck;
 
 /// A server as a `tower` service, for mounting in a program that already serves HTTP.
 ///

@@ -9,12 +9,12 @@ use crate::http::response;
 use crate::http::response::EventId;
 use crate::http::sessions::live_session::LiveSession;
 use crate::http::sessions::other_instances::{InstanceTag, OtherInstances};
-use crate::http::stores::event_store::{EventStore, StreamEntry};
-use crate::http::stores::session_store::StoreFailed;
 use crate::http::streams::{SessionStream, is_standalone};
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::encode;
 use mcp_core::limits::Limits;
+use mcp_stores::StoreFailed;
+use mcp_stores::{EventStore, StreamEntry};
 
 /// Interval for polling a stream that continues on another instance, and delay before the first repetition of a failed
 /// store operation. The delay doubles with each failure.

@@ -24,7 +24,6 @@ use crate::http::handler_watch::HandlerWatch;
 use crate::http::response;
 use crate::http::response::{EventId, MAX_POLLED_BYTES, ResponseMessage, StreamStatus};
 use crate::http::sessions::other_instances::InstanceTag;
-use crate::http::stores::session_store::{SessionRecord, SessionUpdate};
 use crate::http::streams::{
     AwaitedAnswer, Resumption, SessionStream, StreamProperties, StreamReader,
 };
@@ -35,6 +34,7 @@ use crate::protocol::{ProtocolVersion, errors};
 use crate::spawn::spawn;
 use crate::sync::{Bell, Wake, lock};
 use mcp_core::limits::Limits;
+use mcp_stores::{SessionRecord, SessionUpdate};
 
 /// The live part of a legacy session over HTTP.
 pub(in crate::http) struct LiveSession {

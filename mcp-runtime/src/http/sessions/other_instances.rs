@@ -11,11 +11,11 @@ use tokio::time::sleep;
 
 use crate::context::StoreFuture;
 use crate::http::response::HttpRefusal;
-use crate::http::stores::session_store::StoreFailed;
-use crate::http::timers::timeout_while_running;
 use crate::jsonrpc::{Message, RequestId};
 use crate::random::{random, random_id};
-use crate::stores::{InstanceRelay, RelayedTexts};
+use mcp_stores::StoreFailed;
+use mcp_stores::timeout_while_running;
+use mcp_stores::{InstanceRelay, RelayedTexts};
 
 /// Number of attempts to reach the instance that asked a question. The instance may still be registering.
 const ANSWER_ATTEMPTS: u32 = 3;

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use crate::dispatch::Dispatcher;
-use crate::http::stores::session_store::SessionRecord;
 use crate::seal;
 use crate::seal::Binding;
+use mcp_stores::SessionRecord;
 
 /// Seals and opens session ids.
 pub(in crate::http) struct SealedSessions {

@@ -18,16 +18,14 @@ use crate::http::sessions::live_session::{LiveSession, SessionKind};
 use crate::http::sessions::other_instances::{
     OtherInstances, OutgoingMessage, RelayedMessage, SessionEvent,
 };
-use crate::http::stores::event_store::EventStore;
-use crate::http::stores::session_storage::SessionStorage;
-use crate::http::stores::session_store::{
-    ById, SessionRecord, SessionStore, SessionUpdate, StoreFailed, random_id,
-};
+use crate::http::sessions::session_storage::SessionStorage;
 use crate::jsonrpc::RequestId;
 use crate::protocol::ProtocolVersion;
 use crate::spawn::spawn;
 use crate::sync::lock;
 use mcp_core::limits::Limits;
+use mcp_stores::EventStore;
+use mcp_stores::{ById, SessionRecord, SessionStore, SessionUpdate, StoreFailed, random_id};
 
 /// All of a server's sessions.
 pub(in crate::http) struct SessionRegistry {

@@ -16,13 +16,13 @@ use crate::context::watching::RunWatcher as _;
 use crate::context::{Caller, ClaimId, OnceClaim, StoreFuture, watching};
 use crate::protocol::ProtocolVersion;
 use crate::server::SurvivingStores;
-use crate::stores::{
-    ClaimExceptions, MemoryOnceStore, MemoryTaskStore, NewTask, StoredTask, TaskChange,
-    TaskChanged, TaskClaim, TaskCreation, TaskDetails, TaskId, TaskPage, TaskStore,
-};
 use crate::testing::chaos::history::{
     CallEnd, CallHistory, Disruption, HistoryWatcher, answer_all, end_of, error_text,
     follow_legacy_task, follow_task, is_unserved,
+};
+use mcp_stores::{
+    ClaimExceptions, MemoryOnceStore, MemoryTaskStore, NewTask, StoredTask, TaskChange,
+    TaskChanged, TaskClaim, TaskCreation, TaskDetails, TaskId, TaskPage, TaskStore,
 };
 
 /// Time after which a call that has not ended is considered endless.

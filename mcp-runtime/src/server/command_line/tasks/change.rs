@@ -6,7 +6,7 @@ use crate::server::command_line::print;
 use crate::server::command_line::session::{CommandError, CommandResult};
 use crate::server::command_line::tasks::show;
 use crate::server::command_line::tasks::show::{unavailable, unknown};
-use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskStatus, TaskStore};
+use mcp_stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskStatus, TaskStore};
 
 /// Makes a failed task due.
 pub(super) async fn retry(

@@ -12,7 +12,7 @@ use crate::server::command_line::print;
 use crate::server::command_line::session::{CommandError, CommandResult};
 use crate::server::command_line::tasks::show;
 use crate::server::command_line::tasks::show::{owner, text, unavailable};
-use crate::stores::{StoredTask, TaskOutcome, TaskStatus, TaskStore};
+use mcp_stores::{StoredTask, TaskOutcome, TaskStatus, TaskStore};
 
 /// Number of tasks read from the store at a time.
 const TASKS_PER_READ: usize = 500;
@@ -194,7 +194,7 @@ pub(super) fn write(duration: Duration) -> String {
 mod tests {
     mod list {
         use crate::server::command_line::tasks::list::*;
-        use crate::stores::{MemoryTaskStore, NewTask};
+        use mcp_stores::{MemoryTaskStore, NewTask};
 
         #[tokio::test]
         async fn tasks_are_selected_by_all_that_is_asked_for() {

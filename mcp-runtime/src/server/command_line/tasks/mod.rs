@@ -13,7 +13,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use crate::server::Server;
 use crate::server::command_line::session::{CommandError, CommandResult};
 use crate::server::command_line::tasks::show::{id, owner, text};
-use crate::stores::TaskStore;
+use mcp_stores::TaskStore;
 
 /// The name of the command.
 pub(super) const NAME: &str = "tasks";

@@ -12,7 +12,7 @@ use crate::server::command_line::print;
 use crate::server::command_line::print::Style;
 use crate::server::command_line::session::{CommandError, CommandResult};
 use crate::server::command_line::tasks::list;
-use crate::stores::{StoredTask, TaskDetails, TaskId, TaskOutcome, TaskStatus, TaskStore};
+use mcp_stores::{StoredTask, TaskDetails, TaskId, TaskOutcome, TaskStatus, TaskStore};
 
 pub(super) async fn run(store: &dyn TaskStore, id: &TaskId, json: bool) -> CommandResult {
     let details = store.inspect(id).await.map_err(unavailable)?;
@@ -187,7 +187,7 @@ pub(super) fn unavailable(error: Box<dyn std::error::Error + Send + Sync>) -> Co
 #[cfg(test)]
 mod tests {
     use crate::server::command_line::tasks::show::*;
-    use crate::stores::{NewTask, StoredTask, TaskChange, TaskOutcome, TaskStep};
+    use mcp_stores::{NewTask, StoredTask, TaskChange, TaskOutcome, TaskStep};
 
     #[test]
     fn showing_a_task_hides_its_arguments_answers_and_results() {

@@ -5,10 +5,10 @@ mod shared_changes;
 use std::slice;
 use std::sync::Arc;
 
-use crate::handler::option::{AddOn, StartingServer};
-use crate::rate::{CountFuture, CountOutcome, CountedBucket, CountedCall, RateCounter};
-use crate::stores::{RateDecision, RateFallback, RateStore, RateToken};
+use crate::{RateDecision, RateFallback, RateStore, RateToken};
 
+use mcp_core::handler::option::{AddOn, StartingServer};
+use mcp_core::rate::{CountFuture, CountOutcome, CountedBucket, CountedCall, RateCounter};
 pub(crate) use shared_changes::SHARED_CHANGES;
 
 // --- Rate limits that the instances of a server share. A call takes its tokens from a store after its instance has admitted

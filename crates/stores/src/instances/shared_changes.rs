@@ -11,16 +11,16 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use crate::context::{
+use crate::NotificationRelay;
+use mcp_core::context::{
     ChangeListeners, ChangeLog, ChangeNotification, ChangesFuture, ExchangeFuture, LoggedChange,
 };
-use crate::handler::access::NotifiedCallers;
-use crate::handler::option::{AddOn, StartingServer};
-use crate::observe::NOTIFICATION_GAPS;
-use crate::protocol::encode::ListKind;
-use crate::random::random_id;
-use crate::stores::NotificationRelay;
-use crate::sync::lock;
+use mcp_core::handler::access::NotifiedCallers;
+use mcp_core::handler::option::{AddOn, StartingServer};
+use mcp_core::observe::NOTIFICATION_GAPS;
+use mcp_core::random::random_id;
+use mcp_core::sync::lock;
+use mcp_protocol::encode::ListKind;
 
 /// The add-on of servers that have a relay for changes.
 pub(crate) const SHARED_CHANGES: AddOn = AddOn {
@@ -359,8 +359,8 @@ fn read_change(text: &str) -> Option<RelayedChange> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::{Principal, StoreFuture};
-    use crate::stores::RelayedTexts;
+    use crate::RelayedTexts;
+    use mcp_core::context::{Principal, StoreFuture};
 
     struct Nowhere;
 
