@@ -69,6 +69,7 @@
 )]
 
 #[cfg(feature = "auth")]
+#[path = "../../crates/http/src/auth/mod.rs"]
 pub mod auth;
 #[cfg(any(feature = "cli", feature = "testing"))]
 mod client;
@@ -80,6 +81,7 @@ pub mod fuzzing;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 #[cfg(feature = "http")]
+#[path = "../../crates/http/src/lib.rs"]
 pub mod http;
 mod idempotency;
 mod macros;
@@ -91,6 +93,7 @@ mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod tool_search;
+#[path = "../../crates/transport/src/lib.rs"]
 pub mod transport;
 
 #[doc(hidden)]
