@@ -12,8 +12,8 @@ use crate::handler::handler_error::CallRefusal;
 use crate::handler::parameter::{Parameter, ParameterMeta};
 
 pub use crate::registry::fuzzing::{cursor, read_cursor};
-pub use crate::transport::fuzzing::lines;
 pub use mcp_schema::template::UriTemplate as Template;
+pub use mcp_transport::fuzzing::lines;
 
 #[cfg(feature = "sealing")]
 use std::time::Duration;
@@ -22,9 +22,9 @@ use std::time::Duration;
 use crate::seal::{Binding, Seal, SealingKey, SealingKeys};
 
 #[cfg(feature = "auth")]
-pub use crate::auth::fuzzing::let_in;
+pub use mcp_http::auth::fuzzing::let_in;
 #[cfg(feature = "http")]
-pub use crate::http::fuzzing::{
+pub use mcp_http::fuzzing::{
     accepts, is_allowed_host, is_allowed_origin, mirrors, read_event_id, unwrapped, write_event,
 };
 

@@ -68,9 +68,6 @@
     allow(dead_code, unused_imports)
 )]
 
-#[cfg(feature = "auth")]
-#[path = "../../crates/http/src/auth/mod.rs"]
-pub mod auth;
 #[cfg(any(feature = "cli", feature = "testing"))]
 mod client;
 mod environment;
@@ -80,9 +77,6 @@ pub mod extension;
 pub mod fuzzing;
 #[cfg(any(doc, doctest))]
 pub mod guide;
-#[cfg(feature = "http")]
-#[path = "../../crates/http/src/lib.rs"]
-pub mod http;
 mod idempotency;
 mod macros;
 pub mod middleware;
@@ -93,15 +87,13 @@ mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod tool_search;
-#[path = "../../crates/transport/src/lib.rs"]
-pub mod transport;
 
 #[doc(hidden)]
 pub mod __private;
 
 pub(crate) use mcp_core::{
-    budget, context, dispatch, error, fnv, handler, observe, order, random, rate, registry, seal,
-    spawn, sync,
+    context, dispatch, error, fnv, handler, observe, order, random, rate, registry, seal, spawn,
+    sync,
 };
 // Short names for `mcp_protocol` and its modules.
 #[doc(inline)]
@@ -136,9 +128,10 @@ pub use mcp_core::bail;
 pub(crate) use mcp_protocol as protocol;
 pub(crate) use mcp_protocol::jsonrpc;
 #[doc(inline)]
+pub use mcp_transport::{Transport, shutdown_signal};
+#[doc(inline)]
 pub use protocol::ProtocolVersion;
 pub use server::{Cacheable, Server};
-pub use transport::{Transport, shutdown_signal};
 #[doc(inline)]
 pub use types::SamplingRequest;
 
@@ -155,6 +148,33 @@ pub use server::client_logs;
 /// MCP Apps: pages that hosts display next to tool results, using the extension `io.modelcontextprotocol/ui`.
 pub mod apps {
     pub use crate::extension::apps::{App, AppContextExt, MIME_TYPE};
+}
+
+/// Who sends an HTTP request: authentication by access tokens.
+///
+/// [`ProtectedResource`](auth::ProtectedResource) configures how a server is protected; an
+/// [`Authenticator`](auth::Authenticator) maps a token to its principal. [`Jwt`](auth::Jwt) handles JSON Web Tokens,
+/// [`Introspection`](auth::Introspection) queries the authorization server, and [`StaticTokens`](auth::StaticTokens) contains a
+/// few tokens that never change. A closure can also be used as an authenticator. This framework does not include an
+/// authorization server.
+///
+/// ```
+/// use mcp_runtime::Server;
+/// use mcp_runtime::auth::{Jwt, ProtectedResource};
+/// use mcp_runtime::http::HttpOptions;
+///
+/// # fn protect(server: Server) -> Server {
+/// let tokens = Jwt::issuer("https://login.example.com");
+/// server.http(HttpOptions::new().authenticate(ProtectedResource::new("https://mcp.example.com/mcp", tokens)))
+/// # }
+/// ```
+#[cfg(feature = "auth")]
+pub mod auth {
+    #[doc(inline)]
+    pub use mcp_http::auth::{
+        AuthError, AuthFuture, Authenticator, Credentials, Introspection, Jwt, ProtectedResource,
+        StaticTokens,
+    };
 }
 
 /// Bounds on everything that a peer can ask of the server. Zero never means "no limit".
@@ -211,6 +231,28 @@ pub mod elicit {
 /// Settings from environment variables: see [`Server::env`].
 pub mod env {
     pub use crate::environment::Secret;
+}
+
+/// HTTP: options, the `tower` service, listeners, and stores for sessions and events.
+///
+/// A single endpoint serves the modern transport, sessions that use the 2025 protocol versions, and the 2024-11-05
+/// event stream. [`HttpService`](http::HttpService) is a `tower::Service`; [`Server::serve_http`] runs a listener for it. A
+/// program that mounts the service itself must do the listener's work: disconnect slow clients and limit the number of
+/// connections.
+#[cfg(feature = "http")]
+pub mod http {
+    #[doc(inline)]
+    pub use mcp_http::{
+        HttpBody, HttpListener, HttpOptions, HttpService, HttpSessions, TrustedProxies,
+    };
+    #[doc(inline)]
+    pub use mcp_stores::{
+        EventStore, MaybeReady, MemoryEvents, MemorySessions, SessionRecord, SessionStore,
+        StreamEntry,
+    };
+    #[cfg(feature = "testing")]
+    #[doc(inline)]
+    pub use mcp_stores::{check_event_store, check_session_store};
 }
 
 /// Paginated lists of a template's resources.
@@ -302,6 +344,12 @@ pub mod trace {
     pub use crate::observe::TraceContext;
     #[cfg(feature = "client-logs")]
     pub use crate::server::ClientLogs;
+}
+
+/// Transports: memory, sockets, standard input and output, and any other kind of byte stream.
+pub mod transport {
+    #[doc(inline)]
+    pub use mcp_transport::{Connection, Memory, Stdio, Transport, memory};
 }
 
 /// Types for values without a dedicated JSON type.

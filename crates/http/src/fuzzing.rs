@@ -3,11 +3,11 @@
 use hyper::Uri;
 use hyper::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 
-use crate::handler::decode::HeaderArgument;
-use crate::http::modern::check_argument_headers;
-use crate::http::options::HttpOptions;
-use crate::http::request::{RequestHeaders, decode_header_value, guards};
-use crate::http::response;
+use crate::modern::check_argument_headers;
+use crate::options::HttpOptions;
+use crate::request::{RequestHeaders, decode_header_value, guards};
+use crate::response;
+use mcp_core::handler::decode::HeaderArgument;
 
 /// Parses `Accept` headers. The first returned value is `true` if they accept JSON, and the second is `true` if they
 /// accept events. Returns `None` if any field is not a valid header value.

@@ -7,11 +7,11 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::runtime::Handle;
 
-use crate::transport::{HandlerBeat, SupervisedChannel, Watchdog};
+use mcp_transport::{HandlerBeat, SupervisedChannel, Watchdog};
 
 /// Reports running handlers to a watchdog, which starts when the first handler runs.
 #[derive(Default)]
-pub(in crate::http) struct HandlerWatch {
+pub(crate) struct HandlerWatch {
     beat: Arc<WatchedBeat>,
     watchdog: OnceLock<Option<Watchdog>>,
 }
@@ -31,13 +31,12 @@ impl SupervisedChannel for WatchedBeat {
 
 impl HandlerWatch {
     /// Returns `true` if a handler is currently running.
-    #[cfg(feature = "cli")]
-    pub(in crate::http) fn is_handler_running(&self) -> bool {
+    pub(crate) fn is_handler_running(&self) -> bool {
         self.beat.0.is_handler_running()
     }
 
     /// Runs code that may call user code.
-    pub(in crate::http) fn run_watched<T>(&self, run: impl FnOnce() -> T) -> T {
+    pub(crate) fn run_watched<T>(&self, run: impl FnOnce() -> T) -> T {
         let watchdog = self.watchdog.get_or_init(|| {
             let watchdog = Watchdog::start(Handle::try_current().ok()?, None).ok()?;
             let watched: Arc<dyn SupervisedChannel> = Arc::<WatchedBeat>::clone(&self.beat);

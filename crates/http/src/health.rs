@@ -8,12 +8,12 @@ use std::future::Future;
 use hyper::header::HeaderValue;
 use hyper::{Method, Response, StatusCode, header};
 
-use crate::http::response;
-use crate::http::response::HttpBody;
+use crate::response;
+use crate::response::HttpBody;
 
 /// A probe that an orchestrator sends to this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::http) enum HealthProbe {
+pub(crate) enum HealthProbe {
     /// Checks that the process responds. If it does not respond, the orchestrator should restart it.
     Live,
     /// Checks that requests may be sent to this process.
@@ -21,7 +21,7 @@ pub(in crate::http) enum HealthProbe {
 }
 
 /// Answers a probe with status 200 or 503, depending on `is_good`, which is evaluated only for GET and HEAD.
-pub(in crate::http) async fn answer_probe(
+pub(crate) async fn answer_probe(
     method: &Method,
     is_good: impl Future<Output = bool>,
 ) -> Response<HttpBody> {
@@ -48,12 +48,12 @@ pub(in crate::http) async fn answer_probe(
 
 /// Paths at which probes are answered, and the setting that turns them on or off.
 #[derive(Clone, Debug)]
-pub(in crate::http) struct HealthPaths {
-    pub(in crate::http) live: String,
-    pub(in crate::http) ready: String,
+pub(crate) struct HealthPaths {
+    pub(crate) live: String,
+    pub(crate) ready: String,
     /// `None` means that this crate's listener answers probes but a service mounted in another program does not,
     /// because that program may already use these paths.
-    pub(in crate::http) served: Option<bool>,
+    pub(crate) served: Option<bool>,
 }
 
 impl Default for HealthPaths {
@@ -68,7 +68,7 @@ impl Default for HealthPaths {
 
 impl HealthPaths {
     /// Returns the probe that this crate's listener serves at this path, if any.
-    pub(in crate::http) fn probe_at(&self, path: &str) -> Option<HealthProbe> {
+    pub(crate) fn probe_at(&self, path: &str) -> Option<HealthProbe> {
         if self.served == Some(false) {
             return None;
         }
@@ -82,7 +82,7 @@ impl HealthPaths {
 
     /// Returns the path and probe for each route that a mounted service adds.
     #[cfg(feature = "axum")]
-    pub(in crate::http) fn routes_when_mounted(&self) -> Vec<(&str, HealthProbe)> {
+    pub(crate) fn routes_when_mounted(&self) -> Vec<(&str, HealthProbe)> {
         if self.served == Some(true) {
             vec![
                 (&self.live, HealthProbe::Live),
@@ -95,7 +95,7 @@ impl HealthPaths {
 
     /// Returns an error message if both probes have the same path or if one of their paths is also one of the
     /// protocol's `endpoints`.
-    pub(in crate::http) fn fault(&self, endpoints: &[&str]) -> Option<String> {
+    pub(crate) fn fault(&self, endpoints: &[&str]) -> Option<String> {
         if self.served == Some(false) {
             return None;
         }
@@ -114,7 +114,7 @@ impl HealthPaths {
 }
 
 /// Returns the path, adding a leading slash if it is missing.
-pub(in crate::http) fn absolute_path(path: impl Into<String>) -> String {
+pub(crate) fn absolute_path(path: impl Into<String>) -> String {
     let mut path = path.into();
     if !path.starts_with('/') {
         path.insert(0, '/');

@@ -1,9 +1,13 @@
-//! HTTP: options, the `tower` service, listeners, and stores for sessions and events.
+//! HTTP for `mcp-runtime`: the transports of all protocol versions behind one `tower` service, listeners, and authorization.
+//!
+//! **Internal to `mcp-runtime`.** Depend on that crate, which re-exports everything that servers need. Items in this crate
+//! may change or disappear in any release, including patch releases.
 //!
 //! A single endpoint serves the modern transport, sessions that use the 2025 protocol versions, and the 2024-11-05
-//! event stream. [`HttpService`] is a `tower::Service`; [`Server::serve_http`](crate::Server::serve_http) runs a
-//! listener for it. A program that mounts the service itself must do the listener's work: disconnect slow clients and
-//! limit the number of connections.
+//! event stream. [`HttpService`] is a `tower::Service`, and [`serve`] runs a listener for it. A program that mounts the service
+//! itself must do the listener's work: disconnect slow clients and limit the number of connections.
+#![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 // A request first passes the guards, which check only its URL and headers. Then its caller is authenticated, and its
 // body is read to determine the era. `ARCHITECTURE.md` lists the modules in dependency order.
@@ -11,10 +15,13 @@
 // Specification: basic/transports, "Streamable HTTP" of 2025-03-26 and later, "HTTP with SSE" of 2024-11-05.
 
 mod access;
+#[cfg(feature = "auth")]
+pub mod auth;
 #[cfg(fuzzing)]
-pub(crate) mod fuzzing;
+#[doc(hidden)]
+pub mod fuzzing;
 mod handler_watch;
-pub(crate) mod health;
+mod health;
 mod legacy;
 mod listener;
 mod modern;
@@ -29,18 +36,9 @@ mod streams;
 mod timers;
 
 pub use listener::HttpListener;
-pub(crate) use listener::serve;
-#[doc(inline)]
-pub use mcp_stores::{
-    EventStore, MaybeReady, MemoryEvents, MemorySessions, SessionRecord, SessionStore, StreamEntry,
-};
+#[doc(hidden)]
+pub use listener::{serve, serve_process};
 pub use options::{HttpOptions, HttpSessions};
 pub use proxies::TrustedProxies;
 pub use response::HttpBody;
 pub use service::HttpService;
-
-#[cfg(feature = "cli")]
-pub(crate) use listener::serve_process;
-#[cfg(feature = "testing")]
-#[doc(inline)]
-pub use mcp_stores::{check_event_store, check_session_store};

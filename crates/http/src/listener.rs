@@ -22,20 +22,18 @@ use tokio::task::{AbortHandle, Id, JoinSet};
 use tokio::time::{Instant, timeout};
 use tracing::Instrument as _;
 
-use crate::budget::ByteBudget;
-use crate::error::Error;
-use crate::http::options::SSE_PATH;
-use crate::http::request::{SESSION, VERSION};
-use crate::http::response::{BusyGuard, ConnectionActivity};
-use crate::http::service::{HttpResponseFuture, HttpService, Route};
-use crate::http::timers::{Alarm, instant_after};
-use crate::observe::{RefusalKind, record_refusal};
-use crate::spawn::boxed;
-use crate::transport::{OUT_OF_RESOURCES, is_temporary_accept_error};
+use crate::options::SSE_PATH;
+use crate::request::{SESSION, VERSION};
+use crate::response::{BusyGuard, ConnectionActivity};
+use crate::service::{HttpResponseFuture, HttpService, Route};
+use crate::timers::{Alarm, instant_after};
+use mcp_core::budget::ByteBudget;
+use mcp_core::error::Error;
+use mcp_core::observe::{RefusalKind, record_refusal};
+use mcp_core::spawn::boxed;
+use mcp_transport::{OUT_OF_RESOURCES, is_temporary_accept_error};
 
-#[cfg(feature = "cli")]
-use crate::transport::{ProcessGuard, StopSequence, are_handlers_stuck};
-#[cfg(feature = "cli")]
+use mcp_transport::{ProcessGuard, StopSequence, are_handlers_stuck};
 use std::future::ready;
 
 /// An open connection.
@@ -46,10 +44,10 @@ struct OpenConnection {
 }
 
 /// Serves all connections, including their handshakes, until `shutdown` is cancelled. Work in progress may then finish
-/// within [`limits.calls.drain_timeout`](crate::Limits).
+/// within [`limits.calls.drain_timeout`](mcp_core::limits::Limits).
 ///
 /// Dropping the future drops all connections, their calls, and all sessions.
-pub(crate) async fn serve<L, S, H>(
+pub async fn serve<L, S, H>(
     mut listener: L,
     handshake: impl Fn(L::Stream) -> H,
     service: HttpService,
@@ -112,8 +110,7 @@ where
 ///
 /// The second returned value is `true` if handlers are still blocking threads. Dropping the runtime would wait for
 /// them.
-#[cfg(feature = "cli")]
-pub(crate) async fn serve_process(
+pub async fn serve_process(
     listener: impl HttpListener,
     service: HttpService,
 ) -> (Result<(), Error>, bool) {
@@ -182,7 +179,7 @@ pub trait HttpListener: Send + 'static {
 
     /// Returns the network address that clients connect to, or `None` if the listener cannot be reached over a network.
     /// If other machines can reach the address, the server starts only if a host has been allowed
-    /// ([`HttpOptions::allow_host`](crate::http::HttpOptions::allow_host)).
+    /// ([`HttpOptions::allow_host`](crate::HttpOptions::allow_host)).
     ///
     /// # Errors
     ///

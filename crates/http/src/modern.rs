@@ -14,34 +14,34 @@ use std::task::{Context, Poll, Waker, ready};
 use hyper::header::HeaderMap;
 use hyper::{Response, StatusCode};
 
-use crate::budget::LazyCharge;
-use crate::context::Caller;
-use crate::dispatch::{
-    CallProgress, Dispatcher, ListenRequest, MirroredName, PreparedCall, RequestDecision,
-    RequestOrigin, RunningCall, Sink,
-};
-use crate::handler::decode::{HeaderArgument, member};
-use crate::http::handler_watch::HandlerWatch;
-use crate::http::request::{RequestHead, RequestHeaders, decode_header_value};
-use crate::http::response;
-use crate::http::response::{
+use crate::handler_watch::HandlerWatch;
+use crate::request::{RequestHead, RequestHeaders, decode_header_value};
+use crate::response;
+use crate::response::{
     EventSource, HttpBody, HttpRefusal, MAX_POLLED_BYTES, PendingResponse, ResponseMessage,
     StreamStatus, with_retry_after,
 };
-use crate::http::state::ServiceState;
-use crate::http::timers::{ExpiryTimer, SilenceTimeout, ValidUntil};
-use crate::jsonrpc::{
+use crate::state::ServiceState;
+use crate::timers::{ExpiryTimer, SilenceTimeout, ValidUntil};
+use mcp_core::budget::LazyCharge;
+use mcp_core::context::Caller;
+use mcp_core::dispatch::{
+    CallProgress, Dispatcher, ListenRequest, MirroredName, PreparedCall, RequestDecision,
+    RequestOrigin, RunningCall, Sink,
+};
+use mcp_core::handler::decode::{HeaderArgument, member};
+use mcp_core::sync::{Bell, Wake, lock};
+use mcp_protocol::errors::header_mismatch;
+use mcp_protocol::jsonrpc::{
     Decimal, ErrorObject, Member, Message, MetaMember, Params, RequestId, unquote,
 };
-use crate::protocol::errors::header_mismatch;
-use crate::protocol::negotiation::{KnownClientInfo, ModernMeta, VersionClaim, claim};
-use crate::protocol::{Method, errors};
-use crate::sync::{Bell, Wake, lock};
+use mcp_protocol::negotiation::{KnownClientInfo, ModernMeta, VersionClaim, claim};
+use mcp_protocol::{Method, errors};
 
 // --- POST requests whose message (a request or a notification) specifies its own protocol version.
 
 /// Serves a message whose body claims a protocol version.
-pub(in crate::http) fn serve_message<'s>(
+pub(crate) fn serve_message<'s>(
     state: &'s ServiceState,
     head: RequestHead<'_>,
     message: &Message<'_>,
@@ -539,7 +539,7 @@ fn check_name_header(
 }
 
 /// Compares the `Mcp-Param-*` headers for a tool with the tool's arguments.
-pub(in crate::http) fn check_argument_headers(
+pub(crate) fn check_argument_headers(
     headers: &HeaderMap,
     mirrored: &[HeaderArgument],
     arguments: &str,
@@ -594,7 +594,7 @@ mod tests {
     use hyper::header::{HeaderName, HeaderValue};
     use serde_json::json;
 
-    use crate::http::modern::*;
+    use crate::modern::*;
 
     #[test]
     fn a_mirrored_header_is_compared_with_its_argument() {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use hyper::header::HeaderName;
 
-use crate::http::health::{HealthPaths, absolute_path};
-use crate::http::proxies::TrustedProxies;
+use crate::health::{HealthPaths, absolute_path};
+use crate::proxies::TrustedProxies;
 use mcp_stores::EventStore;
 use mcp_stores::InstanceRelay;
 use mcp_stores::SessionStore;
@@ -16,7 +16,7 @@ use mcp_stores::SessionStore;
 use crate::auth::{ProtectedResource, Url};
 
 /// Path at which 2024-11-05 clients can open streams, in addition to the endpoint's path.
-pub(in crate::http) const SSE_PATH: &str = "/sse";
+pub(crate) const SSE_PATH: &str = "/sse";
 
 /// Settings for the HTTP endpoint: its path, the allowed hosts and origins, session storage, and authentication.
 ///
@@ -25,24 +25,24 @@ pub(in crate::http) const SSE_PATH: &str = "/sse";
 #[derive(Clone)]
 #[must_use]
 pub struct HttpOptions {
-    pub(in crate::http) path: String,
-    pub(in crate::http) health: HealthPaths,
-    pub(in crate::http) shutdown_delay: Duration,
-    pub(in crate::http) hosts: Vec<String>,
-    pub(in crate::http) origins: Vec<String>,
-    pub(in crate::http) legacy_sse: bool,
+    pub(crate) path: String,
+    pub(crate) health: HealthPaths,
+    pub(crate) shutdown_delay: Duration,
+    pub(crate) hosts: Vec<String>,
+    pub(crate) origins: Vec<String>,
+    pub(crate) legacy_sse: bool,
     /// `None` if the program has not configured session storage.
-    pub(in crate::http) sessions: Option<HttpSessions>,
-    pub(in crate::http) events: Option<Arc<dyn EventStore>>,
+    pub(crate) sessions: Option<HttpSessions>,
+    pub(crate) events: Option<Arc<dyn EventStore>>,
     /// Set together with a backend's sessions.
-    pub(in crate::http) instances: Option<Arc<dyn InstanceRelay>>,
-    pub(in crate::http) proxies: Option<TrustedProxies>,
+    pub(crate) instances: Option<Arc<dyn InstanceRelay>>,
+    pub(crate) proxies: Option<TrustedProxies>,
     /// The header in which trusted proxies name the principal.
-    pub(in crate::http) principal_header: Option<String>,
+    pub(crate) principal_header: Option<String>,
     /// The mistakes in the environment variables from which the settings are made.
     environment_faults: Vec<String>,
     #[cfg(feature = "auth")]
-    pub(in crate::http) protected: Option<ProtectedResource>,
+    pub(crate) protected: Option<ProtectedResource>,
 }
 
 impl Default for HttpOptions {
@@ -73,7 +73,8 @@ impl HttpOptions {
     }
 
     /// Creates settings that cannot be used because of these mistakes in environment variables.
-    pub(crate) fn with_environment_faults(faults: Vec<String>) -> Self {
+    #[doc(hidden)]
+    pub fn with_environment_faults(faults: Vec<String>) -> Self {
         Self {
             environment_faults: faults,
             ..Self::default()
@@ -82,7 +83,9 @@ impl HttpOptions {
 
     /// Returns `true` if access from other machines is configured, through allowed hosts or authentication, or if the
     /// configuration could not be read, which is reported later.
-    pub(crate) fn serves_other_machines(&self) -> bool {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn serves_other_machines(&self) -> bool {
         if !self.environment_faults.is_empty() {
             return true;
         }
@@ -94,7 +97,8 @@ impl HttpOptions {
     }
 
     /// Describes each problem with these settings in one sentence.
-    pub(crate) fn faults(&self) -> Vec<String> {
+    #[doc(hidden)]
+    pub fn faults(&self) -> Vec<String> {
         let mut endpoints = vec![&*self.path];
         if self.legacy_sse {
             endpoints.push(SSE_PATH);
@@ -111,7 +115,9 @@ impl HttpOptions {
     /// Returns the path at which clients look for the endpoint, if authentication is configured with a URL whose path
     /// differs from the endpoint's.
     #[cfg(feature = "auth")]
-    pub(crate) fn other_public_path(&self) -> Option<String> {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn other_public_path(&self) -> Option<String> {
         let url = Url::parse(&self.protected.as_ref()?.resource).ok()?;
         match url.path() {
             path if path == self.path.trim_end_matches('/') => None,
@@ -142,28 +148,31 @@ impl HttpOptions {
     }
 
     /// Returns the paths of the liveness and readiness probes, if this crate's listener answers them.
-    #[cfg(feature = "cli")]
-    pub(crate) fn probe_paths(&self) -> Option<(&str, &str)> {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn probe_paths(&self) -> Option<(&str, &str)> {
         let is_served = self.health.served != Some(false);
         is_served.then_some((&*self.health.live, &*self.health.ready))
     }
 
     /// Returns the first allowed host that is not `*`.
-    #[cfg(feature = "cli")]
-    pub(crate) fn named_host(&self) -> Option<&str> {
+    #[doc(hidden)]
+    pub fn named_host(&self) -> Option<&str> {
         let mut hosts = self.hosts.iter().map(String::as_str);
         hosts.find(|host| *host != "*")
     }
 
     /// Returns how long the server continues to serve requests after the first stop signal.
-    #[cfg(feature = "cli")]
-    pub(crate) fn delay_before_stop(&self) -> Duration {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn delay_before_stop(&self) -> Duration {
         self.shutdown_delay
     }
 
     /// Returns the path of the endpoint.
-    #[cfg(any(feature = "auth", feature = "cli"))]
-    pub(crate) fn endpoint_path(&self) -> &str {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn endpoint_path(&self) -> &str {
         &self.path
     }
 
@@ -178,13 +187,13 @@ impl HttpOptions {
     }
 
     /// Turns the liveness and readiness endpoints on or off. By default, they are on for the listener of
-    /// [`Server::serve_http`](crate::Server::serve_http) and `--http`, and off for a service that is mounted in another
+    /// `Server::serve_http` and `--http`, and off for a service that is mounted in another
     /// program. With `true` or a custom path, the `axum::Router` created from the service also has these routes.
     ///
     /// | Path | 200 | 503 |
     /// |---|---|---|
     /// | `/livez` ([`live_path`](Self::live_path)) | while the process answers | |
-    /// | `/readyz` ([`ready_path`](Self::ready_path)) | while requests should be sent here | after a signal to stop ([`shutdown_delay`](Self::shutdown_delay)), and while a [check](crate::Server::ready_check) fails |
+    /// | `/readyz` ([`ready_path`](Self::ready_path)) | while requests should be sent here | after a signal to stop ([`shutdown_delay`](Self::shutdown_delay)), and while a check fails |
     ///
     /// `GET` and `HEAD` requests are answered without a body. The host check, the origin check and authentication do
     /// not apply, because orchestrators use a machine's address and have no token.
@@ -213,8 +222,8 @@ impl HttpOptions {
     /// than the interval between the load balancer's probes, no requests are refused. A second signal still ends the
     /// process immediately.
     ///
-    /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) ignores this delay. A program that calls it can make
-    /// a [check](crate::Server::ready_check) fail some time before the call.
+    /// `ServerHandle::shut_down` ignores this delay. A program that calls it can make
+    /// a check fail some time before the call.
     pub fn shutdown_delay(mut self, delay: Duration) -> Self {
         self.shutdown_delay = delay;
         self
@@ -244,14 +253,14 @@ impl HttpOptions {
     /// Sets whether to serve clients that use protocol version 2024-11-05. Such clients open an event stream by sending
     /// a GET request without a session id. Defaults to `false`.
     ///
-    /// The stream is available at the endpoint's path and, with [`Server::serve_http`](crate::Server::serve_http), also
+    /// The stream is available at the endpoint's path and, with `Server::serve_http`, also
     /// at `/sse`.
     pub fn legacy_sse(mut self, served: bool) -> Self {
         self.legacy_sse = served;
         self
     }
 
-    /// Sets how legacy sessions are stored. Defaults to the [backend](crate::Server::backend)'s session store if it has
+    /// Sets how legacy sessions are stored. Defaults to the backend's session store if it has
     /// one, and to [`HttpSessions::Memory`] otherwise.
     pub fn sessions(mut self, sessions: HttpSessions) -> Self {
         self.sessions = Some(sessions);
@@ -259,7 +268,7 @@ impl HttpOptions {
     }
 
     /// Sets the store for stream events, so that clients can resume a stream on any instance. Defaults to the
-    /// [backend](crate::Server::backend)'s event store; without an event store, each instance keeps the events of its
+    /// backend's event store; without an event store, each instance keeps the events of its
     /// own streams in memory.
     ///
     /// This is useful only with [`HttpSessions::Store`].
@@ -270,7 +279,8 @@ impl HttpOptions {
 
     /// Uses these stores unless the program has chosen others. If the program has chosen where to keep sessions,
     /// `events` and `instances` are not used either, because they are useful only together with `sessions`.
-    pub(crate) fn or_stores(
+    #[doc(hidden)]
+    pub fn or_stores(
         mut self,
         sessions: Option<Arc<dyn SessionStore>>,
         events: Option<Arc<dyn EventStore>>,
@@ -286,8 +296,8 @@ impl HttpOptions {
 
     /// Sets the proxies whose reports about clients are trusted. By default, no proxies are trusted.
     ///
-    /// This determines [`RequestInfo::client_ip`](crate::request::RequestInfo::client_ip) and
-    /// [`trusted_header`](crate::request::RequestInfo::trusted_header). Headers from all other peers are ignored.
+    /// This determines `RequestInfo::client_ip` and
+    /// `trusted_header`. Headers from all other peers are ignored.
     pub fn trusted_proxies(mut self, proxies: TrustedProxies) -> Self {
         self.proxies = Some(proxies);
         self
@@ -295,7 +305,7 @@ impl HttpOptions {
 
     /// Identifies callers by a header that a trusted proxy sets, such as the tenant's name in `X-Tenant`.
     ///
-    /// The request then has a [`Principal`](crate::Principal) whose subject is the header's value and whose issuer is
+    /// The request then has a [`Principal`](mcp_core::context::Principal) whose subject is the header's value and whose issuer is
     /// the header's name, in lower case. Sessions, tasks, jobs, kept results, rates per caller, idempotency keys and
     /// sealed state belong to it, and it has no scopes. Requests without the header are anonymous, and so are all
     /// requests from other peers, whatever headers they have. The request is rejected with status 400 if the value is
@@ -314,8 +324,8 @@ impl HttpOptions {
     }
 
     /// Trusts additional proxies, which report the client's address in the header that the program has configured.
-    #[cfg(feature = "cli")]
-    pub(crate) fn also_trust_proxies(mut self, proxies: Vec<String>) -> Self {
+    #[doc(hidden)]
+    pub fn also_trust_proxies(mut self, proxies: Vec<String>) -> Self {
         if !proxies.is_empty() {
             let trusted = self.proxies.take();
             let trusted = trusted.unwrap_or_else(|| TrustedProxies::new([""; 0]));
@@ -328,7 +338,7 @@ impl HttpOptions {
     /// and origin checks.
     ///
     /// A server mounted in a program with its own authentication does not need this: the
-    /// [`Principal`](crate::Principal) in the request's extensions, if any, identifies the caller.
+    /// [`Principal`](mcp_core::context::Principal) in the request's extensions, if any, identifies the caller.
     #[cfg(feature = "auth")]
     pub fn authenticate(mut self, protected: ProtectedResource) -> Self {
         self.protected = Some(protected);
@@ -337,7 +347,9 @@ impl HttpOptions {
 
     /// Returns `true` if sessions are sealed.
     #[cfg(feature = "sealing")]
-    pub(crate) fn seals_sessions(&self) -> bool {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn seals_sessions(&self) -> bool {
         matches!(self.sessions, Some(HttpSessions::Sealed))
     }
 }
@@ -372,11 +384,11 @@ impl fmt::Debug for HttpOptions {
 /// |---|---|---|---|
 /// | [`Memory`](Self::Memory) | no | no | yes |
 /// | [`Store`](Self::Store) | yes, with a shared store | yes, with a persistent store | yes |
-/// | [`Sealed`](Self::Sealed) | yes, with shared [`sealing_keys`](crate::Server::sealing_keys) | yes, with the same keys | no |
+/// | [`Sealed`](Self::Sealed) | yes, with shared `sealing_keys` | yes, with the same keys | no |
 /// | [`None`](Self::None) | yes | yes | no |
 ///
 /// A client that uses protocol version 2024-11-05 and keeps a stream open
-/// ([`HttpOptions::legacy_sse`](crate::http::HttpOptions::legacy_sse)) has a session for as long as its connection
+/// ([`HttpOptions::legacy_sse`](crate::HttpOptions::legacy_sse)) has a session for as long as its connection
 /// lasts, regardless of this setting.
 #[derive(Clone, Default)]
 #[non_exhaustive]
@@ -395,8 +407,8 @@ pub enum HttpSessions {
     /// notifications are sent on the call's stream. `notifications/cancelled` works only on the instance where the call
     /// runs.
     ///
-    /// A session lasts for [`limits.sessions.sealed_timeout`](crate::Limits). An id is at most
-    /// [`limits.sessions.max_sealed_bytes`](crate::Limits) characters long; a client whose handshake does not fit
+    /// A session lasts for [`limits.sessions.sealed_timeout`](mcp_core::limits::Limits). An id is at most
+    /// [`limits.sessions.max_sealed_bytes`](mcp_core::limits::Limits) characters long; a client whose handshake does not fit
     /// receives error -32602.
     #[cfg(feature = "sealing")]
     Sealed,

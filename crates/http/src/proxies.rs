@@ -14,7 +14,7 @@ use hyper::header::{FORWARDED, HeaderName, HeaderValue};
 static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// The proxies whose reports about clients are trusted, for
-/// [`HttpOptions::trusted_proxies`](crate::http::HttpOptions::trusted_proxies).
+/// [`HttpOptions::trusted_proxies`](crate::HttpOptions::trusted_proxies).
 ///
 /// ```
 /// use mcp_runtime::http::{HttpOptions, TrustedProxies};

@@ -21,15 +21,15 @@ use hyper::{Response, StatusCode, header};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use crate::budget::{Charge, Shortage};
-use crate::context::Principal;
-use crate::dispatch::WrittenResponse;
-use crate::http::timers::{Alarm, ShutdownPoll, instant_after};
-use crate::jsonrpc::{ErrorObject, RequestId};
-use crate::observe::{RefusalKind, record_refusal};
-use crate::protocol::{encode, errors};
-use crate::sync::{CancellationToken, lock};
+use crate::timers::{Alarm, ShutdownPoll, instant_after};
+use mcp_core::budget::{Charge, Shortage};
+use mcp_core::context::Principal;
+use mcp_core::dispatch::WrittenResponse;
 use mcp_core::limits::Limits;
+use mcp_core::observe::{RefusalKind, record_refusal};
+use mcp_core::sync::{CancellationToken, lock};
+use mcp_protocol::jsonrpc::{ErrorObject, RequestId};
+use mcp_protocol::{encode, errors};
 
 /// The body of a response.
 pub struct HttpBody {
@@ -80,11 +80,11 @@ impl HttpBody {
         }
     }
 
-    pub(in crate::http) fn empty() -> Self {
+    pub(crate) fn empty() -> Self {
         Self::new(BodyContent::Whole(None))
     }
 
-    pub(in crate::http) fn from_bytes(bytes: Vec<u8>) -> Self {
+    pub(crate) fn from_bytes(bytes: Vec<u8>) -> Self {
         Self::new(BodyContent::Whole(Some(bytes.into())))
     }
 
@@ -96,7 +96,7 @@ impl HttpBody {
 
     /// Creates a body that streams events. A comment is sent after each keep-alive interval without an event. The body
     /// ends no later than the drain timeout after shutdown begins.
-    pub(in crate::http) fn from_events(
+    pub(crate) fn from_events(
         events: impl EventSource + 'static,
         limits: &Limits,
         shutdown: &CancellationToken,
@@ -115,7 +115,7 @@ impl HttpBody {
 
     /// Counts what the client has not yet read. A body made of parts is not counted, because nearly all of it is shared
     /// with other responses.
-    pub(in crate::http) fn count_unsent(&mut self, charge: impl FnOnce() -> Charge) {
+    pub(crate) fn count_unsent(&mut self, charge: impl FnOnce() -> Charge) {
         match &mut self.content {
             BodyContent::Whole(Some(bytes)) if bytes.len() >= COUNTED_MESSAGE => {
                 *bytes = UnsentBytes::counted(std::mem::take(bytes), charge());
@@ -126,12 +126,12 @@ impl HttpBody {
     }
 
     /// Holds a permit for an open stream until the body is dropped.
-    pub(in crate::http) fn hold_permit(&mut self, permit: StreamPermit) {
+    pub(crate) fn hold_permit(&mut self, permit: StreamPermit) {
         self.permit = Some(permit);
     }
 
     /// Keeps the connection busy until the body is dropped.
-    pub(in crate::http) fn keep_busy(&mut self, busy: BusyGuard) {
+    pub(crate) fn keep_busy(&mut self, busy: BusyGuard) {
         self.busy = Some(busy);
     }
 }
@@ -244,10 +244,10 @@ impl fmt::Debug for HttpBody {
 }
 
 /// Maximum size of the events to append in a single poll, in bytes.
-pub(in crate::http) const MAX_POLLED_BYTES: usize = 64 << 10;
+pub(crate) const MAX_POLLED_BYTES: usize = 64 << 10;
 
 /// The source of a response's events, which is dropped when the client disconnects.
-pub(in crate::http) trait EventSource: Send {
+pub(crate) trait EventSource: Send {
     /// Appends the available events. If no events are available and the stream continues, the task is woken when more
     /// arrive. Also called when `is_stopping` becomes `true` because shutdown has begun.
     fn poll_events(
@@ -260,7 +260,7 @@ pub(in crate::http) trait EventSource: Send {
 
 /// The state of an event stream after its available events have been appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::http) enum StreamStatus {
+pub(crate) enum StreamStatus {
     /// More events may follow.
     Open,
     /// No more events will follow.
@@ -269,15 +269,15 @@ pub(in crate::http) enum StreamStatus {
 
 /// The number of requests being served on a connection, which is idle if there are none.
 #[derive(Debug, Default)]
-pub(in crate::http) struct ConnectionActivity(AtomicUsize);
+pub(crate) struct ConnectionActivity(AtomicUsize);
 
 impl ConnectionActivity {
-    pub(in crate::http) fn is_busy(&self) -> bool {
+    pub(crate) fn is_busy(&self) -> bool {
         self.0.load(Ordering::Acquire) > 0
     }
 
     /// Marks a request as being served until the returned value is dropped.
-    pub(in crate::http) fn mark_busy(self: &Arc<Self>) -> BusyGuard {
+    pub(crate) fn mark_busy(self: &Arc<Self>) -> BusyGuard {
         self.0.fetch_add(1, Ordering::AcqRel);
         BusyGuard(Arc::clone(self))
     }
@@ -285,7 +285,7 @@ impl ConnectionActivity {
 
 /// A request that is being served.
 #[derive(Debug)]
-pub(in crate::http) struct BusyGuard(Arc<ConnectionActivity>);
+pub(crate) struct BusyGuard(Arc<ConnectionActivity>);
 
 impl Drop for BusyGuard {
     fn drop(&mut self) {
@@ -299,7 +299,7 @@ impl Drop for BusyGuard {
 const STREAM_RETRY_DELAY: Duration = Duration::from_secs(10);
 
 /// Permits for event streams.
-pub(in crate::http) struct StreamPermits {
+pub(crate) struct StreamPermits {
     all: Arc<Semaphore>,
     /// Number of permits held by each caller, indexed by the key of the caller's principal.
     taken: Mutex<HashMap<Box<str>, usize>>,
@@ -307,14 +307,14 @@ pub(in crate::http) struct StreamPermits {
 }
 
 /// A permit that is returned to the pool when dropped.
-pub(in crate::http) struct StreamPermit {
+pub(crate) struct StreamPermit {
     _permit: OwnedSemaphorePermit,
     /// The pool and the caller's key, if the caller is known.
     owned: Option<(Arc<StreamPermits>, Box<str>)>,
 }
 
 impl StreamPermits {
-    pub(in crate::http) fn new(limits: &Limits) -> Arc<Self> {
+    pub(crate) fn new(limits: &Limits) -> Arc<Self> {
         Arc::new(Self {
             all: Arc::new(Semaphore::new(
                 limits.streams.max_open.min(Semaphore::MAX_PERMITS),
@@ -329,7 +329,7 @@ impl StreamPermits {
     }
 
     /// Takes a permit for one of this caller's streams. Refuses if the server or the caller has too many open streams.
-    pub(in crate::http) fn acquire(
+    pub(crate) fn acquire(
         self: &Arc<Self>,
         caller: Option<&Principal>,
     ) -> Result<StreamPermit, HttpRefusal> {
@@ -372,7 +372,7 @@ impl Drop for StreamPermit {
 // --- Responses that consist of a message, an event stream, or a status without a body, and those that come later.
 
 /// Returns a JSON response: one message, or an array of messages.
-pub(in crate::http) fn json_response(
+pub(crate) fn json_response(
     status: StatusCode,
     message: impl Into<ResponseMessage>,
 ) -> Response<HttpBody> {
@@ -386,14 +386,14 @@ pub(in crate::http) fn json_response(
 }
 
 /// Returns a response with a status and no body.
-pub(in crate::http) fn empty_response(status: StatusCode) -> Response<HttpBody> {
+pub(crate) fn empty_response(status: StatusCode) -> Response<HttpBody> {
     let mut response = Response::new(HttpBody::empty());
     *response.status_mut() = status;
     response
 }
 
 /// Returns a response that streams events.
-pub(in crate::http) fn event_stream_response(body: HttpBody) -> Response<HttpBody> {
+pub(crate) fn event_stream_response(body: HttpBody) -> Response<HttpBody> {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(
@@ -411,7 +411,7 @@ pub(in crate::http) fn event_stream_response(body: HttpBody) -> Response<HttpBod
 
 /// A response as the dispatcher has written it. A large text that many responses have in common is left out of it, and
 /// is sent without being copied.
-pub(in crate::http) struct ResponseMessage {
+pub(crate) struct ResponseMessage {
     text: Vec<u8>,
     written: WrittenResponse,
 }
@@ -423,17 +423,17 @@ impl From<Vec<u8>> for ResponseMessage {
 }
 
 impl ResponseMessage {
-    pub(in crate::http) fn new(text: Vec<u8>, written: WrittenResponse) -> Self {
+    pub(crate) fn new(text: Vec<u8>, written: WrittenResponse) -> Self {
         Self { text, written }
     }
 
     /// Takes the error that the response reports, for its status and headers.
-    pub(in crate::http) fn take_error(&mut self) -> Option<Box<ErrorObject>> {
+    pub(crate) fn take_error(&mut self) -> Option<Box<ErrorObject>> {
         self.written.error.take()
     }
 
     /// Returns the response in a single buffer.
-    pub(in crate::http) fn into_text(mut self) -> Vec<u8> {
+    pub(crate) fn into_text(mut self) -> Vec<u8> {
         self.written.complete(&mut self.text);
         self.text
     }
@@ -449,7 +449,7 @@ impl ResponseMessage {
 }
 
 /// The result of serving a request as far as possible without waiting.
-pub(in crate::http) enum PendingResponse<'s> {
+pub(crate) enum PendingResponse<'s> {
     /// The response.
     Over(Response<HttpBody>),
     /// The remaining work, which yields the response.
@@ -457,14 +457,14 @@ pub(in crate::http) enum PendingResponse<'s> {
 }
 
 /// Work that yields the response to a request.
-pub(in crate::http) struct RemainingWork<'s> {
-    pub(in crate::http) response: Pin<Box<dyn Future<Output = Response<HttpBody>> + Send + 's>>,
+pub(crate) struct RemainingWork<'s> {
+    pub(crate) response: Pin<Box<dyn Future<Output = Response<HttpBody>> + Send + 's>>,
     /// The id of the request, for the response if the work is cut short. `None` for a batch.
-    pub(in crate::http) id: Option<RequestId>,
+    pub(crate) id: Option<RequestId>,
 }
 
 impl<'s> PendingResponse<'s> {
-    pub(in crate::http) fn from_future(
+    pub(crate) fn from_future(
         response: impl Future<Output = Response<HttpBody>> + Send + 's,
         id: Option<RequestId>,
     ) -> Self {
@@ -484,16 +484,16 @@ impl From<HttpRefusal> for PendingResponse<'_> {
 // --- Refusals: responses to rejected requests, with a status, an error and possibly a challenge.
 
 /// The response to a rejected request: the status, the error and an optional challenge.
-pub(in crate::http) struct HttpRefusal {
-    pub(in crate::http) status: StatusCode,
-    pub(in crate::http) id: Option<RequestId>,
-    pub(in crate::http) error: Box<ErrorObject>,
+pub(crate) struct HttpRefusal {
+    pub(crate) status: StatusCode,
+    pub(crate) id: Option<RequestId>,
+    pub(crate) error: Box<ErrorObject>,
     /// The value of the `WWW-Authenticate` header.
     challenge: Option<HeaderValue>,
 }
 
 impl HttpRefusal {
-    pub(in crate::http) fn new(status: StatusCode, error: ErrorObject) -> Self {
+    pub(crate) fn new(status: StatusCode, error: ErrorObject) -> Self {
         Self {
             status,
             id: None,
@@ -502,22 +502,22 @@ impl HttpRefusal {
         }
     }
 
-    pub(in crate::http) fn with_id(mut self, id: Option<RequestId>) -> Self {
+    pub(crate) fn with_id(mut self, id: Option<RequestId>) -> Self {
         self.id = id;
         self
     }
 
     /// Adds a challenge that tells the client how to get access.
-    pub(in crate::http) fn with_challenge(mut self, challenge: HeaderValue) -> Self {
+    pub(crate) fn with_challenge(mut self, challenge: HeaderValue) -> Self {
         self.challenge = Some(challenge);
         self
     }
 
-    pub(in crate::http) fn forbidden(message: &str) -> Self {
+    pub(crate) fn forbidden(message: &str) -> Self {
         Self::new(StatusCode::FORBIDDEN, ErrorObject::invalid_request(message))
     }
 
-    pub(in crate::http) fn bad_request(message: &str) -> Self {
+    pub(crate) fn bad_request(message: &str) -> Self {
         Self::new(
             StatusCode::BAD_REQUEST,
             ErrorObject::invalid_request(message),
@@ -525,36 +525,36 @@ impl HttpRefusal {
     }
 
     /// 503: the server is shutting down, and the time allowed for finishing requests has run out.
-    pub(in crate::http) fn shutting_down() -> Self {
+    pub(crate) fn shutting_down() -> Self {
         let error = ErrorObject::internal("the server is stopping");
         Self::new(StatusCode::SERVICE_UNAVAILABLE, error)
     }
 
     /// 404: neither the endpoint nor anything else is at this path.
-    pub(in crate::http) fn unknown_path() -> Self {
+    pub(crate) fn unknown_path() -> Self {
         let error = ErrorObject::invalid_request("nothing is served at this path");
         Self::new(StatusCode::NOT_FOUND, error)
     }
 
     /// 404: no open session has this id. The client must start a new session.
-    pub(in crate::http) fn unknown_session() -> Self {
+    pub(crate) fn unknown_session() -> Self {
         let error = ErrorObject::invalid_request("the session is unknown or has ended");
         Self::new(StatusCode::NOT_FOUND, error)
     }
 
     /// 400: the request needs a session but does not name one.
-    pub(in crate::http) fn session_required() -> Self {
+    pub(crate) fn session_required() -> Self {
         Self::bad_request("`Mcp-Session-Id` is missing: send `initialize` first")
     }
 
     /// 406: the client does not accept events.
-    pub(in crate::http) fn events_not_accepted() -> Self {
+    pub(crate) fn events_not_accepted() -> Self {
         let error = ErrorObject::invalid_request("`Accept` must list `text/event-stream`");
         Self::new(StatusCode::NOT_ACCEPTABLE, error)
     }
 
     /// 406: the client does not accept both JSON and events.
-    pub(in crate::http) fn answer_not_accepted() -> Self {
+    pub(crate) fn answer_not_accepted() -> Self {
         let error = ErrorObject::invalid_request(
             "`Accept` must list `application/json` and `text/event-stream`",
         );
@@ -562,7 +562,7 @@ impl HttpRefusal {
     }
 
     /// 503: a later request may succeed.
-    pub(in crate::http) fn unavailable(message: &str) -> Self {
+    pub(crate) fn unavailable(message: &str) -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
             ErrorObject::internal(message),
@@ -577,7 +577,7 @@ impl HttpRefusal {
     }
 
     /// 405: the HTTP method is not listed in `allow`.
-    pub(in crate::http) fn method_not_allowed(allow: &'static str) -> Response<HttpBody> {
+    pub(crate) fn method_not_allowed(allow: &'static str) -> Response<HttpBody> {
         let error = ErrorObject::invalid_request("this HTTP method is not supported here");
         let mut response = Self::new(StatusCode::METHOD_NOT_ALLOWED, error).into_response();
         response
@@ -586,7 +586,7 @@ impl HttpRefusal {
         response
     }
 
-    pub(in crate::http) fn into_response(self) -> Response<HttpBody> {
+    pub(crate) fn into_response(self) -> Response<HttpBody> {
         let mut out = Vec::with_capacity(128);
         encode::error(&mut out, self.id.as_ref(), &self.error);
         let mut response = json_response(self.status, out);
@@ -614,7 +614,7 @@ impl From<Shortage> for HttpRefusal {
 }
 
 /// Adds a `Retry-After` header with the delay that the error specifies.
-pub(in crate::http) fn with_retry_after(
+pub(crate) fn with_retry_after(
     mut response: Response<HttpBody>,
     error: &ErrorObject,
 ) -> Response<HttpBody> {
@@ -637,34 +637,29 @@ const MAX_REQUEST_BYTES: usize = 64;
 
 /// The id of an event, from which a client can resume the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::http) struct EventId<'a> {
-    pub(in crate::http) stream: u64,
+pub(crate) struct EventId<'a> {
+    pub(crate) stream: u64,
     /// The event's position in the stream.
-    pub(in crate::http) position: u64,
+    pub(crate) position: u64,
     /// The request whose answer the stream will carry, [encoded](encode_request). This lets any instance answer the
     /// request if the instance that should have done so is gone.
-    pub(in crate::http) request: Option<&'a str>,
+    pub(crate) request: Option<&'a str>,
 }
 
 /// Returns a request's id in the form used in event ids, unless the id is too long.
-pub(in crate::http) fn encode_request(id: &RequestId) -> Option<Box<str>> {
+pub(crate) fn encode_request(id: &RequestId) -> Option<Box<str>> {
     let json = id.as_json();
     (json.len() <= MAX_REQUEST_BYTES).then(|| URL_SAFE_NO_PAD.encode(json).into())
 }
 
 /// Decodes a request's id from the form used in event ids.
-pub(in crate::http) fn decode_request(request: &str) -> Option<RequestId> {
+pub(crate) fn decode_request(request: &str) -> Option<RequestId> {
     let json = String::from_utf8(URL_SAFE_NO_PAD.decode(request).ok()?).ok()?;
     RequestId::parse(&json)
 }
 
 /// Appends an event. `id` is sent to clients that can resume the stream.
-pub(in crate::http) fn write_event(
-    out: &mut Vec<u8>,
-    id: Option<EventId<'_>>,
-    name: &str,
-    data: &[u8],
-) {
+pub(crate) fn write_event(out: &mut Vec<u8>, id: Option<EventId<'_>>, name: &str, data: &[u8]) {
     if let Some(id) = id {
         write_id(out, id);
     }
@@ -686,7 +681,7 @@ pub(in crate::http) fn write_event(
 }
 
 /// Returns the messages in `lines`, each of which ends with a newline.
-pub(in crate::http) fn split_messages(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn split_messages(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut start = 0;
     memchr::memchr_iter(b'\n', lines).filter_map(move |end| {
         let line = lines.get(start..end);
@@ -696,7 +691,7 @@ pub(in crate::http) fn split_messages(lines: &[u8]) -> impl Iterator<Item = &[u8
 }
 
 /// Appends an event that contains only the id to resume from and the reconnection delay.
-pub(in crate::http) fn write_priming_event(out: &mut Vec<u8>, id: EventId<'_>) {
+pub(crate) fn write_priming_event(out: &mut Vec<u8>, id: EventId<'_>) {
     write_id(out, id);
     out.extend_from_slice(b"retry: 500\ndata:\n\n");
 }
@@ -716,7 +711,7 @@ fn write_id(out: &mut Vec<u8>, id: EventId<'_>) {
 }
 
 /// Parses an event id.
-pub(in crate::http) fn parse_event_id(id: &str) -> Option<EventId<'_>> {
+pub(crate) fn parse_event_id(id: &str) -> Option<EventId<'_>> {
     let (stream, rest) = id.split_once(':')?;
     let (position, request) = match rest.split_once(':') {
         Some((position, request)) => (position, Some(request)),
@@ -739,8 +734,8 @@ mod tests {
     mod body {
         use std::future::poll_fn;
 
-        use crate::budget::{ByteBudget, Holder};
-        use crate::http::response::*;
+        use crate::response::*;
+        use mcp_core::budget::{ByteBudget, Holder};
 
         /// Has one event of this size.
         struct OneEvent(usize);
@@ -788,7 +783,7 @@ mod tests {
     }
 
     mod sse {
-        use crate::http::response::*;
+        use crate::response::*;
 
         fn id(request: Option<&str>) -> EventId<'_> {
             EventId {

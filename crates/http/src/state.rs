@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use hyper::{Method, Response};
 
-use crate::budget::ByteBudget;
-use crate::context::ChallengesForNextRequests;
-use crate::dispatch::Dispatcher;
-use crate::http::access::Authentication;
-use crate::http::handler_watch::HandlerWatch;
-use crate::http::health::{HealthProbe, answer_probe};
-use crate::http::options::HttpOptions;
-use crate::http::request::guards::KnownHost;
-use crate::http::response;
-use crate::http::response::{EventSource, HttpBody, StreamPermits};
-use crate::http::sessions::session_registry::SessionRegistry;
-use crate::protocol::negotiation::KnownClientInfo;
-use crate::sync::CancellationToken;
+use crate::access::Authentication;
+use crate::handler_watch::HandlerWatch;
+use crate::health::{HealthProbe, answer_probe};
+use crate::options::HttpOptions;
+use crate::request::guards::KnownHost;
+use crate::response;
+use crate::response::{EventSource, HttpBody, StreamPermits};
+use crate::sessions::session_registry::SessionRegistry;
+use mcp_core::budget::ByteBudget;
+use mcp_core::context::ChallengesForNextRequests;
+use mcp_core::dispatch::Dispatcher;
 use mcp_core::limits::Limits;
+use mcp_core::sync::CancellationToken;
+use mcp_protocol::negotiation::KnownClientInfo;
 use mcp_stores::{ReadinessProbe, ReadyCheck};
 
 /// The state shared by all requests to a server.

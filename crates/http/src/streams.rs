@@ -10,28 +10,28 @@ use std::task::{Context, Poll, Waker};
 
 use tokio::time::Instant;
 
-use crate::budget::Charge;
-use crate::dispatch::Sink;
-use crate::http::response;
-use crate::http::response::{EventId, MAX_POLLED_BYTES, StreamStatus};
-use crate::jsonrpc::RequestId;
-use crate::sync::lock;
+use crate::response;
+use crate::response::{EventId, MAX_POLLED_BYTES, StreamStatus};
+use mcp_core::budget::Charge;
+use mcp_core::dispatch::Sink;
 use mcp_core::limits::Limits;
+use mcp_core::sync::lock;
+use mcp_protocol::jsonrpc::RequestId;
 use mcp_stores::StreamEntry;
 
 /// Returns `true` if the stream with this number is standalone, which means that it is not opened by a request, does
 /// not await answers, and ends with its session.
-pub(in crate::http) const fn is_standalone(number: u64) -> bool {
+pub(crate) const fn is_standalone(number: u64) -> bool {
     number.is_multiple_of(2)
 }
 
 /// A stream that belongs to a session.
-pub(in crate::http) struct SessionStream {
-    pub(in crate::http) number: u64,
+pub(crate) struct SessionStream {
+    pub(crate) number: u64,
     /// `true` if the stream's call runs on another instance.
-    pub(in crate::http) is_copy: bool,
+    pub(crate) is_copy: bool,
     /// The request whose answer the stream will carry, in the form used in event ids.
-    pub(in crate::http) request: Option<Box<str>>,
+    pub(crate) request: Option<Box<str>>,
     pub(super) properties: StreamProperties,
     pub(super) bounds: EventLogBounds,
     log: Mutex<EventLog>,
@@ -39,17 +39,17 @@ pub(in crate::http) struct SessionStream {
 
 /// The properties of a stream.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::http) struct StreamProperties {
+pub(crate) struct StreamProperties {
     /// `true` if the client accepts events; otherwise, only answers are kept.
-    pub(in crate::http) takes_events: bool,
-    pub(in crate::http) resumption: Resumption,
+    pub(crate) takes_events: bool,
+    pub(crate) resumption: Resumption,
     /// `true` if the stream's events are stored for other instances.
-    pub(in crate::http) is_stored: bool,
+    pub(crate) is_stored: bool,
 }
 
 /// The answers that a stream will carry.
 #[derive(Clone, Copy)]
-pub(in crate::http) enum AwaitedAnswer<'a> {
+pub(crate) enum AwaitedAnswer<'a> {
     /// The answer to this request.
     One(&'a RequestId),
     /// The answers to the requests in a batch.
@@ -57,7 +57,7 @@ pub(in crate::http) enum AwaitedAnswer<'a> {
 }
 
 impl AwaitedAnswer<'_> {
-    pub(in crate::http) fn count(self) -> usize {
+    pub(crate) fn count(self) -> usize {
         match self {
             Self::One(_) => 1,
             Self::Batch(count) => count,
@@ -67,7 +67,7 @@ impl AwaitedAnswer<'_> {
 
 /// Support for resuming a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::http) enum Resumption {
+pub(crate) enum Resumption {
     /// A client cannot resume the stream.
     Never,
     /// A client can resume the stream after an event by sending the event's id.
@@ -77,7 +77,7 @@ pub(in crate::http) enum Resumption {
 }
 
 /// The form of the response to a request.
-pub(in crate::http) enum ResponseStart {
+pub(crate) enum ResponseStart {
     /// An event stream.
     Events,
     /// All answers, without other messages. Empty if the request was cancelled.
@@ -86,7 +86,7 @@ pub(in crate::http) enum ResponseStart {
 
 impl SessionStream {
     /// Creates a stream that will carry `awaited` answers.
-    pub(in crate::http) fn new(
+    pub(crate) fn new(
         number: u64,
         properties: StreamProperties,
         awaited: usize,
@@ -104,12 +104,7 @@ impl SessionStream {
     }
 
     /// Creates a copy of a stream whose call runs on another instance, starting after a position.
-    pub(in crate::http) fn new_copy(
-        number: u64,
-        after: u64,
-        limits: &Limits,
-        unsent: Charge,
-    ) -> Self {
+    pub(crate) fn new_copy(number: u64, after: u64, limits: &Limits, unsent: Charge) -> Self {
         let properties = StreamProperties {
             takes_events: true,
             resumption: Resumption::ById,
@@ -129,7 +124,7 @@ impl SessionStream {
     }
 
     /// Queues an answer. Answers are always accepted because they were requested and their size is bounded.
-    pub(in crate::http) fn push_answer(&self, message: &[u8]) {
+    pub(crate) fn push_answer(&self, message: &[u8]) {
         let mut log = self.log();
         log.push(message.into(), self.bounds);
         if !is_standalone(self.number) {
@@ -138,38 +133,38 @@ impl SessionStream {
     }
 
     /// Queues a message that was sent on another instance, or for which there is [capacity](Self::remaining_capacity).
-    pub(in crate::http) fn push(&self, message: Arc<[u8]>) {
+    pub(crate) fn push(&self, message: Arc<[u8]>) {
         self.log().push_notification(message, self.bounds);
     }
 
     /// Records that one answer will not be sent.
-    pub(in crate::http) fn skip_answer(&self) {
+    pub(crate) fn skip_answer(&self) {
         if !is_standalone(self.number) {
             self.log().settle_answer();
         }
     }
 
     /// Ends the stream because no more answers will be sent.
-    pub(in crate::http) fn end(&self) {
+    pub(crate) fn end(&self) {
         let mut log = self.log();
         log.awaited = 0;
         log.finish();
     }
 
     /// Returns `true` if the stream holds the maximum number of unread bytes.
-    pub(in crate::http) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.log().remaining_capacity(self.bounds) == 0
     }
 
     /// Returns `true` if all events have been read and, if they are stored for other instances, stored. A client that
     /// loses its connection then misses none of them, wherever it reconnects.
-    pub(in crate::http) fn is_delivered(&self) -> bool {
+    pub(crate) fn is_delivered(&self) -> bool {
         let log = self.log();
         log.read.min(log.stored) >= log.next
     }
 
     /// Returns the number of unread bytes that may be added, which is zero once the stream has ended.
-    pub(in crate::http) fn remaining_capacity(&self) -> usize {
+    pub(crate) fn remaining_capacity(&self) -> usize {
         let mut log = self.log();
         match log.awaited {
             0 => 0,
@@ -179,30 +174,30 @@ impl SessionStream {
 
     /// Returns the number of unread bytes.
     #[cfg(test)]
-    pub(in crate::http) fn unread_bytes(&self) -> usize {
+    pub(crate) fn unread_bytes(&self) -> usize {
         self.log().unread_bytes
     }
 
     /// Returns the time of the last answer and the number of bytes kept for clients that reconnect, or `None` if more
     /// answers will be sent.
-    pub(in crate::http) fn finished(&self) -> Option<(Instant, usize)> {
+    pub(crate) fn finished(&self) -> Option<(Instant, usize)> {
         let mut log = self.log();
         log.drop_oldest_events(self.bounds);
         log.finished.map(|at| (at, log.kept_bytes))
     }
 
     /// Returns `true` if the client can resume the stream.
-    pub(in crate::http) fn is_resumable(&self) -> bool {
+    pub(crate) fn is_resumable(&self) -> bool {
         self.properties.resumption > Resumption::Never
     }
 
     /// Returns `true` if entries must be stored and no task is storing them yet. The caller must then store them.
-    pub(in crate::http) fn begin_storing(&self) -> bool {
+    pub(crate) fn begin_storing(&self) -> bool {
         self.properties.is_stored && !std::mem::replace(&mut self.log().is_storing, true)
     }
 
     /// Waits for the entry at a position. Returns `None` if it has already been dropped.
-    pub(in crate::http) fn poll_entry(
+    pub(crate) fn poll_entry(
         &self,
         position: u64,
         cx: &mut Context<'_>,
@@ -223,7 +218,7 @@ impl SessionStream {
     }
 
     /// Records that the entries before this position have been stored.
-    pub(in crate::http) fn mark_stored(&self, position: u64) {
+    pub(crate) fn mark_stored(&self, position: u64) {
         let mut log = self.log();
         log.stored = log.stored.max(position);
         log.is_store_away = false;
@@ -232,7 +227,7 @@ impl SessionStream {
     }
 
     /// Lets readers read events that have not been stored, until the next call of [`mark_stored`](Self::mark_stored).
-    pub(in crate::http) fn mark_store_away(&self) {
+    pub(crate) fn mark_store_away(&self) {
         let mut log = self.log();
         log.is_store_away = true;
         log.drop_oldest_events(self.bounds);
@@ -249,7 +244,7 @@ impl SessionStream {
     }
 
     /// Waits until the form of the response is known.
-    pub(in crate::http) fn poll_opening(&self, cx: &mut Context<'_>) -> Poll<ResponseStart> {
+    pub(crate) fn poll_opening(&self, cx: &mut Context<'_>) -> Poll<ResponseStart> {
         let mut log = self.log();
         if log.has_notifications || (log.close_at.is_some() && log.awaited > 0) {
             return Poll::Ready(ResponseStart::Events);
@@ -262,7 +257,7 @@ impl SessionStream {
     }
 
     /// Returns the position of the first unread event.
-    pub(in crate::http) fn first_unread(&self) -> u64 {
+    pub(crate) fn first_unread(&self) -> u64 {
         let log = self.log();
         log.read.max(log.first)
     }
@@ -295,7 +290,7 @@ impl Sink for SessionStream {
 impl SessionStream {
     /// Returns a reader for the events starting at `position`, or `None` if the event at `position` is no longer kept
     /// or `position` was never reached.
-    pub(in crate::http) fn new_reader(self: &Arc<Self>, position: u64) -> Option<StreamReader> {
+    pub(crate) fn new_reader(self: &Arc<Self>, position: u64) -> Option<StreamReader> {
         let mut log = self.log();
         let reader = self.replace_reader(&mut log, position)?;
         log.close_at = None;
@@ -304,10 +299,7 @@ impl SessionStream {
 
     /// Returns such a reader for a client that has no event of the stream yet. It first receives an event that contains
     /// only an id to resume from, if it understands that.
-    pub(in crate::http) fn new_primed_reader(
-        self: &Arc<Self>,
-        position: u64,
-    ) -> Option<StreamReader> {
+    pub(crate) fn new_primed_reader(self: &Arc<Self>, position: u64) -> Option<StreamReader> {
         let mut log = self.log();
         let mut reader = self.replace_reader(&mut log, position)?;
         if position > 1 {
@@ -334,8 +326,8 @@ impl SessionStream {
 }
 
 /// A reader for a stream.
-pub(in crate::http) struct StreamReader {
-    pub(in crate::http) stream: Arc<SessionStream>,
+pub(crate) struct StreamReader {
+    pub(crate) stream: Arc<SessionStream>,
     me: u64,
     position: u64,
     /// The position of the event whose id is sent first, in an event that contains nothing else.
@@ -345,22 +337,18 @@ pub(in crate::http) struct StreamReader {
 impl StreamReader {
     /// Sends the id of the last event that the client has received once more, before anything else. Some clients only
     /// remember ids that they have received on the present connection, which may also be cut.
-    pub(in crate::http) fn repeating_last_id(mut self) -> Self {
+    pub(crate) fn repeating_last_id(mut self) -> Self {
         self.primes = self.position.checked_sub(1);
         self
     }
 
     /// Returns `true` if there is no newer reader.
-    pub(in crate::http) fn is_current(&self) -> bool {
+    pub(crate) fn is_current(&self) -> bool {
         self.stream.log().reader == self.me
     }
 
     /// Appends the available events. `Ended` means that the connection ends, although the stream may continue.
-    pub(in crate::http) fn poll(
-        &mut self,
-        cx: &mut Context<'_>,
-        out: &mut Vec<u8>,
-    ) -> StreamStatus {
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) -> StreamStatus {
         let stream = &self.stream;
         let mut log = stream.log();
         if log.reader != self.me {
@@ -568,8 +556,8 @@ impl EventLog {
 
 #[cfg(test)]
 mod tests {
-    use crate::budget::{ByteBudget, Holder};
-    use crate::http::streams::*;
+    use crate::streams::*;
+    use mcp_core::budget::{ByteBudget, Holder};
 
     #[test]
     fn kept_events_count_towards_the_budget_and_are_dropped_when_it_is_low() {
@@ -600,9 +588,9 @@ mod tests {
 
 #[cfg(test)]
 mod stream_reader_tests {
-    use crate::budget::{ByteBudget, Holder};
-    use crate::http::streams::StreamProperties;
-    use crate::http::streams::*;
+    use crate::streams::StreamProperties;
+    use crate::streams::*;
+    use mcp_core::budget::{ByteBudget, Holder};
     use mcp_core::limits::Limits;
 
     #[test]

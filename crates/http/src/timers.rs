@@ -9,17 +9,17 @@ use std::time::{Duration, SystemTime};
 
 use tokio::time::{Instant, Sleep};
 
-use crate::context::Principal;
-use crate::sync::CancellationToken;
+use mcp_core::context::Principal;
 use mcp_core::limits::Limits;
+use mcp_core::sync::CancellationToken;
 
 /// A timer whose deadline can be moved to a later time at no cost, because it checks the deadline again when the
 /// earlier one is reached. Polling it again from the same task is also cheap.
 #[derive(Default)]
-pub(in crate::http) struct Alarm(Option<(Pin<Box<Sleep>>, Waker)>);
+pub(crate) struct Alarm(Option<(Pin<Box<Sleep>>, Waker)>);
 
 impl Alarm {
-    pub(in crate::http) fn poll(&mut self, due: Instant, cx: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll(&mut self, due: Instant, cx: &mut Context<'_>) -> Poll<()> {
         let sleep = || Box::pin(tokio::time::sleep_until(due));
         let begin = || (sleep(), Waker::noop().clone());
         let (sleep, waker) = self.0.get_or_insert_with(begin);
@@ -42,13 +42,13 @@ impl Alarm {
 
 /// Returns the time at which a time limit expires. If the clock cannot represent it, returns a time one year from now,
 /// which is later than any practical limit.
-pub(in crate::http) fn instant_after(now: Instant, time: Duration) -> Instant {
+pub(crate) fn instant_after(now: Instant, time: Duration) -> Instant {
     let far = || now + Duration::from_hours(24 * 365);
     now.checked_add(time).unwrap_or_else(far)
 }
 
 /// Polls for the server to begin shutting down.
-pub(in crate::http) struct ShutdownPoll {
+pub(crate) struct ShutdownPoll {
     shutdown: CancellationToken,
     /// Completes when shutdown begins.
     cancelled: Pin<Box<dyn Future<Output = ()> + Send>>,
@@ -57,7 +57,7 @@ pub(in crate::http) struct ShutdownPoll {
 }
 
 impl ShutdownPoll {
-    pub(in crate::http) fn new(shutdown: &CancellationToken) -> Self {
+    pub(crate) fn new(shutdown: &CancellationToken) -> Self {
         let shutdown = shutdown.clone();
         let waited_for = shutdown.clone();
         Self {
@@ -69,7 +69,7 @@ impl ShutdownPoll {
 
     /// Returns `true` once shutdown has begun; until then, registers the task to be woken. Polling again from the same
     /// task is cheap.
-    pub(in crate::http) fn poll(&mut self, cx: &mut Context<'_>) -> bool {
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> bool {
         if self.shutdown.is_cancelled() {
             return true;
         }
@@ -93,7 +93,7 @@ impl ShutdownPoll {
 
 /// The time until which credentials are valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::http) enum ValidUntil {
+pub(crate) enum ValidUntil {
     Time(SystemTime),
     /// The expiry is unknown, or there are no credentials.
     Always,
@@ -101,9 +101,9 @@ pub(in crate::http) enum ValidUntil {
 
 impl ValidUntil {
     /// No credentials have been sent yet.
-    pub(in crate::http) const NEVER: Self = Self::Time(SystemTime::UNIX_EPOCH);
+    pub(crate) const NEVER: Self = Self::Time(SystemTime::UNIX_EPOCH);
 
-    pub(in crate::http) fn of_credentials(caller: Option<&Principal>) -> Self {
+    pub(crate) fn of_credentials(caller: Option<&Principal>) -> Self {
         let expiry = caller.and_then(Principal::expires_at);
         expiry.map_or(Self::Always, Self::Time)
     }
@@ -111,7 +111,7 @@ impl ValidUntil {
 
 /// A timer for the expiry of credentials.
 #[derive(Default)]
-pub(in crate::http) struct ExpiryTimer {
+pub(crate) struct ExpiryTimer {
     /// An expiry and the corresponding time on the runtime's clock, which never goes backward.
     due: Option<(SystemTime, Instant)>,
     alarm: Alarm,
@@ -120,7 +120,7 @@ pub(in crate::http) struct ExpiryTimer {
 impl ExpiryTimer {
     /// Returns `true` if the credentials have expired; otherwise, schedules this task to be woken when they expire.
     /// The expiry may be moved to a later time between polls.
-    pub(in crate::http) fn poll(&mut self, until: ValidUntil, cx: &mut Context<'_>) -> bool {
+    pub(crate) fn poll(&mut self, until: ValidUntil, cx: &mut Context<'_>) -> bool {
         let ValidUntil::Time(time) = until else {
             return false;
         };
@@ -148,7 +148,7 @@ impl ExpiryTimer {
 // happens, so a call that does not finish in time can still be answered with an error status.
 
 /// The silence timeout for a single call, measured from the first poll.
-pub(in crate::http) struct SilenceTimeout {
+pub(crate) struct SilenceTimeout {
     limit: Duration,
     shutdown: CancellationToken,
     due: Option<Instant>,
@@ -156,7 +156,7 @@ pub(in crate::http) struct SilenceTimeout {
 }
 
 impl SilenceTimeout {
-    pub(in crate::http) fn new(limits: &Limits, shutdown: &CancellationToken) -> Self {
+    pub(crate) fn new(limits: &Limits, shutdown: &CancellationToken) -> Self {
         Self {
             limit: limits.http.silence_timeout,
             shutdown: shutdown.clone(),
@@ -166,7 +166,7 @@ impl SilenceTimeout {
     }
 
     /// Returns `true` if the timeout has elapsed; otherwise, schedules this task to be woken when it elapses.
-    pub(in crate::http) fn has_elapsed(&mut self, cx: &mut Context<'_>) -> bool {
+    pub(crate) fn has_elapsed(&mut self, cx: &mut Context<'_>) -> bool {
         let begin = || instant_after(Instant::now(), self.limit);
         let due = *self.due.get_or_insert_with(begin);
         self.alarm.poll(due, cx).is_ready() && !self.shutdown.is_cancelled()

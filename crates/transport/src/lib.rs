@@ -1,8 +1,13 @@
-//! Transports: memory, sockets, standard input and output, and any other kind of byte stream.
+//! The byte transports of `mcp-runtime`: memory, sockets, standard input and output, and any other kind of byte stream.
+//!
+//! **Internal to `mcp-runtime`.** Depend on that crate, which re-exports everything that servers need. Items in this crate
+//! may change or disappear in any release, including patch releases.
 //!
 //! A [`Transport`] yields [`Connection`]s. Each connection is a channel of newline-delimited messages, which is driven
-//! by `duplex`; the dispatcher interprets the messages. Specification: basic/transports, "stdio" and "Custom
-//! transports".
+//! by `duplex`; the dispatcher interprets the messages. A server that owns its process also finds here what ends it: stop
+//! signals, and handlers that block their thread.
+// Specification: basic/transports, "stdio" and "Custom transports".
+#![forbid(unsafe_code)]
 
 mod duplex;
 mod serve;
@@ -16,24 +21,28 @@ use std::{fmt, io};
 
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 
-use crate::context::{Caller, Principal};
-use crate::observe::Origin;
+use mcp_core::context::{Caller, Principal};
+use mcp_core::observe::Origin;
 
-pub(crate) use serve::{serve, serve_process};
+#[doc(hidden)]
+pub use serve::{serve, serve_process};
 pub use signals::shutdown_signal;
-pub(crate) use stdio::ParentProcess;
+#[doc(hidden)]
+pub use stdio::ParentProcess;
 pub use stdio::Stdio;
 
 #[cfg(fuzzing)]
-pub(crate) use duplex::fuzzing;
-#[cfg(feature = "http")]
-pub(crate) use serve::{OUT_OF_RESOURCES, is_temporary_accept_error};
-#[cfg(all(feature = "cli", feature = "http"))]
-pub(crate) use signals::{ProcessGuard, StopSequence, are_handlers_stuck};
+#[doc(hidden)]
+pub use duplex::fuzzing;
+#[doc(hidden)]
+pub use serve::{OUT_OF_RESOURCES, is_temporary_accept_error};
+#[doc(hidden)]
+pub use signals::{ProcessGuard, StopSequence, are_handlers_stuck};
 #[cfg(unix)]
-pub(crate) use stdio::replace_unread_output;
-#[cfg(feature = "http")]
-pub(crate) use watchdog::{HandlerBeat, SupervisedChannel, Watchdog};
+#[doc(hidden)]
+pub use stdio::replace_unread_output;
+#[doc(hidden)]
+pub use watchdog::{HandlerBeat, SupervisedChannel, Watchdog};
 
 /// A source of client connections.
 ///
@@ -41,7 +50,7 @@ pub(crate) use watchdog::{HandlerBeat, SupervisedChannel, Watchdog};
 /// lines, each consisting of one JSON-RPC message (or, in protocol version 2025-03-26, one array of messages) followed
 /// by a line feed. Each connection serves a single client, with its own handshake, request ids and subscriptions. A
 /// client cancels a call with `notifications/cancelled`. After a connection ends, running calls may finish within
-/// [`limits.calls.drain_timeout`](crate::Limits) and are then dropped.
+/// [`limits.calls.drain_timeout`](mcp_core::limits::Limits) and are then dropped.
 ///
 /// ```
 /// use std::io;
@@ -188,8 +197,8 @@ pub fn memory() -> (Memory, DuplexStream) {
 }
 
 /// Creates a transport for several clients in the same process. Also returns the client's end of each connection.
-#[cfg(any(feature = "cli", feature = "testing"))]
-pub(crate) fn memories(clients: usize, caller: Caller) -> (Memory, Vec<DuplexStream>) {
+#[must_use]
+pub fn memories(clients: usize, caller: Caller) -> (Memory, Vec<DuplexStream>) {
     let pairs = (0..clients).map(|_| tokio::io::duplex(BUFFER));
     let (streams, clients) = pairs.unzip();
     (Memory { streams, caller }, clients)

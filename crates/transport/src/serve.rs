@@ -9,16 +9,16 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tracing::Instrument as _;
 
-use crate::dispatch::Dispatcher;
-use crate::error::Error;
-use crate::observe::Origin;
-use crate::sync::CancellationToken;
-use crate::transport::signals::{ProcessGuard, StopSequence, are_handlers_stuck};
-use crate::transport::watchdog::Watchdog;
-use crate::transport::{Connection, Transport, duplex};
+use crate::signals::{ProcessGuard, StopSequence, are_handlers_stuck};
+use crate::watchdog::Watchdog;
+use crate::{Connection, Transport, duplex};
+use mcp_core::dispatch::Dispatcher;
+use mcp_core::error::Error;
+use mcp_core::observe::Origin;
+use mcp_core::sync::CancellationToken;
 
 /// Time to wait if the process has run out of descriptors or memory.
-pub(crate) const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
+pub const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
 
 /// Serves clients until the transport yields no more clients or `shutdown` is cancelled, and then waits until all
 /// current clients have been served.
@@ -28,7 +28,7 @@ pub(crate) const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
 /// # Errors
 ///
 /// Fails if no further clients can be accepted or if a transport's only connection fails.
-pub(crate) async fn serve<T: Transport>(
+pub async fn serve<T: Transport>(
     transport: T,
     dispatcher: Arc<Dispatcher>,
     shutdown: CancellationToken,
@@ -105,7 +105,7 @@ impl Drop for WorkGuard {
 ///
 /// The second returned value is `true` if handlers are still blocking threads. Dropping the runtime would wait for
 /// them.
-pub(crate) async fn serve_process<T: Transport>(
+pub async fn serve_process<T: Transport>(
     transport: T,
     dispatcher: Arc<Dispatcher>,
     shutdown: CancellationToken,
@@ -143,7 +143,8 @@ fn log_failure(ended: Result<io::Result<()>, tokio::task::JoinError>) -> Option<
 }
 
 /// Returns `true` if further clients can be accepted despite this error.
-pub(crate) fn is_temporary_accept_error(error: &io::Error) -> bool {
+#[must_use]
+pub fn is_temporary_accept_error(error: &io::Error) -> bool {
     use io::ErrorKind::{
         ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted, OutOfMemory,
     };
@@ -201,15 +202,15 @@ impl Transport for tokio::net::UnixListener {
 #[cfg(test)]
 mod tests {
     mod serve {
-        use crate::transport::Connection;
+        use crate::Connection;
         use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
         use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};
         use tokio::net::{TcpListener, TcpStream};
         use tokio::sync::mpsc;
 
-        use crate::transport::duplex::tests::server::{ECHO, TestServer, is_echo};
-        use crate::transport::serve::*;
+        use crate::duplex::tests::server::{ECHO, TestServer, is_echo};
+        use crate::serve::*;
         use mcp_core::limits::Limits;
 
         fn dispatcher() -> Arc<Dispatcher> {
@@ -225,7 +226,7 @@ mod tests {
 
         #[tokio::test]
         async fn a_client_in_memory_is_served_until_it_goes() {
-            let (transport, mut client) = crate::transport::memory();
+            let (transport, mut client) = crate::memory();
             let server = tokio::spawn(serve(transport, dispatcher(), CancellationToken::default()));
             client.write_all(ECHO.as_bytes()).await.unwrap();
             assert!(is_echo(&line(&mut client).await));
@@ -313,7 +314,7 @@ mod tests {
             let error = serve(transport, dispatcher(), CancellationToken::default())
                 .await
                 .unwrap_err();
-            assert_eq!(error.kind(), crate::ErrorKind::Io);
+            assert_eq!(error.kind(), mcp_core::error::ErrorKind::Io);
         }
     }
 
@@ -321,11 +322,11 @@ mod tests {
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
         use tokio::net::TcpStream;
 
-        use crate::sync::CancellationToken;
-        use crate::transport::duplex::tests::server::{ECHO, TestServer, is_echo};
-        use crate::transport::serve::serve;
-        use crate::transport::serve::*;
+        use crate::duplex::tests::server::{ECHO, TestServer, is_echo};
+        use crate::serve::serve;
+        use crate::serve::*;
         use mcp_core::limits::Limits;
+        use mcp_core::sync::CancellationToken;
 
         /// Returns everything the server sends to a client that sends `text` and then only reads.
         async fn sent_to(text: &str) -> String {

@@ -6,9 +6,9 @@ use std::{io, thread};
 
 use tokio::runtime::{Builder, Handle};
 
-use crate::sync::{CancellationToken, DropGuard};
-use crate::transport::watchdog::{ForcedExit, Watchdog, WatchdogWaker};
+use crate::watchdog::{ForcedExit, Watchdog, WatchdogWaker};
 use mcp_core::limits::Limits;
+use mcp_core::sync::{CancellationToken, DropGuard};
 
 /// Completes when the process receives a stop signal: SIGTERM or SIGINT (Ctrl-C) on Unix, or Ctrl-C on Windows.
 ///
@@ -38,13 +38,13 @@ pub async fn shutdown_signal() {
 }
 
 /// The steps that the first stop signal triggers.
-pub(crate) struct StopSequence {
+pub struct StopSequence {
     /// Cancelled when the signal arrives.
-    pub(crate) announced: CancellationToken,
+    pub announced: CancellationToken,
     /// Time from the signal until the shutdown begins.
-    pub(crate) delay: Duration,
+    pub delay: Duration,
     /// Cancelled when the shutdown begins.
-    pub(crate) shutdown: CancellationToken,
+    pub shutdown: CancellationToken,
 }
 
 impl StopSequence {
@@ -192,7 +192,7 @@ const BLOCKED_HANDLER_CHECK_INTERVAL: Duration = Duration::from_millis(10);
 /// Ends the process gracefully after the first signal and immediately after the second. Also ends the process if
 /// draining takes too long because handlers block all of the runtime's workers. The guard has no further effect once
 /// dropped.
-pub(crate) struct ProcessGuard {
+pub struct ProcessGuard {
     pub(super) watchdog: Watchdog,
     _signals: SignalListener,
 }
@@ -204,7 +204,7 @@ impl ProcessGuard {
     /// # Errors
     ///
     /// Fails if listening for signals fails or if a thread cannot be started.
-    pub(crate) fn take_control_of_process(
+    pub fn take_control_of_process(
         limits: &Limits,
         stop: StopSequence,
         hung_up: Box<dyn Fn() -> bool + Send + Sync>,
@@ -222,7 +222,7 @@ impl ProcessGuard {
 
 /// Returns `true` if handlers are still blocking threads after the server has finished. Dropping the runtime would wait
 /// for them.
-pub(crate) async fn are_handlers_stuck(is_handler_running: impl Fn() -> bool) -> bool {
+pub async fn are_handlers_stuck(is_handler_running: impl Fn() -> bool) -> bool {
     for _ in 0..BLOCKED_HANDLER_CHECKS {
         if !is_handler_running() {
             return false;

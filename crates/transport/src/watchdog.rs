@@ -21,8 +21,8 @@ use std::{io, thread};
 
 use tokio::runtime::Handle;
 
-use crate::spawn::boxed;
-use crate::sync::lock;
+use mcp_core::spawn::boxed;
+use mcp_core::sync::lock;
 
 /// Interval between checks while calls arrive.
 const TICK: Duration = Duration::from_millis(5);
@@ -34,7 +34,7 @@ const SILENT: u32 = 20;
 /// Three questions need three counters: whether the leader is still in the same poll as at the last look (`leader`), whether a thread
 /// of the runtime is in user code at all (`inside`), and whether anything has happened since the last look (`entered`).
 #[derive(Debug, Default)]
-pub(crate) struct HandlerBeat {
+pub struct HandlerBeat {
     /// An odd number while the leader is inside user code.
     leader: AtomicU64,
     /// Number of task polls in progress, and of old leaders that are still inside user code.
@@ -69,7 +69,7 @@ impl HandlerBeat {
     }
 
     /// Runs user code in a task.
-    pub(crate) fn run<T>(&self, watchdog: &WatchdogWaker, run: impl FnOnce() -> T) -> T {
+    pub fn run<T>(&self, watchdog: &WatchdogWaker, run: impl FnOnce() -> T) -> T {
         /// Decrements the count, even during a panic.
         struct InsideGuard<'a>(&'a AtomicUsize);
         impl Drop for InsideGuard<'_> {
@@ -90,7 +90,8 @@ impl HandlerBeat {
         self.leader.load(SeqCst)
     }
 
-    pub(crate) fn is_handler_running(&self) -> bool {
+    /// Returns `true` if a thread of the runtime is in user code.
+    pub fn is_handler_running(&self) -> bool {
         self.leader_beat() % 2 == 1 || self.inside.load(SeqCst) > 0
     }
 
@@ -100,7 +101,8 @@ impl HandlerBeat {
 }
 
 /// A channel that the watchdog supervises.
-pub(crate) trait SupervisedChannel: Send + Sync {
+pub trait SupervisedChannel: Send + Sync {
+    /// Returns the counters of the channel.
     fn beat(&self) -> &HandlerBeat;
     /// Takes the lead. Called when the leader is still in the same user code as at the last check, when its beat was
     /// `seen`.
@@ -108,7 +110,7 @@ pub(crate) trait SupervisedChannel: Send + Sync {
 }
 
 /// The last resort, which ends the process when the runtime cannot.
-pub(crate) struct ForcedExit {
+pub struct ForcedExit {
     /// Time within which the process must end, or `None` for no limit.
     pub(super) within: Option<Duration>,
     /// Returns `true` if the client has disconnected. Used when no thread is free to read the end of input.
@@ -117,13 +119,13 @@ pub(crate) struct ForcedExit {
 
 /// The thread that supervises all of a server's channels. The thread ends when this value is dropped.
 #[derive(Debug)]
-pub(crate) struct Watchdog {
+pub struct Watchdog {
     waking: Arc<WatchdogWaker>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// Wakes the watchdog.
-pub(crate) struct WatchdogWaker {
+pub struct WatchdogWaker {
     asleep: AtomicBool,
     stop: AtomicBool,
     thread: Mutex<Option<Thread>>,
@@ -151,7 +153,7 @@ impl Watchdog {
     /// # Errors
     ///
     /// Fails if a thread cannot be started.
-    pub(crate) fn start(runtime: Handle, last: Option<ForcedExit>) -> io::Result<Self> {
+    pub fn start(runtime: Handle, last: Option<ForcedExit>) -> io::Result<Self> {
         let waking = Arc::new(WatchdogWaker {
             asleep: AtomicBool::new(false),
             stop: AtomicBool::new(false),
@@ -171,7 +173,9 @@ impl Watchdog {
         })
     }
 
-    pub(crate) fn waker(&self) -> &Arc<WatchdogWaker> {
+    /// Returns what wakes the watchdog while it sleeps.
+    #[must_use]
+    pub fn waker(&self) -> &Arc<WatchdogWaker> {
         &self.waking
     }
 
@@ -197,7 +201,7 @@ impl Drop for Watchdog {
 
 impl WatchdogWaker {
     /// Supervises this channel until it is dropped.
-    pub(crate) fn watch_channel(&self, watched: Weak<dyn SupervisedChannel>) {
+    pub fn watch_channel(&self, watched: Weak<dyn SupervisedChannel>) {
         let mut channels = lock(&self.channels);
         channels.retain(|channel| channel.watched.strong_count() > 0);
         channels.push(WatchedChannel { watched, last: 0 });
@@ -313,7 +317,7 @@ mod tests {
     async fn a_panic_that_leaves_user_code_is_no_longer_counted() {
         let watchdog = Watchdog::start(Handle::current(), None).unwrap();
         let beat = HandlerBeat::default();
-        let caught = crate::spawn::catch(|| {
+        let caught = mcp_core::spawn::catch(|| {
             beat.run(watchdog.waker(), || {
                 assert!(beat.is_handler_running());
                 panic!("out of here")

@@ -107,7 +107,7 @@ pub struct Server {
     pub(super) stores: StoresByType,
     pub(crate) observers: Observers,
     #[cfg(feature = "http")]
-    pub(super) http: crate::http::HttpOptions,
+    pub(super) http: mcp_http::HttpOptions,
     #[cfg(feature = "http")]
     pub(super) ready_checks: Vec<mcp_stores::ReadyCheck>,
     pub(super) shared: Arc<ServerShared>,
@@ -186,7 +186,7 @@ impl Server {
             stores: StoresByType::default(),
             observers: Observers::default(),
             #[cfg(feature = "http")]
-            http: crate::http::HttpOptions::new(),
+            http: mcp_http::HttpOptions::new(),
             #[cfg(feature = "http")]
             ready_checks: Vec::new(),
             shared: Arc::default(),

@@ -10,9 +10,9 @@ use crate::context::short_type_name;
 use crate::context::{Caller, EnvironmentHeaders};
 use crate::environment::{self, DeclaredVariable, EnvironmentReading};
 use crate::error::{Error, ErrorKind};
-#[cfg(feature = "http")]
-use crate::http::HttpOptions;
 use crate::server::Server;
+#[cfg(feature = "http")]
+use mcp_http::HttpOptions;
 
 impl Server {
     /// Declares environment variables, one for each field of `T`, and reads them. Handlers receive the struct as

@@ -10,12 +10,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, ToSocketAddrs};
 
 use crate::error::{Error, ErrorKind};
-use crate::http::{self, HttpListener, HttpOptions, HttpService};
 use crate::server::Server;
 #[cfg(feature = "cli")]
 use crate::server::command_line::{HttpAddress, Welcome};
 #[cfg(feature = "cli")]
 use crate::server::service_manager::{self, ProcessState};
+use mcp_http::{HttpListener, HttpOptions, HttpService};
 use mcp_stores::ReadyCheck;
 
 impl Server {
@@ -112,7 +112,7 @@ impl Server {
         self.check_address(&listener)?;
         let service = self.into_listening_service()?;
         service.make_states().await?;
-        http::serve(listener, handshake, service).await
+        mcp_http::serve(listener, handshake, service).await
     }
 
     /// Turns the server into a `tower` service that can be mounted in a program that already serves HTTP. With the
@@ -182,7 +182,7 @@ impl Server {
             Err(error) => return (Err(error), false),
         };
         let stop_announced = service.clone();
-        let mut serving = pin!(http::serve_process(listener, service));
+        let mut serving = pin!(mcp_http::serve_process(listener, service));
         // This is polled after `serving`, which handles signals from its first poll onward. A program that reads the
         // URL may send a signal.
         let started = async {

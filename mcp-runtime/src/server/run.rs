@@ -5,8 +5,8 @@ use std::pin::{Pin, pin};
 use crate::error::Error;
 use crate::server::Server;
 use crate::server::log::LogLines;
-use crate::transport;
-use crate::transport::{ParentProcess, Stdio, Transport};
+
+use mcp_transport::{ParentProcess, Stdio, Transport};
 
 #[cfg(any(feature = "cli", feature = "testing"))]
 use std::sync::Arc;
@@ -89,7 +89,7 @@ impl Server {
             Invocation::Command(matches) => return self.run_command(&matches, &lines).await,
         };
         #[cfg(unix)]
-        transport::replace_unread_output();
+        mcp_transport::replace_unread_output();
         #[cfg(feature = "cli")]
         let server = options.tags.iter().fold(self, Self::select_tags);
         #[cfg(not(feature = "cli"))]
@@ -211,7 +211,7 @@ impl Server {
         }
         let (shutdown, input_closed) = (shared.shutdown().clone(), stdio.hung_up());
         let hung_up = Box::new(move || input_closed() || parent.is_gone());
-        let serving = transport::serve_process(stdio, dispatcher, shutdown.clone(), hung_up);
+        let serving = mcp_transport::serve_process(stdio, dispatcher, shutdown.clone(), hung_up);
         let mut serving = pin!(serving);
         tokio::select! {
             biased;
@@ -234,7 +234,7 @@ impl Server {
     pub async fn serve(self, transport: impl Transport) -> Result<(), Error> {
         let (dispatcher, shared) = self.start()?;
         dispatcher.make_states().await?;
-        transport::serve(transport, dispatcher, shared.shutdown().clone()).await
+        mcp_transport::serve(transport, dispatcher, shared.shutdown().clone()).await
     }
 
     /// Starts the server for `clients` in-process clients, all of which act as the same caller. Returns the clients'
@@ -246,7 +246,7 @@ impl Server {
         caller: &Caller,
     ) -> Result<Vec<InProcessServer>, Error> {
         let (dispatcher, shared) = self.start()?;
-        let (transport, streams) = transport::memories(clients, caller.clone());
+        let (transport, streams) = mcp_transport::memories(clients, caller.clone());
         let shutdown = shared.shutdown().clone();
         let of = |stream| InProcessServer {
             stream,
@@ -254,7 +254,7 @@ impl Server {
             caller: caller.clone(),
         };
         let clients = streams.into_iter().map(of).collect();
-        let serving = transport::serve(transport, dispatcher, shutdown);
+        let serving = mcp_transport::serve(transport, dispatcher, shutdown);
         tokio::spawn(tracing::Instrument::in_current_span(serving));
         Ok(clients)
     }

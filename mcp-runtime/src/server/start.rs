@@ -26,9 +26,10 @@ use crate::server::Server;
 use crate::seal::{SealingKey, SealingKeys};
 
 impl Server {
-    /// Returns the dispatcher, for use in tests of the layers above it.
-    #[cfg(test)]
-    pub(crate) fn into_dispatcher(self) -> Result<Arc<Dispatcher>, Error> {
+    /// Returns the dispatcher, for use in tests of the layers above it, which are crates of their own.
+    #[cfg(feature = "testing")]
+    #[doc(hidden)]
+    pub fn into_dispatcher(self) -> Result<Arc<Dispatcher>, Error> {
         self.start().map(|(dispatcher, _)| dispatcher)
     }
 

@@ -6,7 +6,7 @@ use hyper::Uri;
 use hyper::header::{self, HeaderMap};
 use mcp_schema::template::decode;
 
-use crate::http::request::MalformedHeader;
+use crate::request::MalformedHeader;
 
 /// Returns `true` if the query string contains a token. Such a token is never used, because proxies and browsers may
 /// have recorded it.

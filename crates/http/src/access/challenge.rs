@@ -9,9 +9,9 @@ use hyper::StatusCode;
 use hyper::header::HeaderValue;
 
 #[cfg(feature = "auth")]
-use crate::http::response::HttpRefusal;
+use crate::response::HttpRefusal;
 #[cfg(feature = "auth")]
-use crate::jsonrpc::ErrorObject;
+use mcp_protocol::jsonrpc::ErrorObject;
 
 /// The contents of a challenge.
 #[derive(Clone, Copy, Debug, Default)]

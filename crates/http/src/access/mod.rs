@@ -14,21 +14,21 @@ mod protection;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Response, StatusCode, header};
 
-use crate::context::{HttpParts, Principal};
-use crate::dispatch::Dispatcher;
-use crate::http::access::challenge::BearerChallenge;
-use crate::http::options::HttpOptions;
-use crate::http::response::{HttpBody, HttpRefusal};
-use crate::jsonrpc::ErrorObject;
-use crate::protocol::errors;
+use crate::access::challenge::BearerChallenge;
+use crate::options::HttpOptions;
+use crate::response::{HttpBody, HttpRefusal};
+use mcp_core::context::{HttpParts, Principal};
+use mcp_core::dispatch::Dispatcher;
+use mcp_protocol::errors;
+use mcp_protocol::jsonrpc::ErrorObject;
 
 #[cfg(feature = "auth")]
-use crate::http::access::protection::Protection;
+use crate::access::protection::Protection;
 #[cfg(feature = "auth")]
 use hyper::http::request::Parts;
 
 /// Authenticates requests to a server.
-pub(in crate::http) struct Authentication {
+pub(crate) struct Authentication {
     /// `None` if requests do not need a token.
     #[cfg(feature = "auth")]
     protection: Option<Protection>,
@@ -38,7 +38,7 @@ pub(in crate::http) struct Authentication {
 
 impl Authentication {
     /// Sets up authentication as configured. If the server is protected, also allows requests to its host.
-    pub(in crate::http) fn new(options: &mut HttpOptions) -> Self {
+    pub(crate) fn new(options: &mut HttpOptions) -> Self {
         #[cfg(feature = "auth")]
         let protection = options.protected.as_ref().and_then(Protection::new);
         #[cfg(feature = "auth")]
@@ -60,7 +60,7 @@ impl Authentication {
         not(feature = "auth"),
         expect(clippy::unused_self, reason = "only the `auth` feature has tokens")
     )]
-    pub(in crate::http) fn is_required(&self) -> bool {
+    pub(crate) fn is_required(&self) -> bool {
         #[cfg(feature = "auth")]
         return self.protection.is_some();
         #[cfg(not(feature = "auth"))]
@@ -76,7 +76,7 @@ impl Authentication {
             reason = "checking a token involves waiting"
         )
     )]
-    pub(in crate::http) async fn authenticate(
+    pub(crate) async fn authenticate(
         &self,
         request: &HttpParts,
         dispatcher: &Dispatcher,
@@ -100,7 +100,7 @@ impl Authentication {
 
     /// Rejects a request because its caller lacks the scopes named in the error. The status is 403 for a known caller
     /// and 401 for an anonymous caller.
-    pub(in crate::http) fn refuse_for_scopes(
+    pub(crate) fn refuse_for_scopes(
         &self,
         caller: Option<&Principal>,
         error: ErrorObject,
@@ -119,14 +119,14 @@ impl Authentication {
     }
 
     /// Rejects a request because an earlier call by the same caller required the caller to reauthorize.
-    pub(in crate::http) fn refuse_until_reauthorized(&self, error: ErrorObject) -> HttpRefusal {
+    pub(crate) fn refuse_until_reauthorized(&self, error: ErrorObject) -> HttpRefusal {
         let (status, challenge) = self.new_challenge(&error);
         HttpRefusal::new(status, error).with_challenge(challenge)
     }
 
     /// If a request's call required its caller to reauthorize, turns the error response into a challenge. An event
     /// stream cannot become a challenge, so the caller's next request is challenged instead.
-    pub(in crate::http) fn challenge_if_reauthorization_needed(
+    pub(crate) fn challenge_if_reauthorization_needed(
         &self,
         request: &HttpParts,
         response: &mut Response<HttpBody>,
@@ -192,14 +192,14 @@ impl Authentication {
 impl Authentication {
     /// Returns `true` if `path` is the path of a published document that is available without a token. `endpoint` is
     /// the server's path.
-    pub(in crate::http) fn publishes_metadata_at(&self, path: &str, endpoint: &str) -> bool {
+    pub(crate) fn publishes_metadata_at(&self, path: &str, endpoint: &str) -> bool {
         let protection = self.protection.as_ref();
         protection.is_some_and(|protection| protection.publishes_metadata_at(path, endpoint))
     }
 
     /// Returns the paths of the documents that are available without a token.
     #[cfg(feature = "axum")]
-    pub(in crate::http) fn public_document_paths(&self, endpoint: &str) -> Vec<String> {
+    pub(crate) fn public_document_paths(&self, endpoint: &str) -> Vec<String> {
         let protection = self.protection.as_ref();
         protection.map_or_else(Vec::new, |protection| {
             protection.public_document_paths(endpoint)
@@ -208,7 +208,7 @@ impl Authentication {
 
     /// Answers a request for a document that is available without a token, or returns `None` for any other request.
     /// `path` returns the path as the client sees it.
-    pub(in crate::http) fn public_document<'p>(
+    pub(crate) fn public_document<'p>(
         &self,
         parts: &'p Parts,
         path: impl FnOnce(&'p Parts) -> &'p str,

@@ -11,14 +11,14 @@ use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode, header};
 use serde_json::json;
 
+use crate::access::bearer::{bearer_token, has_token_in_query};
+use crate::access::challenge::BearerChallenge;
 use crate::auth::{AuthError, AuthErrorKind, Authenticator, Credentials, ProtectedResource, Url};
-use crate::context::Principal;
-use crate::dispatch::Dispatcher;
-use crate::http::access::bearer::{bearer_token, has_token_in_query};
-use crate::http::access::challenge::BearerChallenge;
-use crate::http::request::MalformedHeader;
-use crate::http::response;
-use crate::http::response::{HttpBody, HttpRefusal};
+use crate::request::MalformedHeader;
+use crate::response;
+use crate::response::{HttpBody, HttpRefusal};
+use mcp_core::context::Principal;
+use mcp_core::dispatch::Dispatcher;
 
 /// Name of this server's metadata document.
 const METADATA: &str = "oauth-protected-resource";

@@ -19,8 +19,8 @@ use crate::auth::jwt::{AcceptedAudiences, ClaimRequirements, unix_now};
 use crate::auth::key_set::Fetcher;
 use crate::auth::static_tokens::hash_token;
 use crate::auth::{AuthError, AuthFuture, Authenticator, Credentials, Url};
-use crate::context::Principal;
-use crate::sync::lock;
+use mcp_core::context::Principal;
+use mcp_core::sync::lock;
 
 /// Duration for which an active token is considered valid if the response does not contain `exp`. After that, the
 /// client must send the token again.
@@ -35,7 +35,7 @@ const DEFAULT_TOKEN_LIFETIME: Duration = Duration::from_hours(1);
 ///
 /// All requests with the same token wait for the same query. At most 64 queries run at once, of which at most 48 are
 /// for tokens that have not been active before, so that made-up tokens cannot keep out the others. Further requests wait
-/// for up to [`limits.http.authentication_timeout`](crate::Limits).
+/// for up to [`limits.http.authentication_timeout`](mcp_core::limits::Limits).
 ///
 /// Notification streams end at `exp`, or after an hour if the response does not contain `exp`. If a client then
 /// reconnects with its token, the token is validated again.

@@ -28,7 +28,7 @@ use tokio::time::Instant;
 
 use crate::auth::jws::{SignedToken, VerificationKey};
 use crate::auth::{AuthError, Url};
-use crate::sync::lock;
+use mcp_core::sync::lock;
 
 /// The source of an issuer's keys.
 #[derive(Clone)]

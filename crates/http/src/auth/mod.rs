@@ -21,7 +21,8 @@
 //! Source: every revision since 2025-03-26, basic/authorization; `docs/requirements.md`, section 2.28.
 
 #[cfg(fuzzing)]
-pub(crate) mod fuzzing;
+#[doc(hidden)]
+pub mod fuzzing;
 mod introspection;
 mod jws;
 mod jwt;
@@ -36,8 +37,8 @@ use std::sync::Arc;
 
 use hyper::http::request::Parts;
 
-use crate::context::Principal;
-use crate::handler::rules;
+use mcp_core::context::Principal;
+use mcp_core::handler::rules;
 
 pub use introspection::Introspection;
 pub use jwt::Jwt;
@@ -50,7 +51,7 @@ pub(crate) use url::Url;
 /// Ok(Principal::new("alice"))`.
 ///
 /// [`authenticate`](Self::authenticate) is called for each request that includes a token. The call is cancelled (its
-/// future is dropped) after [`limits.http.authentication_timeout`](crate::Limits) or when the client disconnects.
+/// future is dropped) after [`limits.http.authentication_timeout`](mcp_core::limits::Limits) or when the client disconnects.
 pub trait Authenticator: Send + Sync + 'static {
     /// Returns the principal that the token identifies, if the token is valid and was issued for this server.
     fn authenticate<'a>(&'a self, credentials: &'a Credentials<'a>) -> AuthFuture<'a>;
@@ -85,7 +86,7 @@ where
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Credentials<'a> {
-    /// The bearer token, which is at most [`limits.http.max_token_bytes`](crate::Limits) bytes long and contains only
+    /// The bearer token, which is at most [`limits.http.max_token_bytes`](mcp_core::limits::Limits) bytes long and contains only
     /// characters that are valid in tokens.
     pub token: &'a str,
     /// The URL of this server, for which the token must have been issued.
@@ -158,9 +159,9 @@ impl std::error::Error for AuthError {}
 ///
 /// A protected server requires each request to include an access token in its `Authorization: Bearer …` header. A
 /// request without a token is answered with 401 and the location of the server's metadata (RFC 9728), from which
-/// clients learn where to get a token and which scopes to request. See [Authorization](crate::guide::authorization).
+/// clients learn where to get a token and which scopes to request. See Authorization.
 ///
-/// Requests to the URL's host are allowed, as with [`HttpOptions::allow_host`](crate::http::HttpOptions::allow_host).
+/// Requests to the URL's host are allowed, as with [`HttpOptions::allow_host`](crate::HttpOptions::allow_host).
 #[derive(Clone)]
 #[must_use]
 pub struct ProtectedResource {

@@ -6,7 +6,7 @@ use ring::digest::{SHA256, digest};
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
 use super::{AuthError, AuthFuture, Authenticator, Credentials};
-use crate::context::Principal;
+use mcp_core::context::Principal;
 
 /// Minimum length of a token, in characters.
 const MIN_TOKEN_CHARACTERS: usize = 32;

@@ -8,28 +8,25 @@ use std::task::Context;
 
 use hyper::Response;
 
-use crate::http::legacy::post::{declared_version, is_modern};
-use crate::http::request::RequestHead;
-use crate::http::response;
-use crate::http::response::{EventId, EventSource, HttpBody, HttpRefusal, StreamStatus};
-use crate::http::sessions::event_transfer;
-use crate::http::sessions::live_session::LiveSession;
-use crate::http::sessions::session_registry::RequestSession;
-use crate::http::state::ServiceState;
-use crate::http::streams::{StreamReader, is_standalone};
-use crate::http::timers::ExpiryTimer;
+use crate::legacy::post::{declared_version, is_modern};
+use crate::request::RequestHead;
+use crate::response;
+use crate::response::{EventId, EventSource, HttpBody, HttpRefusal, StreamStatus};
+use crate::sessions::event_transfer;
+use crate::sessions::live_session::LiveSession;
+use crate::sessions::session_registry::RequestSession;
+use crate::state::ServiceState;
+use crate::streams::{StreamReader, is_standalone};
+use crate::timers::ExpiryTimer;
 
 /// Opens a session's standalone stream, or resumes a stream whose connection broke.
-pub(in crate::http) async fn handle_get(
-    state: &ServiceState,
-    head: RequestHead<'_>,
-) -> Response<HttpBody> {
+pub(crate) async fn handle_get(state: &ServiceState, head: RequestHead<'_>) -> Response<HttpBody> {
     let opened = open_or_resume_stream(state, head).await;
     opened.unwrap_or_else(HttpRefusal::into_response)
 }
 
 /// Answers HEAD: as for GET, but no stream is opened, so another connection that reads it is not disturbed.
-pub(in crate::http) async fn describe_stream(
+pub(crate) async fn describe_stream(
     state: &ServiceState,
     head: RequestHead<'_>,
 ) -> Response<HttpBody> {

@@ -5,16 +5,16 @@ use std::time::Duration;
 use hyper::header::HeaderValue;
 use hyper::{Response, StatusCode};
 
-use crate::dispatch::SeenChanges;
-use crate::http::legacy::post::{declared_version, is_modern, whole_response};
-use crate::http::request::{RequestHead, SESSION};
-use crate::http::response;
-use crate::http::response::{HttpBody, HttpRefusal, PendingResponse};
-use crate::http::sessions::session_storage::SessionStorage;
-use crate::http::state::ServiceState;
-use crate::jsonrpc::{ErrorObject, Message, RequestId};
-use crate::protocol::negotiation::InitializeParams;
-use crate::protocol::{ProtocolVersion, encode, errors};
+use crate::legacy::post::{declared_version, is_modern, whole_response};
+use crate::request::{RequestHead, SESSION};
+use crate::response;
+use crate::response::{HttpBody, HttpRefusal, PendingResponse};
+use crate::sessions::session_storage::SessionStorage;
+use crate::state::ServiceState;
+use mcp_core::dispatch::SeenChanges;
+use mcp_protocol::jsonrpc::{ErrorObject, Message, RequestId};
+use mcp_protocol::negotiation::InitializeParams;
+use mcp_protocol::{ProtocolVersion, encode, errors};
 use mcp_stores::{SessionRecord, is_valid_id, random_id};
 
 /// Answers `initialize`.
@@ -162,7 +162,7 @@ fn handshake_too_large_error(params: &InitializeParams, limit: &str) -> ErrorObj
 }
 
 /// Ends a session.
-pub(in crate::http) async fn handle_delete(
+pub(crate) async fn handle_delete(
     state: &ServiceState,
     head: RequestHead<'_>,
 ) -> Response<HttpBody> {

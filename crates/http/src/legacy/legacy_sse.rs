@@ -12,25 +12,25 @@ use std::task::Context;
 use hyper::{Response, StatusCode, Uri};
 use serde_json::json;
 
-use crate::dispatch::read_batch;
-use crate::http::legacy::post::{error_message, handle_notification, serve_on_stream};
-use crate::http::request::{RequestHead, RequestHeaders, tags};
-use crate::http::response;
-use crate::http::response::{EventSource, HttpBody, HttpRefusal, StreamStatus};
-use crate::http::sessions::live_session::LiveSession;
-use crate::http::state::ServiceState;
-use crate::http::streams::{SessionStream, StreamReader};
-use crate::http::timers::ExpiryTimer;
-use crate::jsonrpc;
-use crate::jsonrpc::{ErrorObject, Incoming, Message, MetaMember};
-use crate::observe::{RefusalKind, record_refusal};
-use crate::protocol::{ProtocolVersion, errors};
+use crate::legacy::post::{error_message, handle_notification, serve_on_stream};
+use crate::request::{RequestHead, RequestHeaders, tags};
+use crate::response;
+use crate::response::{EventSource, HttpBody, HttpRefusal, StreamStatus};
+use crate::sessions::live_session::LiveSession;
+use crate::state::ServiceState;
+use crate::streams::{SessionStream, StreamReader};
+use crate::timers::ExpiryTimer;
+use mcp_core::dispatch::read_batch;
+use mcp_core::observe::{RefusalKind, record_refusal};
+use mcp_protocol::jsonrpc;
+use mcp_protocol::jsonrpc::{ErrorObject, Incoming, Message, MetaMember};
+use mcp_protocol::{ProtocolVersion, errors};
 
 /// Query parameter that contains the connection id in the URL for messages.
 const CONNECTION: &str = "connection=";
 
 /// Answers HEAD: as for GET, but no stream is opened.
-pub(in crate::http) fn describe_sse_connection(headers: &RequestHeaders<'_>) -> Response<HttpBody> {
+pub(crate) fn describe_sse_connection(headers: &RequestHeaders<'_>) -> Response<HttpBody> {
     if headers.accepts.events {
         response::event_stream_response(HttpBody::empty())
     } else {
@@ -39,7 +39,7 @@ pub(in crate::http) fn describe_sse_connection(headers: &RequestHeaders<'_>) -> 
 }
 
 /// Opens a stream whose first event tells the client to send messages to `path`.
-pub(in crate::http) fn open_sse_connection(
+pub(crate) fn open_sse_connection(
     state: &Arc<ServiceState>,
     head: RequestHead<'_>,
     path: &str,
@@ -76,13 +76,13 @@ pub(in crate::http) fn open_sse_connection(
 }
 
 /// Returns the connection id from the URL to which a message was sent.
-pub(in crate::http) fn connection_id(uri: &Uri) -> Option<&str> {
+pub(crate) fn connection_id(uri: &Uri) -> Option<&str> {
     let mut pairs = uri.query()?.split('&');
     pairs.find_map(|pair| pair.strip_prefix(CONNECTION))
 }
 
 /// Handles a message and sends the response on the stream.
-pub(in crate::http) fn handle_post(
+pub(crate) fn handle_post(
     state: &ServiceState,
     head: RequestHead<'_>,
     connection: &str,

@@ -12,27 +12,29 @@ use std::task::{Context, Poll};
 use hyper::{Response, StatusCode};
 use serde_json::json;
 
-use crate::context::Principal;
-use crate::dispatch::{Decision, RequestDecision, WrittenResponse, cancelled_request, read_batch};
-use crate::http::legacy::get::events_response;
-use crate::http::legacy::handshake::handle_initialize;
-use crate::http::request::{AcceptedContentTypes, RequestHead, RequestHeaders};
-use crate::http::response;
-use crate::http::response::{HttpBody, HttpRefusal, PendingResponse, ResponseMessage};
-use crate::http::sessions::live_session::LiveSession;
-use crate::http::sessions::other_instances::{OtherInstances, OutgoingMessage};
-use crate::http::sessions::session_registry::{PendingSave, RequestSession, SessionLookup};
-use crate::http::sessions::session_storage::SessionStorage;
-use crate::http::state::ServiceState;
-use crate::http::streams::{AwaitedAnswer, ResponseStart, SessionStream};
-use crate::http::timers::SilenceTimeout;
-use crate::jsonrpc::{ErrorObject, Id, Incoming, Message, RequestId};
-use crate::observe::{RefusalKind, record_refusal};
-use crate::protocol::{ClientNotification, Era, Method, ProtocolVersion, encode, errors};
+use crate::legacy::get::events_response;
+use crate::legacy::handshake::handle_initialize;
+use crate::request::{AcceptedContentTypes, RequestHead, RequestHeaders};
+use crate::response;
+use crate::response::{HttpBody, HttpRefusal, PendingResponse, ResponseMessage};
+use crate::sessions::live_session::LiveSession;
+use crate::sessions::other_instances::{OtherInstances, OutgoingMessage};
+use crate::sessions::session_registry::{PendingSave, RequestSession, SessionLookup};
+use crate::sessions::session_storage::SessionStorage;
+use crate::state::ServiceState;
+use crate::streams::{AwaitedAnswer, ResponseStart, SessionStream};
+use crate::timers::SilenceTimeout;
+use mcp_core::context::Principal;
+use mcp_core::dispatch::{
+    Decision, RequestDecision, WrittenResponse, cancelled_request, read_batch,
+};
+use mcp_core::observe::{RefusalKind, record_refusal};
+use mcp_protocol::jsonrpc::{ErrorObject, Id, Incoming, Message, RequestId};
+use mcp_protocol::{ClientNotification, Era, Method, ProtocolVersion, encode, errors};
 use mcp_stores::SessionUpdate;
 
 /// Serves a body that does not claim a modern version, in the session that the request names.
-pub(in crate::http) async fn serve<'s>(
+pub(crate) async fn serve<'s>(
     state: &'s ServiceState,
     head: RequestHead<'_>,
     incoming: Incoming<'_>,

@@ -14,10 +14,10 @@ use hyper::header::HeaderValue;
 use hyper::{HeaderMap, Response, StatusCode, header};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::http::request::RequestHeaders;
-use crate::http::response::HttpRefusal;
-use crate::jsonrpc::ErrorObject;
+use crate::request::RequestHeaders;
+use crate::response::HttpRefusal;
 use mcp_core::limits::Limits;
+use mcp_protocol::jsonrpc::ErrorObject;
 
 /// Grace period during which bodies are not rejected for arriving too slowly.
 const SLOW_BODY_GRACE: Duration = Duration::from_secs(5);
@@ -26,7 +26,7 @@ const DISCARD_TIME: Duration = Duration::from_secs(2);
 const DISCARD_BYTES: usize = 32 << 20;
 
 /// Reads the whole body. Most bodies arrive as a single frame, which is used directly.
-pub(in crate::http) async fn read_body<B: Body>(
+pub(crate) async fn read_body<B: Body>(
     mut body: Pin<&mut B>,
     headers: &RequestHeaders<'_>,
     limits: &Limits,
@@ -114,7 +114,7 @@ fn refuse_large_body(limits: &Limits) -> HttpRefusal {
 ///
 /// Few requests need this. Callers first ask whether the body has ended, and box this future with the response in it:
 /// kept by the caller across an await, the response would make the future of every request larger.
-pub(in crate::http) async fn finish_body<B: Body, R>(
+pub(crate) async fn finish_body<B: Body, R>(
     body: Pin<&mut B>,
     headers: &HeaderMap,
     mut response: Response<R>,

@@ -11,10 +11,10 @@ use std::sync::OnceLock;
 use hyper::header::HeaderValue;
 use hyper::{Method, Response, StatusCode, Uri, header};
 
-use crate::http::options::HttpOptions;
-use crate::http::request::RequestHeaders;
-use crate::http::response;
-use crate::http::response::{HttpBody, HttpRefusal};
+use crate::options::HttpOptions;
+use crate::request::RequestHeaders;
+use crate::response;
+use crate::response::{HttpBody, HttpRefusal};
 
 /// Host names that always refer to this machine.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
@@ -22,11 +22,11 @@ const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 /// The first allowed value of the `Host` header. Nearly all requests have the same one, and comparing it costs less
 /// than checking it again.
 #[derive(Default)]
-pub(in crate::http) struct KnownHost(OnceLock<HeaderValue>);
+pub(crate) struct KnownHost(OnceLock<HeaderValue>);
 
 impl KnownHost {
     /// Checks the host that a request is addressed to, as [`check_host`] does. The options must always be the same.
-    pub(in crate::http) fn check(
+    pub(crate) fn check(
         &self,
         options: &HttpOptions,
         uri: &Uri,
@@ -52,7 +52,7 @@ impl KnownHost {
 
 /// Checks the host that a request is addressed to. If the request target is absolute, it also contains a host, and both
 /// hosts must be allowed.
-pub(in crate::http) fn check_host(
+pub(crate) fn check_host(
     options: &HttpOptions,
     uri: &Uri,
     host: Option<&HeaderValue>,
@@ -73,7 +73,7 @@ pub(in crate::http) fn check_host(
 }
 
 /// Checks the origin of the web page that a request comes from, if any.
-pub(in crate::http) fn check_origin(
+pub(crate) fn check_origin(
     options: &HttpOptions,
     origin: Option<&HeaderValue>,
 ) -> Result<(), HttpRefusal> {
@@ -160,7 +160,7 @@ fn is_granted(options: &HttpOptions, origin: Option<&HeaderValue>) -> bool {
 }
 
 /// Allows the web page that sent the request to read the response, if its origin is listed.
-pub(in crate::http) fn with_cors(
+pub(crate) fn with_cors(
     options: &HttpOptions,
     origin: Option<&HeaderValue>,
     mut response: Response<HttpBody>,
@@ -182,7 +182,7 @@ pub(in crate::http) fn with_cors(
 
 /// Answers a CORS preflight request, in which a browser asks on behalf of a web page. Returns `None` for any other
 /// request, and if the page's origin is not listed.
-pub(in crate::http) fn answer_preflight(
+pub(crate) fn answer_preflight(
     options: &HttpOptions,
     method: &Method,
     headers: &RequestHeaders<'_>,
@@ -224,7 +224,7 @@ pub(in crate::http) fn answer_preflight(
 
 #[cfg(test)]
 mod tests {
-    use crate::http::request::guards::*;
+    use crate::request::guards::*;
 
     #[test]
     fn only_loopback_hosts_and_those_that_were_listed_are_served() {

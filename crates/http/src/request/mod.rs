@@ -15,17 +15,17 @@ use base64::engine::general_purpose::STANDARD;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{StatusCode, Uri, header};
 
-use crate::budget::{ClientNetwork, Holder};
-use crate::context::{HttpParts, Principal};
-use crate::handler::tags::TagSelection;
-use crate::http::response::HttpRefusal;
-use crate::jsonrpc::ErrorObject;
-use crate::observe::Origin;
-use crate::protocol::{ProtocolVersion, errors};
+use crate::response::HttpRefusal;
+use mcp_core::budget::{ClientNetwork, Holder};
+use mcp_core::context::{HttpParts, Principal};
+use mcp_core::handler::tags::TagSelection;
+use mcp_core::observe::Origin;
+use mcp_protocol::jsonrpc::ErrorObject;
+use mcp_protocol::{ProtocolVersion, errors};
 
-pub(in crate::http) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(crate) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
-pub(in crate::http) static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+pub(crate) static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 /// Error text for a repeated header that may occur only once.
 const TWICE: &str = "occurs more than once";
@@ -54,7 +54,7 @@ fn is_protocol_header(name: &HeaderName) -> bool {
 
 /// Rejects requests that repeat a header that may occur only once. Headers that the protocol defines are left to
 /// [`RequestHeaders::check_legacy`] and [`RequestHeaders::check_modern`], because each era has its own error for them.
-pub(in crate::http) fn check_repeated(headers: &HeaderMap) -> Result<(), HttpRefusal> {
+pub(crate) fn check_repeated(headers: &HeaderMap) -> Result<(), HttpRefusal> {
     match find_repeated(headers, |name| !is_protocol_header(name)) {
         Some(name) => Err(repeated_header_refusal(name)),
         None => Ok(()),
@@ -79,18 +79,18 @@ fn repeated_header_refusal(name: &HeaderName) -> HttpRefusal {
 
 /// A request's headers. The relevant headers are found in a single pass, because a lookup costs as much as stepping
 /// over three headers.
-pub(in crate::http) struct RequestHeaders<'h> {
+pub(crate) struct RequestHeaders<'h> {
     /// All headers, for looking up rarely used ones.
-    pub(in crate::http) all: &'h HeaderMap,
-    pub(in crate::http) host: Option<&'h HeaderValue>,
-    pub(in crate::http) origin: Option<&'h HeaderValue>,
+    pub(crate) all: &'h HeaderMap,
+    pub(crate) host: Option<&'h HeaderValue>,
+    pub(crate) origin: Option<&'h HeaderValue>,
     pub(super) length: Option<&'h HeaderValue>,
-    pub(in crate::http) name: Option<&'h HeaderValue>,
-    pub(in crate::http) accepts: AcceptedContentTypes,
+    pub(crate) name: Option<&'h HeaderValue>,
+    pub(crate) accepts: AcceptedContentTypes,
     kind: Option<&'h HeaderValue>,
     session: Option<&'h HeaderValue>,
     /// The protocol version.
-    pub(in crate::http) version: Option<Result<&'h str, MalformedHeader>>,
+    pub(crate) version: Option<Result<&'h str, MalformedHeader>>,
     method: Option<&'h HeaderValue>,
     /// The tags by which the request selects definitions.
     pub(super) tags: Option<&'h HeaderValue>,
@@ -101,7 +101,7 @@ pub(in crate::http) struct RequestHeaders<'h> {
 }
 
 impl<'h> RequestHeaders<'h> {
-    pub(in crate::http) fn read(all: &'h HeaderMap) -> Self {
+    pub(crate) fn read(all: &'h HeaderMap) -> Self {
         let mut headers = Self {
             all,
             host: None,
@@ -158,13 +158,13 @@ impl<'h> RequestHeaders<'h> {
     }
 
     /// Returns the session id.
-    pub(in crate::http) fn session_id(&self) -> Option<Result<&'h str, MalformedHeader>> {
+    pub(crate) fn session_id(&self) -> Option<Result<&'h str, MalformedHeader>> {
         self.session.map(plain_header_value)
     }
 
     /// Returns the id of the session that a legacy request names. A request that declares a modern version has no
     /// session, even if it names one.
-    pub(in crate::http) fn legacy_session(&self) -> Option<Result<&'h str, MalformedHeader>> {
+    pub(crate) fn legacy_session(&self) -> Option<Result<&'h str, MalformedHeader>> {
         let version = self.version.and_then(Result::ok);
         let version = version.and_then(ProtocolVersion::from_wire);
         let is_modern = version.is_some_and(ProtocolVersion::is_modern);
@@ -172,28 +172,28 @@ impl<'h> RequestHeaders<'h> {
     }
 
     /// Returns `true` if the request names a session.
-    pub(in crate::http) fn names_session(&self) -> bool {
+    pub(crate) fn names_session(&self) -> bool {
         self.session.is_some()
     }
 
     /// Returns the MCP method from the `Mcp-Method` header, which proxies can read.
-    pub(in crate::http) fn method(&self) -> Option<Result<&'h str, MalformedHeader>> {
+    pub(crate) fn method(&self) -> Option<Result<&'h str, MalformedHeader>> {
         self.method.map(plain_header_value)
     }
 
     /// Returns the id of the last event that the client received.
-    pub(in crate::http) fn last_event_id(&self) -> Option<Result<&'h str, MalformedHeader>> {
+    pub(crate) fn last_event_id(&self) -> Option<Result<&'h str, MalformedHeader>> {
         self.all.get(&LAST_EVENT).map(plain_header_value)
     }
 
     /// Rejects a repeated header that the protocol defines, with an error for legacy clients.
-    pub(in crate::http) fn check_legacy(&self) -> Result<(), HttpRefusal> {
+    pub(crate) fn check_legacy(&self) -> Result<(), HttpRefusal> {
         self.repeated
             .map_or(Ok(()), |name| Err(repeated_header_refusal(name)))
     }
 
     /// Rejects a repeated header that the protocol defines, with an error for modern clients.
-    pub(in crate::http) fn check_modern(&self) -> Result<(), ErrorObject> {
+    pub(crate) fn check_modern(&self) -> Result<(), ErrorObject> {
         let error = |name: &HeaderName| errors::header_mismatch(name.as_str(), TWICE);
         self.repeated.map_or(Ok(()), |name| Err(error(name)))
     }
@@ -230,7 +230,7 @@ impl<'h> RequestHeaders<'h> {
 
 /// The error for a header value that contains invalid bytes or does not have the form that its header requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::http) struct MalformedHeader;
+pub(crate) struct MalformedHeader;
 
 fn plain_header_value(value: &HeaderValue) -> Result<&str, MalformedHeader> {
     let text = value.to_str().map_err(|_| MalformedHeader)?;
@@ -238,9 +238,7 @@ fn plain_header_value(value: &HeaderValue) -> Result<&str, MalformedHeader> {
 }
 
 /// Decodes a header value. Strings that a header cannot contain directly are Base64-encoded.
-pub(in crate::http) fn decode_header_value(
-    value: &HeaderValue,
-) -> Result<Cow<'_, str>, MalformedHeader> {
+pub(crate) fn decode_header_value(value: &HeaderValue) -> Result<Cow<'_, str>, MalformedHeader> {
     let text = plain_header_value(value)?;
     let Some(wrapped) = text
         .strip_prefix("=?base64?")
@@ -258,9 +256,9 @@ pub(in crate::http) fn decode_header_value(
 
 /// The content types that a client accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::http) struct AcceptedContentTypes {
-    pub(in crate::http) json: bool,
-    pub(in crate::http) events: bool,
+pub(crate) struct AcceptedContentTypes {
+    pub(crate) json: bool,
+    pub(crate) events: bool,
 }
 
 impl AcceptedContentTypes {
@@ -308,32 +306,32 @@ fn has_zero_weight(parameter: &[u8]) -> bool {
 
 /// The parts of a request that are known before its body is read.
 #[derive(Clone, Copy)]
-pub(in crate::http) struct RequestHead<'h> {
-    pub(in crate::http) parts: &'h Arc<HttpParts>,
-    pub(in crate::http) uri: &'h Uri,
-    pub(in crate::http) headers: &'h RequestHeaders<'h>,
+pub(crate) struct RequestHead<'h> {
+    pub(crate) parts: &'h Arc<HttpParts>,
+    pub(crate) uri: &'h Uri,
+    pub(crate) headers: &'h RequestHeaders<'h>,
     /// The authenticated caller, or `None` if there were no credentials to check.
-    pub(in crate::http) caller: Option<&'h Principal>,
+    pub(crate) caller: Option<&'h Principal>,
     /// The definitions that the request selects by their tags; `None` for all.
-    pub(in crate::http) selection: Option<&'h TagSelection>,
-    pub(in crate::http) origin: &'h Origin,
+    pub(crate) selection: Option<&'h TagSelection>,
+    pub(crate) origin: &'h Origin,
 }
 
 impl RequestHead<'_> {
     /// Returns the client for whom the server holds what it keeps for the request.
-    pub(in crate::http) fn holder(&self) -> Holder {
+    pub(crate) fn holder(&self) -> Holder {
         Holder::new(self.caller, self.network())
     }
 
     /// Returns the network of the client, which may be behind trusted proxies, if it is known.
-    pub(in crate::http) fn network(&self) -> Option<ClientNetwork> {
+    pub(crate) fn network(&self) -> Option<ClientNetwork> {
         self.parts.client_address().map(Into::into)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::http::request::*;
+    use crate::request::*;
 
     fn value(text: &str) -> HeaderValue {
         HeaderValue::from_bytes(text.as_bytes()).unwrap()

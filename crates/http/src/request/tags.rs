@@ -9,17 +9,17 @@ use std::borrow::Cow;
 use hyper::Uri;
 use mcp_schema::template::decode;
 
-use crate::context::Principal;
-use crate::dispatch::Dispatcher;
-use crate::handler::tags::TagSelection;
-use crate::http::request::RequestHeaders;
-use crate::http::response::HttpRefusal;
+use crate::request::RequestHeaders;
+use crate::response::HttpRefusal;
+use mcp_core::context::Principal;
+use mcp_core::dispatch::Dispatcher;
+use mcp_core::handler::tags::TagSelection;
 
 /// Query parameter that contains tags.
 const PARAMETER: &str = "tags";
 
 /// Reads a request's selection from its URL and headers. Most requests do not have a selection.
-pub(in crate::http) fn read_selection(
+pub(crate) fn read_selection(
     dispatcher: &Dispatcher,
     uri: &Uri,
     headers: &RequestHeaders<'_>,
@@ -48,7 +48,7 @@ fn decoded_query_tags(uri: &Uri) -> Result<Option<Cow<'_, str>>, &'static str> {
 }
 
 /// Returns the value of the query parameter as it was sent.
-pub(in crate::http) fn raw_query_tags(uri: &Uri) -> Result<Option<&str>, &'static str> {
+pub(crate) fn raw_query_tags(uri: &Uri) -> Result<Option<&str>, &'static str> {
     let pairs = uri.query().unwrap_or_default().split('&');
     let mut values = pairs.filter_map(|pair| match pair.split_once('=') {
         Some((PARAMETER, value)) => Some(value),

@@ -7,7 +7,7 @@ use axum::http::Uri;
 use axum::http::request::Parts;
 use axum::routing::any;
 
-use crate::http::service::{HttpService, Route};
+use crate::service::{HttpService, Route};
 
 /// Returns the URI that a request had before nested routers removed the part of its path that led to the service.
 pub(super) fn original_uri(parts: &Parts) -> Option<Uri> {
@@ -15,10 +15,10 @@ pub(super) fn original_uri(parts: &Parts) -> Option<Uri> {
     Some(original.0.clone())
 }
 
-/// Creates a router with a single route at [`HttpOptions::path`](crate::http::HttpOptions::path), for use with
+/// Creates a router with a single route at [`HttpOptions::path`](crate::HttpOptions::path), for use with
 /// [`merge`](Router::merge) and [`nest`](Router::nest). With the `auth` feature, it also has routes for a protected
 /// server's metadata, which clients look for at the origin. If
-/// [`HttpOptions::health`](crate::http::HttpOptions::health) is turned on, the router also has the routes for probes.
+/// [`HttpOptions::health`](crate::HttpOptions::health) is turned on, the router also has the routes for probes.
 ///
 /// ```
 /// # fn app(server: mcp_runtime::Server) -> Result<axum::Router, mcp_runtime::Error> {

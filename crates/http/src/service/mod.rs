@@ -22,35 +22,36 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use tower_service::Service;
 
-use crate::budget::Holder;
-use crate::context::{ClientAddresses, HttpParts};
-use crate::dispatch::Dispatcher;
-use crate::error::Error;
-use crate::http::health::HealthProbe;
-use crate::http::legacy::{get, handshake, legacy_sse, post};
-use crate::http::modern;
-use crate::http::options::HttpOptions;
-use crate::http::request::body::{finish_body, read_body};
-use crate::http::request::{RequestHead, RequestHeaders, SESSION, check_repeated, guards, tags};
-use crate::http::response::{BusyGuard, HttpBody, HttpRefusal, PendingResponse, RemainingWork};
-use crate::http::state::ServiceState;
-use crate::jsonrpc;
-use crate::jsonrpc::{Incoming, Message, MetaMember, RequestId};
-use crate::observe::{HttpOrigin, Origin, RefusalKind};
-use crate::sync::CancellationToken;
+use crate::health::HealthProbe;
+use crate::legacy::{get, handshake, legacy_sse, post};
+use crate::modern;
+use crate::options::HttpOptions;
+use crate::request::body::{finish_body, read_body};
+use crate::request::{RequestHead, RequestHeaders, SESSION, check_repeated, guards, tags};
+use crate::response::{BusyGuard, HttpBody, HttpRefusal, PendingResponse, RemainingWork};
+use crate::state::ServiceState;
+use mcp_core::budget::Holder;
+use mcp_core::context::{ClientAddresses, HttpParts};
+use mcp_core::dispatch::Dispatcher;
+use mcp_core::error::Error;
+use mcp_core::observe::{HttpOrigin, Origin, RefusalKind};
+use mcp_core::sync::CancellationToken;
+use mcp_protocol::jsonrpc;
+use mcp_protocol::jsonrpc::{Incoming, Message, MetaMember, RequestId};
 use mcp_stores::ReadyCheck;
 
 /// A server as a `tower` service, for mounting in a program that already serves HTTP.
 ///
-/// Created by [`Server::into_http_service`](crate::Server::into_http_service). The service responds at every path; the
+/// Created by `Server::into_http_service`. The service responds at every path; the
 /// `axum::Router` created from it (with the `axum` feature) responds at the path set in its [`HttpOptions`]. The
 /// program is responsible for limiting the number of connections, enforcing a timeout for request headers, providing
 /// TLS, and disabling compression for event streams.
 #[derive(Clone)]
-pub struct HttpService(pub(in crate::http) Arc<ServiceState>);
+pub struct HttpService(pub(crate) Arc<ServiceState>);
 
 impl HttpService {
-    pub(crate) fn new(
+    #[doc(hidden)]
+    pub fn new(
         dispatcher: Arc<Dispatcher>,
         options: HttpOptions,
         ready_checks: Vec<ReadyCheck>,
@@ -61,19 +62,22 @@ impl HttpService {
     }
 
     /// Completes when the process receives a stop signal.
-    #[cfg(feature = "cli")]
-    pub(crate) async fn wait_for_stop_signal(&self) {
+    #[doc(hidden)]
+    pub async fn wait_for_stop_signal(&self) {
         self.0.stop_announced.cancelled().await;
     }
 
     /// Creates any state that does not exist yet.
-    pub(crate) async fn make_states(&self) -> Result<(), Error> {
+    #[doc(hidden)]
+    pub async fn make_states(&self) -> Result<(), Error> {
         self.0.dispatcher.make_states().await
     }
 
     /// Returns the name of a definition that no caller could use because HTTP requests are not authenticated, or `None`
     /// if there is no such definition.
-    pub(crate) fn unusable_definition(&self) -> Option<String> {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn unusable_definition(&self) -> Option<String> {
         if self.0.authentication.is_required() {
             return None;
         }
@@ -109,12 +113,12 @@ where
 }
 
 /// A future that resolves to a response.
-pub(in crate::http) type HttpResponseFuture =
+pub(crate) type HttpResponseFuture =
     Pin<Box<dyn Future<Output = Result<Response<HttpBody>, Infallible>> + Send>>;
 
 /// What a request is addressed to, which depends on its path alone.
 #[derive(Clone, Copy)]
-pub(in crate::http) enum Route {
+pub(crate) enum Route {
     /// The endpoint, or a document that a protected server publishes.
     Endpoint,
     /// A probe, to which neither the guards nor authentication apply.
@@ -125,7 +129,7 @@ pub(in crate::http) enum Route {
 
 impl HttpService {
     /// Responds to a request from this peer. `busy` marks the connection as busy until the response has been written.
-    pub(in crate::http) fn respond<B>(
+    pub(crate) fn respond<B>(
         &self,
         route: Route,
         peer: Option<SocketAddr>,

@@ -5,14 +5,14 @@ use std::future::{Future, poll_fn};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::http::response;
-use crate::http::response::EventId;
-use crate::http::sessions::live_session::LiveSession;
-use crate::http::sessions::other_instances::{InstanceTag, OtherInstances};
-use crate::http::streams::{SessionStream, is_standalone};
-use crate::jsonrpc::ErrorObject;
-use crate::protocol::encode;
+use crate::response;
+use crate::response::EventId;
+use crate::sessions::live_session::LiveSession;
+use crate::sessions::other_instances::{InstanceTag, OtherInstances};
+use crate::streams::{SessionStream, is_standalone};
 use mcp_core::limits::Limits;
+use mcp_protocol::encode;
+use mcp_protocol::jsonrpc::ErrorObject;
 use mcp_stores::StoreFailed;
 use mcp_stores::{EventStore, StreamEntry};
 
@@ -48,7 +48,7 @@ impl LiveSession {
 }
 
 /// Stores all entries of a stream from beginning to end, unless another task is already doing so.
-pub(in crate::http) fn begin_storing(
+pub(crate) fn begin_storing(
     store: &Arc<dyn EventStore>,
     session: &LiveSession,
     stream: &Arc<SessionStream>,
@@ -122,7 +122,7 @@ impl StreamStoringTask {
 
 /// Returns a stream that is not kept on this instance, containing all entries after a position, including future ones.
 /// Returns `None` if the store does not have these entries.
-pub(in crate::http) async fn fetch_stream(
+pub(crate) async fn fetch_stream(
     store: &Arc<dyn EventStore>,
     others: Option<&Arc<OtherInstances>>,
     session: &LiveSession,

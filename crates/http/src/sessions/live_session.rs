@@ -12,33 +12,31 @@ use std::time::Duration;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use crate::budget::{ByteBudget, Charge, ClientNetwork, Holder};
-use crate::context::Principal;
-use crate::dispatch::{
+use crate::handler_watch::HandlerWatch;
+use crate::response;
+use crate::response::{EventId, MAX_POLLED_BYTES, ResponseMessage, StreamStatus};
+use crate::sessions::other_instances::InstanceTag;
+use crate::streams::{AwaitedAnswer, Resumption, SessionStream, StreamProperties, StreamReader};
+use crate::timers::ValidUntil;
+use mcp_core::budget::{ByteBudget, Charge, ClientNetwork, Holder};
+use mcp_core::context::Principal;
+use mcp_core::dispatch::{
     CallProgress, CallTable, ChannelId, ChannelMemory, Decision, Dispatcher, PreparedCall,
     RemovedCall, RequestDecision, RunningCall, Sink, WrittenResponse,
 };
-use crate::fnv::FnvMap;
-use crate::handler::tags::TagSelection;
-use crate::http::handler_watch::HandlerWatch;
-use crate::http::response;
-use crate::http::response::{EventId, MAX_POLLED_BYTES, ResponseMessage, StreamStatus};
-use crate::http::sessions::other_instances::InstanceTag;
-use crate::http::streams::{
-    AwaitedAnswer, Resumption, SessionStream, StreamProperties, StreamReader,
-};
-use crate::http::timers::ValidUntil;
-use crate::jsonrpc::{ErrorObject, Message, RequestId};
-use crate::observe::{RefusalKind, record_refusal};
-use crate::protocol::{ProtocolVersion, errors};
-use crate::spawn::spawn;
-use crate::sync::{Bell, Wake, lock};
+use mcp_core::fnv::FnvMap;
+use mcp_core::handler::tags::TagSelection;
 use mcp_core::limits::Limits;
+use mcp_core::observe::{RefusalKind, record_refusal};
+use mcp_core::spawn::spawn;
+use mcp_core::sync::{Bell, Wake, lock};
+use mcp_protocol::jsonrpc::{ErrorObject, Message, RequestId};
+use mcp_protocol::{ProtocolVersion, errors};
 use mcp_stores::{SessionRecord, SessionUpdate};
 
 /// The live part of a legacy session over HTTP.
-pub(in crate::http) struct LiveSession {
-    pub(in crate::http) id: Arc<str>,
+pub(crate) struct LiveSession {
+    pub(crate) id: Arc<str>,
     pub(super) kind: SessionKind,
     /// `true` if the client knows the session's id.
     is_known: bool,
@@ -197,7 +195,7 @@ impl LiveSession {
     }
 
     /// Returns the id by which the client knows the session, if the client knows it.
-    pub(in crate::http) fn public_id(&self) -> Option<Arc<str>> {
+    pub(crate) fn public_id(&self) -> Option<Arc<str>> {
         self.is_known.then(|| Arc::clone(&self.id))
     }
 
@@ -221,17 +219,17 @@ impl LiveSession {
     }
 
     /// Records that the client is present and that this caller is using the session.
-    pub(in crate::http) fn mark_used_by(&self, caller: Option<&Principal>) {
+    pub(crate) fn mark_used_by(&self, caller: Option<&Principal>) {
         self.state().mark_used_by(caller);
     }
 
     /// Returns the time until which the client may read its stream.
-    pub(in crate::http) fn credentials_valid_until(&self) -> ValidUntil {
+    pub(crate) fn credentials_valid_until(&self) -> ValidUntil {
         self.state().until
     }
 
     /// Returns the protocol version agreed on in the handshake, if there was one.
-    pub(in crate::http) fn version(&self) -> Option<ProtocolVersion> {
+    pub(crate) fn version(&self) -> Option<ProtocolVersion> {
         self.state().channel.version()
     }
 
@@ -280,7 +278,7 @@ impl LiveSession {
     }
 
     /// Returns `true` if calls are running.
-    pub(in crate::http) fn is_busy(&self) -> bool {
+    pub(crate) fn is_busy(&self) -> bool {
         !self.state().calls.is_empty()
     }
 
@@ -304,13 +302,13 @@ impl LiveSession {
     }
 
     /// Returns `true` if the client understands events that contain only an id.
-    pub(in crate::http) fn primes_streams(&self) -> bool {
+    pub(crate) fn primes_streams(&self) -> bool {
         let version = self.state().channel.version();
         version.is_some_and(ProtocolVersion::primes_streams)
     }
 
     /// Opens a stream that will carry answers.
-    pub(in crate::http) fn open_stream(
+    pub(crate) fn open_stream(
         &self,
         events: bool,
         awaited: AwaitedAnswer<'_>,
@@ -330,7 +328,7 @@ impl LiveSession {
     }
 
     /// Returns the standalone stream, creating it if it does not exist.
-    pub(in crate::http) fn standalone_stream(&self, limits: &Limits) -> Arc<SessionStream> {
+    pub(crate) fn standalone_stream(&self, limits: &Limits) -> Arc<SessionStream> {
         let mut state = self.state();
         state.channel.catch_up();
         let properties = self.stream_properties(&state, true);
@@ -338,21 +336,17 @@ impl LiveSession {
     }
 
     /// Returns the stream with this number, if it is still kept.
-    pub(in crate::http) fn find_stream(
-        &self,
-        number: u64,
-        limits: &Limits,
-    ) -> Option<Arc<SessionStream>> {
+    pub(crate) fn find_stream(&self, number: u64, limits: &Limits) -> Option<Arc<SessionStream>> {
         self.state().streams.find_stream(number, limits)
     }
 
     /// Removes a stream that clients will not resume.
-    pub(in crate::http) fn forget_stream(&self, number: u64) {
+    pub(crate) fn forget_stream(&self, number: u64) {
         self.state().streams.remove(number);
     }
 
     /// Moves change notifications to the standalone stream and then appends the stream's events.
-    pub(in crate::http) fn poll_standalone(
+    pub(crate) fn poll_standalone(
         &self,
         reader: &mut StreamReader,
         cx: &mut Context<'_>,
@@ -378,20 +372,20 @@ impl LiveSession {
     }
 
     /// Records that a connection has started reading one of the session's streams.
-    pub(in crate::http) fn reader_connected(&self) {
+    pub(crate) fn reader_connected(&self) {
         let mut state = self.state();
         state.readers = state.readers.saturating_add(1);
     }
 
     /// Records that a connection has stopped reading one of the session's streams.
-    pub(in crate::http) fn reader_disconnected(&self) {
+    pub(crate) fn reader_disconnected(&self) {
         let mut state = self.state();
         state.readers = state.readers.saturating_sub(1);
         state.used = Instant::now();
     }
 
     /// Ends the session: drops its calls and ends its streams.
-    pub(in crate::http) fn close(&self) {
+    pub(crate) fn close(&self) {
         let (calls, streams) = {
             let mut state = self.state();
             // This ends everything that the session keeps open, because no client is left to notify.
@@ -450,7 +444,7 @@ impl LiveStreams {
     /// Creates an empty table. Numbering starts at a random value, so that a session's streams are numbered differently
     /// on each instance and each time the live part is created. The value begins with this instance's tag, if any.
     pub(super) fn new(instance: Option<InstanceTag>, unsent: Charge) -> Self {
-        let numbers = u64::from_ne_bytes(crate::random::random());
+        let numbers = u64::from_ne_bytes(mcp_core::random::random());
         let first = instance.map_or(numbers >> 2, |instance| instance.first_stream(numbers));
         let standalone = first & !1;
         Self {
@@ -687,7 +681,7 @@ impl LiveSession {
 impl LiveSession {
     /// Decides how to handle a message from this caller, given the definitions that its request selects. A request with
     /// the id of a running call is refused.
-    pub(in crate::http) fn decide_message<'m>(
+    pub(crate) fn decide_message<'m>(
         &self,
         dispatcher: &Arc<Dispatcher>,
         caller: Option<&Principal>,
@@ -713,7 +707,7 @@ impl LiveSession {
     /// # Errors
     ///
     /// Fails if the call is refused.
-    pub(in crate::http) fn run_call(
+    pub(crate) fn run_call(
         self: &Arc<Self>,
         prepared: PreparedCall<'_>,
         id: &RequestId,
@@ -803,7 +797,7 @@ impl LiveSession {
 
     /// Cancels a request: its handler's future is dropped, and no answer is sent. Returns `false` if the request is not
     /// running here.
-    pub(in crate::http) fn cancel(&self, id: &RequestId) -> bool {
+    pub(crate) fn cancel(&self, id: &RequestId) -> bool {
         let cancelled = self.state().calls.cancel(id);
         let Some(call) = cancelled else { return false };
         call.abort();

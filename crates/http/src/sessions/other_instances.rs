@@ -9,10 +9,10 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::time::sleep;
 
-use crate::context::StoreFuture;
-use crate::http::response::HttpRefusal;
-use crate::jsonrpc::{Message, RequestId};
-use crate::random::{random, random_id};
+use crate::response::HttpRefusal;
+use mcp_core::context::StoreFuture;
+use mcp_core::random::{random, random_id};
+use mcp_protocol::jsonrpc::{Message, RequestId};
 use mcp_stores::StoreFailed;
 use mcp_stores::timeout_while_running;
 use mcp_stores::{InstanceRelay, RelayedTexts};
@@ -70,14 +70,14 @@ impl RelayedMessage {
 
 /// A message that must be sent before its request is answered.
 #[derive(Debug)]
-pub(in crate::http) struct OutgoingMessage {
+pub(crate) struct OutgoingMessage {
     /// The beginning of the recipients' names.
     to: String,
     message: RelayedMessage,
 }
 
 /// The server's other instances, as far as its sessions are concerned.
-pub(in crate::http) struct OtherInstances {
+pub(crate) struct OtherInstances {
     relay: Arc<dyn InstanceRelay>,
     pub(super) tag: InstanceTag,
     name: String,
@@ -94,7 +94,7 @@ impl OtherInstances {
     }
 
     /// Returns the message to another instance for a client's answer, or `None` if the question was not asked there.
-    pub(in crate::http) fn forward_answer(
+    pub(crate) fn forward_answer(
         &self,
         session: &str,
         message: &Message<'_>,
@@ -110,7 +110,7 @@ impl OtherInstances {
     }
 
     /// Returns the message to all other instances for a request that was cancelled and does not run here.
-    pub(in crate::http) fn forward_cancellation(session: &str, id: &RequestId) -> OutgoingMessage {
+    pub(crate) fn forward_cancellation(session: &str, id: &RequestId) -> OutgoingMessage {
         let event = SessionEvent::Cancelled(id.as_json().to_owned());
         OutgoingMessage::new(String::new(), session, event)
     }
@@ -176,7 +176,7 @@ impl OutgoingMessage {
 /// A number that distinguishes this instance from others. Two instances can have the same number by chance. They then
 /// receive each other's messages, but do not recognize the sessions named in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::http) struct InstanceTag(u32);
+pub(crate) struct InstanceTag(u32);
 
 /// Number of bits in a tag.
 const TAG_BITS: u32 = 28;

@@ -4,19 +4,19 @@
 
 use std::sync::Arc;
 
-use crate::dispatch::Dispatcher;
-use crate::seal;
-use crate::seal::Binding;
+use mcp_core::dispatch::Dispatcher;
+use mcp_core::seal;
+use mcp_core::seal::Binding;
 use mcp_stores::SessionRecord;
 
 /// Seals and opens session ids.
-pub(in crate::http) struct SealedSessions {
+pub(crate) struct SealedSessions {
     dispatcher: Arc<Dispatcher>,
     binding: [u8; 32],
 }
 
 impl SealedSessions {
-    pub(in crate::http) fn new(dispatcher: &Arc<Dispatcher>) -> Self {
+    pub(crate) fn new(dispatcher: &Arc<Dispatcher>) -> Self {
         let binding = Binding {
             server: &dispatcher.identity().implementation().name,
             principal: "",
@@ -32,7 +32,7 @@ impl SealedSessions {
     }
 
     /// Seals a session and returns its id.
-    pub(in crate::http) fn seal(&self, record: &SessionRecord) -> Option<String> {
+    pub(crate) fn seal(&self, record: &SessionRecord) -> Option<String> {
         let plain = serde_json::to_vec(record).ok()?;
         let time = self.dispatcher.limits().sessions.sealed_timeout;
         let expiry = seal::now().saturating_add(time);
@@ -42,7 +42,7 @@ impl SealedSessions {
     }
 
     /// Returns the session with this id, or `None` if this server did not seal the id or the id has expired.
-    pub(in crate::http) fn open(&self, id: &str) -> Option<SessionRecord> {
+    pub(crate) fn open(&self, id: &str) -> Option<SessionRecord> {
         if id.len() > self.dispatcher.limits().sessions.max_sealed_bytes {
             return None;
         }

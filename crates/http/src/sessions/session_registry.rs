@@ -8,33 +8,33 @@ use futures_util::StreamExt as _;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use crate::budget::{ByteBudget, ClientNetwork};
-use crate::context::Principal;
-use crate::dispatch::Dispatcher;
-use crate::http::options::HttpOptions;
-use crate::http::request::RequestHead;
-use crate::http::response::HttpRefusal;
-use crate::http::sessions::live_session::{LiveSession, SessionKind};
-use crate::http::sessions::other_instances::{
+use crate::options::HttpOptions;
+use crate::request::RequestHead;
+use crate::response::HttpRefusal;
+use crate::sessions::live_session::{LiveSession, SessionKind};
+use crate::sessions::other_instances::{
     OtherInstances, OutgoingMessage, RelayedMessage, SessionEvent,
 };
-use crate::http::sessions::session_storage::SessionStorage;
-use crate::jsonrpc::RequestId;
-use crate::protocol::ProtocolVersion;
-use crate::spawn::spawn;
-use crate::sync::lock;
+use crate::sessions::session_storage::SessionStorage;
+use mcp_core::budget::{ByteBudget, ClientNetwork};
+use mcp_core::context::Principal;
+use mcp_core::dispatch::Dispatcher;
 use mcp_core::limits::Limits;
+use mcp_core::spawn::spawn;
+use mcp_core::sync::lock;
+use mcp_protocol::ProtocolVersion;
+use mcp_protocol::jsonrpc::RequestId;
 use mcp_stores::EventStore;
 use mcp_stores::{ById, SessionRecord, SessionStore, SessionUpdate, StoreFailed, random_id};
 
 /// All of a server's sessions.
-pub(in crate::http) struct SessionRegistry {
+pub(crate) struct SessionRegistry {
     dispatcher: Arc<Dispatcher>,
     unsent: Arc<ByteBudget>,
-    pub(in crate::http) storage: SessionStorage,
-    pub(in crate::http) events: Option<Arc<dyn EventStore>>,
+    pub(crate) storage: SessionStorage,
+    pub(crate) events: Option<Arc<dyn EventStore>>,
     /// `None` if messages are handled by the instance that receives them.
-    pub(in crate::http) others: Option<Arc<OtherInstances>>,
+    pub(crate) others: Option<Arc<OtherInstances>>,
     live: Mutex<LiveTable>,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct LiveTable {
 }
 
 impl SessionRegistry {
-    pub(in crate::http) fn new(
+    pub(crate) fn new(
         dispatcher: &Arc<Dispatcher>,
         options: &HttpOptions,
         unsent: &Arc<ByteBudget>,
@@ -72,7 +72,7 @@ impl SessionRegistry {
     }
 
     /// Loads the session that a request names and extends its lifetime. Returns `None` if the request does not name one.
-    pub(in crate::http) async fn find<'h>(&self, head: RequestHead<'h>) -> SessionLookup<'h> {
+    pub(crate) async fn find<'h>(&self, head: RequestHead<'h>) -> SessionLookup<'h> {
         match head.headers.legacy_session() {
             None => Ok(None),
             Some(Err(_)) => Err(HttpRefusal::unknown_session()),
@@ -100,7 +100,7 @@ impl SessionRegistry {
     }
 
     /// Stores a new session. Returns `false` if there are too many sessions.
-    pub(in crate::http) async fn insert(
+    pub(crate) async fn insert(
         &self,
         store: &dyn SessionStore,
         id: &str,
@@ -125,7 +125,7 @@ impl SessionRegistry {
     }
 
     /// Returns the live part of a session, creating it if it does not exist.
-    pub(in crate::http) fn find_or_create_live(
+    pub(crate) fn find_or_create_live(
         self: &Arc<Self>,
         found: &RequestSession<'_>,
         network: Option<ClientNetwork>,
@@ -142,7 +142,7 @@ impl SessionRegistry {
     }
 
     /// Creates a session for a single request from a client about which only the protocol version is known.
-    pub(in crate::http) fn single_request_session(
+    pub(crate) fn single_request_session(
         &self,
         version: ProtocolVersion,
         network: Option<ClientNetwork>,
@@ -154,7 +154,7 @@ impl SessionRegistry {
     }
 
     /// Keeps a session with an unfinished call, so that the call survives a broken connection.
-    pub(in crate::http) fn keep_live(self: &Arc<Self>, session: &Arc<LiveSession>) {
+    pub(crate) fn keep_live(self: &Arc<Self>, session: &Arc<LiveSession>) {
         self.insert_live(&mut self.lock_live(), session);
     }
 
@@ -176,7 +176,7 @@ impl SessionRegistry {
     }
 
     /// Opens a 2024-11-05 connection. Fails if too many are open.
-    pub(in crate::http) fn open_sse_connection(
+    pub(crate) fn open_sse_connection(
         self: &Arc<Self>,
         caller: Option<&Principal>,
         network: Option<ClientNetwork>,
@@ -192,7 +192,7 @@ impl SessionRegistry {
     }
 
     /// Returns the 2024-11-05 connection with this id, if it belongs to this caller.
-    pub(in crate::http) fn find_connection(
+    pub(crate) fn find_connection(
         &self,
         id: &str,
         caller: Option<&Principal>,
@@ -207,7 +207,7 @@ impl SessionRegistry {
     }
 
     /// Returns the live part with this id, if it exists.
-    pub(in crate::http) fn find_live(&self, id: &str) -> Option<Arc<LiveSession>> {
+    pub(crate) fn find_live(&self, id: &str) -> Option<Arc<LiveSession>> {
         self.lock_live().sessions.get(id).cloned()
     }
 
@@ -241,7 +241,7 @@ impl SessionRegistry {
     }
 
     /// Ends the live part of a session that has ended.
-    pub(in crate::http) fn end_session(&self, id: &str) {
+    pub(crate) fn end_session(&self, id: &str) {
         let removed = {
             let mut live = self.lock_live();
             // A request cannot end a connection by sending the connection's id as its session id.
@@ -255,13 +255,13 @@ impl SessionRegistry {
     }
 
     /// Ends a 2024-11-05 connection.
-    pub(in crate::http) fn disconnect(&self, session: &LiveSession) {
+    pub(crate) fn disconnect(&self, session: &LiveSession) {
         self.lock_live().sessions.remove(&session.id);
         session.close();
     }
 
     /// Ends all live parts.
-    pub(in crate::http) fn close_all(&self) {
+    pub(crate) fn close_all(&self) {
         let all = std::mem::take(&mut self.lock_live().sessions);
         for session in all.into_values() {
             session.close();
@@ -278,7 +278,7 @@ impl Drop for SessionRegistry {
 }
 
 /// Result of looking up the session that a request names.
-pub(in crate::http) type SessionLookup<'h> = Result<Option<RequestSession<'h>>, HttpRefusal>;
+pub(crate) type SessionLookup<'h> = Result<Option<RequestSession<'h>>, HttpRefusal>;
 
 impl From<StoreFailed> for HttpRefusal {
     fn from(_: StoreFailed) -> Self {
@@ -287,14 +287,14 @@ impl From<StoreFailed> for HttpRefusal {
 }
 
 /// The session that a request belongs to.
-pub(in crate::http) struct RequestSession<'h> {
-    pub(in crate::http) id: &'h str,
-    pub(in crate::http) record: Arc<SessionRecord>,
+pub(crate) struct RequestSession<'h> {
+    pub(crate) id: &'h str,
+    pub(crate) record: Arc<SessionRecord>,
 }
 
 impl RequestSession<'_> {
     /// Returns a change that must be saved. `request` is the request that made the change, if any.
-    pub(in crate::http) fn pending_save(
+    pub(crate) fn pending_save(
         &self,
         change: SessionUpdate,
         request: Option<RequestId>,
@@ -308,7 +308,7 @@ impl RequestSession<'_> {
     }
 
     /// Returns the changes to the session since it was loaded, if any.
-    pub(in crate::http) fn pending_save_if_changed(
+    pub(crate) fn pending_save_if_changed(
         &self,
         session: &LiveSession,
         request: Option<RequestId>,
@@ -319,7 +319,7 @@ impl RequestSession<'_> {
 }
 
 /// A change that has yet to be saved.
-pub(in crate::http) struct PendingSave {
+pub(crate) struct PendingSave {
     pub(super) id: Box<str>,
     pub(super) record: Arc<SessionRecord>,
     pub(super) change: SessionUpdate,
@@ -334,7 +334,7 @@ const SAVE_ATTEMPTS: usize = 8;
 
 impl SessionRegistry {
     /// Saves a change, even if the session is changed concurrently.
-    pub(in crate::http) async fn save(&self, save: PendingSave) -> Result<(), HttpRefusal> {
+    pub(crate) async fn save(&self, save: PendingSave) -> Result<(), HttpRefusal> {
         let SessionStorage::Store(store) = &self.storage else {
             return Ok(());
         };
@@ -522,10 +522,7 @@ const LONGEST_RETRY: Duration = Duration::from_secs(2);
 
 impl SessionRegistry {
     /// Passes a client's messages to the instances for which they are intended.
-    pub(in crate::http) async fn forward(
-        &self,
-        messages: &[OutgoingMessage],
-    ) -> Result<(), HttpRefusal> {
+    pub(crate) async fn forward(&self, messages: &[OutgoingMessage]) -> Result<(), HttpRefusal> {
         if let Some(others) = &self.others {
             for message in messages {
                 others
@@ -544,7 +541,7 @@ impl SessionRegistry {
     }
 
     /// Tells the other instances that a session has ended.
-    pub(in crate::http) async fn announce_end(&self, session: &str) {
+    pub(crate) async fn announce_end(&self, session: &str) {
         self.announce(session, SessionEvent::Ended).await;
     }
 

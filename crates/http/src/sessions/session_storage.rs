@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use mcp_stores::{MaybeReady, MemorySessions, SessionRecord, SessionStore, is_valid_id};
 
-use crate::dispatch::Dispatcher;
-use crate::http::options::HttpSessions;
+use crate::options::HttpSessions;
+use mcp_core::dispatch::Dispatcher;
 
 #[cfg(feature = "sealing")]
-use crate::http::sessions::sealed_sessions::SealedSessions;
+use crate::sessions::sealed_sessions::SealedSessions;
 
 /// The storage for a server's sessions.
-pub(in crate::http) enum SessionStorage {
+pub(crate) enum SessionStorage {
     Store(Arc<dyn SessionStore>),
     #[cfg(feature = "sealing")]
     Sealed(SealedSessions),
@@ -20,10 +20,7 @@ pub(in crate::http) enum SessionStorage {
 }
 
 impl SessionStorage {
-    pub(in crate::http) fn new(
-        chosen: Option<&HttpSessions>,
-        dispatcher: &Arc<Dispatcher>,
-    ) -> Self {
+    pub(crate) fn new(chosen: Option<&HttpSessions>, dispatcher: &Arc<Dispatcher>) -> Self {
         match chosen {
             None | Some(HttpSessions::Memory) => {
                 Self::Store(Arc::new(MemorySessions::new(dispatcher.limits())))
@@ -36,12 +33,12 @@ impl SessionStorage {
     }
 
     /// Returns `true` if changes made to a session after the handshake are stored.
-    pub(in crate::http) fn is_lasting(&self) -> bool {
+    pub(crate) fn is_lasting(&self) -> bool {
         matches!(self, Self::Store(_))
     }
 
     /// Returns the session with this id, if it exists.
-    pub(in crate::http) fn load<'a>(
+    pub(crate) fn load<'a>(
         &'a self,
         id: &'a str,
         keep: Duration,

@@ -10,28 +10,37 @@ use hyper::body::Body as _;
 use hyper::{Request, Response};
 use tower_service::Service as _;
 
-use crate::handler::dynamic::{DynamicResource, DynamicTool};
-use crate::http::{
-    EventStore, HttpBody, HttpOptions, HttpService, HttpSessions, MaybeReady, MemoryEvents,
-    MemorySessions, SessionStore, StreamEntry,
-};
-use crate::{Server, ServerHandle};
+use mcp_core::context::ServerHandle;
+use mcp_core::handler::dynamic::{DynamicResource, DynamicTool};
 use mcp_core::limits::Limits;
+use mcp_core::sync::CancellationToken;
+use mcp_runtime::Server;
+use mcp_stores::{EventStore, MaybeReady, MemoryEvents, MemorySessions, SessionStore, StreamEntry};
+
+use crate::{HttpBody, HttpOptions, HttpService, HttpSessions};
 
 const SECOND: Duration = Duration::from_secs(1);
 
 fn service() -> (HttpService, ServerHandle) {
-    serve(Server::new("test", "1"))
+    serve(Limits::default(), HttpOptions::new())
 }
 
-fn serve(server: Server) -> (HttpService, ServerHandle) {
+fn serve(limits: Limits, options: HttpOptions) -> (HttpService, ServerHandle) {
+    let server = Server::new("test", "1").limits(limits);
     let handle = server.handle();
     let schema = serde_json::json!({"type": "object"});
     let tool = DynamicTool::new("t", schema, async |_, _| "");
     handle.tools().insert(tool).unwrap();
     let resource = DynamicResource::new("a://a", "a", async |_| "");
     handle.resources().insert(resource).unwrap();
-    (server.into_http_service().unwrap(), handle)
+    let dispatcher = server.into_dispatcher().unwrap();
+    let service = HttpService::new(
+        dispatcher,
+        options,
+        Vec::new(),
+        CancellationToken::default(),
+    );
+    (service, handle)
 }
 
 async fn send(
@@ -109,7 +118,7 @@ async fn an_idle_session_misses_no_update_of_a_subscribed_resource() {
         limits.sessions.idle_timeout = 300 * SECOND;
         limits.sessions.streaming_idle_timeout = 1_800 * SECOND;
     });
-    let (service, handle) = serve(Server::new("test", "1").limits(limits));
+    let (service, handle) = serve(limits, HttpOptions::new());
     let session = open(&service).await;
     let follow =
         r#"{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"a://a"}}"#;
@@ -136,7 +145,7 @@ async fn an_idle_session_misses_no_update_of_a_subscribed_resource() {
 async fn a_stream_queues_only_notifications_that_fit() {
     const RESOURCES: usize = 100;
     let limits = Limits::default().with(|limits| limits.streams.max_outgoing_bytes = 2_000);
-    let (service, handle) = serve(Server::new("test", "1").limits(limits.clone()));
+    let (service, handle) = serve(limits.clone(), HttpOptions::new());
     let session = open(&service).await;
     for number in 0..RESOURCES {
         let follow = format!(
@@ -174,7 +183,7 @@ async fn a_stream_queues_only_notifications_that_fit() {
 async fn requests_of_a_session_that_ended_at_another_instance_end_it_here_too() {
     let store: Arc<dyn SessionStore> = Arc::new(MemorySessions::new(&Limits::default()));
     let sessions = || HttpSessions::Store(Arc::clone(&store));
-    let instance = || serve(Server::new("test", "1").http(HttpOptions::new().sessions(sessions())));
+    let instance = || serve(Limits::default(), HttpOptions::new().sessions(sessions()));
     let [(one, _one), (two, _two)] = [instance(), instance()];
     let session = open(&one).await;
     let mut stream = send(&one, "GET", &session, "").await;
@@ -240,7 +249,7 @@ fn unsteady_instances() -> (Arc<UnsteadyEvents>, [(HttpService, ServerHandle); 2
         let sessions = HttpSessions::Store(Arc::clone(&records));
         let events: Arc<dyn EventStore> = events.clone();
         let options = HttpOptions::new().sessions(sessions).event_store(events);
-        serve(Server::new("test", "1").http(options))
+        serve(Limits::default(), options)
     };
     let instances = [instance(), instance()];
     (events, instances)

@@ -4,25 +4,25 @@ use std::future::poll_fn;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
-use crate::dispatch::{
+use crate::duplex::outgoing::{OutgoingBytes, QueuePosition};
+use crate::duplex::{
+    BatchId, Channel, ChannelState, ClosingPhase, QueuedCall, shutting_down_error,
+};
+use mcp_core::dispatch::{
     CallProgress, Decision, PreparedCall, RequestDecision, RunningCall, SharedText, Sink,
     WrittenResponse, read_batch,
 };
-use crate::jsonrpc;
-use crate::jsonrpc::{ErrorObject, Incoming, KnownMeta, Message, OwnedRequest, RequestId};
-use crate::observe::{RefusalKind, record_refusal};
-use crate::protocol::{encode, errors};
-use crate::registry::FirstPollPace;
-use crate::transport::duplex::outgoing::{OutgoingBytes, QueuePosition};
-use crate::transport::duplex::{
-    BatchId, Channel, ChannelState, ClosingPhase, QueuedCall, shutting_down_error,
-};
+use mcp_core::observe::{RefusalKind, record_refusal};
+use mcp_core::registry::FirstPollPace;
+use mcp_protocol::jsonrpc;
+use mcp_protocol::jsonrpc::{ErrorObject, Incoming, KnownMeta, Message, OwnedRequest, RequestId};
+use mcp_protocol::{encode, errors};
 
 /// Maximum number of unanswered batches.
 const MOST_BATCHES: usize = 64;
 
 /// Number of results of maximum size that are kept, in addition to
-/// [`limits.streams.max_outgoing_bytes`](crate::Limits), for calls that finish while the client is not reading.
+/// [`limits.streams.max_outgoing_bytes`](mcp_core::limits::Limits), for calls that finish while the client is not reading.
 const UNREAD_RESULTS: usize = 4;
 
 impl Channel {

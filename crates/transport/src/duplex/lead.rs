@@ -8,11 +8,11 @@ use std::task::{Context, Poll};
 
 use bytes::BytesMut;
 
-use crate::context::current;
-use crate::jsonrpc::{ErrorObject, KnownMeta};
-use crate::observe::RefusalKind;
-use crate::transport::duplex::lines::{LineReader, NextLine};
-use crate::transport::duplex::{Channel, ChannelState, ClosingPhase, QueuedCall};
+use crate::duplex::lines::{LineReader, NextLine};
+use crate::duplex::{Channel, ChannelState, ClosingPhase, QueuedCall};
+use mcp_core::context::current;
+use mcp_core::observe::RefusalKind;
+use mcp_protocol::jsonrpc::{ErrorObject, KnownMeta};
 
 /// Number of lines after which the leader yields. On a current-thread runtime, a busy client would otherwise starve
 /// other tasks.

@@ -31,18 +31,18 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tracing::Span;
 
-use crate::context::current;
-use crate::dispatch::{CallTable, ChannelMemory, Dispatcher, RemovedCall};
-use crate::jsonrpc::{ErrorObject, OwnedRequest, RequestId};
-use crate::observe::{Origin, current_span};
-use crate::protocol::encode;
-use crate::spawn;
-use crate::sync::{Bell, CancellationToken, lock};
-use crate::transport::Connection;
-use crate::transport::duplex::lines::LineReader;
-use crate::transport::duplex::outgoing::OutgoingBytes;
-use crate::transport::watchdog::{HandlerBeat, SupervisedChannel, WatchdogWaker};
+use crate::Connection;
+use crate::duplex::lines::LineReader;
+use crate::duplex::outgoing::OutgoingBytes;
+use crate::watchdog::{HandlerBeat, SupervisedChannel, WatchdogWaker};
+use mcp_core::context::current;
+use mcp_core::dispatch::{CallTable, ChannelMemory, Dispatcher, RemovedCall};
 use mcp_core::limits::Limits;
+use mcp_core::observe::{Origin, current_span};
+use mcp_core::spawn;
+use mcp_core::sync::{Bell, CancellationToken, lock};
+use mcp_protocol::encode;
+use mcp_protocol::jsonrpc::{ErrorObject, OwnedRequest, RequestId};
 
 /// Time allowed for writing the last bytes after all work has been dropped.
 const LAST_BYTES: Duration = Duration::from_millis(500);
@@ -109,7 +109,7 @@ enum ClosingPhase {
 ///
 /// Fails if reading or writing fails for any reason other than a disconnected client, or if the client stops reading
 /// for too long.
-pub(super) async fn serve(
+pub(crate) async fn serve(
     dispatcher: Arc<Dispatcher>,
     connection: Connection,
     watchdog: Arc<WatchdogWaker>,

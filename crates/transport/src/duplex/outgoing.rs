@@ -9,8 +9,8 @@ use bytes::{Buf as _, Bytes};
 use tokio::io::AsyncWrite;
 use tokio::time::Instant;
 
-use crate::dispatch::WrittenResponse;
-use crate::protocol::encode::TextGap;
+use mcp_core::dispatch::WrittenResponse;
+use mcp_protocol::encode::TextGap;
 
 /// A buffer larger than this is freed once it is empty.
 const MAX_KEPT_BUFFER_BYTES: usize = 64 << 10;

@@ -4,7 +4,7 @@ mod bounds;
 mod client;
 mod faulty;
 mod races;
-pub(in crate::transport) mod server;
+pub(crate) mod server;
 
 use std::time::Duration;
 

@@ -19,11 +19,11 @@ use std::{fmt, io, thread};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::mpsc;
 
-use crate::sync::lock;
-use crate::transport::{Connection, Transport};
+use crate::{Connection, Transport};
+use mcp_core::sync::lock;
 
 #[cfg(unix)]
-pub(crate) use unix::replace_unread_output;
+pub use unix::replace_unread_output;
 
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
@@ -78,7 +78,9 @@ impl Stdio {
 
 impl Stdio {
     /// Returns a function that checks, without reading, whether the client has closed standard input.
-    pub(crate) fn hung_up(&self) -> Box<dyn Fn() -> bool + Send + Sync> {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn hung_up(&self) -> Box<dyn Fn() -> bool + Send + Sync> {
         #[cfg(unix)]
         if let Some(input) = self
             .0
@@ -114,7 +116,7 @@ impl fmt::Debug for Stdio {
 mod tests {
     use std::fs::File;
 
-    use crate::transport::stdio::*;
+    use crate::stdio::*;
 
     #[test]
     fn streams_that_fail_to_open_are_not_marked_as_opened() {
@@ -142,13 +144,15 @@ const PARENT_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The process that started this process, as determined when this value was created.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ParentProcess {
+pub struct ParentProcess {
     #[cfg(unix)]
     id: u32,
 }
 
 impl ParentProcess {
-    pub(crate) fn current() -> Self {
+    /// Returns the process that started this one.
+    #[must_use]
+    pub fn current() -> Self {
         Self {
             #[cfg(unix)]
             id: std::os::unix::process::parent_id(),
@@ -161,7 +165,8 @@ impl ParentProcess {
         not(unix),
         expect(clippy::unused_self, reason = "only Unix reparents orphaned processes")
     )]
-    pub(crate) fn is_gone(self) -> bool {
+    #[must_use]
+    pub fn is_gone(self) -> bool {
         #[cfg(unix)]
         return std::os::unix::process::parent_id() != self.id;
         #[cfg(not(unix))]
@@ -169,7 +174,7 @@ impl ParentProcess {
     }
 
     /// Completes within a few seconds after the process has ended.
-    pub(crate) async fn gone(self) {
+    pub async fn gone(self) {
         while !self.is_gone() {
             tokio::time::sleep(PARENT_CHECK_INTERVAL).await;
         }
@@ -360,10 +365,10 @@ impl AsyncWrite for StdoutWriter {
 pub(super) fn connection(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
-) -> io::Result<crate::transport::Connection> {
+) -> io::Result<crate::Connection> {
     Ok(
-        crate::transport::Connection::new(StdinReader::start(input)?, StdoutWriter::start(output)?)
+        crate::Connection::new(StdinReader::start(input)?, StdoutWriter::start(output)?)
             .local()
-            .with_origin(crate::observe::Origin::pipe()),
+            .with_origin(mcp_core::observe::Origin::pipe()),
     )
 }

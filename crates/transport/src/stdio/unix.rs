@@ -22,9 +22,9 @@ use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout, stderr, stdin, stdout}
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
 
-use crate::context::Caller;
-use crate::observe::Origin;
-use crate::transport::{Connection, stdio};
+use crate::{Connection, stdio};
+use mcp_core::context::Caller;
+use mcp_core::observe::Origin;
 
 #[cfg(target_os = "linux")]
 use tokio::net::unix::pipe::OpenOptions;
@@ -131,7 +131,7 @@ fn pipe_path(stream: &File) -> Option<String> {
 static IS_REPLACED: AtomicBool = AtomicBool::new(false);
 
 /// Starts a thread that replaces both streams as soon as nobody reads them.
-pub(crate) fn replace_unread_output() {
+pub fn replace_unread_output() {
     let watch = || {
         while !IS_REPLACED.load(Ordering::Relaxed) {
             // This sleeps until nobody reads one of the streams.
@@ -197,7 +197,7 @@ mod tests {
     use rustix::fs::{OFlags, fcntl_getfl};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-    use crate::transport::stdio::unix::*;
+    use crate::stdio::unix::*;
 
     async fn read_to_end(mut reader: Box<dyn AsyncRead + Send + Unpin>) -> String {
         let mut text = String::new();

@@ -262,7 +262,7 @@ mod tests {
         use std::time::Duration;
 
         use crate::Limits;
-        use crate::http::HttpOptions;
+        use mcp_http::HttpOptions;
 
         let mut limits = Limits::default();
         limits.calls.drain_timeout = Duration::from_millis(500);

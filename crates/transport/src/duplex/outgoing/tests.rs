@@ -1,8 +1,8 @@
 use super::*;
-use crate::jsonrpc::RequestId;
-use crate::protocol::ProtocolVersion;
-use crate::protocol::encode::{self, CacheHint, Identity, ResponseContext};
-use crate::types::Implementation;
+use mcp_protocol::ProtocolVersion;
+use mcp_protocol::encode::{self, CacheHint, Identity, ResponseContext};
+use mcp_protocol::jsonrpc::RequestId;
+use mcp_protocol::types::Implementation;
 
 #[test]
 fn a_large_message_keeps_its_position_in_the_outgoing_queue() {

@@ -14,11 +14,11 @@ use tokio::io::{
 use tokio::task::JoinHandle;
 
 use super::server::{Shared, TestServer};
-use crate::dispatch::Dispatcher;
-use crate::sync::CancellationToken;
-use crate::transport::watchdog::Watchdog;
-use crate::transport::{Connection, duplex};
+use crate::watchdog::Watchdog;
+use crate::{Connection, duplex};
+use mcp_core::dispatch::Dispatcher;
 use mcp_core::limits::Limits;
+use mcp_core::sync::CancellationToken;
 
 /// A protocol version with batches.
 const VERSION: &str = "2025-03-26";

@@ -12,13 +12,13 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 
 use super::client::{handshake, serve};
 use super::server::TestServer;
-use crate::Server;
-use crate::context::current;
-use crate::dispatch::{CallProgress, ChannelMemory, Decision, RequestDecision};
-use crate::handler::dynamic::DynamicTool;
-use crate::jsonrpc::{Incoming, parse};
-use crate::sync::CancellationToken;
+use mcp_core::context::current;
+use mcp_core::dispatch::{CallProgress, ChannelMemory, Decision, RequestDecision};
+use mcp_core::handler::dynamic::DynamicTool;
 use mcp_core::limits::Limits;
+use mcp_core::sync::CancellationToken;
+use mcp_protocol::jsonrpc::{Incoming, parse};
+use mcp_runtime::Server;
 
 /// Serves the input through streams that move one byte at a time and are not ready every `step`th time.
 pub(super) async fn through_faulty_streams(input: &[u8], step: usize) -> Vec<Value> {

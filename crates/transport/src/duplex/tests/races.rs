@@ -7,11 +7,11 @@ use tokio::runtime::Handle;
 
 use super::client::call;
 use super::server::TestServer;
-use crate::jsonrpc::{Incoming, OwnedRequest, RequestId, parse};
-use crate::transport::Connection;
-use crate::transport::duplex::{Channel, CloseOnDrop, QueuedCall};
-use crate::transport::watchdog::Watchdog;
+use crate::Connection;
+use crate::duplex::{Channel, CloseOnDrop, QueuedCall};
+use crate::watchdog::Watchdog;
 use mcp_core::limits::Limits;
+use mcp_protocol::jsonrpc::{Incoming, OwnedRequest, RequestId, parse};
 
 /// Creates a channel without a leader, and the values that keep it alive.
 fn channel() -> (Arc<Channel>, Watchdog, DuplexStream) {

@@ -9,11 +9,11 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::sync::{Notify, Semaphore};
 
-use crate::context::{Context, ServerHandle};
-use crate::dispatch::Dispatcher;
-use crate::handler::dynamic::DynamicTool;
-use crate::server::Server;
+use mcp_core::context::{Context, ServerHandle};
+use mcp_core::dispatch::Dispatcher;
+use mcp_core::handler::dynamic::DynamicTool;
 use mcp_core::limits::Limits;
+use mcp_runtime::Server;
 
 const TOOLS: [&str; 17] = [
     "echo",
@@ -36,16 +36,16 @@ const TOOLS: [&str; 17] = [
 ];
 
 /// A request in the latest protocol version, which needs no handshake, and its answer.
-pub(in crate::transport) const ECHO: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{},\"io.modelcontextprotocol/clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}}\n";
+pub(crate) const ECHO: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{},\"io.modelcontextprotocol/clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}}\n";
 
 /// Returns `true` if a line is the answer to [`ECHO`].
-pub(in crate::transport) fn is_echo(line: &str) -> bool {
+pub(crate) fn is_echo(line: &str) -> bool {
     line.starts_with("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{") && line.contains("\"echo\"")
 }
 
 /// A server and the state that its tools share with the test.
-pub(in crate::transport) struct TestServer {
-    pub(in crate::transport) dispatcher: Arc<Dispatcher>,
+pub(crate) struct TestServer {
+    pub(crate) dispatcher: Arc<Dispatcher>,
     pub(super) handle: ServerHandle,
     pub(super) shared: Arc<Shared>,
 }
@@ -86,7 +86,7 @@ impl Drop for UnderWay {
 }
 
 impl TestServer {
-    pub(in crate::transport) fn new(limits: Limits) -> Self {
+    pub(crate) fn new(limits: Limits) -> Self {
         let server = Server::new("test", "1").limits(limits);
         let (handle, shared) = (server.handle(), Arc::<Shared>::default());
         for name in TOOLS {
