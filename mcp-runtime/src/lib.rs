@@ -77,15 +77,19 @@ pub mod extension;
 pub mod fuzzing;
 #[cfg(any(doc, doctest))]
 pub mod guide;
+#[path = "../../crates/extra/src/idempotency/mod.rs"]
 mod idempotency;
 mod macros;
+#[path = "../../crates/extra/src/middleware/mod.rs"]
 pub mod middleware;
 pub mod prelude;
 mod server;
+#[path = "../../crates/extra/src/spill/mod.rs"]
 mod spill;
 mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
+#[path = "../../crates/extra/src/tool_search/mod.rs"]
 pub mod tool_search;
 
 #[doc(hidden)]
