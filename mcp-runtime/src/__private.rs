@@ -3,11 +3,6 @@
 pub use crate::context::{
     AsyncFromContext, Context, Elicit, FieldKind, FormChoice, FormField, FromContext, form,
 };
-pub use crate::extension::apps::{
-    App, AppCsp, AppPage, AppPermission, InApp, MIME_TYPE as APP_MIME_TYPE, ToolVisibility,
-    page_contents, page_meta, tool_meta,
-};
-pub use crate::extension::tasks::TaskOptions;
 pub use crate::handler::access::VisibleIf;
 pub use crate::handler::call::{
     Blocking, HandlerCall, Output, Run, Running, blocking, boxed, completer, prompt, resource,
@@ -27,16 +22,19 @@ pub use crate::handler::parameter::{
     referent, source, to_json,
 };
 pub use crate::handler::rules;
-pub use crate::idempotency::IdempotentBy;
-pub use crate::spill::Spill;
 pub use crate::types::{CacheScope, Choice, Field, FieldFormat, Form, Icon, IconTheme, Meta, Role};
-pub use mcp_schema::constraint::{Bound, Constraints};
-
-#[cfg(feature = "skills")]
-pub use crate::extension::skills::{
-    CompiledSkill, CompiledSkillFile, compiled_skills, skill_contents,
+pub use mcp_extra::apps::{
+    App, AppCsp, AppPage, AppPermission, InApp, MIME_TYPE as APP_MIME_TYPE, ToolVisibility,
+    page_contents, page_meta, tool_meta,
 };
+pub use mcp_extra::idempotency::IdempotentBy;
+pub use mcp_extra::spill::Spill;
+pub use mcp_schema::constraint::{Bound, Constraints};
+pub use mcp_tasks::TaskOptions;
+
 pub use inventory;
+#[cfg(feature = "skills")]
+pub use mcp_extra::skills::{CompiledSkill, CompiledSkillFile, compiled_skills, skill_contents};
 pub use serde_json;
 pub use std::borrow::Cow;
 

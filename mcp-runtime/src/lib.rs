@@ -77,27 +77,18 @@ pub mod extension;
 pub mod fuzzing;
 #[cfg(any(doc, doctest))]
 pub mod guide;
-#[path = "../../crates/extra/src/idempotency/mod.rs"]
-mod idempotency;
 mod macros;
-#[path = "../../crates/extra/src/middleware/mod.rs"]
-pub mod middleware;
 pub mod prelude;
 mod server;
-#[path = "../../crates/extra/src/spill/mod.rs"]
-mod spill;
 mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
-#[path = "../../crates/extra/src/tool_search/mod.rs"]
-pub mod tool_search;
 
 #[doc(hidden)]
 pub mod __private;
 
 pub(crate) use mcp_core::{
-    context, dispatch, error, fnv, handler, observe, order, random, rate, registry, seal, spawn,
-    sync,
+    context, dispatch, error, handler, observe, order, rate, registry, seal, spawn, sync,
 };
 // Short names for `mcp_protocol` and its modules.
 #[doc(inline)]
@@ -129,6 +120,10 @@ pub use macros::{
 };
 #[doc(inline)]
 pub use mcp_core::bail;
+#[doc(inline)]
+pub use mcp_extra::idempotency as retries;
+#[doc(inline)]
+pub use mcp_extra::tool_search;
 pub(crate) use mcp_protocol as protocol;
 pub(crate) use mcp_protocol::jsonrpc;
 #[doc(inline)]
@@ -151,7 +146,8 @@ pub use server::client_logs;
 
 /// MCP Apps: pages that hosts display next to tool results, using the extension `io.modelcontextprotocol/ui`.
 pub mod apps {
-    pub use crate::extension::apps::{App, AppContextExt, MIME_TYPE};
+    #[doc(inline)]
+    pub use mcp_extra::apps::{App, AppContextExt, MIME_TYPE};
 }
 
 /// Who sends an HTTP request: authentication by access tokens.
@@ -259,6 +255,38 @@ pub mod http {
     pub use mcp_stores::{check_event_store, check_session_store};
 }
 
+/// Middleware: functions and `tower` layers that wrap calls, and a few ready-made functions.
+///
+/// The functions [`audit`](middleware::audit), [`cache`](middleware::cache), [`retry`](middleware::retry) and
+/// [`trim_text`](middleware::trim_text) are passed to [`Server::middleware`]. Each function is short and uses little beyond the
+/// public interface, so it can serve as a starting point for your own.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use mcp_runtime::middleware::{AuditRecord, audit, cache, retry, trim_text};
+/// use mcp_runtime::prelude::*;
+///
+/// let server = new_server!()
+///     .middleware(audit(AuditRecord::log)) // outermost
+///     .middleware(trim_text(16 << 10))
+///     .middleware(cache(Duration::from_secs(60), |call| (call.name() == "rates").then(String::new)))
+///     .middleware(retry(3, |call, error| call.name() == "rates" && error.cause().is_some()));
+/// ```
+pub mod middleware {
+    #[doc(inline)]
+    pub use crate::handler::call::CallOutput;
+    #[doc(inline)]
+    pub use crate::handler::definition::Kind;
+    #[doc(inline)]
+    pub use crate::handler::middleware::{Call, Next};
+    #[cfg(feature = "tower")]
+    #[doc(inline)]
+    pub use crate::handler::tower::{CallService, ResponseFuture};
+    #[doc(inline)]
+    pub use mcp_extra::middleware::*;
+}
+
 /// Paginated lists of a template's resources.
 pub mod listing {
     #[doc(inline)]
@@ -297,7 +325,8 @@ pub mod request {
 /// Skills: folders with instructions for models, served by the extension `io.modelcontextprotocol/skills`.
 #[cfg(feature = "skills")]
 pub mod skills {
-    pub use crate::extension::skills::{Skill, Skills};
+    #[doc(inline)]
+    pub use mcp_extra::skills::{Skill, Skills};
 }
 
 /// Sources of tools that are asked at run time: see [`Server::tool_source`].
@@ -308,7 +337,8 @@ pub mod sources {
 
 /// Tasks: tool calls that continue after their request has been answered.
 pub mod tasks {
-    pub use crate::extension::tasks::{TaskCallExt, TaskContextExt, TaskOptions, TaskToolExt};
+    #[doc(inline)]
+    pub use mcp_tasks::{TaskCallExt, TaskContextExt, TaskOptions, TaskToolExt};
 }
 
 /// Utilities for strings that clients, models and people read.

@@ -12,10 +12,10 @@ pub use crate::macros::skills;
 pub use crate::macros::{
     app, completer, data, expose, prompt, resource, resource_template, server, tool,
 };
-pub use crate::spill::SpillExt;
 pub use crate::tasks::{TaskCallExt as _, TaskContextExt as _, TaskToolExt as _};
 pub use crate::types::{ContentBlock, PromptMessage, Resource};
 pub use crate::{
     AskError, AsyncFromContext, Context, Elicit, Elicited, FromContext, HandlerError, Json,
     Principal, Result, ResultExt, SafePath, SamplingRequest, Server, State, bail, new_server,
 };
+pub use mcp_extra::spill::SpillExt;

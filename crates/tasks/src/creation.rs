@@ -10,30 +10,28 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::ErrorObject;
-use crate::context::{AskError, Context, ServerHandle};
-use crate::extension::tasks::TaskCallExt as _;
-use crate::extension::tasks::jobs::{PERIOD, with_heartbeat};
-use crate::extension::tasks::options::{requested_task, until_task_starts};
-use crate::extension::tasks::run_queue::TaskPermit;
-use crate::extension::tasks::running::{AttemptStart, BegunRun, CallSteps, Handover, LatestReport};
-use crate::extension::tasks::service::{
-    LocalTask, TaskMetrics, TaskService, refused, to_the_end, unavailable,
-};
-use crate::extension::tasks::wire::{ID, TaskQuestion, TaskState};
-use crate::extension::tasks::{VERSIONS, jobs, wire};
-use crate::extension::{
+use crate::TaskCallExt as _;
+use crate::jobs::{PERIOD, with_heartbeat};
+use crate::options::{requested_task, until_task_starts};
+use crate::run_queue::TaskPermit;
+use crate::running::{AttemptStart, BegunRun, CallSteps, Handover, LatestReport};
+use crate::service::{LocalTask, TaskMetrics, TaskService, refused, to_the_end, unavailable};
+use crate::wire::{ID, TaskQuestion, TaskState};
+use crate::{VERSIONS, jobs, wire};
+use mcp_core::context::{AskError, Context, ServerHandle};
+use mcp_core::extension::{
     BackgroundCall, BackgroundOutcome, BackgroundQuestion, BackgroundRun, ExtensionResult,
     QuestionAnswer,
 };
-use crate::handler::background::{AttachedEnd, WaitingRequest};
-use crate::handler::call::CallOutput;
-use crate::handler::definition::Kind;
-use crate::handler::handler_error::{HandlerError, Result};
-use crate::handler::middleware::{BackgroundPermit, Call, Next};
-use crate::jsonrpc::read_json;
-use crate::sync::CancellationToken;
-use crate::types::CallToolResult;
+use mcp_core::handler::background::{AttachedEnd, WaitingRequest};
+use mcp_core::handler::call::CallOutput;
+use mcp_core::handler::definition::Kind;
+use mcp_core::handler::handler_error::{HandlerError, Result};
+use mcp_core::handler::middleware::{BackgroundPermit, Call, Next};
+use mcp_core::sync::CancellationToken;
+use mcp_protocol::jsonrpc::ErrorObject;
+use mcp_protocol::jsonrpc::read_json;
+use mcp_protocol::types::CallToolResult;
 use mcp_stores::{NewTask, StoredTask, TaskCreation, TaskStatus};
 
 /// Minimum time for which a task is kept, regardless of the client's request.

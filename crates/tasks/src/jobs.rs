@@ -8,19 +8,19 @@ use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::ErrorObject;
-use crate::context::{AskError, Context};
-use crate::extension::BackgroundQuestion;
-use crate::extension::tasks::TaskCallExt as _;
-use crate::extension::tasks::methods::next_question;
-use crate::extension::tasks::service::{TaskService, is_unknown};
-use crate::extension::tasks::wire::{JOB_CANCEL, JOB_STATUS};
-use crate::handler::call::CallOutput;
-use crate::handler::dynamic::{Arguments, DynamicTool};
-use crate::handler::handler_error::{HandlerError, Result};
-use crate::handler::middleware::{Call, Next};
-use crate::jsonrpc::constant;
-use crate::types::CallToolResult;
+use crate::TaskCallExt as _;
+use crate::methods::next_question;
+use crate::service::{TaskService, is_unknown};
+use crate::wire::{JOB_CANCEL, JOB_STATUS};
+use mcp_core::context::{AskError, Context};
+use mcp_core::extension::BackgroundQuestion;
+use mcp_core::handler::call::CallOutput;
+use mcp_core::handler::dynamic::{Arguments, DynamicTool};
+use mcp_core::handler::handler_error::{HandlerError, Result};
+use mcp_core::handler::middleware::{Call, Next};
+use mcp_protocol::jsonrpc::ErrorObject;
+use mcp_protocol::jsonrpc::constant;
+use mcp_protocol::types::CallToolResult;
 use mcp_stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
 
 /// Time between two attempts to store an answer while the store fails.

@@ -11,9 +11,9 @@ use tokio::sync::{Notify, oneshot};
 use tokio::task::{AbortHandle, JoinSet, yield_now};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use crate::context::ServerHandle;
-use crate::fnv::FnvMap;
-use crate::sync::lock;
+use mcp_core::context::ServerHandle;
+use mcp_core::fnv::FnvMap;
+use mcp_core::sync::lock;
 use mcp_stores::{ExpiryOrder, TaskId, TaskStore};
 
 /// The leases that this process renews.

@@ -1,7 +1,10 @@
 //! Tasks: tool calls that continue after their request, for clients that support tasks in either form of the protocol.
 //!
+//! **Internal to `mcp-runtime`.** Depend on that crate, which re-exports everything that servers need. Items in this crate
+//! may change or disappear in any release, including patch releases.
+//!
 //! In 2026-07-28, tasks are the extension `io.modelcontextprotocol/tasks`; in 2025-11-25, they belong to the core
-//! protocol. Both are served from a single [`TaskStore`]: `creation` decides which calls become tasks, `running` runs
+//! protocol. Both are served from a single `TaskStore`: `creation` decides which calls become tasks, `running` runs
 //! them in the order determined by `run_queue`, `claiming` continues those from other processes, `service` notifies
 //! clients of changes that other processes make, `methods` answers requests about them, and `wire` contains their forms
 //! in both protocols.
@@ -11,6 +14,7 @@
 //!
 //! Specification: repository `modelcontextprotocol/ext-tasks`, `specification/2026-07-28/tasks.md`; 2025-11-25,
 //! basic/utilities/tasks.
+#![forbid(unsafe_code)]
 
 mod claiming;
 mod creation;
@@ -23,29 +27,31 @@ mod running;
 mod service;
 mod wire;
 
-#[cfg(feature = "testing")]
-pub(crate) use claiming::NOT_STARTED_AGAIN;
-#[cfg(any(feature = "cli", feature = "testing"))]
-pub(crate) use methods::NO_RESULT;
+#[doc(hidden)]
+pub use claiming::NOT_STARTED_AGAIN;
+#[doc(hidden)]
+pub use methods::NO_RESULT;
 
-#[cfg(feature = "cli")]
-pub(crate) use wire::timestamp;
+#[doc(hidden)]
+pub use wire::timestamp;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 
-use crate::context::Caller;
-use crate::extension::tasks::service::TaskService;
-use crate::extension::tasks::wire::{CHANGED, CHANGED_LEGACY, RELATED_TASK};
-use crate::extension::{Extension, ExtensionMethod, FilterMember};
-use crate::handler::call::ExtensionVersions;
-use crate::protocol::ProtocolVersion;
+use crate::service::TaskService;
+use crate::wire::{CHANGED, CHANGED_LEGACY, RELATED_TASK};
+use mcp_core::context::Caller;
+use mcp_core::extension::{Extension, ExtensionMethod, FilterMember};
+use mcp_core::handler::call::ExtensionVersions;
+use mcp_protocol::ProtocolVersion;
 
-pub(crate) use options::TASKS;
+#[doc(hidden)]
+pub use options::TASKS;
 pub use options::{TaskCallExt, TaskContextExt, TaskOptions, TaskToolExt};
-pub(crate) use wire::ID;
+#[doc(hidden)]
+pub use wire::ID;
 
 /// Maximum time for which `tasks/result` waits, which is longer than any task is kept.
 const FOREVER: Duration = Duration::from_hours(24 * 365);
@@ -109,11 +115,14 @@ fn extension(service: &Arc<TaskService>) -> Extension {
 fn method<P, F>(
     service: &Arc<TaskService>,
     name: &str,
-    handler: fn(Arc<TaskService>, P, crate::Context) -> F,
+    handler: fn(Arc<TaskService>, P, mcp_core::context::Context) -> F,
 ) -> ExtensionMethod
 where
     P: serde::de::DeserializeOwned + Send + 'static,
-    F: Future<Output = crate::Result<crate::extension::ExtensionResult>> + Send + 'static,
+    F: Future<
+            Output = mcp_core::handler::handler_error::Result<mcp_core::extension::ExtensionResult>,
+        > + Send
+        + 'static,
 {
     let service = Arc::clone(service);
     ExtensionMethod::new(name, move |params, context| {

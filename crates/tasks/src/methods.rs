@@ -9,17 +9,17 @@ use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::ErrorObject;
-use crate::context::{AskError, Context, ServerHandle};
-use crate::extension::tasks::running::EXPIRED;
-use crate::extension::tasks::service::{
+use crate::running::EXPIRED;
+use crate::service::{
     TaskService, ask_again, is_unknown, may_reach, no_such_task, refused, to_the_end, unreadable,
 };
-use crate::extension::tasks::wire;
-use crate::extension::tasks::wire::{CHANGED_LEGACY, RELATED_TASK, TaskQuestion, TaskState};
-use crate::extension::{BackgroundQuestion, ExtensionResult, QuestionAnswer};
-use crate::handler::decode::entries;
-use crate::handler::handler_error::{HandlerError, Result};
+use crate::wire;
+use crate::wire::{CHANGED_LEGACY, RELATED_TASK, TaskQuestion, TaskState};
+use mcp_core::context::{AskError, Context, ServerHandle};
+use mcp_core::extension::{BackgroundQuestion, ExtensionResult, QuestionAnswer};
+use mcp_core::handler::decode::entries;
+use mcp_core::handler::handler_error::{HandlerError, Result};
+use mcp_protocol::jsonrpc::ErrorObject;
 use mcp_stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
 
 /// Maximum number of tasks on a page of a list.
@@ -31,7 +31,7 @@ const OUTAGE: Duration = Duration::from_mins(5);
 const STORE_RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The message of the error for the result of a cancelled task.
-pub(crate) const NO_RESULT: &str = "the task was cancelled and has no result";
+pub const NO_RESULT: &str = "the task was cancelled and has no result";
 
 /// The parameters of most methods.
 #[derive(Deserialize)]

@@ -6,20 +6,20 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use crate::context::Context;
-use crate::extension::tasks::service::{TaskService, describe_task_metrics};
-use crate::extension::tasks::wire::ID;
-use crate::extension::tasks::{creation, jobs};
-use crate::handler::background::BackgroundCall;
-use crate::handler::dynamic::DynamicTool;
-use crate::handler::middleware::{Call, Next};
-use crate::handler::option::{
+use crate::service::{TaskService, describe_task_metrics};
+use crate::wire::ID;
+use crate::{creation, jobs};
+use mcp_core::context::Context;
+use mcp_core::handler::background::BackgroundCall;
+use mcp_core::handler::dynamic::DynamicTool;
+use mcp_core::handler::middleware::{Call, Next};
+use mcp_core::handler::option::{
     AdaptedTool, AddOn, OptionTools, OptionWrapping, StartingServer, ToolOption, WrappingPlace,
     find_option,
 };
-use crate::jsonrpc::Member;
-use crate::sync::CancellationToken;
-use crate::types::{TaskSupport, ToolExecution};
+use mcp_core::sync::CancellationToken;
+use mcp_protocol::jsonrpc::Member;
+use mcp_protocol::types::{TaskSupport, ToolExecution};
 use mcp_stores::{MemoryTaskStore, TaskStore};
 
 /// Options that determine how calls to a tool become tasks, for the `task` option.
@@ -72,7 +72,7 @@ impl TaskOptions {
     }
 
     /// Lets the handler decide when the call becomes a task, by calling
-    /// [`Context::start_task`](crate::Context::start_task). Until then, it is an ordinary call, which can ask its
+    /// [`Context::start_task`](mcp_core::context::Context::start_task). Until then, it is an ordinary call, which can ask its
     /// client questions and can end without becoming a task.
     #[must_use]
     pub const fn manual(mut self) -> Self {
@@ -80,8 +80,8 @@ impl TaskOptions {
         self
     }
 
-    /// Sets how long a task is kept after its creation. Defaults to [`limits.tasks.ttl`](crate::Limits); the maximum is
-    /// [`limits.tasks.max_ttl`](crate::Limits).
+    /// Sets how long a task is kept after its creation. Defaults to [`limits.tasks.ttl`](mcp_core::limits::Limits); the maximum is
+    /// [`limits.tasks.max_ttl`](mcp_core::limits::Limits).
     #[must_use]
     pub const fn ttl(mut self, ttl: Duration) -> Self {
         self.ttl = Some(ttl);
@@ -89,7 +89,7 @@ impl TaskOptions {
     }
 
     /// Sets how long clients are asked to wait between polls. Defaults to
-    /// [`limits.tasks.poll_interval`](crate::Limits).
+    /// [`limits.tasks.poll_interval`](mcp_core::limits::Limits).
     #[must_use]
     pub const fn poll_interval(mut self, interval: Duration) -> Self {
         self.poll_interval = Some(interval);
@@ -98,7 +98,7 @@ impl TaskOptions {
 
     /// Sets how many times a task may be started. If the task's process dies or loses its claim, the task is started
     /// again; after this many starts without completing a step, it fails. Restarts after answers are not counted.
-    /// Defaults to [`limits.tasks.max_attempts`](crate::Limits); zero counts as one.
+    /// Defaults to [`limits.tasks.max_attempts`](mcp_core::limits::Limits); zero counts as one.
     #[must_use]
     pub const fn attempts(mut self, max: u32) -> Self {
         self.attempts = Some(max);
@@ -107,7 +107,7 @@ impl TaskOptions {
 
     /// Sets how long a client that does not support tasks waits for a call. After that, the call continues in the
     /// background, and the client receives a handle for the `job_status` and `job_cancel` tools. Defaults to
-    /// [`limits.tasks.patience`](crate::Limits). If this is zero, every such call that does not end immediately
+    /// [`limits.tasks.patience`](mcp_core::limits::Limits). If this is zero, every such call that does not end immediately
     /// continues in the background.
     #[must_use]
     pub const fn patience(mut self, patience: Duration) -> Self {
@@ -145,7 +145,7 @@ pub trait TaskToolExt: Sized {
     /// Lets calls become tasks. By default, they cannot become tasks.
     ///
     /// If the server has no such tool when it starts, it serves tasks only if it has a
-    /// [`task_store`](crate::Server::task_store).
+    /// `task_store`.
     #[must_use]
     fn task(self, options: TaskOptions) -> Self;
 }
@@ -184,7 +184,7 @@ pub(super) fn requested_task(call: &Call) -> Option<&str> {
 // --- What tasks add to a server that has a tool with the `task` option, or a store for tasks.
 
 /// The add-on that serves tasks.
-pub(crate) const TASKS: AddOn = AddOn {
+pub const TASKS: AddOn = AddOn {
     name: "tasks",
     adds_extension: true,
     start,
@@ -204,10 +204,7 @@ fn start(server: &mut StartingServer<'_>) {
     let store = store.unwrap_or_else(|| Arc::new(MemoryTaskStore::new(limits.clone())));
     let drain = server.limits.calls.drain_timeout;
     let service = Arc::new(TaskService::new(store, limits, drain));
-    server
-        .added
-        .extensions
-        .push(crate::extension::tasks::extension(&service));
+    server.added.extensions.push(crate::extension(&service));
     if has_jobs {
         server.added.tools.push(OptionTools {
             name: "jobs",

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::oneshot;
 
-use crate::sync::lock;
+use mcp_core::sync::lock;
 
 /// The process's permits for a limited number of tasks.
 #[derive(Clone)]

@@ -11,22 +11,21 @@ use tokio::sync::{Mutex as AsyncMutex, Notify, oneshot};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tracing::Instrument as _;
 
-use crate::context::OwnSteps;
-use crate::context::{
+use crate::leases::LeaseEnd;
+use crate::run_queue::TaskPermit;
+use crate::service::{AttemptRecording, LocalTask, TaskService, TaskSteps, unavailable};
+use crate::wire::TaskState;
+use mcp_core::context::OwnSteps;
+use mcp_core::context::{
     ClaimId, OnceClaim, OnceStore, OnceWork, Progress, ServerHandle, StoreFuture,
 };
-use crate::error::BoxError;
-use crate::extension::tasks::leases::LeaseEnd;
-use crate::extension::tasks::run_queue::TaskPermit;
-use crate::extension::tasks::service::{
-    AttemptRecording, LocalTask, TaskService, TaskSteps, unavailable,
-};
-use crate::extension::tasks::wire::TaskState;
-use crate::extension::{BackgroundOutcome, BackgroundPermit, BackgroundQuestion, BackgroundRun};
-use crate::handler::background::{AttachedEnd, AttachedFuture, WaitingRequest};
-use crate::handler::handler_error::{HandlerError, Result};
-use crate::sync::lock;
-use crate::{ErrorObject, spawn};
+use mcp_core::error::BoxError;
+use mcp_core::extension::{BackgroundOutcome, BackgroundPermit, BackgroundQuestion, BackgroundRun};
+use mcp_core::handler::background::{AttachedEnd, AttachedFuture, WaitingRequest};
+use mcp_core::handler::handler_error::{HandlerError, Result};
+use mcp_core::spawn;
+use mcp_core::sync::lock;
+use mcp_protocol::jsonrpc::ErrorObject;
 use mcp_stores::{NewTask, StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
 
 /// Maximum time to keep trying to record the end of a run when the store fails.

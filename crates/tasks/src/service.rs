@@ -10,22 +10,23 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
 use tracing::Instrument as _;
 
-use crate::context::{
+use crate::leases::Leases;
+use crate::run_queue::RunQueue;
+use crate::wire;
+use crate::wire::CHANGED;
+use mcp_core::context::{
     Caller, ClaimId, Context, OnceClaim, OnceStore, OnceWork, ServerHandle, StoreFuture,
 };
-use crate::error::BoxError;
-use crate::error::Error;
-use crate::extension::BackgroundCall;
-use crate::extension::tasks::leases::Leases;
-use crate::extension::tasks::run_queue::RunQueue;
-use crate::extension::tasks::wire;
-use crate::extension::tasks::wire::CHANGED;
-use crate::handler::handler_error::{HandlerError, Result};
-use crate::observe::{Metric, is_metered};
-use crate::protocol::errors;
-use crate::sync::{CancellationToken, lock};
-use crate::{ErrorKind, ErrorObject};
+use mcp_core::error::BoxError;
+use mcp_core::error::Error;
+use mcp_core::error::ErrorKind;
+use mcp_core::extension::BackgroundCall;
+use mcp_core::handler::handler_error::{HandlerError, Result};
 use mcp_core::limits::TaskLimits;
+use mcp_core::observe::{Metric, is_metered};
+use mcp_core::sync::{CancellationToken, lock};
+use mcp_protocol::errors;
+use mcp_protocol::jsonrpc::ErrorObject;
 use mcp_stores::{
     ExpiryOrder, StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus, TaskStore,
 };

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::ErrorObject;
-use crate::extension::{BackgroundQuestion, QuestionAnswer};
+use mcp_core::extension::{BackgroundQuestion, QuestionAnswer};
+use mcp_protocol::jsonrpc::ErrorObject;
 use mcp_stores::{StoredTask, TaskOutcome, TaskStatus};
 
 /// Maximum number of characters of a failure's text to use as a task's message.
@@ -309,7 +309,8 @@ impl TaskState {
 // --- Times in the protocol's format.
 
 /// Returns a time in ISO 8601 format, in UTC with millisecond precision. A time before 1970 is written as 1970.
-pub(crate) fn timestamp(time: SystemTime) -> String {
+#[must_use]
+pub fn timestamp(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (seconds, milliseconds) = (since.as_secs(), since.subsec_millis());
     let (days, second) = (seconds / 86_400, seconds % 86_400);
@@ -333,7 +334,7 @@ fn date(days: u64) -> (u64, u64, u64) {
 }
 
 /// The extension's identifier.
-pub(crate) const ID: &str = "io.modelcontextprotocol/tasks";
+pub const ID: &str = "io.modelcontextprotocol/tasks";
 
 /// The `_meta` key for the task to which a message belongs. Used only in 2025-11-25.
 pub(super) const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
@@ -355,7 +356,7 @@ mod tests {
     mod wire {
         use std::time::SystemTime;
 
-        use crate::extension::tasks::wire::*;
+        use crate::wire::*;
         use mcp_stores::NewTask;
 
         #[test]
@@ -389,7 +390,7 @@ mod tests {
     }
 
     mod state {
-        use crate::extension::tasks::wire::*;
+        use crate::wire::*;
 
         fn question(key: &str) -> BackgroundQuestion {
             BackgroundQuestion::new(key.into(), "elicitation/create", Value::Null)
@@ -428,7 +429,7 @@ mod tests {
     mod timestamp {
         use std::time::Duration;
 
-        use crate::extension::tasks::wire::*;
+        use crate::wire::*;
 
         #[test]
         fn times_are_written_as_iso_8601() {

@@ -50,7 +50,7 @@ async fn main() -> Result<(), mcp_runtime::Error> {
         .describe_tag("pulls", "Changes to the code")
         .tags_in_instructions(true)
         // A real server would say 40; four tools need no search.
-        .tool_search(ToolSearch::above(2).pin(["list_issues"]))
+        .with(ToolSearch::above(2).pin(["list_issues"]))
         .trust_anonymous()
         .run()
         .await

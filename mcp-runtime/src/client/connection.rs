@@ -21,10 +21,10 @@ use crate::spawn::boxed;
 use crate::sync::lock;
 use crate::types::LoggingLevel;
 
-#[cfg(feature = "cli")]
-use crate::extension::tasks;
 #[cfg(feature = "testing")]
 use crate::types::Implementation;
+#[cfg(feature = "cli")]
+use mcp_tasks as tasks;
 
 const GONE: Failure = Failure::Broken("the server has closed the connection");
 

@@ -9,8 +9,8 @@ use tokio::time::sleep;
 use crate::client::InProcessClient;
 use crate::client::connection::{Failure, Question};
 use crate::context::Capability;
-use crate::extension::tasks::{ID, NO_RESULT};
 use crate::jsonrpc::ErrorObject;
+use mcp_tasks::{ID, NO_RESULT};
 
 #[cfg(feature = "testing")]
 use crate::protocol::Era;

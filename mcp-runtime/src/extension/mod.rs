@@ -5,14 +5,6 @@
 //!
 //! Specification: 2026-07-28, basic/extensions.
 
-#[path = "../../../crates/extra/src/apps/mod.rs"]
-pub(crate) mod apps;
-#[cfg(feature = "skills")]
-#[path = "../../../crates/extra/src/skills/mod.rs"]
-pub(crate) mod skills;
-#[path = "../../../crates/tasks/src/lib.rs"]
-pub(crate) mod tasks;
-
 #[doc(inline)]
 pub use mcp_core::extension::{
     BackgroundCall, BackgroundOutcome, BackgroundPermit, BackgroundQuestion, BackgroundRun,

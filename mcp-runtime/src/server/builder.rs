@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::context::{
     Capability, EnvironmentHeaders, OnceStore, ServerControl, ServerHandle, States,
 };
-use crate::dispatch::{Admission, CacheHints, CoveringSource, ServerShared};
+use crate::dispatch::{Admission, CacheHints, ServerAddOn, ServerAddOns, ServerShared};
 use crate::environment::ServerEnvironment;
 use crate::error::{Error, ErrorKind};
 use crate::extension;
@@ -18,7 +18,7 @@ use crate::handler::call::CallOutput;
 use crate::handler::definition::Selected;
 use crate::handler::handler_error::Result;
 use crate::handler::middleware::{Call, Next, UnlinkedMiddleware};
-use crate::handler::option::{AddOn, StoresByType};
+use crate::handler::option::StoresByType;
 use crate::handler::sanitize::Sanitizer;
 use crate::handler::{middleware, rules};
 use crate::observe::Observers;
@@ -30,8 +30,6 @@ use crate::types::{CacheScope, Icon, Implementation};
 use mcp_core::limits::Limits;
 use mcp_stores::Backend;
 
-#[cfg(feature = "skills")]
-use crate::extension::skills::Skills;
 #[cfg(feature = "tower")]
 use crate::handler::definition::Kind;
 #[cfg(feature = "tower")]
@@ -40,10 +38,8 @@ use crate::handler::tower;
 use crate::handler::tower::{CallService, Layer};
 #[cfg(feature = "sealing")]
 use crate::seal::SealingKey;
-
-/// Creates a source that stands for the tools of the registry. A function, so that a program without such a source does
-/// not contain its code.
-type CreateCover = Box<dyn FnOnce() -> Result<Arc<dyn CoveringSource>, Error> + Send + Sync>;
+#[cfg(feature = "skills")]
+use mcp_extra::skills::Skills;
 
 /// A server that has not been started yet, together with its settings.
 ///
@@ -83,8 +79,6 @@ pub struct Server {
     pub(super) tags: Vec<String>,
     pub(super) tag_scopes: Vec<(String, Vec<String>)>,
     pub(super) tag_settings: TagSettings,
-    /// The source that stands for the tools of the registry.
-    pub(super) cover: Option<CreateCover>,
     pub(super) tool_sources: Vec<Arc<dyn ToolSource>>,
     pub(super) offered: Vec<Capability>,
     pub(super) extensions: ExtensionSettings,
@@ -103,7 +97,7 @@ pub struct Server {
     pub(super) backend: Backend,
     pub(super) once_store: Option<Arc<dyn OnceStore>>,
     /// What settings add, and the stores that were set for it.
-    pub(super) add_ons: Vec<AddOn>,
+    pub(super) added: ServerAddOns,
     pub(super) stores: StoresByType,
     pub(crate) observers: Observers,
     #[cfg(feature = "http")]
@@ -165,7 +159,6 @@ impl Server {
             tags: Vec::new(),
             tag_scopes: Vec::new(),
             tag_settings: TagSettings::default(),
-            cover: None,
             tool_sources: Vec::new(),
             offered: Vec::new(),
             extensions: ExtensionSettings::default(),
@@ -182,7 +175,7 @@ impl Server {
             faults: Vec::new(),
             backend: Backend::new(),
             once_store: None,
-            add_ons: Vec::new(),
+            added: ServerAddOns::default(),
             stores: StoresByType::default(),
             observers: Observers::default(),
             #[cfg(feature = "http")]
@@ -368,15 +361,17 @@ impl Server {
         self
     }
 
-    /// Adds an add-on that needs no option of a tool.
-    pub(crate) fn with_add_on(mut self, add_on: AddOn) -> Self {
-        self.add_ons.push(add_on);
-        self
-    }
-
-    /// Sets the source through which models reach the tools of the registry.
-    pub(crate) fn with_cover(mut self, create: CreateCover) -> Self {
-        self.cover = Some(create);
+    /// Adds something that the server gets as a whole, such as
+    /// [`ToolSearch`](crate::tool_search::ToolSearch) or [`IdempotencyKeys`](crate::retries::IdempotencyKeys).
+    ///
+    /// ```
+    /// use mcp_runtime::prelude::*;
+    /// use mcp_runtime::tool_search::ToolSearch;
+    ///
+    /// let server = new_server!().with(ToolSearch::above(40));
+    /// ```
+    pub fn with(mut self, add_on: impl ServerAddOn) -> Self {
+        add_on.add_to(&mut self.added);
         self
     }
 

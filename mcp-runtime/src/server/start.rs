@@ -47,7 +47,7 @@ impl Server {
                 add_ons.push(add_on);
             }
         };
-        let set = self.add_ons.iter().chain(&self.backend.add_ons);
+        let set = self.added.add_ons.iter().chain(&self.backend.add_ons);
         set.copied().for_each(&mut add);
         let mut options: Vec<TypeId> = Vec::new();
         let mut attach = |option: &AttachedOption| {
@@ -116,7 +116,7 @@ impl Server {
         let states = Arc::new(self.states);
         let wrapping = self.wrapping;
         let once_store = self.once_store.or(self.backend.once);
-        let cover = self.cover.map(|create| create()).transpose()?;
+        let cover = self.added.cover.map(|create| create()).transpose()?;
         let own = (cover, added.tools, added.templates);
         let mut sources = gather_sources(own, self.tool_sources)?;
         let rules = Arc::new(ServerRules {

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::extension::tasks;
 use crate::handler::option::StoresByType;
 use crate::server::Server;
 #[cfg(feature = "sealing")]
 use crate::server::sealing::SealedTaskStore;
 use mcp_stores::TaskStore;
+use mcp_tasks as tasks;
 
 impl Server {
     /// Sets the store for [tasks](crate::tasks). By default, tasks are kept in memory and are lost when the server
@@ -21,7 +21,7 @@ impl Server {
     /// Sets a store for tasks that is already in an [`Arc`]. Otherwise works like [`task_store`](Self::task_store).
     pub fn shared_task_store(mut self, store: Arc<dyn TaskStore>) -> Self {
         self.stores.set(store);
-        self.add_ons.push(tasks::TASKS);
+        self.added.add_ons.push(tasks::TASKS);
         self
     }
 

@@ -126,7 +126,7 @@ async fn a_surface_contains_disabled_definitions() {
 #[tokio::test]
 async fn a_surface_contains_the_search_tools_and_the_tools_they_find() {
     let server = Server::new("search", "1").tags(["search"]);
-    let client = TestClient::both(server.tool_search(ToolSearch::above(3))).await;
+    let client = TestClient::both(server.with(ToolSearch::above(3))).await;
     let surface: Value = serde_json::from_str(&client.surface().await).unwrap();
     let tools = surface["tools"].as_array().unwrap();
     for expected in ["search_tools", "call_tool", "open_hours"] {

@@ -315,9 +315,10 @@ async fn a_server_with_sources_that_share_a_name_does_not_start() {
         refused(same).await,
         "two tool sources have the name `one`; give each its own"
     );
-    let built_in = server(&[])
-        .tool_search(ToolSearch::above(1))
-        .tool_source(shelf("tool search", &[], false));
+    let built_in =
+        server(&[])
+            .with(ToolSearch::above(1))
+            .tool_source(shelf("tool search", &[], false));
     let message = refused(built_in).await;
     assert!(message.contains("`tool search`"), "{message}");
     let empty = server(&[]).tool_source(shelf("", &[], false));
@@ -641,7 +642,7 @@ async fn a_search_covers_the_servers_own_tools_only() {
     for version in Version::ERAS {
         let server = server(&["a", "b", "c"])
             .page_size(3)
-            .tool_search(ToolSearch::above(2))
+            .with(ToolSearch::above(2))
             .tool_source(shelf("one", &["x", "y", "z", "search_tools"], false));
         let mut client = connect(server, version).await;
         let listed = names(&mut client).await;

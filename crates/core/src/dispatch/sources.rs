@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind};
 use crate::handler::dynamic::DynamicTemplate;
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr, Result};
 use crate::handler::listing::Page;
-use crate::handler::option::OptionTools;
+use crate::handler::option::{AddOn, OptionTools};
 use crate::jsonrpc::{ErrorObject, ParseLimits};
 use crate::protocol::ProtocolVersion;
 use crate::registry::{
@@ -567,3 +567,25 @@ impl SourcePage {
         text
     }
 }
+
+/// Something that a server gets as a whole, not by an option of one of its tools: see `Server::with`.
+pub trait ServerAddOn {
+    /// Adds itself to the server.
+    #[doc(hidden)]
+    fn add_to(self, server: &mut ServerAddOns);
+}
+
+/// What [`ServerAddOn`]s have added to a server that is being built.
+#[doc(hidden)]
+#[derive(Default)]
+pub struct ServerAddOns {
+    /// The code that is started with the server.
+    pub add_ons: Vec<AddOn>,
+    /// The source through which models reach the tools of the registry.
+    pub cover: Option<CreateCover>,
+}
+
+/// Creates a source that stands for the tools of the registry. A function, so that a program without such a source does
+/// not contain its code.
+#[doc(hidden)]
+pub type CreateCover = Box<dyn FnOnce() -> Result<Arc<dyn CoveringSource>, Error> + Send + Sync>;

@@ -11,9 +11,9 @@ mod page;
 
 use serde_json::{Map, Value, json};
 
-use crate::context::Context;
-use crate::extension::Extension;
-use crate::handler::option::{AdaptedTool, AddOn, ToolOption, ToolUse, ToolUseFormat};
+use mcp_core::context::Context;
+use mcp_core::extension::Extension;
+use mcp_core::handler::option::{AdaptedTool, AddOn, ToolOption, ToolUse, ToolUseFormat};
 
 pub use page::{
     AppCsp, AppPage, AppPermission, ToolVisibility, page_contents, page_meta, tool_meta,
@@ -26,10 +26,10 @@ const ID: &str = "io.modelcontextprotocol/ui";
 pub const MIME_TYPE: &str = "text/html;profile=mcp-app";
 
 /// The bridge's types, for use in editors. These refer to the types of the server's tools.
-#[cfg(feature = "cli")]
-pub(crate) const BRIDGE_TYPES: &str = include_str!("bridge.d.ts");
+#[doc(hidden)]
+pub const BRIDGE_TYPES: &str = include_str!("bridge.d.ts");
 
-/// A page that hosts display, named by a struct with the [`#[app]`](macro@crate::app) attribute. Only the attribute
+/// A page that hosts display, named by a struct with the `#[app]` attribute. Only the attribute
 /// implements this trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an app",
@@ -70,7 +70,7 @@ impl ToolOption for InApp {
 
 /// What a handler can ask about apps.
 pub trait AppContextExt {
-    /// Returns `true` if the client displays the pages of [apps](macro@crate::app). Returns `false` if the server has
+    /// Returns `true` if the client displays the pages of apps. Returns `false` if the server has
     /// no apps.
     ///
     /// A tool's result is the same in either case: `content` for the model, `structuredContent` for the page. A tool

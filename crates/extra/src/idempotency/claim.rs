@@ -15,18 +15,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::time::timeout;
 
-use crate::context::{
+use crate::idempotency::key::{CallKey, Idempotency};
+use mcp_core::context::{
     CallId, ClaimId, Context, OnceClaim, OnceKind, OnceRoom, OnceStore, OnceWork, patiently,
 };
-use crate::error::BoxError;
-use crate::handler::call::{CallOutput, ExtensionResult};
-use crate::handler::handler_error::{HandlerError, Result};
-use crate::handler::middleware::Call;
-use crate::idempotency::key::{CallKey, Idempotency};
-use crate::jsonrpc::Member;
-use crate::seal;
-use crate::types::{CallToolResult, Meta};
+use mcp_core::error::BoxError;
+use mcp_core::handler::call::{CallOutput, ExtensionResult};
+use mcp_core::handler::handler_error::{HandlerError, Result};
+use mcp_core::handler::middleware::Call;
 use mcp_core::limits::IdempotencyLimits;
+use mcp_core::seal;
+use mcp_protocol::jsonrpc::Member;
+use mcp_protocol::types::{CallToolResult, Meta};
 
 /// Calls with a key, whose results are kept for repeats.
 const WHOLE_CALL: OnceKind = OnceKind::new("call", |limits| OnceRoom {

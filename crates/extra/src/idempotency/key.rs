@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::context::{Context, OnceStore, RequestSource};
-use crate::handler::decode::ArgumentIdentities;
-use crate::handler::handler_error::{HandlerError, Result};
-use crate::handler::middleware::Call;
-use crate::handler::option::ReadMember;
-use crate::jsonrpc::{ErrorObject, Member};
-use crate::seal::Binding;
+use mcp_core::context::{Context, OnceStore, RequestSource};
+use mcp_core::handler::decode::ArgumentIdentities;
+use mcp_core::handler::handler_error::{HandlerError, Result};
+use mcp_core::handler::middleware::Call;
+use mcp_core::handler::option::ReadMember;
 use mcp_core::limits::IdempotencyLimits;
+use mcp_core::seal::Binding;
+use mcp_protocol::jsonrpc::{ErrorObject, Member};
 
 /// The `_meta` key in which clients send an idempotency key.
 const META_KEY: &str = "mcp-runtime/idempotencyKey";

@@ -12,15 +12,15 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::handler::call::CallOutput;
-use crate::handler::handler_error::{HandlerError, Result};
-use crate::handler::middleware::{Call, Next};
-use crate::handler::option::{
-    AdaptedTool, AddOn, IsRequested, OptionWrapping, StartingServer, ToolOption, WrappingPlace,
-};
 use crate::idempotency::claim::{CallClaim, ClaimState, RunGuard};
 use crate::idempotency::key::{CallKey, Idempotency};
-use crate::server::Server;
+use mcp_core::dispatch::{ServerAddOn, ServerAddOns};
+use mcp_core::handler::call::CallOutput;
+use mcp_core::handler::handler_error::{HandlerError, Result};
+use mcp_core::handler::middleware::{Call, Next};
+use mcp_core::handler::option::{
+    AdaptedTool, AddOn, IsRequested, OptionWrapping, StartingServer, ToolOption, WrappingPlace,
+};
 use mcp_core::limits::IdempotencyLimits;
 use mcp_stores::MemoryOnceStore;
 
@@ -31,6 +31,7 @@ const MAX_PAUSE: Duration = Duration::from_millis(500);
 /// The name of the add-on.
 const NAME: &str = "idempotency";
 
+#[doc(hidden)]
 /// The `idempotent_by` option: the names of the arguments that identify a call.
 #[derive(Clone, Copy, Debug)]
 pub struct IdempotentBy(pub &'static [&'static str]);
@@ -53,19 +54,29 @@ impl ToolOption for IdempotentBy {
     }
 }
 
-impl Server {
-    /// Lets clients send an idempotency key with a call to any tool: over HTTP in the `Idempotency-Key` header, and
-    /// over any transport as `mcp-runtime/idempotencyKey` in `_meta`. By default, such keys are ignored.
-    ///
-    /// A call that is repeated with the same key does not run again, but waits for the first call and gets its result.
-    /// Keys are kept with the results of [`Context::once`](crate::Context::once), for
-    /// [`limits.idempotency.window`](crate::Limits). A key belongs to one caller and one tool. A client must send the
-    /// key with each round of a call. A key is refused if it is empty, too long or not visible ASCII, if the header
-    /// occurs more than once, or if the caller is anonymous and has no session.
-    ///
-    /// Tools with the `idempotent_by` option use their arguments instead. See [Retries](crate::guide::retries).
-    pub fn idempotency_keys(self) -> Self {
-        self.with_add_on(CLIENT_KEYS)
+/// Lets clients send an idempotency key with a call to any tool, for `Server::with`: over HTTP in the `Idempotency-Key` header,
+/// and over any transport as `mcp-runtime/idempotencyKey` in `_meta`. Without it, such keys are ignored.
+///
+/// ```
+/// use mcp_runtime::prelude::*;
+/// use mcp_runtime::retries::IdempotencyKeys;
+///
+/// let server = new_server!().with(IdempotencyKeys);
+/// ```
+///
+/// A call that is repeated with the same key does not run again, but waits for the first call and gets its result.
+/// Keys are kept with the results of [`Context::once`](mcp_core::context::Context::once), for
+/// [`limits.idempotency.window`](mcp_core::limits::Limits). A key belongs to one caller and one tool. A client must send the
+/// key with each round of a call. A key is refused if it is empty, too long or not visible ASCII, if the header
+/// occurs more than once, or if the caller is anonymous and has no session.
+///
+/// Tools with the `idempotent_by` option use their arguments instead.
+#[derive(Clone, Copy, Debug)]
+pub struct IdempotencyKeys;
+
+impl ServerAddOn for IdempotencyKeys {
+    fn add_to(self, server: &mut ServerAddOns) {
+        server.add_ons.push(CLIENT_KEYS);
     }
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use crate::middleware::{Call, CallOutput, Kind, MiddlewareFuture, Next};
-use crate::sync::lock;
+use mcp_core::sync::lock;
 
 /// Maximum size of all results and their keys. When this size is exceeded, the oldest results are dropped.
 const MAX_BYTES: usize = 64 << 20;
@@ -18,7 +18,7 @@ const MAX_BYTES: usize = 64 << 20;
 ///
 /// `key` determines which callers share a result: all calls with the same key, name and arguments get the same result.
 /// A call for which it returns `None` is not cached. Return the same text for all callers only if the result depends
-/// solely on the arguments; otherwise, return [`Principal::key`](crate::Principal::key) or the tenant.
+/// solely on the arguments; otherwise, return [`Principal::key`](mcp_core::context::Principal::key) or the tenant.
 ///
 /// ```
 /// use std::time::Duration;
@@ -33,7 +33,7 @@ const MAX_BYTES: usize = 64 << 20;
 ///     }));
 /// ```
 ///
-/// Neither failures nor results defined by an [extension](crate::extension) are cached. In 2026-07-28, results of
+/// Neither failures nor results defined by an extension are cached. In 2026-07-28, results of
 /// handlers that have asked the client a question are not cached either. In earlier versions, do not cache the results
 /// of handlers that ask questions.
 ///
@@ -208,7 +208,7 @@ impl io::Write for ByteCounter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::CallToolResult;
+    use mcp_protocol::types::CallToolResult;
 
     fn key(arguments: usize) -> CacheKey {
         CacheKey {

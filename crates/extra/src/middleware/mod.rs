@@ -1,21 +1,5 @@
-//! Middleware: functions and `tower` layers that wrap calls, and a few ready-made functions.
-//!
-//! The functions [`audit`], [`cache`], [`retry`] and [`trim_text`] are passed to
-//! [`Server::middleware`](crate::Server::middleware). Each function is short and uses little beyond the public
-//! interface, so it can serve as a starting point for your own.
-//!
-//! ```
-//! use std::time::Duration;
-//!
-//! use mcp_runtime::middleware::{AuditRecord, audit, cache, retry, trim_text};
-//! use mcp_runtime::prelude::*;
-//!
-//! let server = new_server!()
-//!     .middleware(audit(AuditRecord::log)) // outermost
-//!     .middleware(trim_text(16 << 10))
-//!     .middleware(cache(Duration::from_secs(60), |call| (call.name() == "rates").then(String::new)))
-//!     .middleware(retry(3, |call, error| call.name() == "rates" && error.cause().is_some()));
-//! ```
+//! Ready-made middleware. Each function is short and uses little beyond the public interface, so it can serve as a starting
+//! point for one's own.
 
 mod cache;
 
@@ -24,22 +8,19 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::types::{CallToolResult, ContentBlock};
-use crate::{HandlerError, ProtocolVersion};
+use mcp_core::handler::handler_error::HandlerError;
+use mcp_protocol::ProtocolVersion;
+use mcp_protocol::types::{CallToolResult, ContentBlock};
 
-#[doc(inline)]
-pub use crate::handler::call::CallOutput;
-#[doc(inline)]
-pub use crate::handler::definition::Kind;
-#[doc(inline)]
-pub use crate::handler::middleware::{Call, Next};
-#[cfg(feature = "tower")]
-#[doc(inline)]
-pub use crate::handler::tower::{CallService, ResponseFuture};
+use mcp_core::handler::call::CallOutput;
+use mcp_core::handler::definition::Kind;
+use mcp_core::handler::middleware::{Call, Next};
+
 pub use cache::cache;
 
 /// The future returned by ready-made middleware.
-pub type MiddlewareFuture = Pin<Box<dyn Future<Output = crate::Result<CallOutput>> + Send>>;
+pub type MiddlewareFuture =
+    Pin<Box<dyn Future<Output = mcp_core::handler::handler_error::Result<CallOutput>> + Send>>;
 
 // --- An audit log: the caller, handler, outcome and duration of each call.
 
@@ -145,9 +126,9 @@ impl AuditRecord {
             kind = ?self.call.kind(),
             name = self.call.name(),
             round = self.call.round(),
-            subject = principal.map(crate::Principal::subject),
-            issuer = principal.map(crate::Principal::issuer),
-            client = principal.map(crate::Principal::client_id),
+            subject = principal.map(mcp_core::context::Principal::subject),
+            issuer = principal.map(mcp_core::context::Principal::issuer),
+            client = principal.map(mcp_core::context::Principal::client_id),
             client_ip = client_ip.map(tracing::field::display),
             version = request.protocol_version().as_str(),
             outcome = ?self.outcome,
@@ -179,7 +160,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(10);
 /// ```
 ///
 /// Retry only handlers that may run twice: those that only read data, and those whose effects are wrapped in
-/// [`once`](crate::Context::once). Work in `once` that has succeeded is not repeated, and a question that the client
+/// [`once`](mcp_core::context::Context::once). Work in `once` that has succeeded is not repeated, and a question that the client
 /// has answered is not asked again.
 pub fn retry(
     attempts: u32,
@@ -206,7 +187,7 @@ pub fn retry(
 /// Randomly shortens a pause by up to half, so that calls that failed together are not retried together.
 fn shortened(pause: Duration) -> Duration {
     let half = pause / 2;
-    let [random] = crate::random::random();
+    let [random] = mcp_core::random::random();
     half + half.mul_f64(f64::from(random) / 255.0)
 }
 
@@ -215,7 +196,7 @@ fn shortened(pause: Duration) -> Duration {
 /// Creates middleware that limits the text in each tool result to `max_bytes`. The rest, including further text blocks,
 /// is replaced with a single note that tells the model how much is missing.
 ///
-/// A message that a handler [exposes](crate::HandlerError::exposed), as `bail!` does, is limited in the same way.
+/// A message that a handler exposes, as `bail!` does, is limited in the same way.
 /// Structured content remains complete for programs that read it; only the accompanying text is limited. Images, audio
 /// and embedded resources remain unchanged, as do the results of tools with the `spill` option, because the text that
 /// they leave out is kept. To refuse large results instead, use the `max_output` option.

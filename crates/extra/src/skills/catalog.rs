@@ -12,9 +12,9 @@ use mcp_skills::problem::SkillProblem;
 use mcp_skills::skill::{CheckedSkill, CheckedSkillFile, SKILL_FILE, SkillFiles};
 use serde_json::{Map, Value, json};
 
-use crate::extension::ExtensionResult;
-use crate::handler::handler_error::Result;
-use crate::sync::lock;
+use mcp_core::extension::ExtensionResult;
+use mcp_core::handler::handler_error::Result;
+use mcp_core::sync::lock;
 
 /// Maximum number of entries on a page.
 pub(super) const MAX_PAGE_ENTRIES: usize = 100;

@@ -11,13 +11,13 @@ use mcp_skills::folder;
 use mcp_skills::skill::SKILL_FILE;
 use notify::{Config, Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use crate::context::{Context, Notifier, ServerHandle};
-use crate::error::{Error, ErrorKind};
-use crate::extension::skills::LiveSkills;
-use crate::extension::skills::catalog::{Catalog, ServedSkill};
-use crate::handler::dynamic::{Arguments, DynamicResource, DynamicTemplate};
-use crate::handler::handler_error::{HandlerError, Result};
-use crate::types::ResourceContents;
+use crate::skills::LiveSkills;
+use crate::skills::catalog::{Catalog, ServedSkill};
+use mcp_core::context::{Context, Notifier, ServerHandle};
+use mcp_core::error::{Error, ErrorKind};
+use mcp_core::handler::dynamic::{Arguments, DynamicResource, DynamicTemplate};
+use mcp_core::handler::handler_error::{HandlerError, Result};
+use mcp_protocol::types::ResourceContents;
 
 impl LiveSkills {
     /// Reads all skills, serves their files as resources, and watches the directories. `fixed` contains the skills that
@@ -310,7 +310,7 @@ mod tests {
     use notify::EventKind;
     use notify::event::{AccessKind, EventAttributes, ModifyKind};
 
-    use crate::extension::skills::live::*;
+    use crate::skills::live::*;
 
     /// Time after which a test gives up.
     const TEST_TIME_LIMIT: Duration = Duration::from_secs(30);

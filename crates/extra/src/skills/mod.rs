@@ -22,21 +22,21 @@ use notify::RecommendedWatcher;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::context::{Caller, Capability, Context, ServerHandle};
-use crate::extension::skills::catalog::{Catalog, ServedFile, ServedSkill, Sight};
-use crate::extension::{Extension, ExtensionMethod, ExtensionResult};
-use crate::handler::extension::KeyVisibility;
-use crate::handler::handler_error::{HandlerError, IntoHandlerError, Result};
-use crate::jsonrpc::ErrorObject;
-use crate::protocol::ProtocolVersion;
-use crate::types::{CacheScope, ResourceContents};
+use crate::skills::catalog::{Catalog, ServedFile, ServedSkill, Sight};
+use mcp_core::context::{Caller, Capability, Context, ServerHandle};
+use mcp_core::extension::{Extension, ExtensionMethod, ExtensionResult};
+use mcp_core::handler::extension::KeyVisibility;
+use mcp_core::handler::handler_error::{HandlerError, IntoHandlerError, Result};
+use mcp_protocol::ProtocolVersion;
+use mcp_protocol::jsonrpc::ErrorObject;
+use mcp_protocol::types::{CacheScope, ResourceContents};
 
 pub use catalog::Skill;
 
 /// The identifier of the extension.
-pub(crate) const ID: &str = "io.modelcontextprotocol/skills";
+pub const ID: &str = "io.modelcontextprotocol/skills";
 
-/// Skills to serve, for [`Server::skills`](crate::Server::skills).
+/// Skills to serve, for `Server::skills`.
 ///
 /// ```no_run
 /// use mcp_runtime::prelude::*;
@@ -53,7 +53,7 @@ pub(crate) const ID: &str = "io.modelcontextprotocol/skills";
 ///
 /// | Skills that are | use |
 /// |---|---|
-/// | part of the program, and checked when it is compiled | [`skills!`](crate::skills!) |
+/// | part of the program, and checked when it is compiled | `skills!` |
 /// | read when the server starts, and again when they change | [`dir`](Self::dir) |
 /// | created by the program | [`skill`](Self::skill) |
 /// | found for each request | [`dynamic`](Self::dynamic) |
@@ -157,7 +157,8 @@ impl Skills {
     }
 
     /// Converts the collection into an extension.
-    pub(crate) fn into_extension(self) -> Extension {
+    #[doc(hidden)]
+    pub fn into_extension(self) -> Extension {
         let ttl = self.ttl;
         let scope = if self.visible_if.is_restricted() || !self.functions.is_empty() {
             CacheScope::Private

@@ -6,17 +6,17 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::context::Context;
-use crate::error::{Error, ErrorKind};
-use crate::handler::dynamic::{Arguments, DynamicTemplate, DynamicTool};
-use crate::handler::handler_error::{HandlerError, Result};
-use crate::handler::option::StartingServer;
-use crate::handler::sanitize::Sanitizer;
-use crate::jsonrpc::constant;
-use crate::protocol::encode::Identity;
 use crate::spill::{Document, PageRequest, READ_RESULT, RESULT_URI, Unit, page_note};
-use crate::types::{CallToolResult, ContentBlock, ResourceContents};
+use mcp_core::context::Context;
+use mcp_core::error::{Error, ErrorKind};
+use mcp_core::handler::dynamic::{Arguments, DynamicTemplate, DynamicTool};
+use mcp_core::handler::handler_error::{HandlerError, Result};
+use mcp_core::handler::option::StartingServer;
+use mcp_core::handler::sanitize::Sanitizer;
 use mcp_core::limits::ResultLimits;
+use mcp_protocol::encode::Identity;
+use mcp_protocol::jsonrpc::constant;
+use mcp_protocol::types::{CallToolResult, ContentBlock, ResourceContents};
 use mcp_stores::{KeptResult, MemoryResultStore, ResultId, ResultStore};
 
 /// Number of bytes in a `read_result` response besides the part itself and the server's identity.

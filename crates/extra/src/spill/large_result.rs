@@ -9,27 +9,27 @@ use std::time::Duration;
 use mcp_schema::rules::MIN_SPILLED_BYTES;
 use serde_json::json;
 
-use crate::context::Context;
-use crate::error::{Error, ErrorKind};
-use crate::handler::call::{CallOutput, Running};
-use crate::handler::dynamic::DynamicTool;
-use crate::handler::handler_error::{HandlerError, Result};
-use crate::handler::middleware::{Call, Next};
-use crate::handler::option::{
-    AdaptedTool, AddOn, OptionTools, OptionWrapping, StartingServer, ToolOption, WrappingPlace,
-    find_option,
-};
-use crate::handler::output::table_of;
-use crate::jsonrpc::RequestId;
-use crate::protocol::encode::{Identity, ResponseContext};
-use crate::protocol::shape::structured::OutputRoot;
-use crate::protocol::{ProtocolVersion, encode};
 use crate::spill::kept_results::{AboutResult, KeptResults, mime_type};
 use crate::spill::{
     Document, PageEnd, PageRequest, PageText, READ_RESULT, RESULT_URI, Unit, duration,
     escaped_size, page_note, shape,
 };
-use crate::types::{CallToolResult, ContentBlock, ResourceLink};
+use mcp_core::context::Context;
+use mcp_core::error::{Error, ErrorKind};
+use mcp_core::handler::call::{CallOutput, Running};
+use mcp_core::handler::dynamic::DynamicTool;
+use mcp_core::handler::handler_error::{HandlerError, Result};
+use mcp_core::handler::middleware::{Call, Next};
+use mcp_core::handler::option::{
+    AdaptedTool, AddOn, OptionTools, OptionWrapping, StartingServer, ToolOption, WrappingPlace,
+    find_option,
+};
+use mcp_core::handler::output::table_of;
+use mcp_protocol::encode::{Identity, ResponseContext};
+use mcp_protocol::jsonrpc::RequestId;
+use mcp_protocol::shape::structured::OutputRoot;
+use mcp_protocol::types::{CallToolResult, ContentBlock, ResourceLink};
+use mcp_protocol::{ProtocolVersion, encode};
 use mcp_stores::{KeptResult, ResultId};
 
 /// Upper bound on the bytes of a response other than its text and the server's identity.

@@ -5,7 +5,7 @@ mod kept_results;
 mod large_result;
 mod page;
 
-use crate::jsonrpc::write_string;
+use mcp_protocol::jsonrpc::write_string;
 
 pub use large_result::{Spill, SpillExt};
 pub(crate) use page::{Document, PageEnd, PageRequest, PageText, Unit, duration, page_note, shape};

@@ -6,9 +6,9 @@ use std::time::Duration;
 use mcp_schema::suggest::closest;
 use serde_json::value::RawValue;
 
-use crate::handler::decode::entries;
-use crate::handler::output::table_of;
 use crate::spill::escaped_size;
+use mcp_core::handler::decode::entries;
+use mcp_core::handler::output::table_of;
 
 /// A request for a part of a result.
 #[derive(Debug, Default)]
@@ -213,7 +213,7 @@ fn projected(row: &str, fields: &[String]) -> Result<String, String> {
         if out.len() > 1 {
             out.push(b',');
         }
-        crate::jsonrpc::write_string(&mut out, name);
+        mcp_protocol::jsonrpc::write_string(&mut out, name);
         out.push(b':');
         out.extend_from_slice(value.as_bytes());
     }

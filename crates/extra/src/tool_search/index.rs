@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
-use crate::registry::words;
-use crate::types::Tool;
+use mcp_core::registry::words;
+use mcp_protocol::types::Tool;
 
 /// Controls how much further occurrences of a word add to the score (`k1`).
 const K1: f64 = 1.2;

@@ -1,4 +1,4 @@
-//! Search on demand for servers with many tools: see [`Server::tool_search`](crate::Server::tool_search).
+//! Search on demand for servers with many tools: see [`ToolSearch`].
 
 mod index;
 
@@ -7,53 +7,53 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use serde_json::{Value, json};
 
-use crate::context::{Capability, Context};
-use crate::dispatch::CoveringSource;
-use crate::error::{Error, ErrorKind};
-use crate::handler::decode::entries;
-use crate::handler::dynamic::{Arguments, DynamicTool};
-use crate::handler::handler_error::HandlerError;
-use crate::handler::listing::Page;
-use crate::handler::option::ToolUse;
-use crate::handler::output::Json;
-use crate::jsonrpc::{ErrorObject, ParseLimits, Scan, constant, unquote};
-use crate::registry::{
+use crate::tool_search::index::ToolIndex;
+use mcp_core::context::{Capability, Context};
+use mcp_core::dispatch::CoveringSource;
+use mcp_core::dispatch::{ServerAddOn, ServerAddOns};
+use mcp_core::error::{Error, ErrorKind};
+use mcp_core::handler::decode::entries;
+use mcp_core::handler::dynamic::{Arguments, DynamicTool};
+use mcp_core::handler::handler_error::HandlerError;
+use mcp_core::handler::listing::Page;
+use mcp_core::handler::option::ToolUse;
+use mcp_core::handler::output::Json;
+use mcp_core::registry::{
     Callable, CallerView, Registry, Snapshot, SourceAnswer, SourceRequest, SourceTool, ToolSource,
 };
-use crate::server::Server;
-use crate::sync::lock;
-use crate::tool_search::index::ToolIndex;
-use crate::types::TaskSupport;
+use mcp_core::sync::lock;
+use mcp_protocol::jsonrpc::{ErrorObject, ParseLimits, Scan, constant, unquote};
+use mcp_protocol::types::TaskSupport;
 
-impl Server {
-    /// Lets models search for tools instead of reading the definitions of all tools. By default, all tools are listed.
-    ///
-    /// If a client may use more tools than the number passed to [`ToolSearch::above`], its list contains only the
-    /// pinned tools and two others: `search_tools`, which returns the tools that match a query along with their input
-    /// schemas, and `call_tool`, which calls them. A call through `call_tool` is treated as a call to the named tool,
-    /// with the same access rules, limits, middleware, questions and results. Tools can also be called by their own
-    /// names, whether or not they are listed.
-    ///
-    /// Start-up fails if any other tool has one of these two names.
-    pub fn tool_search(self, search: ToolSearch) -> Self {
-        self.with_cover(Box::new(move || Ok(Arc::new(SearchTools::new(search)?))))
-    }
-}
-
-/// Options for [`Server::tool_search`](crate::Server::tool_search), which lets models search for tools on demand.
+/// Lets models search for tools instead of reading the definitions of all of them, for `Server::with`. By default, all tools are
+/// listed.
+///
+/// If a client may use more tools than the number passed to [`above`](Self::above), its list contains only the
+/// pinned tools and two others: `search_tools`, which returns the tools that match a query along with their input
+/// schemas, and `call_tool`, which calls them. A call through `call_tool` is treated as a call to the named tool,
+/// with the same access rules, limits, middleware, questions and results. Tools can also be called by their own
+/// names, whether or not they are listed.
+///
+/// Start-up fails if any other tool has one of these two names.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
 /// use mcp_runtime::tool_search::ToolSearch;
 ///
-/// let server = new_server!().tool_search(ToolSearch::above(40).pin(["list_issues"]));
+/// let server = new_server!().with(ToolSearch::above(40).pin(["list_issues"]));
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "it takes effect with `Server::tool_search`"]
+#[must_use = "it takes effect with `Server::with`"]
 pub struct ToolSearch {
     above: usize,
     pinned: Vec<String>,
     max_results: u16,
+}
+
+impl ServerAddOn for ToolSearch {
+    fn add_to(self, server: &mut ServerAddOns) {
+        server.cover = Some(Box::new(move || Ok(Arc::new(SearchTools::new(self)?))));
+    }
 }
 
 impl ToolSearch {
@@ -199,7 +199,7 @@ impl ToolSource for SearchTools {
     }
 
     fn reserves(&self, name: &str) -> Option<String> {
-        let reason = "this name is used by a tool that `Server::tool_search` adds; choose another";
+        let reason = "this name is used by a tool that `ToolSearch` adds; choose another";
         ToolSearch::is_name(name).then(|| reason.to_owned())
     }
 }

@@ -7,9 +7,9 @@ use clap::Command;
 use serde_json::{Map, Value};
 
 use crate::context::Capability;
-use crate::extension::apps::BRIDGE_TYPES;
 use crate::server::command_line::print;
 use crate::server::command_line::session::{CommandResult, CommandSession, with_common_options};
+use mcp_extra::apps::BRIDGE_TYPES;
 
 pub(super) fn command() -> Command {
     with_common_options(

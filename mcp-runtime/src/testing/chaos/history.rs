@@ -14,9 +14,9 @@ use crate::client::Question;
 use crate::context::watching::{
     CallSite, QuestionPoint, RunWatcher, StepPoint, WatchedQuestion, WatchedStep, current_step,
 };
-use crate::extension::tasks::NOT_STARTED_AGAIN;
 use crate::sync::lock;
 use crate::testing::chaos::life::{SentAnswer, UnreliableClient};
+use mcp_tasks::NOT_STARTED_AGAIN;
 
 /// Maximum number of lines in the description of a history.
 const MAX_LINES: usize = 1_000;

@@ -124,7 +124,7 @@ fn survey() {}
 async fn built_in_tools_are_for_models_only() {
     for version in Version::ALL {
         let server = new_server!().tags(["apps-built-in"]);
-        let server = server.tool_search(ToolSearch::above(0));
+        let server = server.with(ToolSearch::above(0));
         let mut client = connect(server, version).await;
         let (tools, _) = client.list("tools/list", "tools").await;
         for name in [

@@ -58,7 +58,7 @@ async fn a_call_without_its_scopes_gets_403_with_all_required_scopes() {
     }
     // The same applies through a search.
     let search = fixture::server().tags(["auth"]).tags(["auth-scopes"]);
-    let search = search.tool_search(ToolSearch::above(0));
+    let search = search.with(ToolSearch::above(0));
     let search = serve_server(search.http(options(&issuer))).await;
     let write = Request::tool("call_tool", json!({"name": "write_note"}));
     let response = search.send(&with(write.clone(), &narrow)).await;

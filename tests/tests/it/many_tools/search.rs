@@ -78,7 +78,7 @@ fn server() -> Server {
 }
 
 pub(super) fn searching() -> Server {
-    server().tool_search(ToolSearch::above(3).pin(["open_hours"]))
+    server().with(ToolSearch::above(3).pin(["open_hours"]))
 }
 
 pub(super) async fn names(client: &mut Client) -> Vec<String> {
@@ -119,7 +119,7 @@ async fn known(hub: &Hub, version: Version, scopes: &'static [&'static str]) -> 
 #[tokio::test]
 async fn many_tools_are_replaced_by_a_search_and_few_are_not() {
     let hub = Hub::serve(searching());
-    let few = Hub::serve(server().tool_search(ToolSearch::above(6)));
+    let few = Hub::serve(server().with(ToolSearch::above(6)));
     for version in Version::ALL {
         let mut client = anonymous(&hub, version).await;
         assert_eq!(
@@ -131,7 +131,7 @@ async fn many_tools_are_replaced_by_a_search_and_few_are_not() {
         // The decisive number is that of the tools that a client may use.
         let mut client = known(&few, version, &["parcels:delete", "inspect"]).await;
         assert_eq!(names(&mut client).await.len(), 6);
-        let hub = Hub::serve(server().tool_search(ToolSearch::above(5)));
+        let hub = Hub::serve(server().with(ToolSearch::above(5)));
         let mut client = known(&hub, version, &["parcels:delete", "inspect"]).await;
         assert_eq!(names(&mut client).await, ["search_tools", "call_tool"]);
     }
@@ -205,7 +205,7 @@ async fn hidden_and_deselected_tools_are_neither_found_nor_called() {
             .await;
         assert_eq!(seen["content"][0]["text"], "books");
     }
-    let served = serve(server().tool_search(ToolSearch::above(0))).await;
+    let served = serve(server().with(ToolSearch::above(0))).await;
     for version in Version::ALL {
         let host = HttpHost::connect(&served, version, "/mcp?tags=office", &[])
             .await
@@ -349,15 +349,15 @@ async fn inserted_tools_are_found_and_removed_ones_are_not() {
 
 #[test]
 fn an_invalid_tool_search_is_an_error_at_startup() {
-    let taken = server().tool_search(ToolSearch::above(3));
+    let taken = server().with(ToolSearch::above(3));
     let call_tool = DynamicTool::new("call_tool", json!({"type": "object"}), async |_, _| "");
     taken.handle().tools().insert(call_tool).unwrap();
     for (server, expected) in [
         (
-            server().tool_search(ToolSearch::above(3).pin(["open_hour"])),
+            server().with(ToolSearch::above(3).pin(["open_hour"])),
             "the tool `open_hour` cannot be pinned",
         ),
-        (taken, "`Server::tool_search` adds"),
+        (taken, "`ToolSearch` adds"),
     ] {
         let error = server.into_http_service().unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");

@@ -114,9 +114,7 @@ async fn ship(shared: State<Shared>) -> &'static str {
 
 fn through_server() -> Server {
     let search = ToolSearch::above(0);
-    Server::new("through", "1")
-        .tags(["through"])
-        .tool_search(search)
+    Server::new("through", "1").tags(["through"]).with(search)
 }
 
 #[tokio::test]
@@ -126,7 +124,7 @@ async fn calls_through_the_search_count_towards_the_concurrency_of_their_tool() 
         let shared = Shared::default();
         let server = Server::new("shipping", "1")
             .tags(["shipping"])
-            .tool_search(ToolSearch::above(0))
+            .with(ToolSearch::above(0))
             .state(shared.clone())
             .limits(limits.clone());
         let mut client = connect(server, version).await;

@@ -35,7 +35,7 @@ async fn tools_with_pages_stay_listed_and_page_only_tools_are_not_found() {
     let scales = || Server::new("scales", "1").tags(["scales"]);
     let hub = Hub::serve(
         scales()
-            .tool_search(ToolSearch::above(1))
+            .with(ToolSearch::above(1))
             .tags_in_instructions(true),
     );
     for version in Version::ALL {
@@ -71,7 +71,7 @@ async fn tools_with_pages_stay_listed_and_page_only_tools_are_not_found() {
     }
     // So does the server's own selection, in which pinned tools may be missing.
     let search = ToolSearch::above(9).pin(["clean_scales"]);
-    let hub = Hub::serve(scales().select_tags("shown").tool_search(search));
+    let hub = Hub::serve(scales().select_tags("shown").with(search));
     for version in Version::ALL {
         let mut client = anonymous(&hub, version).await;
         assert_eq!(names(&mut client).await, ["show_scales"]);

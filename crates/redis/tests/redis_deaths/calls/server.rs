@@ -139,7 +139,9 @@ pub(crate) async fn serve(folder: &Path) -> Result<(), Box<dyn std::error::Error
     let server = new_server!()
         .limits(limits)
         .state(Folder(folder.to_owned()));
-    let server = server.once_store(store).idempotency_keys();
+    let server = server
+        .once_store(store)
+        .with(mcp_runtime::retries::IdempotencyKeys);
     // The same key in all processes, so that one can continue what another one has begun.
     let server = server.sealing_keys([SealingKey::from_bytes([7; 32])]);
     Ok(server.run().await?)

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::client::InProcessClient;
 use crate::client::surface::Surface;
 use crate::context::Capability;
-use crate::extension::apps::MIME_TYPE;
 use crate::server::command_line::check::lint::Lint;
+use mcp_extra::apps::MIME_TYPE;
 
 const SOURCE: &str = "MCP Apps";
 

@@ -19,8 +19,8 @@ use pulldown_cmark::{Event, LinkType, Parser, Tag};
 use serde_json::{Map, Value, json};
 
 use crate::client::{Failure, InProcessClient};
-use crate::extension::skills::ID;
 use crate::server::command_line::check::lint::{Findings, Lint};
+use mcp_extra::skills::ID;
 
 /// A skill as a client reads it.
 struct ReadSkill {

@@ -1,0 +1,14 @@
+//! The add-ons of `mcp-runtime` that need no crate of their own. Each is a folder that nothing else in this crate names.
+//!
+//! **Internal to `mcp-runtime`.** Depend on that crate, which re-exports everything that servers need. Items in this crate
+//! may change or disappear in any release, including patch releases.
+#![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+pub mod apps;
+pub mod idempotency;
+pub mod middleware;
+#[cfg(feature = "skills")]
+pub mod skills;
+pub mod spill;
+pub mod tool_search;
