@@ -9,11 +9,11 @@
 
 mod metrics;
 
-use std::time::Instant;
 
 use tracing::Span;
 use tracing::field::Empty;
 
+use mcp_core::host::Instant;
 use crate::jsonrpc::{ErrorObject, RequestId, unquote};
 use crate::observe::{
     CalledItem, Observer, Origin, RecordedOutcome, RequestAttributes, RequestObserver,
