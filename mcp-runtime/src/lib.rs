@@ -94,6 +94,7 @@ mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod tool_search;
+#[cfg(not(target_family = "wasm"))]
 pub mod transport;
 
 #[doc(hidden)]
@@ -138,6 +139,7 @@ pub(crate) use mcp_protocol::jsonrpc;
 #[doc(inline)]
 pub use protocol::ProtocolVersion;
 pub use server::{Cacheable, Server};
+#[cfg(not(target_family = "wasm"))]
 pub use transport::{Transport, shutdown_signal};
 #[doc(inline)]
 pub use types::SamplingRequest;
@@ -192,6 +194,16 @@ pub mod elicit {
 /// Settings from environment variables: see [`Server::env`].
 pub mod env {
     pub use crate::environment::Secret;
+}
+
+/// Programs with a loop of their own: serverless functions, WebAssembly modules, and whatever else gets a message and wants its
+/// answer. See [`Server::build`].
+pub mod host {
+    #[doc(inline)]
+    pub use mcp_core::dispatch::{BuiltServer, MessageSender};
+    #[cfg(any(target_family = "wasm", doc))]
+    #[doc(inline)]
+    pub use mcp_core::host::{Host, install};
 }
 
 /// Paginated lists of a template's resources.

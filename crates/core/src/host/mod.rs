@@ -9,10 +9,10 @@
 //! | with an operating system (`native.rs`) | the standard library and tokio, called directly. Outside a runtime, timers and tasks are driven by a thread that is started when first needed |
 //! | WebAssembly (`installed.rs`) | the [`Host`] that the program installs, because that target has no clock and no random bytes, and its event loop belongs to whoever has loaded the module |
 //!
-//! Both have the same names, which this module lists. The second is also compiled for tests of this crate.
+//! Both have the same names, which this module lists. The second is compiled for every target, so that its tests run and its
+//! documentation is read anywhere.
 
-#[cfg(any(target_family = "wasm", test, doc))]
-mod installed;
+pub mod installed;
 #[cfg(not(target_family = "wasm"))]
 mod native;
 
@@ -21,7 +21,6 @@ use std::io;
 use std::pin::Pin;
 use std::time::Duration;
 
-#[cfg(any(target_family = "wasm", doc))]
 pub use installed::install;
 #[cfg(target_family = "wasm")]
 pub use installed::{

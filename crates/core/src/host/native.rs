@@ -9,12 +9,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::runtime::{EnterGuard, Handle};
 use tokio::task::{JoinError, JoinSet};
+use tokio::time::error::Elapsed;
 
 use crate::error::Error;
 
 pub use getrandom::fill as fill_random;
 pub use tokio::task::AbortHandle as TaskHandle;
-pub use tokio::time::error::Elapsed;
 pub use tokio::time::{Instant, Sleep};
 
 /// Nothing has to be installed on these targets.

@@ -15,7 +15,7 @@ use crate::protocol::{encode, errors};
 use crate::registry::FirstPollPace;
 use crate::transport::duplex::outgoing::{OutgoingBytes, QueuePosition};
 use crate::transport::duplex::{
-    BatchId, Channel, ChannelState, ClosingPhase, QueuedCall, shutting_down_error,
+    BatchId, Channel, ChannelState, ClosingPhase, QueuedCall,
 };
 
 /// Maximum number of unanswered batches.
@@ -107,7 +107,7 @@ impl Channel {
             }
             if state.phase != ClosingPhase::Open {
                 drop(guard);
-                return self.answer_error(Some(id), batch, &shutting_down_error());
+                return self.answer_error(Some(id), batch, &errors::shutting_down());
             }
             if state.in_flight.calls.holds(id) {
                 drop(guard);

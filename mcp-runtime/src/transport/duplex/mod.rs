@@ -33,9 +33,9 @@ use tracing::Span;
 
 use crate::context::current;
 use crate::dispatch::{CallTable, ChannelMemory, Dispatcher, RemovedCall};
-use crate::jsonrpc::{ErrorObject, OwnedRequest, RequestId};
+use crate::jsonrpc::{OwnedRequest, RequestId};
 use crate::observe::{Origin, current_span};
-use crate::protocol::encode;
+use crate::protocol::{encode, errors};
 use crate::spawn;
 use crate::sync::{Bell, CancellationToken, lock};
 use crate::transport::Connection;
@@ -318,7 +318,7 @@ impl ChannelState {
     /// Fails all in-flight calls with an error.
     fn refuse_all(&mut self) -> Vec<RemovedCall<Option<BatchId>>> {
         let calls = self.in_flight.cancel_all();
-        let error = shutting_down_error();
+        let error = errors::shutting_down();
         let mut message = Vec::new();
         for removed in &calls {
             message.clear();
@@ -407,10 +407,6 @@ impl SupervisedChannel for Channel {
         };
         self.spawn_leader(leader);
     }
-}
-
-fn shutting_down_error() -> ErrorObject {
-    ErrorObject::internal("the server is shutting down")
 }
 
 // --- A channel's work: its running and queued calls, and the answers in unfinished batches.
