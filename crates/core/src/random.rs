@@ -18,9 +18,7 @@ pub(crate) use crate::host::fill_random as fill;
 pub fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     if let Err(error) = fill(&mut bytes) {
-        std::panic::panic_any(format!(
-            "there are no random bytes: {error}"
-        ));
+        std::panic::panic_any(format!("there are no random bytes: {error}"));
     }
     bytes
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::context::{Capability, ServerControl, ServerHandle};
 use crate::dispatch::{
-    BuiltServer, CoveringSource, Dispatcher, LinkedMiddleware, ServerShared, ServerSources, Settings,
+    BuiltServer, CoveringSource, Dispatcher, LinkedMiddleware, ServerShared, ServerSources,
+    Settings,
 };
 use crate::error::{Error, ErrorKind};
 use crate::handler::dynamic::DynamicTemplate;

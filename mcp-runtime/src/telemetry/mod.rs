@@ -9,11 +9,9 @@
 
 mod metrics;
 
-
 use tracing::Span;
 use tracing::field::Empty;
 
-use mcp_core::host::Instant;
 use crate::jsonrpc::{ErrorObject, RequestId, unquote};
 use crate::observe::{
     CalledItem, Observer, Origin, RecordedOutcome, RequestAttributes, RequestObserver,
@@ -22,6 +20,7 @@ use crate::observe::{
 use crate::protocol::{ProtocolVersion, errors};
 use crate::spawn;
 use crate::telemetry::metrics::{MetricsMeter, RequestMetrics, describe_request_metrics};
+use mcp_core::host::Instant;
 
 /// A hook that is called with each new span and the parent that the caller specified.
 type SpanHook = dyn Fn(&Span, Option<&TraceContext>) + Send + Sync;

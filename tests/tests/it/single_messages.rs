@@ -153,7 +153,10 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
             Poll::Pending => {
                 let began = std::time::Instant::now();
                 thread::park_timeout(Duration::from_secs(10));
-                assert!(began.elapsed() < Duration::from_secs(10), "nothing woke the future");
+                assert!(
+                    began.elapsed() < Duration::from_secs(10),
+                    "nothing woke the future"
+                );
             }
         }
     }
@@ -205,7 +208,10 @@ fn call(server: &BuiltServer, version: Version, tool: &str, arguments: Value) ->
 
 fn title_of<'a>(list: &'a Value, tool: &str) -> Option<&'a Value> {
     let mut tools = list["result"]["tools"].as_array().unwrap().iter();
-    tools.find(|listed| listed["name"] == tool).unwrap().get("title")
+    tools
+        .find(|listed| listed["name"] == tool)
+        .unwrap()
+        .get("title")
 }
 
 fn text(answer: &Value) -> &str {
@@ -233,14 +239,21 @@ fn a_legacy_client_initializes_and_gets_answers_of_its_version() {
     let server = built();
     for version in Version::LEGACY {
         let client = json!({"name": "test", "version": "1"});
-        let params = json!({"protocolVersion": version.date(), "capabilities": {}, "clientInfo": client});
+        let params =
+            json!({"protocolVersion": version.date(), "capabilities": {}, "clientInfo": client});
         let answered = answer(&server, version, "initialize", params);
         assert_eq!(answered["result"]["protocolVersion"], version.date());
         // Nothing can be sent later, so nothing of the kind is offered.
         assert_eq!(answered["result"]["capabilities"], json!({"tools": {}}));
-        assert_eq!(answer(&server, version, "ping", json!({}))["result"], json!({}));
+        assert_eq!(
+            answer(&server, version, "ping", json!({}))["result"],
+            json!({})
+        );
         let list = answer(&server, version, "tools/list", json!({}));
-        assert_eq!(title_of(&list, "plus").is_some(), version >= Version::V2025_06_18);
+        assert_eq!(
+            title_of(&list, "plus").is_some(),
+            version >= Version::V2025_06_18
+        );
     }
 }
 
@@ -262,7 +275,12 @@ fn what_needs_a_channel_is_neither_offered_nor_served() {
     let filter = json!({"notifications": {"toolsListChanged": true}});
     let listen = answer(&server, modern, "subscriptions/listen", filter);
     assert_eq!(listen["error"]["code"], -32601);
-    let level = answer(&server, Version::V2025_11_25, "logging/setLevel", json!({"level": "info"}));
+    let level = answer(
+        &server,
+        Version::V2025_11_25,
+        "logging/setLevel",
+        json!({"level": "info"}),
+    );
     assert_eq!(level["error"]["code"], -32601);
     for version in Version::ERAS {
         assert_eq!(text(&call(&server, version, "chatty", json!({}))), "said");
@@ -275,7 +293,8 @@ fn a_method_of_the_modern_era_needs_a_claim() {
     let legacy = Version::V2025_11_25;
     let refused = answer(&server, legacy, "server/discover", json!({}));
     assert_eq!(refused["error"]["code"], -32602);
-    let sender = MessageSender::default().with_protocol_version(Version::V2026_07_28.protocol_version());
+    let sender =
+        MessageSender::default().with_protocol_version(Version::V2026_07_28.protocol_version());
     let request = request(legacy, "tools/list", json!({})).to_string();
     let answer = block_on(server.handle_from(request.as_bytes(), sender)).unwrap();
     assert!(String::from_utf8(answer).unwrap().contains("-32602"));
@@ -291,7 +310,11 @@ fn notifications_and_responses_get_no_answer() {
             json!({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "broken"}}),
             json!({"jsonrpc": "2.0", "id": 1, "result": {}}),
         ] {
-            assert_eq!(send(&server, version, message.to_string().as_bytes()), None, "{message}");
+            assert_eq!(
+                send(&server, version, message.to_string().as_bytes()),
+                None,
+                "{message}"
+            );
         }
     }
 }
@@ -300,12 +323,18 @@ fn notifications_and_responses_get_no_answer() {
 fn a_batch_is_answered_as_one_array_in_its_version() {
     let server = built();
     let version = Version::V2025_03_26;
-    let one = |id: u32, method: &str, params: Value| {
-        json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
-    };
+    let one = |id: u32, method: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
     let batch = json!([
-        one(1, "tools/call", json!({"name": "patient", "arguments": {"polls": 3}})),
-        one(2, "tools/call", json!({"name": "plus", "arguments": {"a": 1, "b": 2}})),
+        one(
+            1,
+            "tools/call",
+            json!({"name": "patient", "arguments": {"polls": 3}})
+        ),
+        one(
+            2,
+            "tools/call",
+            json!({"name": "plus", "arguments": {"a": 1, "b": 2}})
+        ),
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
         one(3, "initialize", json!({})),
         json!("not a message"),
@@ -315,7 +344,10 @@ fn a_batch_is_answered_as_one_array_in_its_version() {
     assert_eq!(answers.len(), 4);
     assert_eq!((&answers[0]["id"], text(&answers[0])), (&json!(1), "3"));
     assert_eq!((&answers[1]["id"], text(&answers[1])), (&json!(2), "3"));
-    assert_eq!((&answers[2]["id"], &answers[2]["error"]["code"]), (&json!(3), &json!(-32600)));
+    assert_eq!(
+        (&answers[2]["id"], &answers[2]["error"]["code"]),
+        (&json!(3), &json!(-32600))
+    );
     assert_eq!(answers[3]["error"]["code"], -32600);
 
     let silent = json!([{"jsonrpc": "2.0", "method": "notifications/initialized"}]);
@@ -337,8 +369,14 @@ fn bytes_that_are_no_message_get_the_error_for_it() {
         (b"5", -32600),
         (b"[]", -32600),
         (b"{}", -32600),
-        (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":5}"#, -32602),
-        (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}"#, -32602),
+        (
+            br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":5}"#,
+            -32602,
+        ),
+        (
+            br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}"#,
+            -32602,
+        ),
         (deep.as_bytes(), -32700),
     ] {
         let answer = send(&server, Version::V2025_03_26, bytes).unwrap();
@@ -360,7 +398,10 @@ fn a_message_may_be_as_long_as_a_line() {
     message.push(' ');
     let refused = send(&server, Version::V2026_07_28, message.as_bytes()).unwrap();
     assert_eq!(refused["error"]["code"], -32600);
-    assert_eq!(refused["error"]["message"], "a message is longer than 400 bytes");
+    assert_eq!(
+        refused["error"]["message"],
+        "a message is longer than 400 bytes"
+    );
 }
 
 #[test]
@@ -369,8 +410,14 @@ fn a_panic_is_an_error_of_its_request_only() {
     for version in Version::ERAS {
         let failed = call(&server, version, "broken", json!({}));
         let shown = failed.to_string();
-        assert!(shown.contains("internal error") && !shown.contains("on purpose"), "{shown}");
-        assert_eq!(text(&call(&server, version, "plus", json!({"a": 1, "b": 2}))), "3");
+        assert!(
+            shown.contains("internal error") && !shown.contains("on purpose"),
+            "{shown}"
+        );
+        assert_eq!(
+            text(&call(&server, version, "plus", json!({"a": 1, "b": 2}))),
+            "3"
+        );
     }
 }
 
@@ -382,7 +429,10 @@ fn a_pending_handler_is_polled_until_it_answers() {
             let answered = call(&server, version, "patient", json!({"polls": polls}));
             assert_eq!(text(&answered), polls.to_string());
         }
-        assert_eq!(text(&call(&server, version, "woken", json!({}))), "from another thread");
+        assert_eq!(
+            text(&call(&server, version, "woken", json!({}))),
+            "from another thread"
+        );
     }
 }
 
@@ -408,7 +458,10 @@ fn a_question_ends_the_round_and_its_answer_comes_with_the_next_request() {
     let asked = call(&server(), version, "ask", json!({}));
     let result = &asked["result"];
     assert_eq!(result["resultType"], "input_required");
-    assert_eq!(result["inputRequests"]["who"]["method"], "elicitation/create");
+    assert_eq!(
+        result["inputRequests"]["who"]["method"],
+        "elicitation/create"
+    );
     // Another process with the same key continues.
     let given = json!({"who": {"action": "accept", "content": {"name": "Ada"}}});
     let next = json!({"name": "ask", "arguments": {}, "inputResponses": given, "requestState": result["requestState"]});
@@ -445,9 +498,17 @@ fn two_messages_are_in_progress_at_once() {
     let version = Version::V2026_07_28;
     let held = request(version, "tools/call", json!({"name": "held"})).to_string();
     let mut first = Box::pin(server.handle(held.as_bytes()));
-    assert!(first.as_mut().poll(&mut TaskContext::from_waker(Waker::noop())).is_pending());
+    assert!(
+        first
+            .as_mut()
+            .poll(&mut TaskContext::from_waker(Waker::noop()))
+            .is_pending()
+    );
     // The same id is another request of, perhaps, another client.
-    assert_eq!(text(&call(&server, version, "plus", json!({"a": 1, "b": 2}))), "3");
+    assert_eq!(
+        text(&call(&server, version, "plus", json!({"a": 1, "b": 2}))),
+        "3"
+    );
 }
 
 #[test]
@@ -471,7 +532,12 @@ fn a_server_that_has_been_told_to_stop_refuses_requests() {
     let handle = server.handle();
     let server = server.build().unwrap();
     handle.shut_down();
-    let refused = call(&server, Version::V2026_07_28, "plus", json!({"a": 1, "b": 2}));
+    let refused = call(
+        &server,
+        Version::V2026_07_28,
+        "plus",
+        json!({"a": 1, "b": 2}),
+    );
     assert_eq!(refused["error"]["message"], "the server is shutting down");
 }
 

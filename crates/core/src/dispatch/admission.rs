@@ -11,7 +11,6 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-
 use crate::context::{CallId, Caller, Principal};
 use crate::dispatch::request::ChannelId;
 use crate::dispatch::target::CallTarget;

@@ -202,11 +202,16 @@ impl BuiltServer {
             }
         };
         let request = (method, id, &message.params);
-        Some(match self.dispatcher.decide_alone(request, modern, &origin, &mut out) {
-            Ok(RequestDecision::Call(call)) => Answer::of_call(call),
-            Ok(RequestDecision::Answered(written)) => Answer::of_written(out, written),
-            Err(error) => Answer::of_error(Some(id), error),
-        })
+        Some(
+            match self
+                .dispatcher
+                .decide_alone(request, modern, &origin, &mut out)
+            {
+                Ok(RequestDecision::Call(call)) => Answer::of_call(call),
+                Ok(RequestDecision::Answered(written)) => Answer::of_written(out, written),
+                Err(error) => Answer::of_error(Some(id), error),
+            },
+        )
     }
 
     /// Starts to answer a request that does not claim a version.

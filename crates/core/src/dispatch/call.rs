@@ -12,7 +12,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
-
 use crate::context::outbound::CallMessages;
 use crate::context::outbound::{CallLogBudget, CallStream, LogBudget, LogLevel, Sink};
 use crate::context::questions::{ClientQuestions, QuestionDelivery};

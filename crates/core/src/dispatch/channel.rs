@@ -8,7 +8,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-
 use crate::budget::{ClientNetwork, Holder};
 use crate::context::outbound::LogBudget;
 use crate::context::pending::PendingQuestions;

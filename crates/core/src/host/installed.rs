@@ -129,7 +129,9 @@ impl Future for Sleep {
 impl fmt::Debug for Sleep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Sleep");
-        shown.field("deadline", &self.deadline).finish_non_exhaustive()
+        shown
+            .field("deadline", &self.deadline)
+            .finish_non_exhaustive()
     }
 }
 
@@ -138,7 +140,10 @@ impl fmt::Debug for Sleep {
 pub fn sleep(time: Duration) -> Sleep {
     Sleep {
         deadline: Instant::now() + time,
-        timer: host().map_or_else(|| Box::pin(std::future::pending()) as Work, |it| it.sleep(time)),
+        timer: host().map_or_else(
+            || Box::pin(std::future::pending()) as Work,
+            |it| it.sleep(time),
+        ),
     }
 }
 
@@ -268,5 +273,150 @@ impl TaskSet {
 impl Drop for TaskSet {
     fn drop(&mut self) {
         self.0.iter().for_each(TaskHandle::abort);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::task::Waker;
+
+    use super::*;
+    use crate::sync::lock;
+
+    /// A host whose time passes when a test says so, and whose tasks run when it polls them.
+    #[derive(Default)]
+    struct Paused {
+        now: Mutex<Duration>,
+        spawned: Mutex<Vec<Work>>,
+    }
+
+    impl Host for &'static Paused {
+        fn now(&self) -> Duration {
+            *lock(&self.now)
+        }
+
+        fn unix_time(&self) -> Duration {
+            Duration::from_secs(5)
+        }
+
+        fn fill_random(&self, bytes: &mut [u8]) -> io::Result<()> {
+            bytes.fill(7);
+            Ok(())
+        }
+
+        fn sleep(&self, time: Duration) -> Work {
+            let (host, deadline) = (*self, self.now() + time);
+            Box::pin(poll_fn(move |_| {
+                if host.now() >= deadline {
+                    Poll::Ready(())
+                } else {
+                    Poll::Pending
+                }
+            }))
+        }
+
+        fn spawn(&self, work: Work) {
+            lock(&self.spawned).push(work);
+        }
+    }
+
+    impl Paused {
+        fn run(&self) {
+            let mut tasks = std::mem::take(&mut *lock(&self.spawned));
+            tasks.retain_mut(|task| poll(task.as_mut()).is_pending());
+            lock(&self.spawned).append(&mut tasks);
+        }
+
+        fn pass(&self, time: Duration) {
+            *lock(&self.now) += time;
+        }
+    }
+
+    fn poll<T>(future: Pin<&mut (impl Future<Output = T> + ?Sized)>) -> Poll<T> {
+        future.poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    // There is one host for all tests of the process, so this is one test.
+    #[test]
+    fn everything_comes_from_the_installed_host() {
+        assert_eq!(check().unwrap_err().kind(), ErrorKind::Configuration);
+        assert!(fill_random(&mut [0]).is_err());
+        assert_eq!(Instant::now().elapsed(), Duration::ZERO);
+        assert!(spawn(Box::pin(std::future::pending())).is_finished());
+        assert!(poll(pin!(sleep(Duration::ZERO))).is_pending());
+
+        let host: &'static Paused = Box::leak(Box::default());
+        assert!(install(Box::leak(Box::new(host))));
+        assert!(!install(Box::leak(Box::new(host))));
+        check().unwrap();
+        assert_eq!(unix_time(), SECOND * 5);
+        let mut bytes = [0; 4];
+        fill_random(&mut bytes).unwrap();
+        assert_eq!(bytes, [7; 4]);
+
+        let start = Instant::now();
+        let mut waiting = pin!(sleep(SECOND));
+        let mut limited = pin!(timeout(SECOND * 2, std::future::pending::<()>()));
+        assert_eq!(waiting.deadline(), start + SECOND);
+        assert!(poll(waiting.as_mut()).is_pending() && poll(limited.as_mut()).is_pending());
+        host.pass(SECOND);
+        assert!(poll(waiting).is_ready() && poll(limited.as_mut()).is_pending());
+        host.pass(SECOND);
+        assert!(matches!(poll(limited), Poll::Ready(Err(Elapsed))));
+        assert!(matches!(
+            poll(pin!(timeout(SECOND, async { 3 }))),
+            Poll::Ready(Ok(3))
+        ));
+        assert_eq!(start.elapsed(), SECOND * 2);
+        assert_eq!(
+            start.saturating_duration_since(Instant::now()),
+            Duration::ZERO
+        );
+        assert_eq!((start + SECOND).checked_sub(SECOND), Some(start));
+        assert_eq!(
+            start.checked_add(Duration::MAX).is_none(),
+            start.0 > Duration::ZERO
+        );
+        assert_eq!(Instant::now() - SECOND * 2, start);
+
+        tasks_can_be_joined_and_aborted(host);
+        assert!(matches!(poll(pin!(run_blocking(|| 5))), Poll::Ready(Ok(5))));
+    }
+
+    fn tasks_can_be_joined_and_aborted(host: &Paused) {
+        let waits = || -> Work { Box::pin(sleep(SECOND)) };
+        let (short, long) = (spawn(waits()), spawn(waits()));
+        host.run();
+        assert!(!short.is_finished() && !long.is_finished());
+        long.abort();
+        host.run();
+        assert!(!short.is_finished() && long.is_finished());
+        host.pass(SECOND);
+        host.run();
+        assert!(short.is_finished());
+
+        let mut set = TaskSet::default();
+        set.spawn(waits());
+        set.spawn(Box::pin(std::future::ready(())));
+        host.run();
+        set.remove_ended();
+        assert_eq!(set.0.len(), 1);
+        let left = set.0[0].clone();
+        {
+            let mut joined = pin!(set.join_all());
+            assert!(poll(joined.as_mut()).is_pending());
+            host.pass(SECOND);
+            host.run();
+            assert!(poll(joined).is_ready());
+        }
+        assert!(left.is_finished());
+        set.spawn(waits());
+        let dropped = set.0[0].clone();
+        drop(set);
+        host.run();
+        assert!(dropped.is_finished());
     }
 }

@@ -108,3 +108,112 @@ fn fallback() -> &'static Handle {
         handle
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::sync::mpsc::channel;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(10);
+
+    /// Waits for a message from a task that nothing here polls.
+    fn receive<T>(received: &std::sync::mpsc::Receiver<T>) -> T {
+        assert!(Handle::try_current().is_err());
+        received.recv_timeout(LIMIT).expect("the task ends in time")
+    }
+
+    #[test]
+    fn tasks_and_timers_run_outside_a_runtime() {
+        let (sender, received) = channel();
+        spawn(Box::pin(async move {
+            sleep(Duration::from_millis(1)).await;
+            let late = timeout(Duration::from_millis(1), pending::<()>()).await;
+            sender.send(late.is_err()).unwrap();
+        }));
+        assert!(receive(&received));
+    }
+
+    #[test]
+    fn a_timer_made_outside_a_runtime_wakes_whoever_polls_it() {
+        struct Tell(std::sync::mpsc::Sender<()>);
+        impl std::task::Wake for Tell {
+            fn wake(self: std::sync::Arc<Self>) {
+                let _ = self.0.send(());
+            }
+        }
+        let (sender, received) = channel();
+        let waker = Waker::from(std::sync::Arc::new(Tell(sender)));
+        let mut timer = Box::pin(sleep(Duration::from_millis(1)));
+        if timer
+            .as_mut()
+            .poll(&mut Context::from_waker(&waker))
+            .is_pending()
+        {
+            receive(&received);
+            assert!(
+                timer
+                    .as_mut()
+                    .poll(&mut Context::from_waker(&waker))
+                    .is_ready()
+            );
+        }
+    }
+
+    #[test]
+    fn blocking_work_outside_a_runtime_has_a_thread_of_its_own() {
+        let (sender, received) = channel();
+        spawn(Box::pin(async move {
+            let here = std::thread::current().id();
+            let there = run_blocking(|| std::thread::current().id()).await;
+            sender.send(there.unwrap() != here).unwrap();
+        }));
+        assert!(receive(&received));
+    }
+
+    #[test]
+    fn the_tasks_of_a_set_end_with_it() {
+        struct Dropped(std::sync::mpsc::Sender<()>);
+        impl Drop for Dropped {
+            fn drop(&mut self) {
+                let _ = self.0.send(());
+            }
+        }
+        let (sender, received) = channel();
+        let mut set = TaskSet::default();
+        let held = Dropped(sender.clone());
+        set.spawn(Box::pin(async move {
+            let _held = held;
+            sender.send(()).unwrap();
+            pending::<()>().await;
+        }));
+        receive(&received);
+        drop(set);
+        receive(&received);
+    }
+
+    #[tokio::test]
+    async fn inside_a_runtime_that_runtime_is_used() {
+        let here = Handle::current().id();
+        let (sender, received) = tokio::sync::oneshot::channel();
+        spawn(Box::pin(async move {
+            let _ = sender.send(Handle::current().id());
+        }));
+        assert_eq!(received.await.unwrap(), here);
+        let mut set = TaskSet::default();
+        let mut polls = 0;
+        set.spawn(Box::pin(poll_fn(move |task| {
+            polls += 1;
+            task.waker().wake_by_ref();
+            if polls < 3 {
+                Poll::Pending
+            } else {
+                Poll::Ready(())
+            }
+        })));
+        set.join_all().await;
+        set.remove_ended();
+    }
+}

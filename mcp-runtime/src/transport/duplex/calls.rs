@@ -14,9 +14,7 @@ use crate::observe::{RefusalKind, record_refusal};
 use crate::protocol::{encode, errors};
 use crate::registry::FirstPollPace;
 use crate::transport::duplex::outgoing::{OutgoingBytes, QueuePosition};
-use crate::transport::duplex::{
-    BatchId, Channel, ChannelState, ClosingPhase, QueuedCall,
-};
+use crate::transport::duplex::{BatchId, Channel, ChannelState, ClosingPhase, QueuedCall};
 
 /// Maximum number of unanswered batches.
 const MOST_BATCHES: usize = 64;

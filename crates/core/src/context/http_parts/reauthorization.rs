@@ -8,7 +8,6 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-
 use crate::host::Instant;
 use crate::jsonrpc::ErrorObject;
 use crate::sync::lock;
