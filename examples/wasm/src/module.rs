@@ -78,7 +78,11 @@ extern "C" fn handle(ticket: u32) -> f64 {
         let text = answered.unwrap_or_default();
         answer(ticket, text.as_ptr(), text.len());
     };
-    SPAWNER.with(|spawner| spawner.spawn_local(work).expect("the pool exists as long as the module"));
+    SPAWNER.with(|spawner| {
+        spawner
+            .spawn_local(work)
+            .expect("the pool exists as long as the module")
+    });
     poll()
 }
 
@@ -124,7 +128,11 @@ impl Host for Surroundings {
     }
 
     fn spawn(&self, work: Pin<Box<dyn Future<Output = ()> + Send>>) {
-        SPAWNER.with(|spawner| spawner.spawn(work).expect("the pool exists as long as the module"));
+        SPAWNER.with(|spawner| {
+            spawner
+                .spawn(work)
+                .expect("the pool exists as long as the module")
+        });
     }
 }
 

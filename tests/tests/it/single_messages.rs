@@ -382,6 +382,17 @@ fn bytes_that_are_no_message_get_the_error_for_it() {
         let answer = send(&server, Version::V2025_03_26, bytes).unwrap();
         assert_eq!(answer["error"]["code"], code, "{answer}");
     }
+    // An id that can be read is in the error.
+    let answer = send(
+        &server,
+        Version::V2025_03_26,
+        br#"{"jsonrpc":"2.0","id":7,"method":5}"#,
+    );
+    let answer = answer.unwrap();
+    assert_eq!(
+        (&answer["id"], &answer["error"]["code"]),
+        (&json!(7), &json!(-32600))
+    );
 }
 
 // Limits: message.max_line_bytes

@@ -150,7 +150,7 @@ impl Dispatcher {
         dispatcher
     }
 
-    /// Starts the server's background work unless it has already started. Must be called within a tokio runtime.
+    /// Starts the server's background work unless it has already started.
     #[inline]
     pub fn begin_work(&self) {
         self.shared.work.begin();
