@@ -205,6 +205,10 @@ impl TaskHandle {
 }
 
 /// Starts a task. Without a host it ends at once.
+#[allow(
+    clippy::must_use_candidate,
+    reason = "a task runs whether or not its handle is kept"
+)]
 pub fn spawn(work: Work) -> TaskHandle {
     let handle = TaskHandle::default();
     let task = Task {

@@ -30,7 +30,6 @@ pub fn unix_time() -> Duration {
 }
 
 /// Returns a future that is ready after this time.
-#[must_use]
 pub fn sleep(time: Duration) -> Sleep {
     let _entered = enter_if_outside();
     tokio::time::sleep(time)
@@ -46,6 +45,10 @@ pub fn timeout<F: Future>(
 }
 
 /// Starts a task.
+#[allow(
+    clippy::must_use_candidate,
+    reason = "a task runs whether or not its handle is kept"
+)]
 pub fn spawn(work: super::Work) -> TaskHandle {
     let _entered = enter_if_outside();
     tokio::spawn(work).abort_handle()
