@@ -7,7 +7,7 @@
 //! | Target | Implementation |
 //! |---|---|
 //! | with an operating system (`native.rs`) | the standard library and tokio, called directly. Outside a runtime, timers and tasks are driven by a thread that is started when first needed |
-//! | WebAssembly (`installed.rs`) | the [`Host`] that the program installs, because that target has no clock and no random bytes, and its event loop belongs to whoever has loaded the module |
+//! | WebAssembly (`installed.rs`) | the [`Host`] that the program installs, because that target has no clock and no random bytes, and its event loop belongs to the program that has loaded the module |
 //!
 //! Both have the same names, which this module lists. The second is compiled for every target, so that its tests run and its
 //! documentation is read anywhere.

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_made_outside_a_runtime_wakes_whoever_polls_it() {
+    fn a_timer_made_outside_a_runtime_wakes_the_task_that_polls_it() {
         struct Tell(std::sync::mpsc::Sender<()>);
         impl std::task::Wake for Tell {
             fn wake(self: std::sync::Arc<Self>) {
