@@ -88,7 +88,7 @@ impl Server {
     /// Builds the server for a program that receives messages in a way of its own, such as a serverless function or a
     /// WebAssembly module, and wants one answer for each:
     ///
-    /// ```
+    /// ```standalone_crate
     /// use mcp_runtime::prelude::*;
     ///
     /// /// Adds two integers.
