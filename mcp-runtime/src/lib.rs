@@ -126,6 +126,7 @@ pub use mcp_extra::idempotency as retries;
 pub use mcp_extra::tool_search;
 pub(crate) use mcp_protocol as protocol;
 pub(crate) use mcp_protocol::jsonrpc;
+#[cfg(not(target_family = "wasm"))]
 #[doc(inline)]
 pub use mcp_transport::{Transport, shutdown_signal};
 #[doc(inline)]
@@ -287,6 +288,16 @@ pub mod middleware {
     pub use mcp_extra::middleware::*;
 }
 
+/// Programs with a loop of their own: serverless functions, WebAssembly modules, and whatever else gets a message and wants its
+/// answer. See [`Server::build`].
+pub mod host {
+    #[doc(inline)]
+    pub use mcp_core::dispatch::{BuiltServer, MessageSender};
+    #[cfg(any(target_family = "wasm", doc))]
+    #[doc(inline)]
+    pub use mcp_core::host::{Host, install};
+}
+
 /// Paginated lists of a template's resources.
 pub mod listing {
     #[doc(inline)]
@@ -381,6 +392,7 @@ pub mod trace {
 }
 
 /// Transports: memory, sockets, standard input and output, and any other kind of byte stream.
+#[cfg(not(target_family = "wasm"))]
 pub mod transport {
     #[doc(inline)]
     pub use mcp_transport::{Connection, Memory, Stdio, Transport, memory};

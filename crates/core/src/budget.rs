@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
 use crate::context::Principal;
+use crate::host::timeout;
 use crate::sync::lock;
 
 /// The client for whom bytes are held.
@@ -188,7 +189,7 @@ impl ByteBudget {
                 released.await;
             }
         };
-        let waited = tokio::time::timeout(limit, waiting).await;
+        let waited = timeout(limit, waiting).await;
         waited.map_err(|_| match account.held.load(Relaxed) {
             0 => Shortage::Everywhere,
             _ => Shortage::OfClient,

@@ -28,6 +28,8 @@ pub mod extension;
 #[doc(hidden)]
 pub mod fnv;
 pub mod handler;
+#[doc(hidden)]
+pub mod host;
 pub mod limits;
 #[doc(hidden)]
 pub mod observe;

@@ -1,4 +1,4 @@
-//! Unpredictable bytes from the operating system.
+//! Unpredictable bytes, from which ids are made.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,21 +6,19 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-pub(crate) use getrandom::fill;
+pub(crate) use crate::host::fill_random as fill;
 
 /// Returns random bytes.
 ///
 /// # Panics
 ///
-/// Panics if the operating system cannot provide random bytes. Only the handler or request that needs the bytes fails;
+/// Panics if the host cannot provide random bytes. Only the handler or request that needs the bytes fails;
 /// the server continues.
 #[must_use]
 pub fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     if let Err(error) = fill(&mut bytes) {
-        std::panic::panic_any(format!(
-            "the operating system returned no random bytes: {error}"
-        ));
+        std::panic::panic_any(format!("there are no random bytes: {error}"));
     }
     bytes
 }

@@ -9,8 +9,8 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use mcp_schema::rules::{RateSyntax, parse_rate};
-use tokio::time::Instant;
 
+use crate::host::Instant;
 use crate::sync::lock;
 
 /// Counts calls that this process has admitted where other processes count theirs, too.

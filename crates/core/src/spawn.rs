@@ -3,16 +3,12 @@
 use std::any::Any;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 
-use tokio::task::JoinHandle;
+use crate::host::Work;
 
-/// Work for a task. A program contains the code that runs a task once for each type of work, so work has this type where
-/// one more allocation and one more indirection do not matter. They do for a channel: its connection, leader and calls.
-pub(crate) type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-/// Starts a task.
-pub fn spawn(work: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+/// Starts a task of a transport, which only runs inside a tokio runtime.
+#[cfg(not(target_family = "wasm"))]
+pub fn spawn(work: impl Future<Output = ()> + Send + 'static) -> tokio::task::JoinHandle<()> {
     tokio::spawn(boxed(work))
 }
 

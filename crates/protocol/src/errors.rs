@@ -161,6 +161,12 @@ pub fn batch_not_supported() -> ErrorObject {
     ErrorObject::invalid_request("only sessions of protocol version 2025-03-26 support batches")
 }
 
+/// Creates the error for a request that arrives while the server ends.
+#[must_use]
+pub fn shutting_down() -> ErrorObject {
+    ErrorObject::internal("the server is shutting down")
+}
+
 /// Creates the error for a second `initialize` request.
 #[must_use]
 pub fn already_initialized() -> ErrorObject {

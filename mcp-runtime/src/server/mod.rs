@@ -6,8 +6,10 @@ mod command_line;
 mod environment;
 #[cfg(feature = "http")]
 mod http;
+#[cfg(not(target_family = "wasm"))]
 mod log;
 mod observing;
+#[cfg(not(target_family = "wasm"))]
 mod run;
 #[cfg(feature = "sealing")]
 mod sealing;

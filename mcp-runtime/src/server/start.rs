@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::context::{Capability, ServerControl, ServerHandle};
 use crate::dispatch::{
-    CoveringSource, Dispatcher, LinkedMiddleware, ServerShared, ServerSources, Settings,
+    BuiltServer, CoveringSource, Dispatcher, LinkedMiddleware, ServerShared, ServerSources,
+    Settings,
 };
 use crate::error::{Error, ErrorKind};
 use crate::handler::dynamic::DynamicTemplate;
@@ -85,8 +86,40 @@ impl Server {
         }
     }
 
+    /// Builds the server for a program that receives messages in a way of its own, such as a serverless function or a
+    /// WebAssembly module, and wants one answer for each:
+    ///
+    /// ```standalone_crate
+    /// use mcp_runtime::prelude::*;
+    ///
+    /// /// Adds two integers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// # futures_util::FutureExt::now_or_never(async {
+    /// let server = Server::new("calculator", "1.0.0").build()?;
+    /// let answer = server.handle(br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":1,"b":2}}}"#).await;
+    /// assert!(String::from_utf8_lossy(&answer.unwrap()).contains(r#""text":"3""#));
+    /// # Ok::<_, mcp_runtime::Error>(()) }).unwrap().unwrap();
+    /// ```
+    ///
+    /// No runtime is needed: any executor can poll what [`handle`](crate::host::BuiltServer::handle) returns. Values of
+    /// [`state_with`](Self::state_with) are made when a call first needs them.
+    ///
+    /// # Errors
+    ///
+    /// Fails if definitions or settings are invalid; all mistakes are reported. On targets without an operating system,
+    /// also fails if no [host](crate::host) has been installed.
+    pub fn build(self) -> Result<BuiltServer, Error> {
+        let (dispatcher, shared) = self.start()?;
+        Ok(BuiltServer::new(dispatcher, shared))
+    }
+
     /// Checks all definitions and settings and prepares the server for connections.
     pub(super) fn start(mut self) -> Result<(Arc<Dispatcher>, Arc<ServerShared>), Error> {
+        mcp_core::host::check()?;
         let (add_ons, options) = self.add_ons();
         self.observers = crate::server::observing::with_built_in(self.observers);
         self.observers.start();

@@ -9,8 +9,6 @@
 
 mod metrics;
 
-use std::time::Instant;
-
 use tracing::Span;
 use tracing::field::Empty;
 
@@ -22,6 +20,7 @@ use crate::observe::{
 use crate::protocol::{ProtocolVersion, errors};
 use crate::spawn;
 use crate::telemetry::metrics::{MetricsMeter, RequestMetrics, describe_request_metrics};
+use mcp_core::host::Instant;
 
 /// A hook that is called with each new span and the parent that the caller specified.
 type SpanHook = dyn Fn(&Span, Option<&TraceContext>) + Send + Sync;

@@ -48,6 +48,7 @@ mod resources;
 mod results;
 mod retries;
 mod sessions;
+mod single_messages;
 mod skills;
 mod spill;
 mod support;

@@ -13,6 +13,7 @@ mod add_ons;
 mod addresses;
 mod coverage;
 mod exceptions;
+mod hosts;
 mod layers;
 mod links;
 mod messages;

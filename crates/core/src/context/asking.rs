@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::time::Sleep;
 
+use crate::host::Sleep;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::errors;
 use crate::types::InputRequest;

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use tokio::time::{Instant, sleep, timeout};
 
 use crate::error::BoxError;
+use crate::host::{Instant, sleep, timeout};
 use crate::limits::Limits;
 use crate::random;
 

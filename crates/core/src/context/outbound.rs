@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use tokio::time::Instant;
 
+use crate::host::Instant;
 use crate::jsonrpc;
 use crate::protocol::{ProtocolVersion, encode};
 use crate::rate::{Rate, TokenBucket};

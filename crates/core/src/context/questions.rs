@@ -5,8 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{Context as TaskContext, Poll};
 
-use tokio::time::sleep;
-
 use crate::context::asking::{is_inside_commit, is_inside_once};
 use crate::context::outbound::Sink;
 use crate::context::pending::{PendingQuestions, wire_id};
@@ -14,9 +12,9 @@ use crate::context::rounds::{Journal, Round, RoundEnd};
 use crate::context::{
     AskError, CallId, CallQuestion, DetachedQuestion, OnceStore, QuestionKey, QuestionProgress,
 };
+use crate::host::{Work, sleep};
 use crate::limits::ElicitationLimits;
 use crate::protocol::{ProtocolVersion, encode, errors, input, negotiation};
-use crate::spawn::Work;
 use crate::sync::{Bell, lock};
 use crate::types::{ClientCapabilities, ClientFeature, InputRequest};
 use crate::{random, seal};

@@ -15,6 +15,7 @@ use crate::context::questions::ClientQuestions;
 use crate::context::{Caller, Principal, RequestInfo, ServerHandle, States};
 use crate::handler::handler_error::Result;
 use crate::handler::tags::TagSelection;
+use crate::host::sleep;
 use crate::jsonrpc::read_json;
 use crate::observe::TraceContext;
 use crate::protocol::ProtocolVersion;
@@ -246,7 +247,7 @@ impl Context {
     pub async fn keep_alive<T>(&self, quiet: Duration) -> T {
         let mut wait = quiet;
         loop {
-            tokio::time::sleep(wait).await;
+            sleep(wait).await;
             wait = self.outbound().keep_alive(quiet);
         }
     }

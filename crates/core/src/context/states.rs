@@ -8,11 +8,10 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::sync::watch;
-use tokio::task::AbortHandle;
 
 use crate::error::BoxError;
 use crate::error::{Causes, Error, ErrorKind};
-use crate::spawn::spawn;
+use crate::host::{TaskHandle, spawn};
 use crate::sync::lock;
 
 /// The values passed to `Server::state` and `Server::state_with`,
@@ -148,7 +147,7 @@ pub struct LazyState {
 struct Attempt {
     /// Contains `None` until the attempt has ended. The sender is dropped together with the task.
     outcome: watch::Receiver<Option<Result<(), AttemptError>>>,
-    task: AbortHandle,
+    task: TaskHandle,
 }
 
 /// An attempt's error, for each of the calls that are waiting for it.
@@ -203,7 +202,7 @@ impl LazyState {
         }
         let (sender, outcome) = watch::channel(None);
         let (make, value) = (Arc::clone(&self.make), Arc::clone(&self.value));
-        let task = spawn(async move {
+        let making = async move {
             let result = make().await.map(|made| {
                 // Attempts do not overlap, so the value cannot exist yet.
                 let _ = value.set(made);
@@ -211,10 +210,10 @@ impl LazyState {
             sender.send_replace(Some(
                 result.map_err(|error| AttemptError::Failed(error.into())),
             ));
-        });
+        };
         *attempt = Some(Attempt {
             outcome: outcome.clone(),
-            task: task.abort_handle(),
+            task: spawn(Box::pin(making)),
         });
         outcome
     }

@@ -11,12 +11,11 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::Instant;
-
 use crate::context::{CallId, Caller, Principal};
 use crate::dispatch::request::ChannelId;
 use crate::dispatch::target::CallTarget;
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
+use crate::host::Instant;
 use crate::limits::Limits;
 use crate::order::set_of;
 use crate::protocol::errors;

@@ -12,9 +12,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
-use tokio::task::AbortHandle;
-use tokio::time::{Instant, Sleep};
-
 use crate::context::outbound::CallMessages;
 use crate::context::outbound::{CallLogBudget, CallStream, LogBudget, LogLevel, Sink};
 use crate::context::questions::{ClientQuestions, QuestionDelivery};
@@ -33,12 +30,13 @@ use crate::handler::middleware::{
     BackgroundPermit, Call, InnermostStep, KeptMembers, PermitFuture,
 };
 use crate::handler::option::AttachedOption;
+use crate::host::{Instant, Sleep, TaskHandle, sleep};
 use crate::jsonrpc::{Member, RequestId};
 use crate::observe::RequestRecording;
 use crate::protocol::errors;
 use crate::registry::{CallPermit, CallPermits, HandlerProgress};
 use crate::sync::lock;
-use crate::{observe, spawn};
+use crate::{host, observe, spawn};
 
 /// The progress of a call that has been started.
 #[allow(
@@ -326,7 +324,7 @@ impl CallClock {
             Self::Stopped(left) => *left,
             Self::Running(_) => return,
         };
-        *self = Self::Running(Box::pin(tokio::time::sleep(left)));
+        *self = Self::Running(Box::pin(sleep(left)));
     }
 
     /// Polls a running clock, which is ready once no time is left.
@@ -615,7 +613,7 @@ pub(super) async fn run_blocking(
         drop((permit, held));
         output
     };
-    match tokio::task::spawn_blocking(work).await {
+    match host::run_blocking(work).await {
         Ok(Ok(output)) => output,
         // Resumes the panic so that it is caught in the same place as all other handler panics.
         Ok(Err(panic)) => std::panic::resume_unwind(Box::new(panic)),
@@ -638,7 +636,7 @@ pub struct CallTable<T> {
 struct TableEntry<T> {
     /// Distinguishes this call from an earlier call with the same id.
     serial: u64,
-    task: Option<AbortHandle>,
+    task: Option<TaskHandle>,
     detail: T,
 }
 
@@ -657,7 +655,7 @@ pub struct RemovedCall<T> {
     pub serial: u64,
     /// The owner's data. `None` if the call is still in its first poll.
     pub detail: Option<T>,
-    task: Option<AbortHandle>,
+    task: Option<TaskHandle>,
 }
 
 impl<T> Default for CallTable<T> {
@@ -733,7 +731,7 @@ impl<T> CallTable<T> {
     }
 
     /// Records a call's task. If the call has ended in the meantime, ends the task as well.
-    pub fn set_task_or_abort(&mut self, id: &RequestId, serial: u64, task: AbortHandle) {
+    pub fn set_task_or_abort(&mut self, id: &RequestId, serial: u64, task: TaskHandle) {
         match self.calls.get_mut(id) {
             Some(call) if call.serial == serial => call.task = Some(task),
             _ => task.abort(),

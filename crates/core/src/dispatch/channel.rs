@@ -8,8 +8,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use tokio::task::AbortHandle;
-
 use crate::budget::{ClientNetwork, Holder};
 use crate::context::outbound::LogBudget;
 use crate::context::pending::PendingQuestions;
@@ -18,12 +16,13 @@ use crate::dispatch::dispatcher::Dispatcher;
 use crate::dispatch::notifications::{ListVersion, Mailbox, Subscriptions};
 use crate::dispatch::request::{ChannelId, LegacyClient, RequestOrigin};
 use crate::handler::tags::TagSelection;
+use crate::host;
+use crate::host::TaskHandle;
 use crate::jsonrpc::RequestId;
 use crate::observe::{MetricGuard, SESSIONS};
 use crate::protocol::encode::{Identity, ListenFilter, ResponseContext};
 use crate::protocol::negotiation::{InitializeParams, KnownClientInfo};
 use crate::protocol::{ProtocolVersion, encode};
-use crate::spawn::spawn;
 use crate::sync::Wake;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
@@ -52,7 +51,7 @@ pub(super) struct LegacySession {
     /// Changes that have yet to be read.
     pub(super) missed: Option<MissedChanges>,
     /// The task that reads them.
-    pub(super) catching_up: Option<AbortHandle>,
+    pub(super) catching_up: Option<TaskHandle>,
     /// Counts the session while it exists.
     pub(super) _open: MetricGuard,
 }
@@ -297,7 +296,7 @@ impl ChannelMemory {
         // Later changes do not matter: the position was read before.
         let legacy = self.legacy.as_ref()?;
         let mut catching_up = legacy.catching_up.iter();
-        let has_caught_up = legacy.missed.is_none() && catching_up.all(AbortHandle::is_finished);
+        let has_caught_up = legacy.missed.is_none() && catching_up.all(TaskHandle::is_finished);
         (has_caught_up && legacy.mailbox.is_empty()).then_some(seen)
     }
 
@@ -403,14 +402,14 @@ impl SeenChanges {
 
 impl MissedChanges {
     /// Reads the changes and notifies the session of them. Returns the task that does so.
-    pub(super) fn read(self, mailbox: Arc<Mailbox>) -> AbortHandle {
+    pub(super) fn read(self, mailbox: Arc<Mailbox>) -> TaskHandle {
         let reading = async move {
             let changes = self.log.changes_after(self.position).await;
             for change in &changes.unwrap_or_else(|| vec![LoggedChange::EVERYTHING]) {
                 notify(&mailbox, change);
             }
         };
-        spawn(reading).abort_handle()
+        host::spawn(Box::pin(reading))
     }
 }
 

@@ -123,7 +123,7 @@ impl Dispatcher {
         self: &Arc<Self>,
         (name, id, params): (&str, &RequestId, &'m Params<'m>),
         modern: ModernMeta<'m>,
-        (origin, listens): (&RequestOrigin, ListenScope<'_>),
+        (origin, listens): (&RequestOrigin, Option<ListenScope<'_>>),
         out: &mut Vec<u8>,
     ) -> Result<RequestDecision<'m>, ErrorObject> {
         let method = Method::named(name).filter(|method| method.is_in(Era::Modern));
@@ -160,7 +160,7 @@ impl Dispatcher {
                     open: &mut channel.listens,
                     wake: &|| Arc::clone(&channel.wake),
                 };
-                let scope = (&channel.origin, listens);
+                let scope = (&channel.origin, Some(listens));
                 return self.answer_claimed((name, id, params), modern, scope, out);
             }
             VersionClaim::None => {}
@@ -214,7 +214,21 @@ impl Dispatcher {
     ) -> Result<RequestDecision<'m>, ErrorObject> {
         let timer = RequestTimer::start(&self.settings.observers);
         let listens = ListenScope { open, wake };
-        let answer = self.answer_claimed(message, modern, (origin, listens), out);
+        let answer = self.answer_claimed(message, modern, (origin, Some(listens)), out);
+        self.record_request(timer, message, || None, &answer);
+        answer
+    }
+
+    /// Like [`decide_stateless`](Self::decide_stateless), for a request after whose response nothing more can be sent.
+    pub(super) fn decide_alone<'m>(
+        self: &Arc<Self>,
+        message: (&str, &RequestId, &'m Params<'m>),
+        modern: ModernMeta<'m>,
+        origin: &RequestOrigin,
+        out: &mut Vec<u8>,
+    ) -> Result<RequestDecision<'m>, ErrorObject> {
+        let timer = RequestTimer::start(&self.settings.observers);
+        let answer = self.answer_claimed(message, modern, (origin, None), out);
         self.record_request(timer, message, || None, &answer);
         answer
     }
@@ -414,17 +428,20 @@ fn set_level(
     Ok(())
 }
 
-/// Answers a self-contained request.
+/// Answers a self-contained request. Without `listens`, nothing can be sent after the response.
 fn answer_modern<'m>(
     dispatcher: &Arc<Dispatcher>,
     method: Method,
     request: Request<'m>,
-    (origin, listens): (&RequestOrigin, ListenScope<'_>),
+    (origin, listens): (&RequestOrigin, Option<ListenScope<'_>>),
     out: &mut Vec<u8>,
 ) -> Result<RequestDecision<'m>, ErrorObject> {
     match method {
         Method::Discover => {
             let mut offered = dispatcher.capabilities(&dispatcher.registry.snapshot());
+            if listens.is_none() {
+                offered = without_memory(offered);
+            }
             offered.extensions = dispatcher.settings.extensions.declared(request.version);
             let instructions = dispatcher.instructions(origin);
             let cache = dispatcher.discover_cache();
@@ -437,7 +454,10 @@ fn answer_modern<'m>(
             );
             Ok(RequestDecision::WRITTEN)
         }
-        Method::SubscriptionsListen => listen(dispatcher, &request, (origin, listens), out),
+        Method::SubscriptionsListen => match listens {
+            Some(listens) => listen(dispatcher, &request, (origin, listens), out),
+            None => Err(errors::method_not_found(method.as_str())),
+        },
         _ => dispatcher.answer_common(method, request, origin, out),
     }
 }

@@ -9,8 +9,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
-use tokio::task::JoinSet;
-use tokio::time::timeout;
 use tracing::Instrument as _;
 
 use crate::budget::{ByteBudget, ClientNetwork, Holder, LazyCharge};
@@ -33,6 +31,7 @@ use crate::handler::middleware::{KeptMembers, Next, UnlinkedMiddleware, chain_ar
 use crate::handler::option::{OptionWrapping, ReadMember, WrappingPlace};
 use crate::handler::sanitize::Sanitizer;
 use crate::handler::tags::TagSelection;
+use crate::host::{TaskSet, Work, timeout};
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::limits::Limits;
 use crate::observe::Observers;
@@ -42,7 +41,6 @@ use crate::protocol::encode::{CacheHint, Identity};
 use crate::rate::{Rate, RateCounter};
 use crate::registry::{CallPermits, Callable, CursorSeal, Registry, ServerRules, Snapshot};
 use crate::seal::Seal;
-use crate::spawn::Work;
 use crate::sync::{CancellationToken, lock};
 use crate::types::{
     ClientCapabilities, ListChangedCapability, ResourcesCapability, ServerCapabilities,
@@ -152,7 +150,7 @@ impl Dispatcher {
         dispatcher
     }
 
-    /// Starts the server's background work unless it has already started. Must be called within a tokio runtime.
+    /// Starts the server's background work unless it has already started.
     #[inline]
     pub fn begin_work(&self) {
         self.shared.work.begin();
@@ -629,7 +627,7 @@ pub(super) struct OwnedWork {
     is_serving: AtomicBool,
     /// Work submitted before the server accepts requests.
     early: Mutex<Vec<Work>>,
-    running: Mutex<JoinSet<()>>,
+    running: Mutex<TaskSet>,
     /// Values that are dropped when the server shuts down.
     kept: Mutex<Vec<Box<dyn Any + Send>>>,
     /// Cancelled when the server stops serving requests.
@@ -662,9 +660,9 @@ impl OwnedWork {
             }
         }
         let mut running = lock(&self.running);
-        while running.try_join_next().is_some() {}
+        running.remove_ended();
         if !self.stopping.is_cancelled() {
-            running.spawn(work.in_current_span());
+            running.spawn(Box::pin(work.in_current_span()));
         }
     }
 
@@ -701,8 +699,7 @@ impl OwnedWork {
     pub(super) async fn drain(&self, within: Duration) {
         self.stopping.cancel();
         let mut running = std::mem::take(&mut *lock(&self.running));
-        let ending = async { while running.join_next().await.is_some() {} };
-        let _ = timeout(within.saturating_add(OVERTIME), ending).await;
+        let _ = timeout(within.saturating_add(OVERTIME), running.join_all()).await;
         drop(running);
         self.drop_kept();
     }

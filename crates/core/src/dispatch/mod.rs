@@ -7,6 +7,7 @@
 
 mod admission;
 mod background;
+mod built;
 mod call;
 mod channel;
 mod decide;
@@ -21,6 +22,7 @@ mod target;
 
 pub use crate::context::outbound::Sink;
 pub use admission::Admission;
+pub use built::{BuiltServer, MessageSender};
 pub use call::{CallProgress, CallTable, RemovedCall, RunningCall};
 pub use channel::{ChannelMemory, HandshakeOutcome, ListenRequest, SeenChanges, SessionMemory};
 pub use decide::{Decision, RequestDecision, cancelled_request, read_batch};

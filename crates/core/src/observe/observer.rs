@@ -3,11 +3,11 @@
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Instant;
 
 use tracing::Span;
 use tracing::level_filters::LevelFilter;
 
+use crate::host::Instant;
 use crate::jsonrpc::RequestId;
 use crate::protocol::{Method, ProtocolVersion};
 

@@ -7,8 +7,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::SocketAddr;
 use std::num::{NonZeroU64, NonZeroU128};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crate::host::Instant;
 use crate::jsonrpc::{each_member, unquote};
 use crate::observe::is_metered;
 use crate::observe::meter::REFUSALS;

@@ -23,6 +23,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
+use crate::host;
 use crate::jsonrpc::{ErrorObject, Scan, write_string};
 use crate::order::sort_by;
 
@@ -107,8 +108,7 @@ pub(crate) fn digest(asked: &[u8]) -> String {
 /// Returns the time elapsed since the Unix epoch.
 #[must_use]
 pub fn now() -> Duration {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.unwrap_or_default()
+    host::unix_time()
 }
 
 // --- The canonical form of JSON: two texts have the same canonical form if and only if they are equivalent.

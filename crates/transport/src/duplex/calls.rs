@@ -5,9 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use crate::duplex::outgoing::{OutgoingBytes, QueuePosition};
-use crate::duplex::{
-    BatchId, Channel, ChannelState, ClosingPhase, QueuedCall, shutting_down_error,
-};
+use crate::duplex::{BatchId, Channel, ChannelState, ClosingPhase, QueuedCall};
 use mcp_core::dispatch::{
     CallProgress, Decision, PreparedCall, RequestDecision, RunningCall, SharedText, Sink,
     WrittenResponse, read_batch,
@@ -107,7 +105,7 @@ impl Channel {
             }
             if state.phase != ClosingPhase::Open {
                 drop(guard);
-                return self.answer_error(Some(id), batch, &shutting_down_error());
+                return self.answer_error(Some(id), batch, &errors::shutting_down());
             }
             if state.in_flight.calls.holds(id) {
                 drop(guard);

@@ -41,8 +41,8 @@ use mcp_core::limits::Limits;
 use mcp_core::observe::{Origin, current_span};
 use mcp_core::spawn;
 use mcp_core::sync::{Bell, CancellationToken, lock};
-use mcp_protocol::encode;
-use mcp_protocol::jsonrpc::{ErrorObject, OwnedRequest, RequestId};
+use mcp_protocol::jsonrpc::{OwnedRequest, RequestId};
+use mcp_protocol::{encode, errors};
 
 /// Time allowed for writing the last bytes after all work has been dropped.
 const LAST_BYTES: Duration = Duration::from_millis(500);
@@ -318,7 +318,7 @@ impl ChannelState {
     /// Fails all in-flight calls with an error.
     fn refuse_all(&mut self) -> Vec<RemovedCall<Option<BatchId>>> {
         let calls = self.in_flight.cancel_all();
-        let error = shutting_down_error();
+        let error = errors::shutting_down();
         let mut message = Vec::new();
         for removed in &calls {
             message.clear();
@@ -407,10 +407,6 @@ impl SupervisedChannel for Channel {
         };
         self.spawn_leader(leader);
     }
-}
-
-fn shutting_down_error() -> ErrorObject {
-    ErrorObject::internal("the server is shutting down")
 }
 
 // --- A channel's work: its running and queued calls, and the answers in unfinished batches.

@@ -8,8 +8,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::time::Instant;
-
+use crate::host::Instant;
 use crate::jsonrpc::ErrorObject;
 use crate::sync::lock;
 
