@@ -8,6 +8,7 @@ mod describe;
 mod engine;
 mod group;
 mod hub;
+mod inspect;
 mod install;
 mod lines;
 mod project;
@@ -43,7 +44,7 @@ async fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("mcp-dev: {error:#}");
+            eprintln!("mcp-dev: {}", lines::printable(&format!("{error:#}")));
             ExitCode::from(broken)
         }
     }
@@ -58,6 +59,10 @@ async fn run(Options { target, action }: Options) -> Result<bool> {
         },
         Action::Publish(request) => tokio::select! {
             published = publish::run(&request, target) => published.map(|()| true),
+            () = signals::wanted_to_end() => bail!("interrupted"),
+        },
+        Action::Inspect(request) => tokio::select! {
+            fine = inspect::run(&request, target) => fine,
             () = signals::wanted_to_end() => bail!("interrupted"),
         },
         Action::Install(request) => tokio::select! {

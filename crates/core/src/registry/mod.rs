@@ -19,7 +19,6 @@ pub mod fuzzing;
 mod snapshot;
 mod source;
 mod table;
-mod words;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -41,7 +40,7 @@ pub use snapshot::{CallerView, Snapshot, ToolGroup, ToolPart};
 pub(crate) use source::NamedSource;
 pub use source::{SourceAnswer, SourceRequest, SourceTool, ToolSource};
 pub(crate) use table::{ListPage, PageWalk, PartialPage, with_origin};
-pub use words::words;
+pub use mcp_schema::suggest::words;
 
 /// The current definitions.
 pub struct Registry {

@@ -40,7 +40,7 @@ pub(super) fn is_given(matches: &ArgMatches) -> bool {
 /// Prints the document.
 pub(super) async fn run(mut server: Server, matches: &ArgMatches) -> CommandResult {
     // Describing the server does not require values for its settings.
-    server.environment.faults.clear();
+    server.ignore_missing_settings();
     let mut document = program(&server);
     let sources = SourceLines {
         prefixes: server.prefixes.clone(),
@@ -58,6 +58,7 @@ pub(super) async fn run(mut server: Server, matches: &ArgMatches) -> CommandResu
     }
     document.insert("sources".into(), lines.into());
     document.insert("extensions".into(), session.client.extensions().into());
+    document.insert("surface".into(), session.client.surface()?.into());
     print::json(&document.into());
     Ok(true)
 }

@@ -8,7 +8,6 @@
 mod address;
 mod arguments;
 mod call;
-mod check;
 mod complete;
 mod completions;
 mod describe;
@@ -26,7 +25,7 @@ mod welcome;
 
 use std::ffi::OsString;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command};
 
 use crate::context::Capability;
@@ -135,7 +134,19 @@ fn parse(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<Invocation, clap::Error> {
     let mut command = command(grammar);
-    let matches = command.try_get_matches_from_mut(arguments)?;
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let program = arguments.first().cloned().unwrap_or_default();
+    let matches = command.try_get_matches_from_mut(arguments);
+    let matches = matches.map_err(|error| match moved_command(&error) {
+        Some(name) => {
+            let program = program.display();
+            let text = format!(
+                "`{name}` is a command of `mcp-dev`: run `mcp-dev {name}` in the project, or `mcp-dev {name} -- {program}`"
+            );
+            command.error(ErrorKind::InvalidSubcommand, text)
+        }
+        None => error,
+    })?;
     let refused = |kind, text: &str| Err(command.clone().error(kind, text));
     match matches.subcommand() {
         Some(_) if describe::is_given(&matches) => refused(
@@ -154,6 +165,17 @@ fn parse(
         ),
         None => Ok(Invocation::Serve(ServeOptions::read(&matches))),
     }
+}
+
+/// The commands that only authors need. Servers had them once; now `mcp-dev` has them, for every server.
+const MOVED: [&str; 4] = ["bundle", "check", "manifest", "recipe"];
+
+/// Returns the name of the command that `mcp-dev` has, if that is the reason for the error.
+fn moved_command(error: &clap::Error) -> Option<&'static str> {
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    MOVED.into_iter().find(|moved| moved == name)
 }
 
 fn command(grammar: Grammar<'_>) -> Command {
@@ -234,7 +256,7 @@ async fn perform(mut server: Server, before: &ArgMatches) -> CommandResult {
         return Box::pin(tasks::run(server, before, matches)).await;
     }
     if needs_only_definitions(name) {
-        server.environment.faults.clear();
+        server.ignore_missing_settings();
     }
     let session = CommandSession::start(server, before, matches).await?;
     if name == "shell" {
@@ -260,14 +282,13 @@ fn with_commands(command: Command) -> Command {
         .subcommand(call::prompt_command())
         .subcommand(read::command())
         .subcommand(complete::command())
-        .subcommand(check::command())
         .subcommand(types::command())
 }
 
 /// Returns `true` if the command reads only definitions, for which the server needs no values for its settings.
 /// Resources are not among them, because user code can list them.
 fn needs_only_definitions(name: &str) -> bool {
-    matches!(name, "tools" | "prompts" | "templates" | "types" | "check")
+    matches!(name, "tools" | "prompts" | "templates" | "types")
 }
 
 /// Runs a command on the server.
@@ -294,8 +315,7 @@ async fn dispatch(session: &CommandSession, name: &str, matches: &ArgMatches) ->
         "prompt" => call::run_prompt(session, matches).await,
         "read" => read::run(session, matches).await,
         "complete" => complete::run(session, matches).await,
-        "types" => types::run(session).await,
-        _ => check::run(session, matches).await,
+        _ => types::run(session).await,
     }
 }
 
@@ -393,8 +413,9 @@ mod tests {
             (&["list"], true),
             (&["--json", "--revision", "x", "call", "add"], true),
             (&["--protocol-version", "x", "call", "add"], true),
-            (&["--protocol-version=x", "check"], true),
-            (&["--revision=x", "check"], true),
+            (&["--protocol-version=x", "types"], true),
+            (&["--revision=x", "types"], true),
+            (&["check"], false),
             (&[], false),
             (&["127.0.0.1:8000"], false),
             (&["--json"], false),
@@ -414,6 +435,9 @@ mod tests {
             (&["--allow-host", "a"], ""),
             (&["--http", "[::1]:9", "tools"], "`--http`"),
             (&["--json"], "`tools`"),
+            (&["check", "--strict"], "mcp-dev check -- server"),
+            (&["--json", "check"], "mcp-dev check"),
+            (&["bundle"], "mcp-dev bundle"),
             (&["cal"], "'call'"),
             (&["tool"], "'tools'"),
             (&["instal", "cursor"], "'install'"),
