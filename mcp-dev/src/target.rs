@@ -194,6 +194,7 @@ fn command() -> Command {
              mcp-dev --stdio [OPTIONS] [-- COMMAND ARGS…]    between a host and one of these, which it restarts\n       \
              mcp-dev replay FILE [OPTIONS] [URL | -- COMMAND ARGS…]    a recording, replayed against the current server\n       \
              mcp-dev check [OPTIONS] [URL | -- COMMAND ARGS…]    what is wrong with the definitions of one of these\n       \
+             mcp-dev types [OPTIONS] [URL | -- COMMAND ARGS…]    TypeScript declarations of its tools\n       \
              mcp-dev manifest|bundle|recipe [OPTIONS] [-- PROGRAM]    files to publish a server made with mcp-runtime\n       \
              mcp-dev install|uninstall CLIENT [OPTIONS] [-- PROGRAM]    such a server in the configuration of hosts",
         )

@@ -130,6 +130,21 @@ fn control_characters_of_definitions_are_escaped() {
 }
 
 #[test]
+fn tools_of_any_server_have_types() {
+    for era in ERAS {
+        let ran = run_for(&["types"], &[era, "plain", "2"]);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let expected = "  \"tool_1\": {\n    arguments: {\n      /** An argument */\n      a: string;\n    };\n    result: undefined;\n  };\n";
+        assert!(ran.out.contains(expected), "{}", ran.out);
+    }
+    let none = run_for(&["types"], &["modern", "plain", "0"]);
+    assert!(none.out.contains("interface McpTools {\n}\n"));
+    let ran = run_for(&["types"], &["modern", "escapes"]);
+    let is_raw = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+    assert!(!ran.out.contains(is_raw), "{:?}", ran.out);
+}
+
+#[test]
 fn the_surface_of_any_server_is_compared() {
     let scratch = tempfile("surface");
     let file = scratch.display().to_string();

@@ -146,6 +146,22 @@ def a_server_with_every_feature_is_checked_without_its_settings():
             assert name in saved, saved
 
 
+def types_describe_the_tools_and_the_bridge():
+    output = good(run("types", "chart"))
+    for part in [
+        '  /** Returns the sales of each month of a year, in thousands of euros. */\n  "sales": {\n    arguments: {',
+        "      /** The year, such as 2025 */\n      year: number;\n",
+        "      /** Thousands of euros, beginning with January */\n      months: number[];\n",
+        'type McpPageTool = "sales";\n',
+        "declare const mcpApp: {",
+    ]:
+        assert part in output, f"{part}\n{output}"
+    # Tools that clients have to search for are among them.
+    assert '"merge_pull_request": {' in good(run("types", "many_tools"))
+    # The settings of the server are not needed.
+    assert '"order": {' in good(run("types", "many_features", environment={}))
+
+
 CASES = [
     check_finds_every_fault_and_its_line,
     advice_fails_only_a_strict_check,
@@ -154,6 +170,7 @@ CASES = [
     tokens_are_counted_by_tool_and_a_search_is_known,
     the_surface_is_that_of_tests,
     a_server_with_every_feature_is_checked_without_its_settings,
+    types_describe_the_tools_and_the_bridge,
 ]
 
 

@@ -101,26 +101,7 @@ pub(crate) struct Examined {
 
 /// Reads a server's declarations, pages and skills, and judges them.
 pub(crate) async fn examine(target: &Target, options: ConnectOptions) -> Result<Examined> {
-    let read = ServerAsRead::read(target, options).await;
-    // Afterwards, so that the program does not run twice at the same time.
-    let description = match target {
-        Target::Command(words) => {
-            let program = Program::from_words(words.clone());
-            program.describe_within(MAX_DESCRIBING).await.ok()
-        }
-        Target::Url { .. } | Target::Project(_) => None,
-    };
-    let (mut read, unread) = match (read, &description) {
-        (Ok(read), _) => (read, None),
-        (Err(error), Some(described)) if described.lacks_settings() => (
-            ServerAsRead {
-                listed: described.tools.clone(),
-                ..ServerAsRead::default()
-            },
-            Some(format!("{error:#}")),
-        ),
-        (Err(error), _) => return Err(error),
-    };
+    let (mut read, description, unread) = readable(target, options).await?;
     let declared = description.as_ref().and_then(|about| about.surface.clone());
     let surface = Surface::new(declared.unwrap_or_else(|| std::mem::take(&mut read.declared)));
     let report = CheckReport::new(&Judged {
@@ -137,6 +118,34 @@ pub(crate) async fn examine(target: &Target, options: ConnectOptions) -> Result<
     })
 }
 
+/// What can be read of a server: as a client reads it, what its program tells of itself, and the reason why nothing but
+/// the latter is known.
+type Readable = (ServerAsRead, Option<Description>, Option<String>);
+
+/// Reads a server. A server made with mcp-runtime may lack the settings without which it does not start.
+pub(super) async fn readable(target: &Target, options: ConnectOptions) -> Result<Readable> {
+    let read = ServerAsRead::read(target, options).await;
+    // Afterwards, so that the program does not run twice at the same time.
+    let description = match target {
+        Target::Command(words) => {
+            let program = Program::from_words(words.clone());
+            program.describe_within(MAX_DESCRIBING).await.ok()
+        }
+        Target::Url { .. } | Target::Project(_) => None,
+    };
+    match (read, description) {
+        (Ok(read), description) => Ok((read, description, None)),
+        (Err(error), Some(described)) if described.lacks_settings() => {
+            let read = ServerAsRead {
+                listed: described.tools.clone(),
+                ..ServerAsRead::default()
+            };
+            Ok((read, Some(described), Some(format!("{error:#}"))))
+        }
+        (Err(error), _) => Err(error),
+    }
+}
+
 /// Returns the findings of a program as the page shows them, or `None` if it cannot be read.
 pub(crate) fn findings(examined: &Examined) -> Value {
     let place = |finding: &Finding| place(examined.description.as_ref(), finding);
@@ -145,9 +154,10 @@ pub(crate) fn findings(examined: &Examined) -> Value {
 
 /// What a client can read without calling anything.
 #[derive(Default)]
-struct ServerAsRead {
+pub(super) struct ServerAsRead {
     declared: Map<String, Value>,
-    listed: Vec<Value>,
+    /// The tools that clients list.
+    pub(super) listed: Vec<Value>,
     pages: Vec<ReadPage>,
     skills: Vec<ReadSkill>,
 }

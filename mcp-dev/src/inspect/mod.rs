@@ -1,10 +1,12 @@
-//! `check`: what is wrong with the definitions of a server, for any server: a command, a URL or a cargo project.
+//! `check` and `types`: what is wrong with the definitions of a server, and TypeScript declarations of its tools, for any
+//! server: a command, a URL or a cargo project.
 //!
 //! A command starts the server as a client does (`client`). What only servers made with mcp-runtime can tell, such as
 //! the places of definitions in the source, comes from their `--describe`.
 
 mod check;
 mod client;
+mod types;
 
 use std::time::Duration;
 
@@ -26,7 +28,7 @@ pub(crate) struct Request {
 
 /// Returns the definitions of the commands, without the arguments that specify the server.
 pub(crate) fn commands() -> impl Iterator<Item = Command> {
-    [check::command()].into_iter().map(with_connection)
+    [check::command(), types::command()].into_iter().map(with_connection)
 }
 
 /// Runs a command for a server. Returns `false` if it found a problem.
@@ -34,6 +36,7 @@ pub(crate) async fn run(request: &Request, target: Target) -> Result<bool> {
     let target = target.built().await?;
     let Request { name, matches } = request;
     match name.as_str() {
+        "types" => types::run(matches, &target).await,
         _ => check::run(matches, &target).await,
     }
 }

@@ -34,7 +34,7 @@ struct Settings {
 }
 
 fn server(tags: &str) -> Server {
-    Server::new("checked", "1").select_tags(tags)
+    Server::new("checked", "1").tags([tags])
 }
 
 /// Makes a check, and returns the message of its panic.

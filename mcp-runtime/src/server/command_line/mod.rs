@@ -20,7 +20,6 @@ mod session;
 mod shell;
 mod tasks;
 mod terminal;
-mod types;
 mod welcome;
 
 use std::ffi::OsString;
@@ -168,7 +167,7 @@ fn parse(
 }
 
 /// The commands that only authors need. Servers had them once; now `mcp-dev` has them, for every server.
-const MOVED: [&str; 4] = ["bundle", "check", "manifest", "recipe"];
+const MOVED: [&str; 5] = ["bundle", "check", "manifest", "recipe", "types"];
 
 /// Returns the name of the command that `mcp-dev` has, if that is the reason for the error.
 fn moved_command(error: &clap::Error) -> Option<&'static str> {
@@ -282,13 +281,12 @@ fn with_commands(command: Command) -> Command {
         .subcommand(call::prompt_command())
         .subcommand(read::command())
         .subcommand(complete::command())
-        .subcommand(types::command())
 }
 
 /// Returns `true` if the command reads only definitions, for which the server needs no values for its settings.
 /// Resources are not among them, because user code can list them.
 fn needs_only_definitions(name: &str) -> bool {
-    matches!(name, "tools" | "prompts" | "templates" | "types")
+    matches!(name, "tools" | "prompts" | "templates")
 }
 
 /// Runs a command on the server.
@@ -314,8 +312,7 @@ async fn dispatch(session: &CommandSession, name: &str, matches: &ArgMatches) ->
         "call" => call::run(session, matches).await,
         "prompt" => call::run_prompt(session, matches).await,
         "read" => read::run(session, matches).await,
-        "complete" => complete::run(session, matches).await,
-        _ => types::run(session).await,
+        _ => complete::run(session, matches).await,
     }
 }
 
@@ -413,8 +410,8 @@ mod tests {
             (&["list"], true),
             (&["--json", "--revision", "x", "call", "add"], true),
             (&["--protocol-version", "x", "call", "add"], true),
-            (&["--protocol-version=x", "types"], true),
-            (&["--revision=x", "types"], true),
+            (&["--protocol-version=x", "read"], true),
+            (&["--revision=x", "read"], true),
             (&["check"], false),
             (&[], false),
             (&["127.0.0.1:8000"], false),
