@@ -8,6 +8,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use mcp_check::ListKind;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -214,6 +215,13 @@ pub(crate) struct Description {
     pub(crate) prompts: Vec<Value>,
     /// Everything that the server declares, including what is disabled.
     pub(crate) surface: Option<Map<String, Value>>,
+    #[serde(default)]
+    pub(crate) resources: Vec<Value>,
+    #[serde(default, rename = "resourceTemplates")]
+    pub(crate) templates: Vec<Value>,
+    /// The commands and options of the program.
+    #[serde(default)]
+    pub(crate) command_line: Value,
     /// For each list, the places of definitions in the source.
     #[serde(default)]
     pub(crate) sources: Map<String, Value>,
@@ -272,6 +280,16 @@ pub(crate) struct Probes {
 }
 
 impl Description {
+    /// Returns the items of a list.
+    pub(crate) fn items(&self, list: ListKind) -> &[Value] {
+        match list {
+            ListKind::Tools => &self.tools,
+            ListKind::Prompts => &self.prompts,
+            ListKind::Resources => &self.resources,
+            ListKind::Templates => &self.templates,
+        }
+    }
+
     /// Returns the names of environment variables whose values are secret.
     pub(crate) fn secrets(&self) -> impl Iterator<Item = &str> {
         let secrets = self.settings.iter().filter(|setting| setting.secret);

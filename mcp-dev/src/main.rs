@@ -4,6 +4,7 @@
 //! cargo project (`project`), and serves a page on this machine (`web`, `page/`) that shows all messages and requests
 //! input from the user. Apart from routing, only the page interprets messages.
 
+mod completions;
 mod describe;
 mod engine;
 mod group;
@@ -61,6 +62,8 @@ async fn run(Options { target, action }: Options) -> Result<bool> {
             published = publish::run(&request, target) => published.map(|()| true),
             () = signals::wanted_to_end() => bail!("interrupted"),
         },
+        Action::PrintCompletions(matches) => completions::print(&matches).map(|()| true),
+        Action::Complete(matches) => completions::complete(&matches, target::command()).await,
         Action::Inspect(request) => tokio::select! {
             fine = inspect::run(&request, target) => fine,
             () = signals::wanted_to_end() => bail!("interrupted"),

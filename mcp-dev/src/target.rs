@@ -9,6 +9,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use hyper::Uri;
 use hyper::header::{HeaderName, HeaderValue};
 
+use crate::completions;
 use crate::inspect;
 use crate::install;
 use crate::project::{Builds, Project};
@@ -34,6 +35,10 @@ pub(crate) enum Action {
     /// Reads what the server declares.
     Inspect(inspect::Request),
     Install(install::Request),
+    /// Prints a script for a shell.
+    PrintCompletions(ArgMatches),
+    /// Completes a command line for such a script.
+    Complete(ArgMatches),
     /// Edits a configuration file's text for a server.
     Edit,
 }
@@ -115,11 +120,15 @@ impl Options {
             };
             return Self { target, action };
         };
-        if name == install::edit::NAME {
-            return Self {
-                target: Target::Command(Vec::new()),
-                action: Action::Edit,
-            };
+        let without_server = match name.as_str() {
+            install::edit::NAME => Some(Action::Edit),
+            completions::NAME => Some(Action::PrintCompletions(matches.clone())),
+            completions::CALLBACK => Some(Action::Complete(matches.clone())),
+            _ => None,
+        };
+        if let Some(action) = without_server {
+            let target = Target::Command(Vec::new());
+            return Self { target, action };
         }
         let target = target(&mut matches);
         let action = if name == REPLAY {
@@ -183,7 +192,8 @@ pub(crate) fn flag(name: &'static str, help: &'static str) -> Arg {
         .help(help)
 }
 
-fn command() -> Command {
+/// Returns the definitions of all commands.
+pub(crate) fn command() -> Command {
     let command = Command::new("mcp-dev")
         .version(env!("CARGO_PKG_VERSION"))
         .about("A browser page for an MCP server")
@@ -195,6 +205,7 @@ fn command() -> Command {
              mcp-dev replay FILE [OPTIONS] [URL | -- COMMAND ARGS…]    a recording, replayed against the current server\n       \
              mcp-dev check [OPTIONS] [URL | -- COMMAND ARGS…]    what is wrong with the definitions of one of these\n       \
              mcp-dev types [OPTIONS] [URL | -- COMMAND ARGS…]    TypeScript declarations of its tools\n       \
+             mcp-dev completions SHELL [-- PROGRAM]    a script that completes command lines of mcp-dev, or of a server made with mcp-runtime\n       \
              mcp-dev manifest|bundle|recipe [OPTIONS] [-- PROGRAM]    files to publish a server made with mcp-runtime\n       \
              mcp-dev install|uninstall CLIENT [OPTIONS] [-- PROGRAM]    such a server in the configuration of hosts",
         )
@@ -240,6 +251,7 @@ fn command() -> Command {
         .subcommands(publish::commands().map(with_program))
         .subcommands(install::commands().map(with_program))
         .subcommand(install::edit::command())
+        .subcommands(completions::commands())
 }
 
 /// Adds the arguments that specify a server.

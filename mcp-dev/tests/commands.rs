@@ -184,6 +184,30 @@ fn a_url_that_wants_credentials_says_how_to_pass_them() {
     assert!(ran.err.contains("--header"), "{}", ran.err);
 }
 
+#[test]
+fn completion_of_a_program_that_is_no_server_has_no_candidates() {
+    let complete = |words: &[&str]| run(&[&["__complete", "fish"], words].concat());
+    for program in ["/no/such/program", "/bin/true", "/bin/echo"] {
+        let ran = complete(&[program, "--", "call", ""]);
+        assert_eq!((ran.code, &*ran.out), (Some(1), ""), "{program}");
+    }
+    let own = complete(&["/usr/bin/mcp-dev", "--", "che"]);
+    let about = "Check a server's definitions for problems with clients and models";
+    assert_eq!(own.out, format!("check\t{about}\n"));
+    for (words, code, out) in [
+        (&["completions", "z"][..], 0, "zsh\t\n"),
+        (&["check", "--surface", ""], 1, ""),
+        (&["check", "--", "gar"], 1, ""),
+        (&["check", "htt"], 0, ""),
+        (&["replay", ""], 1, ""),
+    ] {
+        let ran = complete(&[&["mcp-dev", "--"], words].concat());
+        assert_eq!((ran.code, &*ran.out), (Some(code), out), "{words:?}");
+    }
+    let script = run(&["completions", "fish", "--", "my server"]);
+    assert!(script.err.contains("rename it"), "{}", script.err);
+}
+
 /// Returns the path of a file that does not exist yet.
 fn tempfile(name: &str) -> std::path::PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

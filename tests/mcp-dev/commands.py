@@ -5,6 +5,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,13 +15,15 @@ import traceback
 MCP_DEV, PROGRAMS = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 LIMIT = 120
+# Some servers keep files in their directory.
+SCRATCH = tempfile.mkdtemp(prefix="mcp-dev-commands-")
 
 
 def run(name, program, *arguments, environment=None, directory=None):
     """Runs a command for a program. Gives its status, its output and its errors."""
     done = subprocess.run(
         [MCP_DEV, name, *arguments, "--", os.path.join(PROGRAMS, program)],
-        capture_output=True, text=True, timeout=LIMIT, env=os.environ if environment is None else environment, cwd=directory,
+        capture_output=True, text=True, timeout=LIMIT, env=os.environ if environment is None else environment, cwd=directory or SCRATCH,
     )
     return done.returncode, done.stdout, done.stderr
 
@@ -188,6 +191,7 @@ def main():
         except (AssertionError, subprocess.SubprocessError, ValueError, LookupError, OSError, StopIteration):
             failed += 1
             print(f"FAILED  {name}\n{traceback.format_exc()}", flush=True)
+    shutil.rmtree(SCRATCH, ignore_errors=True)
     print(f"{passed} passed, {failed} failed")
     return 0 if passed and not failed else 1
 

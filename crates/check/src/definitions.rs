@@ -478,7 +478,10 @@ mod tests {
                 "resourceTemplates": [{"uriTemplate": "a:{b}"}],
             });
             let surface = Surface::parse(&surface.to_string()).unwrap();
-            let found: Vec<_> = lint_definitions(&surface, &[]).iter().map(Finding::to_string).collect();
+            let found: Vec<_> = lint_definitions(&surface, &[])
+                .iter()
+                .map(Finding::to_string)
+                .collect();
             assert_eq!(
                 found,
                 [

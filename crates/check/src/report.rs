@@ -178,10 +178,16 @@ mod tests {
         let report = report(&json!({"prompts": [{"name": "p"}]}));
         assert!(report.is_fine(false) && !report.is_fine(true));
         let text = report.to_text(|finding| Some(format!("{}.rs:1", finding.key.as_ref()?)));
-        let expected =
-            "advice: prompt `p`: has no description; write a doc comment\n  at p.rs:1";
+        let expected = "advice: prompt `p`: has no description; write a doc comment\n  at p.rs:1";
         assert!(text.ends_with(expected), "{text}");
-        assert_eq!(report.to_json(|_| Some("x:2".into()))["findings"][0]["line"], "x:2");
-        assert!(report.to_json(|_| None)["findings"][0].get("line").is_none());
+        assert_eq!(
+            report.to_json(|_| Some("x:2".into()))["findings"][0]["line"],
+            "x:2"
+        );
+        assert!(
+            report.to_json(|_| None)["findings"][0]
+                .get("line")
+                .is_none()
+        );
     }
 }

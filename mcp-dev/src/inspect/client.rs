@@ -77,6 +77,15 @@ impl ServerClient {
         })
     }
 
+    /// Connects to a program while a user waits for the shell.
+    pub(crate) async fn for_completion(program: &[String]) -> Result<Self> {
+        let options = ConnectOptions {
+            era: None,
+            patience: Duration::from_secs(5),
+        };
+        Self::open(&Target::Command(program.to_vec()), options).await
+    }
+
     async fn open_in(target: &Target, era: Era, patience: Duration) -> Result<Self, String> {
         let hub = Arc::new(Hub::new("command", false));
         let mut events = hub.open().1;

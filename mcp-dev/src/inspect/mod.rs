@@ -17,7 +17,7 @@ use crate::session::Era;
 use crate::target::{Target, option};
 
 pub(crate) use check::{examine, findings};
-pub(crate) use client::ConnectOptions;
+pub(crate) use client::{ConnectOptions, ServerClient};
 
 /// One of the commands, and its arguments.
 #[derive(Debug)]
@@ -28,7 +28,9 @@ pub(crate) struct Request {
 
 /// Returns the definitions of the commands, without the arguments that specify the server.
 pub(crate) fn commands() -> impl Iterator<Item = Command> {
-    [check::command(), types::command()].into_iter().map(with_connection)
+    [check::command(), types::command()]
+        .into_iter()
+        .map(with_connection)
 }
 
 /// Runs a command for a server. Returns `false` if it found a problem.

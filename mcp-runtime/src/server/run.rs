@@ -38,7 +38,6 @@ impl Server {
     /// | `prompt NAME …`, `read URI`, `complete NAME ARGUMENT TEXT` | get a prompt, read a resource, complete an argument |
     /// | `shell` | run several commands on a single server that keeps its state; Ctrl-C cancels a call but not the
     /// shell |
-    /// | `completions SHELL` | print a script that lets bash, zsh or fish complete commands, names and values |
     /// | `tasks` | list, inspect, retry and cancel [tasks](crate::tasks) that outlive the process, if supported |
     /// | `install CLIENT`, `uninstall CLIENT` | add this executable or a URL to a client's configuration, or remove it |
     /// | `installed` | list the clients that have the server in their configuration |

@@ -6,7 +6,8 @@ use std::pin::Pin;
 use std::{env, fs};
 
 use mcp_check::{
-    CheckReport, Judged, ListKind, ServerReader, Surface, SurfaceChange, compare_surfaces, read_pages,
+    CheckReport, Judged, ListKind, ServerReader, Surface, SurfaceChange, compare_surfaces,
+    read_pages,
 };
 use serde_json::Value;
 

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs};
 
-use serde::de::DeserializeOwned;
 use mcp_check::{Surface, compare_surfaces};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::context::Capability;

@@ -12,9 +12,7 @@ use tempfile::TempDir;
 async fn client() -> (TestClient, [TempDir; 2]) {
     let directories = [(); 2].map(|()| TempDir::new().unwrap());
     let next = std::cell::Cell::new(0);
-    let client = TestClient::each(|| {
-        server(directories[next.replace(next.get() + 1)].path())
-    });
+    let client = TestClient::each(|| server(directories[next.replace(next.get() + 1)].path()));
     (client.await, directories)
 }
 

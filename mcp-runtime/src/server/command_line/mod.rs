@@ -9,7 +9,6 @@ mod address;
 mod arguments;
 mod call;
 mod complete;
-mod completions;
 mod describe;
 mod install;
 mod list;
@@ -140,7 +139,7 @@ fn parse(
         Some(name) => {
             let program = program.display();
             let text = format!(
-                "`{name}` is a command of `mcp-dev`: run `mcp-dev {name}` in the project, or `mcp-dev {name} -- {program}`"
+                "`{name}` is a command of `mcp-dev`: see `mcp-dev {name} --help`, and pass the server as in `mcp-dev {name} … -- {program}`"
             );
             command.error(ErrorKind::InvalidSubcommand, text)
         }
@@ -167,7 +166,14 @@ fn parse(
 }
 
 /// The commands that only authors need. Servers had them once; now `mcp-dev` has them, for every server.
-const MOVED: [&str; 5] = ["bundle", "check", "manifest", "recipe", "types"];
+const MOVED: [&str; 6] = [
+    "bundle",
+    "check",
+    "completions",
+    "manifest",
+    "recipe",
+    "types",
+];
 
 /// Returns the name of the command that `mcp-dev` has, if that is the reason for the error.
 fn moved_command(error: &clap::Error) -> Option<&'static str> {
@@ -198,7 +204,7 @@ fn command(grammar: Grammar<'_>) -> Command {
     if grammar.has_tasks {
         command = command.subcommand(tasks::command());
     }
-    completions::with_commands(install::with_commands(command))
+    install::with_commands(command)
         .about(about)
         .after_help(format!(
             "{environment}{}Without a command, it serves over standard input and output, for clients that start servers themselves.",
@@ -233,7 +239,12 @@ pub(super) async fn run(server: Server, matches: &ArgMatches) -> Result<i32, Err
 
 async fn perform(mut server: Server, before: &ArgMatches) -> CommandResult {
     let Some((name, matches)) = before.subcommand() else {
-        return Box::pin(describe::run(server, before)).await;
+        let grammar = command(Grammar {
+            identity: &server.identity,
+            environment: "",
+            has_tasks: server.has_tasks(),
+        });
+        return Box::pin(describe::run(server, before, &grammar)).await;
     };
     if install::is_command(name) {
         return install::run(
@@ -242,14 +253,6 @@ async fn perform(mut server: Server, before: &ArgMatches) -> CommandResult {
             before,
             matches,
         );
-    }
-    if completions::is_command(name) {
-        let grammar = command(Grammar {
-            identity: &server.identity,
-            environment: "",
-            has_tasks: server.has_tasks(),
-        });
-        return Box::pin(completions::run(name, server, &grammar, matches)).await;
     }
     if name == tasks::NAME {
         return Box::pin(tasks::run(server, before, matches)).await;
@@ -432,7 +435,7 @@ mod tests {
             (&["--allow-host", "a"], ""),
             (&["--http", "[::1]:9", "tools"], "`--http`"),
             (&["--json"], "`tools`"),
-            (&["check", "--strict"], "mcp-dev check -- server"),
+            (&["check", "--strict"], "mcp-dev check … -- server"),
             (&["--json", "check"], "mcp-dev check"),
             (&["bundle"], "mcp-dev bundle"),
             (&["cal"], "'call'"),
