@@ -3,6 +3,7 @@
 //! `mcp-dev` reads the document to publish the server: its settings become those of a bundle, and its probes those of a
 //! container. The document contains no values of settings, and no handler runs to make it.
 
+use clap::builder::PossibleValue;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value, json};
 
@@ -99,7 +100,7 @@ fn described_argument(argument: &Arg) -> Value {
         let name = names.first().map_or("VALUE", |name| name.as_str());
         set("value", name.into());
         let values = argument.get_possible_values();
-        let values: Vec<_> = values.iter().map(|value| value.get_name()).collect();
+        let values: Vec<_> = values.iter().map(PossibleValue::get_name).collect();
         if !values.is_empty() {
             set("values", json!(values));
         }
