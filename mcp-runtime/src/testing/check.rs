@@ -23,7 +23,7 @@ use crate::testing::declarations::UPDATE;
 /// test fails or with `-- --nocapture`. The server needs no values for its [settings](Server::env), and no tool runs;
 /// only the functions that return pages and skills do.
 ///
-/// ```
+/// ```standalone_crate
 /// # use mcp_runtime::prelude::*;
 /// # use mcp_runtime::testing::check;
 /// /// Adds two integers.
