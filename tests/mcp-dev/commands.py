@@ -165,6 +165,15 @@ def types_describe_the_tools_and_the_bridge():
     assert '"order": {' in good(run("types", "many_features", environment={}))
 
 
+def an_unknown_tool_has_no_arguments_to_complete():
+    words = [MCP_DEV, "__complete", "fish", os.path.join(PROGRAMS, "garden"), "--", "call"]
+    complete = lambda *more: subprocess.run([*words, *more], capture_output=True, text=True, timeout=LIMIT, cwd=SCRATCH)
+    # File names would be wrong: with them, the status is 1.
+    done = complete("none", "ar")
+    assert (done.returncode, done.stdout) == (0, ""), done
+    assert complete("water", "@ar").returncode == 1
+
+
 CASES = [
     check_finds_every_fault_and_its_line,
     advice_fails_only_a_strict_check,
@@ -174,6 +183,7 @@ CASES = [
     the_surface_is_that_of_tests,
     a_server_with_every_feature_is_checked_without_its_settings,
     types_describe_the_tools_and_the_bridge,
+    an_unknown_tool_has_no_arguments_to_complete,
 ]
 
 
