@@ -8,13 +8,13 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use mcp_check::ListKind;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 
 use crate::group::Group;
-use crate::project::{Builds, Project};
 use crate::target::Target;
 
 /// The option that makes a program describe itself.
@@ -39,20 +39,19 @@ pub(crate) struct Program {
 impl Program {
     /// Builds the program if it is in a project.
     pub(crate) async fn of(target: Target) -> Result<Self> {
-        let words = match target {
-            Target::Project(selection) => {
-                let mut builds = Builds::new(Project::find(&selection)?).0;
-                let built = builds.build().await.map_err(|reason| anyhow!("{reason}"))?;
-                vec![built.program.display().to_string()]
-            }
-            Target::Command(words) => words,
-            Target::Url { url, .. } => {
+        match target.built().await? {
+            Target::Command(words) => Ok(Self { words }),
+            other => {
                 bail!(
-                    "{url} cannot be asked for what its program knows; pass the program: `-- PROGRAM`"
+                    "{other} cannot be asked for what its program knows; pass the program: `-- PROGRAM`"
                 )
             }
-        };
-        Ok(Self { words })
+        }
+    }
+
+    /// Returns the program with these arguments.
+    pub(crate) fn from_words(words: Vec<String>) -> Self {
+        Self { words }
     }
 
     /// Returns the program with this path.
@@ -113,7 +112,8 @@ impl Program {
         self.describe_within(PATIENCE).await
     }
 
-    async fn describe_within(&self, patience: Duration) -> Result<Description> {
+    /// Asks the program for its description, and stops it after this time.
+    pub(crate) async fn describe_within(&self, patience: Duration) -> Result<Description> {
         let asked = format!("`{} {OPTION}`", self.words.join(" "));
         let ran = tokio::time::timeout(patience, self.run());
         let Ok(ran) = ran.await else {
@@ -213,6 +213,18 @@ pub(crate) struct Description {
     pub(crate) keeps_data: bool,
     pub(crate) tools: Vec<Value>,
     pub(crate) prompts: Vec<Value>,
+    /// Everything that the server declares, including what is disabled.
+    pub(crate) surface: Option<Map<String, Value>>,
+    #[serde(default)]
+    pub(crate) resources: Vec<Value>,
+    #[serde(default, rename = "resourceTemplates")]
+    pub(crate) templates: Vec<Value>,
+    /// The commands and options of the program.
+    #[serde(default)]
+    pub(crate) command_line: Value,
+    /// For each list, the places of definitions in the source.
+    #[serde(default)]
+    pub(crate) sources: Map<String, Value>,
 }
 
 /// What a server calls itself.
@@ -268,6 +280,29 @@ pub(crate) struct Probes {
 }
 
 impl Description {
+    /// Returns the items of a list.
+    pub(crate) fn items(&self, list: ListKind) -> &[Value] {
+        match list {
+            ListKind::Tools => &self.tools,
+            ListKind::Prompts => &self.prompts,
+            ListKind::Resources => &self.resources,
+            ListKind::Templates => &self.templates,
+        }
+    }
+
+    /// Returns the names of environment variables whose values are secret.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &str> {
+        let secrets = self.settings.iter().filter(|setting| setting.secret);
+        secrets.map(|setting| setting.name.as_str())
+    }
+
+    /// Returns `true` if the environment of this process does not have all variables without which the server does not
+    /// start.
+    pub(crate) fn lacks_settings(&self) -> bool {
+        let mut required = self.settings.iter().filter(|setting| setting.required);
+        required.any(|setting| std::env::var_os(&setting.name).is_none())
+    }
+
     pub(crate) fn read(document: Value) -> Result<Self> {
         match document["format"].as_u64() {
             Some(FORMAT) => {}

@@ -1,8 +1,10 @@
 //! Reads lines from a process, up to a maximum length, and writes to standard output.
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 
 use anyhow::{Context as _, Result};
+use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
 
 /// Maximum length of a message.
@@ -44,6 +46,49 @@ pub(crate) fn say(text: &str) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Writes text of a server, or about it, to standard output.
+pub(crate) fn say_text(text: &str) -> Result<()> {
+    say(&format!("{}\n", printable(text.trim_end())))
+}
+
+/// Writes JSON for other programs to standard output.
+pub(crate) fn say_json(value: &Value) -> Result<()> {
+    let mut text = String::new();
+    // In JSON, only strings contain these characters.
+    for c in format!("{value:#}").chars() {
+        if is_hidden(c) {
+            let _ = write!(text, "\\u{:04x}", u32::from(c));
+        } else {
+            text.push(c);
+        }
+    }
+    say(&(text + "\n"))
+}
+
+/// Writes a note to standard error.
+pub(crate) fn note(text: &str) {
+    eprintln!("note: {}", printable(text));
+}
+
+/// Escapes what a terminal would obey, and what changes the direction of the text that follows. Nobody can know what is
+/// in the text of a server.
+pub(crate) fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_hidden(c) {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+fn is_hidden(c: char) -> bool {
+    c.is_control() && c != '\n' && c != '\t'
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]

@@ -4,10 +4,12 @@
 //! cargo project (`project`), and serves a page on this machine (`web`, `page/`) that shows all messages and requests
 //! input from the user. Apart from routing, only the page interprets messages.
 
+mod completions;
 mod describe;
 mod engine;
 mod group;
 mod hub;
+mod inspect;
 mod install;
 mod lines;
 mod project;
@@ -43,7 +45,7 @@ async fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("mcp-dev: {error:#}");
+            eprintln!("mcp-dev: {}", lines::printable(&format!("{error:#}")));
             ExitCode::from(broken)
         }
     }
@@ -58,6 +60,12 @@ async fn run(Options { target, action }: Options) -> Result<bool> {
         },
         Action::Publish(request) => tokio::select! {
             published = publish::run(&request, target) => published.map(|()| true),
+            () = signals::wanted_to_end() => bail!("interrupted"),
+        },
+        Action::PrintCompletions(matches) => completions::print(&matches).map(|()| true),
+        Action::Complete(matches) => completions::complete(&matches, target::command()).await,
+        Action::Inspect(request) => tokio::select! {
+            fine = inspect::run(&request, target) => fine,
             () = signals::wanted_to_end() => bail!("interrupted"),
         },
         Action::Install(request) => tokio::select! {

@@ -4,11 +4,15 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use anyhow::{Result, anyhow};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use hyper::Uri;
 use hyper::header::{HeaderName, HeaderValue};
 
+use crate::completions;
+use crate::inspect;
 use crate::install;
+use crate::project::{Builds, Project};
 use crate::publish;
 use crate::recording::Replay;
 
@@ -28,7 +32,13 @@ pub(crate) enum Action {
     Relay,
     Replay(Replay),
     Publish(publish::Request),
+    /// Reads what the server declares.
+    Inspect(inspect::Request),
     Install(install::Request),
+    /// Prints a script for a shell.
+    PrintCompletions(ArgMatches),
+    /// Completes a command line for such a script.
+    Complete(ArgMatches),
     /// Edits a configuration file's text for a server.
     Edit,
 }
@@ -78,6 +88,18 @@ impl fmt::Display for Target {
     }
 }
 
+impl Target {
+    /// Builds the program if it is in a project.
+    pub(crate) async fn built(self) -> Result<Self> {
+        let Self::Project(selection) = self else {
+            return Ok(self);
+        };
+        let mut builds = Builds::new(Project::find(&selection)?).0;
+        let built = builds.build().await.map_err(|reason| anyhow!("{reason}"))?;
+        Ok(Self::Command(vec![built.program.display().to_string()]))
+    }
+}
+
 impl Options {
     /// Parses this process's arguments, or prints the usage and exits.
     pub(crate) fn from_arguments() -> Self {
@@ -98,11 +120,15 @@ impl Options {
             };
             return Self { target, action };
         };
-        if name == install::edit::NAME {
-            return Self {
-                target: Target::Command(Vec::new()),
-                action: Action::Edit,
-            };
+        let without_server = match name.as_str() {
+            install::edit::NAME => Some(Action::Edit),
+            completions::NAME => Some(Action::PrintCompletions(matches.clone())),
+            completions::CALLBACK => Some(Action::Complete(matches.clone())),
+            _ => None,
+        };
+        if let Some(action) = without_server {
+            let target = Target::Command(Vec::new());
+            return Self { target, action };
         }
         let target = target(&mut matches);
         let action = if name == REPLAY {
@@ -119,6 +145,8 @@ impl Options {
             })
         } else if publish::commands().any(|command| command.get_name() == name) {
             Action::Publish(publish::Request { name, matches })
+        } else if inspect::commands().any(|command| command.get_name() == name) {
+            Action::Inspect(inspect::Request { name, matches })
         } else {
             Action::Install(install::Request { name, matches })
         };
@@ -164,7 +192,8 @@ pub(crate) fn flag(name: &'static str, help: &'static str) -> Arg {
         .help(help)
 }
 
-fn command() -> Command {
+/// Returns the definitions of all commands.
+pub(crate) fn command() -> Command {
     let command = Command::new("mcp-dev")
         .version(env!("CARGO_PKG_VERSION"))
         .about("A browser page for an MCP server")
@@ -174,6 +203,9 @@ fn command() -> Command {
              mcp-dev [OPTIONS] -- COMMAND ARGS…    a program that communicates over standard input and output\n       \
              mcp-dev --stdio [OPTIONS] [-- COMMAND ARGS…]    between a host and one of these, which it restarts\n       \
              mcp-dev replay FILE [OPTIONS] [URL | -- COMMAND ARGS…]    a recording, replayed against the current server\n       \
+             mcp-dev check [OPTIONS] [URL | -- COMMAND ARGS…]    what is wrong with the definitions of one of these\n       \
+             mcp-dev types [OPTIONS] [URL | -- COMMAND ARGS…]    TypeScript declarations of its tools\n       \
+             mcp-dev completions SHELL [-- PROGRAM]    a script that completes command lines of mcp-dev, or of a server made with mcp-runtime\n       \
              mcp-dev manifest|bundle|recipe [OPTIONS] [-- PROGRAM]    files to publish a server made with mcp-runtime\n       \
              mcp-dev install|uninstall CLIENT [OPTIONS] [-- PROGRAM]    such a server in the configuration of hosts",
         )
@@ -215,9 +247,11 @@ fn command() -> Command {
         .arg(flag("anyway", "Replay the recording even if the server's name is different"));
     with_target(command)
         .subcommand(with_target(replay))
+        .subcommands(inspect::commands().map(with_target))
         .subcommands(publish::commands().map(with_program))
         .subcommands(install::commands().map(with_program))
         .subcommand(install::edit::command())
+        .subcommands(completions::commands())
 }
 
 /// Adds the arguments that specify a server.

@@ -70,7 +70,7 @@ async def mistakes_in_settings_are_reported_and_the_token_is_not():
     assert code == 1 and "GITHUB_API_URL" in output and TOKEN not in output, output
     code, output = await command(PROGRAM, "--help", GITHUB_TOKEN=TOKEN)
     assert code == 0 and "GITHUB_TOKEN" in output and TOKEN not in output, output
-    code, output = await command(PROGRAM, "check", "--strict")
+    code, output = await command(PROGRAM, "tools")
     assert code == 0, output
 
 

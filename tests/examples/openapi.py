@@ -82,7 +82,7 @@ async def mistakes_are_reported_at_the_start_and_the_token_is_not():
             assert code == 1 and expected in output and TOKEN not in output, output
         code, output = await command(PROGRAM, "--help")
         assert code == 0 and "OPENAPI_TAGS" in output, output
-        code, output = await command(PROGRAM, "check", **environment)
+        code, output = await command(PROGRAM, "tools", **environment)
         assert code == 0 and TOKEN not in output, output
 
 

@@ -21,8 +21,8 @@ async def psql(sql, database="tickets"):
 
 async def commands_need_no_database():
     nowhere = {"DATABASE_URL": "postgres://127.0.0.1:1/none"}
-    code, output = await command(PROGRAM, "check", "--strict", **nowhere)
-    assert code == 0 and "no problems found" in output, output
+    code, output = await command(PROGRAM, "tools", **nowhere)
+    assert code == 0 and "(" in output, output
     code, output = await command(PROGRAM, "--help", **nowhere)
     assert code == 0 and "TICKETS_LISTEN" in output and "DATABASE_URL" in output, output
     assert "TICKETS_TENANT" in output, output

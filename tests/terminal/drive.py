@@ -1,6 +1,6 @@
 """Types at terminals of tmux, and waits for what they show.
 
-    drive.py DIRECTORY_OF_THE_PROGRAMS
+    drive.py DIRECTORY_OF_THE_PROGRAMS DIRECTORY_OF_MCP_DEV [WORD_IN_A_NAME…]
 
 Nothing here waits for a length of time: each step waits until the screen shows something, for at most two minutes.
 """
@@ -16,6 +16,7 @@ import time
 
 LIMIT = float(os.environ.get("LIMIT", "120"))
 PROMPT = "ready>"
+MCP_DEV = os.path.abspath(sys.argv[2])
 
 
 class Failed(Exception):
@@ -42,7 +43,7 @@ class Terminal:
         command, first = self.SHELLS[shell]
         environment = {
             "HOME": scratch,
-            "PATH": f"{programs}:{os.environ['PATH']}",
+            "PATH": f"{programs}:{MCP_DEV}:{os.environ['PATH']}",
             "LC_ALL": "C.UTF-8",
             "TERM": "screen",
             "XDG_CONFIG_HOME": os.path.join(scratch, "config"),
@@ -249,7 +250,7 @@ def wide(terminal):
 
 # What is typed, the key after it, and what the line has to be then.
 COMPLETIONS = [
-    ("everything comp", "everything complet"),
+    ("everything comp", "everything complete"),
     ("everything ca", "everything call"),
     ("everything call cou", "everything call count"),
     ("everything call count st", "everything call count steps="),
@@ -270,17 +271,22 @@ COMPLETIONS = [
     ("garden call dig_out plant=ro", "garden call dig_out plant=rose"),
     ("garden read garden:///b", "garden read garden:///basil"),
     ("garden call water @argu", "garden call water @arguments.json"),
+    ("mcp-dev chec", "mcp-dev check"),
+    ("mcp-dev check --stri", "mcp-dev check --strict"),
+    ("mcp-dev check --protocol-version 2025", "mcp-dev check --protocol-version 2025-11-25"),
+    ("mcp-dev check --surface argu", "mcp-dev check --surface arguments.json"),
+    ("mcp-dev completions fi", "mcp-dev completions fish"),
 ]
 
 
 def completion(shell):
     def case(terminal):
         loads = {
-            "bash": "source <({} completions bash)",
-            "zsh": "source <({} completions zsh)",
-            "fish": "{} completions fish | source",
+            "bash": "source <(mcp-dev completions bash{})",
+            "zsh": "source <(mcp-dev completions zsh{})",
+            "fish": "mcp-dev completions fish{} | source",
         }
-        for program in ["everything", "garden"]:
+        for program in [" -- everything", " -- garden", ""]:
             terminal.type(loads[shell].format(program))
         terminal.type("echo loaded")
         terminal.see_line("loaded")
@@ -331,7 +337,7 @@ def main():
     # A shell has what it starts in the background ignore Ctrl-C, and so would all programs at the terminals.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     programs = os.path.abspath(sys.argv[1])
-    wanted = sys.argv[2:]
+    wanted = sys.argv[3:]
     passed = failed = 0
     for name, case, settings in CASES:
         if wanted and not any(word in name for word in wanted):

@@ -35,7 +35,7 @@ async fn a_local_user_needs_no_settings() {
         let note = json!({"note": "water the roses"});
         assert_eq!(client.text("write_note", note).await, "1 notes");
     }
-    assert!(run(&["check"], &[]).status.success());
+    assert!(run(&["--describe"], &[]).status.success());
     let help = run(&["--help"], &[]).stdout;
     let help = String::from_utf8(help).unwrap();
     assert!(help.contains("; required over HTTP (string)"), "{help}");

@@ -79,20 +79,6 @@ impl Project {
     pub(crate) fn name(&self) -> &str {
         &self.program
     }
-
-    /// Returns `true` if the program may support mcp-runtime's commands.
-    fn uses_runtime(&self) -> bool {
-        let mut packages = self.metadata.packages.iter();
-        packages.any(|package| *package.name == "mcp-runtime")
-    }
-
-    /// Returns the package's folder.
-    fn folder(&self) -> PathBuf {
-        let mut packages = self.metadata.packages.iter();
-        let package = packages.find(|package| *package.name == *self.package);
-        let folder = package.and_then(|package| package.manifest_path.parent());
-        folder.map_or_else(|| self.selection.folder.clone(), PathBuf::from)
-    }
 }
 
 /// Returns the packages that may contain the program.
@@ -217,15 +203,11 @@ pub(crate) async fn keep_built(project: Project, engine: Arc<Engine>) {
             .replace(Target::Command(words), "the server was rebuilt")
             .await;
         drop(checking.take());
-        let (project, hub) = (Arc::clone(&builds.project), Arc::clone(&hub));
+        let hub = Arc::clone(&hub);
         checking = Some(CheckTask(tokio::spawn(async move {
             // The report waits, because serving the page is more urgent.
             let _ = connecting.await;
-            let report = check::check(&project, &success.program).await;
-            if let Some(report) = &report {
-                hub.hide_variables(&report.secrets);
-            }
-            hub.findings(report.map(|report| report.findings).unwrap_or_default());
+            check::check(&success.program, &hub).await;
         })));
     }
     // The last run of `check` may still be in progress.

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::{Era, Link, Session};
 
-const MODERN: &str = "2026-07-28";
-const LEGACY: &str = "2025-11-25";
+pub(super) const MODERN: &str = "2026-07-28";
+pub(super) const LEGACY: &str = "2025-11-25";
 const META: &str = "io.modelcontextprotocol";
 /// Maximum length in characters of the reason for a refusal, which is shown on every page.
 const MAX_REASON: usize = 1_000;

@@ -43,6 +43,14 @@ impl Era {
             Self::Legacy => "legacy",
         }
     }
+
+    /// Returns the protocol version that is spoken.
+    pub(crate) fn version(self) -> &'static str {
+        match self {
+            Self::Modern => handshake::MODERN,
+            Self::Legacy => handshake::LEGACY,
+        }
+    }
 }
 
 /// A connection.

@@ -143,6 +143,28 @@ impl InProcessClient {
         self.dispatcher.described_extensions(self.version)
     }
 
+    /// Returns the members of the server's surface: everything that it declares, including disabled definitions, which
+    /// the server can enable at any time.
+    ///
+    /// Details that can change while the program remains the same are left out: the server's version, and the resources
+    /// returned by the listing functions of templates. Such resources are data, possibly belonging to a single user, and
+    /// listing them may require a database.
+    #[cfg(any(feature = "cli", feature = "testing"))]
+    pub(crate) fn surface(&self) -> Result<Map<String, Value>, Failure> {
+        let mut members = Map::new();
+        if let Some(text) = &self.server.instructions {
+            members.insert("instructions".into(), text.as_str().into());
+        }
+        let extensions = self.extensions();
+        if !extensions.is_empty() {
+            members.insert("extensions".into(), extensions.into());
+        }
+        for list in Capability::ALL {
+            members.insert(list.member().into(), self.definitions(list)?.into());
+        }
+        Ok(members)
+    }
+
     async fn initialize(&self) -> Result<Value, Failure> {
         let params = json!({
             "protocolVersion": self.version.as_str(),

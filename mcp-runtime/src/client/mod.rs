@@ -9,7 +9,6 @@
 )]
 mod connection;
 mod requests;
-pub(crate) mod surface;
 
 pub(crate) use connection::{ClientHost, Failure, InProcessClient, InProcessServer};
 pub(crate) use requests::StartedCall;

@@ -25,6 +25,12 @@ impl InProcessClient {
         self.server.capabilities.get(list.server_member()).is_some()
     }
 
+    /// Returns the capabilities that the server declares.
+    #[cfg(feature = "testing")]
+    pub(crate) fn server_capabilities(&self) -> &Value {
+        &self.server.capabilities
+    }
+
     /// Returns all items in a list. Returns no items if the server does not offer the list.
     pub(crate) async fn fetch_list(&self, list: Capability) -> Result<Vec<Value>, Failure> {
         if !self.server_offers(list) {

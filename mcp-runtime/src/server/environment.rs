@@ -71,7 +71,7 @@ impl Server {
             Ok(value) => self.states.insert(Arc::new(value)),
             Err(faults) => {
                 // Commands that only describe the server ignore the mistakes, but functions still require a value.
-                #[cfg(feature = "cli")]
+                #[cfg(any(feature = "cli", feature = "testing"))]
                 {
                     let faults = faults.join("\n");
                     self.states
@@ -81,6 +81,12 @@ impl Server {
             }
         }
         self
+    }
+
+    /// Lets the server start without values for its settings, for work that needs only its definitions.
+    #[cfg(any(feature = "cli", feature = "testing"))]
+    pub(crate) fn ignore_missing_settings(&mut self) {
+        self.environment.faults.clear();
     }
 
     /// Returns the struct that [`env`](Self::env) has read, so that state can be created from it before the server

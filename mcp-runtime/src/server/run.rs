@@ -38,11 +38,7 @@ impl Server {
     /// | `prompt NAME …`, `read URI`, `complete NAME ARGUMENT TEXT` | get a prompt, read a resource, complete an argument |
     /// | `shell` | run several commands on a single server that keeps its state; Ctrl-C cancels a call but not the
     /// shell |
-    /// | `completions SHELL` | print a script that lets bash, zsh or fish complete commands, names and values |
-    /// | `check [--surface FILE]` | report definitions that clients or models reject, and changes since the file was saved; useful in CI
-    /// |
     /// | `tasks` | list, inspect, retry and cancel [tasks](crate::tasks) that outlive the process, if supported |
-    /// | `types` | print TypeScript declarations for the tools, for use in the pages of [apps](macro@crate::app) |
     /// | `install CLIENT`, `uninstall CLIENT` | add this executable or a URL to a client's configuration, or remove it |
     /// | `installed` | list the clients that have the server in their configuration |
     /// | `--describe` | print everything that tools such as `mcp-dev` need to know about the server, as JSON |

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs};
 
+use mcp_check::{Surface, compare_surfaces};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::client::surface::{Surface, compare_surfaces};
 use crate::context::Capability;
 use crate::observe::{Failure, Observer};
 use crate::server::Server;
@@ -74,7 +74,7 @@ impl TestClient {
         self.newest_side().client.server.instructions.as_deref()
     }
 
-    fn newest_side(&self) -> &ScriptedClient {
+    pub(super) fn newest_side(&self) -> &ScriptedClient {
         self.sides.last().expect("a client has a side")
     }
 
@@ -118,7 +118,7 @@ impl TestClient {
 // --- Compares a server's surface with a file in tests.
 
 /// Environment variable that, if set, causes surface files to be written rather than compared.
-const UPDATE: &str = "UPDATE_SURFACE";
+pub(super) const UPDATE: &str = "UPDATE_SURFACE";
 
 impl TestClient {
     /// Returns JSON with everything that the server declares: its instructions, and its tools, prompts, resources and
@@ -126,7 +126,7 @@ impl TestClient {
     ///
     /// The text changes only if the declarations in the program change. The text does not depend on the server's
     /// version, the order of definitions, or the resources returned by the listing functions of templates, because
-    /// those are data. The `check --surface` command reads and writes the same format.
+    /// those are data. `mcp-dev check --surface` reads and writes the same format.
     #[expect(
         clippy::unused_async,
         reason = "awaited, as are all methods that ask the server"
@@ -135,10 +135,10 @@ impl TestClient {
         self.newest_surface().to_text()
     }
 
-    fn newest_surface(&self) -> Surface {
+    pub(super) fn newest_surface(&self) -> Surface {
         let side = self.sides.last().expect("a client has a side");
-        match Surface::of(&side.client) {
-            Ok(surface) => surface,
+        match side.client.surface() {
+            Ok(members) => Surface::new(members),
             Err(failure) => panic!("a list cannot be read: {failure}"),
         }
     }

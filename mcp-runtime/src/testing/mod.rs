@@ -19,6 +19,7 @@
 //! ```
 
 pub mod chaos;
+mod check;
 mod declarations;
 mod results;
 mod script;
@@ -40,6 +41,7 @@ use crate::testing::script::{Answerer, OutcomeComparison, ScriptedClient, Script
 use crate::types::{Completion, CompletionReference, GetPromptResult, ReadResourceResult};
 
 pub use crate::client::{Notification, Question};
+pub use check::{Check, check};
 pub use results::{CallResult, PromptResult, ReadResult};
 pub use script::Response;
 pub use task::TestTask;

@@ -20,6 +20,7 @@ mod bad_input;
 mod batches;
 mod cancellation;
 mod chaos;
+mod check;
 mod completion;
 mod debug_output;
 mod down_conversion;

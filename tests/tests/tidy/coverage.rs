@@ -60,6 +60,7 @@ fn covered() -> BTreeMap<String, BTreeSet<String>> {
         "tests/fixtures/tests",
         "tests/tests",
         "tests/interop",
+        "crates/check/src",
         "crates/core/src",
         "crates/protocol/src",
         "mcp-runtime/src",

@@ -13,8 +13,9 @@ const PAGES: [&str; 4] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", 
 
 /// The readmes of the packages. Their links are relative, too; `.ci/release` makes them absolute in the packages,
 /// because a registry's page about a package shows its readme.
-const READMES: [&str; 9] = [
+const READMES: [&str; 10] = [
     "README.md",
+    "crates/check/README.md",
     "crates/core/README.md",
     "mcp-dev/README.md",
     "mcp-macros/README.md",

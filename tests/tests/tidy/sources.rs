@@ -60,6 +60,7 @@ fn collect(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
 pub(crate) fn product() -> Vec<Source> {
     files(
         &[
+            "crates/check/src",
             "crates/core/src",
             "mcp-macros/src",
             "crates/protocol/src",

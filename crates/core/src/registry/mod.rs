@@ -19,7 +19,6 @@ pub mod fuzzing;
 mod snapshot;
 mod source;
 mod table;
-mod words;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -37,11 +36,11 @@ pub use cursor::{CursorSeal, INNER as MAX_LISTER_CURSOR_BYTES, SealedCursors, so
 pub use declared::{NameReservation, ServerRules, meta_key_problem};
 pub(crate) use dynamic::{built_in_template, method_callable};
 pub(crate) use edit::EditOutcome;
+pub use mcp_schema::suggest::words;
 pub use snapshot::{CallerView, Snapshot, ToolGroup, ToolPart};
 pub(crate) use source::NamedSource;
 pub use source::{SourceAnswer, SourceRequest, SourceTool, ToolSource};
 pub(crate) use table::{ListPage, PageWalk, PartialPage, with_origin};
-pub use words::words;
 
 /// The current definitions.
 pub struct Registry {

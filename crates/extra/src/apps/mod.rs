@@ -25,10 +25,6 @@ const ID: &str = "io.modelcontextprotocol/ui";
 /// The media type of pages.
 pub const MIME_TYPE: &str = "text/html;profile=mcp-app";
 
-/// The bridge's types, for use in editors. These refer to the types of the server's tools.
-#[doc(hidden)]
-pub const BRIDGE_TYPES: &str = include_str!("bridge.d.ts");
-
 /// A page that hosts display, named by a struct with the `#[app]` attribute. Only the attribute
 /// implements this trait.
 #[diagnostic::on_unimplemented(

@@ -4,8 +4,10 @@
 //! away and the edits change less than half of it.
 
 mod close;
+mod words;
 
 pub use close::{is_close, same};
+pub use words::words;
 
 /// Maximum number of edits between the written name and the suggested name.
 const MAX_EDITS: usize = 2;

@@ -1,9 +1,10 @@
 //! The whole server, as clients of both eras see it.
 
 use std::fs;
+use std::path::Path;
 
 use mcp_runtime::prelude::*;
-use mcp_runtime::testing::{Notification, Response, TestClient};
+use mcp_runtime::testing::{Notification, Response, TestClient, check};
 use rooms::Settings;
 use tempfile::TempDir;
 
@@ -11,16 +12,22 @@ use tempfile::TempDir;
 async fn client() -> (TestClient, [TempDir; 2]) {
     let directories = [(); 2].map(|()| TempDir::new().unwrap());
     let next = std::cell::Cell::new(0);
-    let client = TestClient::each(|| {
-        let directory = directories[next.replace(next.get() + 1)].path();
-        let settings = Settings {
-            rooms: directory.join("rooms.json"),
-            journal: directory.join("journal"),
-        };
-        fs::copy("rooms.json", &settings.rooms).unwrap();
-        rooms::configure(new_server!(), &settings)
-    });
+    let client = TestClient::each(|| server(directories[next.replace(next.get() + 1)].path()));
     (client.await, directories)
+}
+
+fn server(directory: &Path) -> Server {
+    let settings = Settings {
+        rooms: directory.join("rooms.json"),
+        journal: directory.join("journal"),
+    };
+    fs::copy("rooms.json", &settings.rooms).unwrap();
+    rooms::configure(new_server!(), &settings)
+}
+
+#[tokio::test]
+async fn clients_and_models_accept_the_definitions() {
+    check(server(TempDir::new().unwrap().path())).strict().await;
 }
 
 fn stand_up(room: &str) -> mcp_runtime::serde_json::Value {

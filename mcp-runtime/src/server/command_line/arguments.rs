@@ -58,11 +58,6 @@ fn takes_text(schema: &Value) -> bool {
     kinds.any(|kind| kind == "string") && schema.get("enum").is_none() && !takes_bytes(schema)
 }
 
-/// Returns `true` if the value can be read from a file.
-pub(super) fn takes_file(schema: &Value) -> bool {
-    takes_bytes(schema) || takes_text(schema)
-}
-
 /// Reads a file as Base64, unless it is longer than the schema allows.
 fn read_bytes(path: &str, schema: &Value) -> Result<Value, String> {
     let most = max_length(schema) / 4 * 3;

@@ -3,6 +3,7 @@
 //! `mcp-dev` reads the document to publish the server: its settings become those of a bundle, and its probes those of a
 //! container. The document contains no values of settings, and no handler runs to make it.
 
+use clap::builder::PossibleValue;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value, json};
 
@@ -37,10 +38,14 @@ pub(super) fn is_given(matches: &ArgMatches) -> bool {
     matches.get_flag(NAME)
 }
 
-/// Prints the document.
-pub(super) async fn run(mut server: Server, matches: &ArgMatches) -> CommandResult {
+/// Prints the document. `grammar` defines all commands.
+pub(super) async fn run(
+    mut server: Server,
+    matches: &ArgMatches,
+    grammar: &Command,
+) -> CommandResult {
     // Describing the server does not require values for its settings.
-    server.environment.faults.clear();
+    server.ignore_missing_settings();
     let mut document = program(&server);
     let sources = SourceLines {
         prefixes: server.prefixes.clone(),
@@ -58,8 +63,52 @@ pub(super) async fn run(mut server: Server, matches: &ArgMatches) -> CommandResu
     }
     document.insert("sources".into(), lines.into());
     document.insert("extensions".into(), session.client.extensions().into());
+    document.insert("surface".into(), session.client.surface()?.into());
+    document.insert("commandLine".into(), described_command(grammar));
     print::json(&document.into());
     Ok(true)
+}
+
+/// Describes a command with its options, arguments and commands, which scripts for shells complete.
+fn described_command(command: &Command) -> Value {
+    let arguments = command.get_arguments();
+    let (arguments, options): (Vec<_>, Vec<_>) = arguments.partition(|one| one.is_positional());
+    let commands = command.get_subcommands();
+    let commands = commands.filter(|command| !command.is_hide_set());
+    json!({
+        "name": command.get_name(),
+        "about": command.get_about().map(ToString::to_string),
+        "options": options.into_iter().map(described_argument).collect::<Vec<_>>(),
+        "arguments": arguments.into_iter().map(described_argument).collect::<Vec<_>>(),
+        "commands": commands.map(described_command).collect::<Vec<_>>(),
+    })
+}
+
+/// Describes an option or an argument. An option that takes no value has no name for it.
+fn described_argument(argument: &Arg) -> Value {
+    let name = argument.get_long().unwrap_or(argument.get_id().as_str());
+    let mut described = json!({"name": name});
+    let mut set = |member: &str, value: Value| described[member] = value;
+    if let Some(short) = argument.get_short() {
+        set("short", short.to_string().into());
+    }
+    if let Some(help) = argument.get_help() {
+        set("about", help.to_string().into());
+    }
+    if argument.get_action().takes_values() {
+        let names = argument.get_value_names().unwrap_or_default();
+        let name = names.first().map_or("VALUE", |name| name.as_str());
+        set("value", name.into());
+        let values = argument.get_possible_values();
+        let values: Vec<_> = values.iter().map(PossibleValue::get_name).collect();
+        if !values.is_empty() {
+            set("values", json!(values));
+        }
+    }
+    if argument.is_hide_set() {
+        set("hidden", true.into());
+    }
+    described
 }
 
 /// Describes all parts of the program except its definitions.

@@ -8,9 +8,7 @@
 mod address;
 mod arguments;
 mod call;
-mod check;
 mod complete;
-mod completions;
 mod describe;
 mod install;
 mod list;
@@ -21,12 +19,11 @@ mod session;
 mod shell;
 mod tasks;
 mod terminal;
-mod types;
 mod welcome;
 
 use std::ffi::OsString;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command};
 
 use crate::context::Capability;
@@ -135,7 +132,19 @@ fn parse(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<Invocation, clap::Error> {
     let mut command = command(grammar);
-    let matches = command.try_get_matches_from_mut(arguments)?;
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let program = arguments.first().cloned().unwrap_or_default();
+    let matches = command.try_get_matches_from_mut(arguments);
+    let matches = matches.map_err(|error| match moved_command(&error) {
+        Some(name) => {
+            let program = program.display();
+            let text = format!(
+                "`{name}` is a command of `mcp-dev`: see `mcp-dev {name} --help`, and pass the server as in `mcp-dev {name} … -- {program}`"
+            );
+            command.error(ErrorKind::InvalidSubcommand, text)
+        }
+        None => error,
+    })?;
     let refused = |kind, text: &str| Err(command.clone().error(kind, text));
     match matches.subcommand() {
         Some(_) if describe::is_given(&matches) => refused(
@@ -154,6 +163,24 @@ fn parse(
         ),
         None => Ok(Invocation::Serve(ServeOptions::read(&matches))),
     }
+}
+
+/// The commands that only authors need. Servers had them once; now `mcp-dev` has them, for every server.
+const MOVED: [&str; 6] = [
+    "bundle",
+    "check",
+    "completions",
+    "manifest",
+    "recipe",
+    "types",
+];
+
+/// Returns the name of the command that `mcp-dev` has, if that is the reason for the error.
+fn moved_command(error: &clap::Error) -> Option<&'static str> {
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    MOVED.into_iter().find(|moved| moved == name)
 }
 
 fn command(grammar: Grammar<'_>) -> Command {
@@ -177,7 +204,7 @@ fn command(grammar: Grammar<'_>) -> Command {
     if grammar.has_tasks {
         command = command.subcommand(tasks::command());
     }
-    completions::with_commands(install::with_commands(command))
+    install::with_commands(command)
         .about(about)
         .after_help(format!(
             "{environment}{}Without a command, it serves over standard input and output, for clients that start servers themselves.",
@@ -212,7 +239,12 @@ pub(super) async fn run(server: Server, matches: &ArgMatches) -> Result<i32, Err
 
 async fn perform(mut server: Server, before: &ArgMatches) -> CommandResult {
     let Some((name, matches)) = before.subcommand() else {
-        return Box::pin(describe::run(server, before)).await;
+        let grammar = command(Grammar {
+            identity: &server.identity,
+            environment: "",
+            has_tasks: server.has_tasks(),
+        });
+        return Box::pin(describe::run(server, before, &grammar)).await;
     };
     if install::is_command(name) {
         return install::run(
@@ -222,19 +254,11 @@ async fn perform(mut server: Server, before: &ArgMatches) -> CommandResult {
             matches,
         );
     }
-    if completions::is_command(name) {
-        let grammar = command(Grammar {
-            identity: &server.identity,
-            environment: "",
-            has_tasks: server.has_tasks(),
-        });
-        return Box::pin(completions::run(name, server, &grammar, matches)).await;
-    }
     if name == tasks::NAME {
         return Box::pin(tasks::run(server, before, matches)).await;
     }
     if needs_only_definitions(name) {
-        server.environment.faults.clear();
+        server.ignore_missing_settings();
     }
     let session = CommandSession::start(server, before, matches).await?;
     if name == "shell" {
@@ -260,14 +284,12 @@ fn with_commands(command: Command) -> Command {
         .subcommand(call::prompt_command())
         .subcommand(read::command())
         .subcommand(complete::command())
-        .subcommand(check::command())
-        .subcommand(types::command())
 }
 
 /// Returns `true` if the command reads only definitions, for which the server needs no values for its settings.
 /// Resources are not among them, because user code can list them.
 fn needs_only_definitions(name: &str) -> bool {
-    matches!(name, "tools" | "prompts" | "templates" | "types" | "check")
+    matches!(name, "tools" | "prompts" | "templates")
 }
 
 /// Runs a command on the server.
@@ -293,9 +315,7 @@ async fn dispatch(session: &CommandSession, name: &str, matches: &ArgMatches) ->
         "call" => call::run(session, matches).await,
         "prompt" => call::run_prompt(session, matches).await,
         "read" => read::run(session, matches).await,
-        "complete" => complete::run(session, matches).await,
-        "types" => types::run(session).await,
-        _ => check::run(session, matches).await,
+        _ => complete::run(session, matches).await,
     }
 }
 
@@ -393,8 +413,9 @@ mod tests {
             (&["list"], true),
             (&["--json", "--revision", "x", "call", "add"], true),
             (&["--protocol-version", "x", "call", "add"], true),
-            (&["--protocol-version=x", "check"], true),
-            (&["--revision=x", "check"], true),
+            (&["--protocol-version=x", "read"], true),
+            (&["--revision=x", "read"], true),
+            (&["check"], false),
             (&[], false),
             (&["127.0.0.1:8000"], false),
             (&["--json"], false),
@@ -414,6 +435,9 @@ mod tests {
             (&["--allow-host", "a"], ""),
             (&["--http", "[::1]:9", "tools"], "`--http`"),
             (&["--json"], "`tools`"),
+            (&["check", "--strict"], "mcp-dev check … -- server"),
+            (&["--json", "check"], "mcp-dev check"),
+            (&["bundle"], "mcp-dev bundle"),
             (&["cal"], "'call'"),
             (&["tool"], "'tools'"),
             (&["instal", "cursor"], "'install'"),

@@ -29,8 +29,6 @@ pub(super) struct CommandSession {
     terminal: Arc<Terminal>,
     /// `true` if the client acts as a principal and may therefore lack scopes.
     pub(super) is_principal: bool,
-    /// The names of the environment variables that the server declares as secret.
-    pub(super) secret_variables: Vec<String>,
 }
 
 /// The names of the options shared by all commands that use the server.
@@ -151,15 +149,6 @@ pub(super) fn with_answer_options(command: Command) -> Command {
         )
 }
 
-/// Returns a server together with the names of the variables that it declares as secret. Takes the server by value
-/// because a future that borrows the server would have to contain it as well.
-fn with_secret_variables(server: Server) -> (Server, Vec<String>) {
-    let variables = server.environment.variables.iter();
-    let secret = variables.filter(|variable| variable.is_secret);
-    let names = secret.map(|variable| variable.name.clone()).collect();
-    (server, names)
-}
-
 impl CommandSession {
     /// Starts the server and connects to it. Options may come before or after the command. The future is boxed so that
     /// its code is compiled once for all commands.
@@ -172,7 +161,7 @@ impl CommandSession {
     }
 
     async fn start_and_connect(
-        server: Server,
+        mut server: Server,
         before: &ArgMatches,
         after: &ArgMatches,
     ) -> Result<Self, CommandError> {
@@ -200,7 +189,6 @@ impl CommandSession {
             let principal = Principal::new(subject).with_scopes(option("scope"));
             principal.with_claims(claims.collect()).into()
         });
-        let (mut server, secret_variables) = with_secret_variables(server);
         let headers = split_pairs("header", &option("header")).map_err(CommandError::Failed)?;
         server.use_command_headers(headers);
         let server = option(TAGS).iter().fold(server, Server::select_tags);
@@ -217,7 +205,6 @@ impl CommandSession {
             json: AtomicBool::default(),
             terminal,
             is_principal,
-            secret_variables,
         })
     }
 

@@ -3,35 +3,13 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use mcp_schema::model_rules::{Severity, breaches};
+use mcp_schema::suggest::words;
 use serde_json::Value;
 
-use crate::client::surface::Surface;
-use crate::context::Capability;
-use crate::registry::words;
-
-/// A problem with a definition.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Lint {
-    pub(super) severity: Severity,
-    /// The affected definition, such as `` tool `add` ``.
-    pub(super) at: String,
-    pub(super) text: String,
-    /// The source of the rule, or an empty string if the rule is simply common sense.
-    pub(super) source: &'static str,
-}
-
-impl fmt::Display for Lint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}: {}", self.severity.as_str(), self.at, self.text)?;
-        if !self.source.is_empty() {
-            write!(f, " ({})", self.source)?;
-        }
-        Ok(())
-    }
-}
+use crate::finding::{Finding, Findings};
+use crate::surface::{ListKind, Surface};
 
 // Sources of the rules. The Chat Completions API, `tools[].function.description`, until 2025, and compatible services.
 const LONG: &str = "services compatible with OpenAI: at most 1024 characters";
@@ -48,22 +26,22 @@ const LONGEST_DESCRIPTION: usize = 1_024;
 
 /// Returns all findings, in the order of the definitions in the surface. `costs` contains the tools that clients list
 /// and models read.
-pub(super) fn lint(surface: &Surface, costs: &[TokenCost<'_>]) -> Vec<Lint> {
-    let mut found = Findings::default();
-    for tool in surface.items(Capability::Tools) {
+pub(crate) fn lint_definitions(surface: &Surface, costs: &[TokenCost<'_>]) -> Vec<Finding> {
+    let mut found = Findings::new();
+    for tool in surface.items(ListKind::Tools) {
         lint_tool(tool, &mut found);
     }
-    for prompt in surface.items(Capability::Prompts) {
+    for prompt in surface.items(ListKind::Prompts) {
         lint_prompt(prompt, &mut found);
     }
-    for template in surface.items(Capability::Templates) {
+    for template in surface.items(ListKind::Templates) {
         found.set_subject("template", template["uriTemplate"].as_str());
-        found.check_described(template);
+        lint_described(template, &mut found);
     }
-    lint_resources(surface.items(Capability::Resources), &mut found);
+    lint_resources(surface.items(ListKind::Resources), &mut found);
     let (tools, tokens) = (costs.len(), total(costs));
-    found.at = "the tools".into();
-    lint_similar_tools(surface.items(Capability::Tools), &mut found);
+    found.set_subjects("the tools");
+    lint_similar_tools(surface.items(ListKind::Tools), &mut found);
     if tools > MOST_TOOLS {
         found.push_refused(format!("there are {tools}"), MANY);
     }
@@ -90,7 +68,7 @@ fn lint_similar_tools(tools: &[Value], found: &mut Findings) {
 fn lint_tool(tool: &Value, found: &mut Findings) {
     let name = tool["name"].as_str().unwrap_or_default();
     found.set_subject("tool", Some(name));
-    found.check_described(tool);
+    lint_described(tool, found);
     let description = tool["description"].as_str().unwrap_or_default();
     if description.chars().count() > LONGEST_DESCRIPTION {
         found.push_disliked("the description is long", LONG);
@@ -108,7 +86,7 @@ fn lint_tool(tool: &Value, found: &mut Findings) {
 
 fn lint_prompt(prompt: &Value, found: &mut Findings) {
     found.set_subject("prompt", prompt["name"].as_str());
-    found.check_described(prompt);
+    lint_described(prompt, found);
     for argument in prompt["arguments"].as_array().into_iter().flatten() {
         if !is_described(argument) {
             let name = argument["name"].as_str().unwrap_or_default();
@@ -137,44 +115,10 @@ fn is_described(item: &Value) -> bool {
         .is_some_and(|text| !text.is_empty())
 }
 
-/// The findings so far, and the definition being checked.
-#[derive(Default)]
-pub(super) struct Findings {
-    pub(super) all: Vec<Lint>,
-    at: String,
-}
-
-impl Findings {
-    pub(super) fn set_subject(&mut self, word: &str, name: Option<&str>) {
-        self.at = format!("{word} `{}`", name.unwrap_or_default());
-    }
-
-    fn check_described(&mut self, item: &Value) {
-        if !is_described(item) {
-            self.push_advice("has no description; write a doc comment");
-        }
-    }
-
-    fn push_refused(&mut self, text: impl Into<String>, source: &'static str) {
-        self.push(Severity::Refused, text.into(), source);
-    }
-
-    fn push_disliked(&mut self, text: impl Into<String>, source: &'static str) {
-        self.push(Severity::Advice, text.into(), source);
-    }
-
-    fn push_advice(&mut self, text: impl Into<String>) {
-        self.push(Severity::Advice, text.into(), "");
-    }
-
-    pub(super) fn push(&mut self, severity: Severity, text: String, source: &'static str) {
-        let at = self.at.clone();
-        self.all.push(Lint {
-            severity,
-            at,
-            text,
-            source,
-        });
+/// Reports a definition without a description.
+fn lint_described(item: &Value, found: &mut Findings) {
+    if !is_described(item) {
+        found.push_advice("has no description; write a doc comment");
     }
 }
 
@@ -195,15 +139,15 @@ const MAX_PAIRS: usize = 20;
 
 /// A pair of similar tools.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct SimilarPair<'t> {
-    pub(super) one: &'t str,
-    pub(super) other: &'t str,
-    pub(super) reason: SimilarityReason,
+pub(crate) struct SimilarPair<'t> {
+    pub(crate) one: &'t str,
+    pub(crate) other: &'t str,
+    pub(crate) reason: SimilarityReason,
 }
 
 /// The reason why two tools are similar.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum SimilarityReason {
+pub(crate) enum SimilarityReason {
     /// The names consist of the same words.
     Names,
     /// The descriptions have this percentage of their words in common.
@@ -212,7 +156,7 @@ pub(super) enum SimilarityReason {
 
 impl SimilarPair<'_> {
     /// Returns the text to report.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let (one, other) = (self.one, self.other);
         match self.reason {
             SimilarityReason::Names => format!(
@@ -226,24 +170,23 @@ impl SimilarPair<'_> {
     }
 }
 
-/// A tool's words, represented by numbers, which are faster to compare.
+/// A tool's words, represented by numbers in ascending order: with thousands of tools, there are millions of pairs.
 struct ToolWords<'t> {
     name: &'t str,
-    in_name: BTreeSet<usize>,
-    in_description: BTreeSet<usize>,
+    in_name: Vec<usize>,
+    in_description: Vec<usize>,
 }
 
 /// Returns pairs of similar tools, considering only tools that models read, in the order of the tools.
 fn similar_pairs(tools: &[Value]) -> Vec<SimilarPair<'_>> {
     let mut numbers = BTreeMap::new();
-    let mut numbered = |text: &str| -> BTreeSet<usize> {
-        let words = words(text);
-        words
-            .map(|word| {
-                let next = numbers.len();
-                *numbers.entry(word).or_insert(next)
-            })
-            .collect()
+    let mut numbered = |text: &str| -> Vec<usize> {
+        let words = words(text).map(|word| {
+            let next = numbers.len();
+            *numbers.entry(word).or_insert(next)
+        });
+        let words: BTreeSet<usize> = words.collect();
+        words.into_iter().collect()
     };
     let tools: Vec<_> = tools
         .iter()
@@ -282,13 +225,25 @@ fn reason(one: &ToolWords<'_>, other: &ToolWords<'_>) -> Option<SimilarityReason
     if more < FEWEST_WORDS || fewer * 100 < more * MIN_COMMON_PERCENT {
         return None;
     }
-    let common = one
-        .in_description
-        .intersection(&other.in_description)
-        .count();
+    let common = common(&one.in_description, &other.in_description);
     let different = fewer + more - common;
     let share = common * 100 / different;
     (share >= MIN_COMMON_PERCENT).then_some(SimilarityReason::Descriptions(share))
+}
+
+/// Returns the number of elements that two ascending lists have in common.
+fn common(mut one: &[usize], mut other: &[usize]) -> usize {
+    let mut count = 0;
+    while let ([first, rest @ ..], [second, others @ ..]) = (one, other) {
+        if first <= second {
+            one = rest;
+        }
+        if second <= first {
+            other = others;
+        }
+        count += usize::from(first == second);
+    }
+    count
 }
 
 // --- The tokens that tools use in a model's context. For authors, `docs/many-tools.md` explains how they are
@@ -296,14 +251,14 @@ fn reason(one: &ToolWords<'_>, other: &ToolWords<'_>) -> Option<SimilarityReason
 
 /// The tokens that a tool uses in a model's context.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct TokenCost<'t> {
-    pub(super) tool: &'t str,
-    pub(super) tokens: usize,
+pub(crate) struct TokenCost<'t> {
+    pub(crate) tool: &'t str,
+    pub(crate) tokens: usize,
 }
 
 /// Estimates the number of tokens that each tool uses in a model's context, largest first: about one for every four
 /// bytes of its name, description and input schema as JSON. Tools that models do not read are omitted.
-pub(super) fn token_costs<'t>(tools: &'t [Value]) -> Vec<TokenCost<'t>> {
+pub(crate) fn token_costs<'t>(tools: &'t [Value]) -> Vec<TokenCost<'t>> {
     let cost = |tool: &'t Value| {
         let read: [&Value; 3] = ["name", "description", "inputSchema"].map(|member| &tool[member]);
         let bytes: usize = read.iter().map(|value| value.to_string().len()).sum();
@@ -322,12 +277,12 @@ pub(super) fn token_costs<'t>(tools: &'t [Value]) -> Vec<TokenCost<'t>> {
 }
 
 /// Returns the total number of tokens for these tools.
-pub(super) fn total(costs: &[TokenCost<'_>]) -> usize {
+pub(crate) fn total(costs: &[TokenCost<'_>]) -> usize {
     costs.iter().map(|cost| cost.tokens).sum()
 }
 
 /// Returns `true` unless only app pages call the tool, in which case hosts hide it from models.
-pub(super) fn is_for_models(tool: &Value) -> bool {
+pub(crate) fn is_for_models(tool: &Value) -> bool {
     let users = tool["_meta"]["ui"]["visibility"].as_array();
     users.is_none_or(|users| users.iter().any(|user| user == "model"))
 }
@@ -337,15 +292,15 @@ mod tests {
     mod lint {
         use serde_json::json;
 
-        use crate::server::command_line::check::lint::token_costs;
-        use crate::server::command_line::check::lint::*;
+        use crate::definitions::token_costs;
+        use crate::definitions::*;
 
         /// Returns the findings for a server with these tools.
         fn found(tools: &Value) -> Vec<String> {
             let surface = Surface::parse(&json!({ "tools": tools }).to_string()).unwrap();
-            let costs = token_costs(surface.items(Capability::Tools));
-            let found = lint(&surface, &costs);
-            found.iter().map(Lint::to_string).collect()
+            let costs = token_costs(surface.items(ListKind::Tools));
+            let found = lint_definitions(&surface, &costs);
+            found.iter().map(Finding::to_string).collect()
         }
 
         /// Returns the findings for an argument's schema.
@@ -523,7 +478,10 @@ mod tests {
                 "resourceTemplates": [{"uriTemplate": "a:{b}"}],
             });
             let surface = Surface::parse(&surface.to_string()).unwrap();
-            let found: Vec<_> = lint(&surface, &[]).iter().map(Lint::to_string).collect();
+            let found: Vec<_> = lint_definitions(&surface, &[])
+                .iter()
+                .map(Finding::to_string)
+                .collect();
             assert_eq!(
                 found,
                 [
@@ -539,7 +497,7 @@ mod tests {
     mod similar {
         use serde_json::json;
 
-        use crate::server::command_line::check::lint::*;
+        use crate::definitions::*;
 
         fn pairs(tools: &[(&str, &str)]) -> Vec<String> {
             let tools = tools.iter();

@@ -5,10 +5,10 @@ function FUNCTION
     set -l program (string replace -r '^~' $HOME -- $words[1])
     set -e words[1]
     set -l found
-    if set found ($program __complete fish -- $words "$current" 2>/dev/null </dev/null)
+    if set found (mcp-dev __complete fish $program -- $words "$current" 2>/dev/null </dev/null)
         printf '%s\n' $found
     else
-        set -l before (string match -r '^.*[=@]' -- "$current")
+        set -l before (string match -r '^.*[=@]' -- "$current"; or echo)
         for path in (__fish_complete_path (string replace -r '^.*[=@]' '' -- "$current"))
             echo $before$path
         end

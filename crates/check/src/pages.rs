@@ -1,46 +1,61 @@
 //! Rules for apps: pages exist and can be read, load only what their policies allow, and call only tools that exist.
 
-use mcp_schema::model_rules::Severity;
 use mcp_schema::suggest::closest;
 use serde_json::{Value, json};
 
-use crate::client::InProcessClient;
-use crate::client::surface::Surface;
-use crate::context::Capability;
-use crate::server::command_line::check::lint::Lint;
-use mcp_extra::apps::MIME_TYPE;
+use crate::finding::Findings;
+use crate::reader::ServerReader;
 
 const SOURCE: &str = "MCP Apps";
 
-/// Reads every page that is listed or named by a tool, and returns the problems found.
-pub(super) async fn lint(client: &InProcessClient, surface: &Surface) -> Vec<Lint> {
-    let tools = surface.items(Capability::Tools);
-    let resources = surface.items(Capability::Resources).iter();
-    let listed = resources.filter(|resource| resource["mimeType"] == MIME_TYPE);
-    let mut uris: Vec<&str> = listed.filter_map(|page| page["uri"].as_str()).collect();
-    let mut found = Vec::new();
-    for tool in tools {
-        if let Some(uri) = tool["_meta"]["ui"]["resourceUri"].as_str()
-            && !uris.contains(&uri)
-        {
-            uris.push(uri);
+/// The media type of pages.
+const MIME_TYPE: &str = "text/html;profile=mcp-app";
+
+/// A page as a host reads it.
+#[derive(Debug)]
+pub struct ReadPage {
+    uri: String,
+    /// The contents, or the reason why the page cannot be read.
+    contents: Result<Value, String>,
+}
+
+/// Reads every page that is listed or that a tool names.
+pub async fn read_pages(
+    reader: &impl ServerReader,
+    tools: &[Value],
+    resources: &[Value],
+) -> Vec<ReadPage> {
+    let listed = resources
+        .iter()
+        .filter(|resource| resource["mimeType"] == MIME_TYPE);
+    let listed = listed.map(|page| &page["uri"]);
+    let named = tools.iter().map(|tool| &tool["_meta"]["ui"]["resourceUri"]);
+    let mut pages: Vec<ReadPage> = Vec::new();
+    for uri in listed.chain(named).filter_map(Value::as_str) {
+        if pages.iter().any(|page| page.uri == uri) {
+            continue;
+        }
+        let read = reader.request("resources/read", json!({"uri": uri})).await;
+        pages.push(ReadPage {
+            uri: uri.to_owned(),
+            contents: read.map(|mut result| result["contents"][0].take()),
+        });
+    }
+    pages
+}
+
+/// Returns the problems of pages. `tools` are those that they may call.
+pub(crate) fn lint_pages(pages: &[ReadPage], tools: &[Value], found: &mut Findings) {
+    for page in pages {
+        found.set_subject("page", Some(&page.uri));
+        let problems = match &page.contents {
+            Ok(contents) => problems_of(contents, tools),
+            Err(reason) => vec![format!("it cannot be read: {reason}")],
+        };
+        for problem in problems {
+            found.push_refused(problem, SOURCE);
         }
     }
-    for uri in uris {
-        let at = format!("page `{uri}`");
-        let read = client.call("resources/read", json!({ "uri": uri })).await;
-        let problems = match &read {
-            Ok(result) => problems_of(&result["contents"][0], tools),
-            Err(failure) => vec![format!("it cannot be read: {failure}")],
-        };
-        found.extend(problems.into_iter().map(|text| Lint {
-            severity: Severity::Refused,
-            at: at.clone(),
-            text,
-            source: SOURCE,
-        }));
-    }
-    found
 }
 
 fn problems_of(contents: &Value, tools: &[Value]) -> Vec<String> {
@@ -195,23 +210,23 @@ impl std::fmt::Display for PageOrigin {
 
 /// The files that a page loads and the tools that it calls.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct PageUses {
+pub(crate) struct PageUses {
     /// The files, in order and without duplicates.
-    pub(super) loads: Vec<PageLoad>,
+    pub(crate) loads: Vec<PageLoad>,
     /// The names of the tools that the page calls through the bridge.
-    pub(super) tools: Vec<String>,
+    pub(crate) tools: Vec<String>,
 }
 
 /// A file that a page loads.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct PageLoad {
-    pub(super) list: OriginList,
-    pub(super) url: String,
+pub(crate) struct PageLoad {
+    pub(crate) list: OriginList,
+    pub(crate) url: String,
 }
 
 /// The policy list that contains the origins from which a kind of file may be loaded.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum OriginList {
+pub(crate) enum OriginList {
     Connect,
     Resource,
     Frame,
@@ -435,7 +450,7 @@ fn find_ignoring_case(text: &str, what: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     mod apps {
-        use crate::server::command_line::check::apps::*;
+        use crate::pages::*;
 
         #[test]
         fn a_csp_source_allows_the_same_origins_as_in_browsers() {
@@ -538,7 +553,7 @@ mod tests {
     }
 
     mod page {
-        use crate::server::command_line::check::apps::*;
+        use crate::pages::*;
 
         #[test]
         fn the_origins_that_a_page_loads_from_are_found() {

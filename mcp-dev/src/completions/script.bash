@@ -2,7 +2,7 @@
 FUNCTION() {
     local reply line file=${2##*[=@]}
     COMPREPLY=()
-    if reply=$("${1/#\~/$HOME}" __complete bash -- "$COMP_WORDBREAKS" "${COMP_LINE:0:COMP_POINT}" 2>/dev/null </dev/null); then
+    if reply=$(mcp-dev __complete bash "${1/#\~/$HOME}" -- "$COMP_WORDBREAKS" "${COMP_LINE:0:COMP_POINT}" 2>/dev/null </dev/null); then
         while IFS= read -r line; do
             [[ -z $line ]] || COMPREPLY+=("$line")
         done <<<"$reply"

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 /// The direction in which values are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ValueDirection {
+pub(crate) enum ValueDirection {
     /// From clients to the server. Values that match the old schema must also match the new schema.
     Input,
     /// From the server to clients. Values that match the new schema must also match the old schema.
@@ -74,7 +74,7 @@ const BOUNDS: [(&str, bool); 10] = [
 ];
 
 /// Returns the reasons why some values that match `from` do not match `to`. The list is empty if all of them match.
-pub(super) fn narrowings(from: &Value, to: &Value, direction: ValueDirection) -> Vec<String> {
+pub(crate) fn narrowings(from: &Value, to: &Value, direction: ValueDirection) -> Vec<String> {
     let mut search = NarrowingSearch {
         roots: (from, to),
         direction,

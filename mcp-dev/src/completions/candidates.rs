@@ -1,13 +1,14 @@
 //! Finds the candidates that can be inserted at the cursor.
 
-use clap::{Arg, ArgMatches, Command};
+use anyhow::Result;
+use clap::{Arg, Command};
+use mcp_check::{ListKind, ServerReader as _};
+use mcp_schema::format::{BASE64, of_schema};
 use mcp_schema::template::percent_encode;
 use serde_json::{Map, Value, json};
 
-use crate::context::Capability;
-use crate::server::Server;
-use crate::server::command_line::arguments::{parse_arguments, takes_file};
-use crate::server::command_line::session::{COMMON, CommandError, CommandSession};
+use crate::describe::Description;
+use crate::inspect::ServerClient;
 
 /// A string that can be inserted at the cursor.
 #[derive(Debug, PartialEq)]
@@ -29,31 +30,45 @@ impl Candidate {
 /// The candidates, or `None` if file names should be completed.
 pub(super) type Found = Option<Vec<Candidate>>;
 
-/// Returns the candidates for the word at the cursor.
-///
-/// # Errors
-///
-/// Fails if names are needed and the server cannot start.
-pub(super) async fn candidates(
-    server: Server,
-    program: &Command,
-    line: &CommandLine<'_>,
-    typed: &str,
-) -> Result<Found, CommandError> {
+/// The server whose command line is completed.
+pub(super) struct CompletedServer<'d> {
+    pub(super) about: &'d Description,
+    /// Connects to the server, for values that only its completers know.
+    pub(super) program: &'d [String],
+}
+
+impl CompletedServer<'_> {
+    async fn connect(&self) -> Result<ServerClient> {
+        ServerClient::for_completion(self.program).await
+    }
+
+    fn find(&self, list: ListKind, key: &str) -> Option<&Value> {
+        let mut items = self.about.items(list).iter();
+        items.find(|item| item[list.item_key()] == key)
+    }
+
+    fn names(&self, list: ListKind) -> Vec<Candidate> {
+        names(list, self.about.items(list))
+    }
+}
+
+/// Returns the candidates that the commands alone determine, or `None` if the word is an argument whose values may come
+/// from a server.
+pub(super) fn known(line: &CommandLine<'_>, typed: &str) -> Option<Found> {
     if let Some(option) = line.awaiting {
-        return Ok(of_values(option, ""));
+        return Some(of_values(option, ""));
     }
     if let Some((option, _)) = typed
         .strip_prefix("--")
         .and_then(|typed| typed.split_once('='))
     {
         let found = line.option(option);
-        return Ok(found.map_or(Some(Vec::new()), |found| {
+        return Some(found.map_or(Some(Vec::new()), |found| {
             of_values(found, &format!("--{option}="))
         }));
     }
     if typed.starts_with('-') {
-        return Ok(Some(options(line.command)));
+        return Some(Some(options(line.command)));
     }
     if line.is_program {
         let commands = line.command.get_subcommands();
@@ -62,71 +77,69 @@ pub(super) async fn candidates(
             let about = command.get_about().map(ToString::to_string);
             Candidate::new(command.get_name(), about.unwrap_or_default())
         });
-        return Ok(Some(commands.collect()));
+        return Some(Some(commands.collect()));
+    }
+    let argument = line.command.get_positionals().nth(line.given.len());
+    let argument = argument.filter(|one| !one.get_possible_values().is_empty())?;
+    Some(of_values(argument, ""))
+}
+
+/// Returns the candidates for the word at the cursor.
+///
+/// # Errors
+///
+/// Fails if values are needed and the server cannot start.
+pub(super) async fn candidates(
+    server: &CompletedServer<'_>,
+    line: &CommandLine<'_>,
+    typed: &str,
+) -> Result<Found> {
+    if let Some(found) = known(line, typed) {
+        return Ok(found);
     }
     let position = line.given.len();
     let first = line.given.first().map_or("", String::as_str);
-    let command = line.command.get_name();
-    if !matches!(command, "call" | "prompt" | "read" | "complete") {
-        let argument = line.command.get_positionals().nth(position);
-        return Ok(argument.map_or(Some(Vec::new()), |argument| of_values(argument, "")));
-    }
-    let session = start(server, program, line).await?;
-    match (command, position) {
-        ("call", 0) => names(&session, Capability::Tools).await.map(Some),
-        ("prompt", 0) => names(&session, Capability::Prompts).await.map(Some),
-        ("read", 0) => {
-            let mut found = names(&session, Capability::Resources).await?;
-            found.extend(uri_candidates(&session, typed).await?);
-            Ok(Some(found))
-        }
+    match (line.command.get_name(), position) {
+        ("call", 0) => Ok(Some(server.names(ListKind::Tools))),
+        ("prompt", 0) => Ok(Some(server.names(ListKind::Prompts))),
+        ("read", 0) => uris(server, typed).await.map(Some),
         ("complete", 0) => {
-            let mut found = names(&session, Capability::Prompts).await?;
-            found.extend(names(&session, Capability::Templates).await?);
+            let mut found = server.names(ListKind::Prompts);
+            found.extend(server.names(ListKind::Templates));
             Ok(Some(found))
         }
-        ("call", _) => {
-            let tool = session.find(Capability::Tools, first).await?;
-            Ok(of_tool(&tool["inputSchema"], &line.given[1..], typed))
-        }
-        ("prompt", _) => of_prompt(&session, first, &line.given[1..], typed).await,
+        ("call", _) => Ok(match server.find(ListKind::Tools, first) {
+            Some(tool) => of_tool(&tool["inputSchema"], &line.given[1..], typed),
+            None => Some(Vec::new()),
+        }),
+        ("prompt", _) => match server.find(ListKind::Prompts, first) {
+            Some(prompt) => of_prompt(server, prompt, &line.given[1..], typed).await,
+            None => Ok(Some(Vec::new())),
+        },
         ("complete", 1) => {
-            let prompt = session.find(Capability::Prompts, first).await?;
-            let arguments = prompt_arguments(&prompt);
+            let prompt = server.find(ListKind::Prompts, first);
+            let arguments = prompt.into_iter().flat_map(prompt_arguments);
             let arguments = arguments.map(|(name, about)| Candidate::new(name, about));
             Ok(Some(arguments.collect()))
         }
-        _ => Ok(Some(Vec::new())),
+        ("read" | "complete", _) => Ok(Some(Vec::new())),
+        _ => Ok(of_position(line)),
     }
 }
 
-/// Starts the server, which can list its definitions without values for its settings.
-async fn start(
-    mut server: Server,
-    program: &Command,
-    line: &CommandLine<'_>,
-) -> Result<CommandSession, CommandError> {
-    server.environment.faults.clear();
-    let words = ["", "tools"].into_iter().map(str::to_owned);
-    let words = words.chain(line.common.iter().cloned());
-    let matches = program.clone().try_get_matches_from(words);
-    let matches: ArgMatches = matches.map_err(|error| error.to_string())?;
-    CommandSession::start(
-        server,
-        &matches,
-        matches.subcommand().map_or(&matches, |(_, of)| of),
-    )
-    .await
+/// Returns the values of the argument at the cursor that are known in advance.
+pub(super) fn of_position(line: &CommandLine<'_>) -> Found {
+    let argument = line.command.get_positionals().nth(line.given.len());
+    argument.map_or(Some(Vec::new()), |argument| of_values(argument, ""))
 }
 
-async fn names(session: &CommandSession, list: Capability) -> Result<Vec<Candidate>, CommandError> {
-    let items = session.list(list).await?;
+fn names(list: ListKind, items: &[Value]) -> Vec<Candidate> {
     let names = items.iter().filter_map(|item| {
         let about = item["title"].as_str().or(item["description"].as_str());
         let about = about.or(item["name"].as_str()).unwrap_or_default();
         Some(Candidate::new(item[list.item_key()].as_str()?, about))
     });
-    Ok(names.collect())
+    names.collect()
 }
 
 /// Returns the options of a command.
@@ -148,7 +161,11 @@ fn options(command: &Command) -> Vec<Candidate> {
 fn of_values(argument: &Arg, before: &str) -> Found {
     let values = argument.get_possible_values();
     let names = argument.get_value_names().into_iter().flatten();
-    if values.is_empty() && names.into_iter().any(|name| name.contains("FILE")) {
+    if values.is_empty()
+        && names
+            .into_iter()
+            .any(|name| name.contains("FILE") || name.contains("FOLDER"))
+    {
         return None;
     }
     let values = values.iter();
@@ -190,23 +207,34 @@ pub(super) fn of_tool(schema: &Value, given: &[String], typed: &str) -> Found {
     )
 }
 
+/// Returns `true` if the value can be read from a file: bytes, or any string.
+fn takes_file(schema: &Value) -> bool {
+    if of_schema(schema).is_some_and(|format| format.name == BASE64) {
+        return true;
+    }
+    let kind = &schema["type"];
+    let mut kinds = kind.as_array().into_iter().flatten().chain([kind]);
+    kinds.any(|kind| kind == "string") && schema.get("enum").is_none()
+}
+
 /// Returns a prompt's arguments that have not been given yet, or the server's suggestions for the argument at the
 /// cursor.
 async fn of_prompt(
-    session: &CommandSession,
-    prompt: &str,
+    server: &CompletedServer<'_>,
+    prompt: &Value,
     given: &[String],
     typed: &str,
-) -> Result<Found, CommandError> {
+) -> Result<Found> {
     let Some((name, text)) = typed.split_once('=') else {
-        let found = session.find(Capability::Prompts, prompt).await?;
-        let arguments = prompt_arguments(&found);
+        let arguments = prompt_arguments(prompt);
         let arguments = arguments.map(|(name, about)| (name.to_owned(), about.to_owned()));
         return Ok(Some(open_arguments(arguments, given)));
     };
-    let reference = json!({"type": "ref/prompt", "name": prompt});
-    let earlier = parse_arguments(given, &Value::Null)?;
-    let suggested = suggested(session, reference, name, text, earlier).await?;
+    let reference = json!({"type": "ref/prompt", "name": prompt["name"]});
+    let earlier = given.iter().filter_map(|word| word.split_once('='));
+    let earlier = earlier.map(|(name, value)| (name.to_owned(), value.into()));
+    let client = server.connect().await?;
+    let suggested = suggested(&client, reference, name, text, earlier.collect()).await;
     let values = suggested.iter();
     Ok(Some(
         values
@@ -215,29 +243,29 @@ async fn of_prompt(
     ))
 }
 
-/// Returns the values suggested by one of the server's completers.
-pub(super) async fn suggested(
-    session: &CommandSession,
+/// Returns the values suggested by one of the server's completers, or none if it has no completer.
+async fn suggested(
+    client: &ServerClient,
     reference: Value,
     argument: &str,
     partial: &str,
-    earlier: Value,
-) -> Result<Vec<String>, CommandError> {
-    let result = session
-        .client
-        .complete(reference, argument, partial, earlier)
-        .await?;
-    let values = result["completion"]["values"]
-        .as_array()
-        .into_iter()
-        .flatten();
-    Ok(values
+    earlier: Map<String, Value>,
+) -> Vec<String> {
+    let mut params = json!({"ref": reference, "argument": {"name": argument, "value": partial}});
+    if !earlier.is_empty() {
+        params["context"] = json!({"arguments": earlier});
+    }
+    let result = client.request("completion/complete", params).await;
+    let result = result.unwrap_or_default();
+    let values = result["completion"]["values"].as_array();
+    let values = values.into_iter().flatten();
+    values
         .filter_map(|value| Some(value.as_str()?.to_owned()))
-        .collect())
+        .collect()
 }
 
 /// Returns the names and descriptions of a prompt's arguments.
-pub(super) fn prompt_arguments(prompt: &Value) -> impl Iterator<Item = (&str, &str)> {
+fn prompt_arguments(prompt: &Value) -> impl Iterator<Item = (&str, &str)> {
     let arguments = prompt["arguments"].as_array().into_iter().flatten();
     arguments.filter_map(|argument| {
         let about = argument["description"].as_str().unwrap_or_default();
@@ -313,13 +341,13 @@ fn push_values(root: &Value, schema: &Value, texts: &mut Vec<(String, String)>, 
 
 // --- Completes URIs that match a server's templates, one variable at a time.
 
-/// Returns the URIs that continue `typed`.
-async fn uri_candidates(
-    session: &CommandSession,
-    typed: &str,
-) -> Result<Vec<Candidate>, CommandError> {
-    let mut found = Vec::new();
-    for template in session.list(Capability::Templates).await? {
+/// Returns the URIs of resources, and those that continue `typed` by a template.
+async fn uris(server: &CompletedServer<'_>, typed: &str) -> Result<Vec<Candidate>> {
+    let client = server.connect().await?;
+    // Functions may list other resources than the program describes.
+    let resources = client.list(ListKind::Resources).await?;
+    let mut found = names(ListKind::Resources, &resources);
+    for template in server.about.items(ListKind::Templates) {
         let Some(text) = template["uriTemplate"].as_str() else {
             continue;
         };
@@ -336,8 +364,7 @@ async fn uri_candidates(
                     after,
                     earlier,
                 } = place;
-                let earlier = Value::Object(earlier);
-                let values = suggested(session, reference, name, partial, earlier).await?;
+                let values = suggested(&client, reference, name, partial, earlier).await;
                 let values = values.iter().map(|value| {
                     Candidate::new(format!("{before}{}{after}", percent_encode(value)), about)
                 });
@@ -502,8 +529,6 @@ pub(super) struct CommandLine<'c> {
     pub(super) given: Vec<String>,
     /// The option whose value is at the cursor.
     pub(super) awaiting: Option<&'c Arg>,
-    /// Options shared by all commands, with their values.
-    pub(super) common: Vec<String>,
 }
 
 impl<'c> CommandLine<'c> {
@@ -513,24 +538,15 @@ impl<'c> CommandLine<'c> {
             is_program: true,
             given: Vec::new(),
             awaiting: None,
-            common: Vec::new(),
         };
         for word in words {
-            if let Some(option) = line.awaiting.take() {
-                line.keep_common(option, word);
+            if line.awaiting.take().is_some() {
                 continue;
             }
             if let Some(named) = word.strip_prefix('-').filter(|named| !named.is_empty()) {
-                let (name, value) = match named.split_once('=') {
-                    Some((name, value)) => (name, Some(value)),
-                    None => (named, None),
-                };
-                match (line.option(name.trim_start_matches('-')), value) {
-                    (Some(option), Some(value)) => line.keep_common(option, value),
-                    (option, None) => {
-                        line.awaiting = option.filter(|option| option.get_action().takes_values());
-                    }
-                    (None, Some(_)) => {}
+                if !named.contains('=') {
+                    let option = line.option(named.trim_start_matches('-'));
+                    line.awaiting = option.filter(|option| option.get_action().takes_values());
                 }
                 continue;
             }
@@ -556,18 +572,11 @@ impl<'c> CommandLine<'c> {
                 || letter.is_some_and(|letter| option.get_short() == Some(letter))
         })
     }
-
-    fn keep_common(&mut self, option: &Arg, value: &str) {
-        let name = option.get_id().as_str();
-        if COMMON.contains(&name) {
-            self.common.push(format!("--{name}={value}"));
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::server::command_line::completions::candidates::*;
+    use super::*;
 
     #[test]
     fn a_uri_ends_in_a_literal_or_in_a_variable() {

@@ -3,7 +3,7 @@
 FUNCTION() {
     local reply line value about
     local -a whole open
-    reply=$("${(Q)words[1]/#\~/$HOME}" __complete zsh -- "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null </dev/null) || {
+    reply=$(mcp-dev __complete zsh "${(Q)words[1]/#\~/$HOME}" -- "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null </dev/null) || {
         compset -P '*[=@]'
         _files
         return

@@ -1,8 +1,6 @@
 //! A server's surface, which is everything that the server declares. Its text form changes only when the declarations
 //! change.
 
-mod schema;
-
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fmt::Write as _;
@@ -10,10 +8,78 @@ use std::fmt::Write as _;
 use mcp_schema::template::UriTemplate;
 use serde_json::{Map, Value};
 
-use crate::client::InProcessClient;
-use crate::client::connection::Failure;
-use crate::client::surface::schema::{ValueDirection, narrowings};
-use crate::context::Capability;
+use crate::narrowing::{ValueDirection, narrowings};
+
+/// A list that a server may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListKind {
+    /// `tools/list`
+    Tools,
+    /// `prompts/list`
+    Prompts,
+    /// `resources/list`
+    Resources,
+    /// `resources/templates/list`
+    Templates,
+}
+
+impl ListKind {
+    /// All of them, in the order of reports.
+    pub const ALL: [Self; 4] = [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
+
+    /// Returns the method that lists the items.
+    #[must_use]
+    pub const fn method(self) -> &'static str {
+        match self {
+            Self::Tools => "tools/list",
+            Self::Prompts => "prompts/list",
+            Self::Resources => "resources/list",
+            Self::Templates => "resources/templates/list",
+        }
+    }
+
+    /// Returns the member of the server's capabilities without which there is no list.
+    #[must_use]
+    pub const fn capability(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources | Self::Templates => "resources",
+        }
+    }
+
+    /// Returns the member of results that has the items.
+    #[must_use]
+    pub const fn member(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources => "resources",
+            Self::Templates => "resourceTemplates",
+        }
+    }
+
+    /// Returns the name of the member that identifies an item.
+    #[must_use]
+    pub const fn item_key(self) -> &'static str {
+        match self {
+            Self::Tools | Self::Prompts => "name",
+            Self::Resources => "uri",
+            Self::Templates => "uriTemplate",
+        }
+    }
+
+    /// Returns the word for an item.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Tools => "tool",
+            Self::Prompts => "prompt",
+            Self::Resources => "resource",
+            Self::Templates => "template",
+        }
+    }
+}
 
 /// Everything that a server declares: instructions, extensions, tools, prompts, resources and resource templates, each
 /// list sorted by name. Includes disabled definitions, because a server can enable them at any time.
@@ -22,51 +88,62 @@ use crate::context::Capability;
 /// and the resources returned by the listing functions of templates. Such resources are data, possibly belonging to a
 /// single user, and listing them may require a database.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Surface(Map<String, Value>);
+pub struct Surface(Map<String, Value>);
 
 impl Surface {
-    pub(crate) fn of(client: &InProcessClient) -> Result<Self, Failure> {
-        let mut members = Map::new();
-        if let Some(text) = &client.server.instructions {
-            members.insert("instructions".into(), text.as_str().into());
+    /// Returns the surface with these members: `instructions` and `extensions`, and the lists, each of which is sorted
+    /// here. Members of other names are left out.
+    #[must_use]
+    pub fn new(mut members: Map<String, Value>) -> Self {
+        let mut surface = Map::new();
+        for name in ["instructions", "extensions"] {
+            if let Some(value) = members.remove(name) {
+                surface.insert(name.into(), value);
+            }
         }
-        let extensions = client.extensions();
-        if !extensions.is_empty() {
-            members.insert("extensions".into(), extensions.into());
+        for list in ListKind::ALL {
+            let mut items = match members.remove(list.member()) {
+                Some(Value::Array(items)) => items,
+                _ => Vec::new(),
+            };
+            let key = |item: &Value| item[list.item_key()].as_str().map(str::to_owned);
+            items.sort_by_cached_key(key);
+            surface.insert(list.member().into(), items.into());
         }
-        for list in Capability::ALL {
-            let mut items = client.definitions(list)?;
-            items.sort_by(|a, b| {
-                a[list.item_key()]
-                    .as_str()
-                    .cmp(&b[list.item_key()].as_str())
-            });
-            members.insert(list.member().into(), items.into());
-        }
-        Ok(Self(members))
+        Self(surface)
     }
 
     /// Parses the output of [`to_text`](Self::to_text).
-    pub(crate) fn parse(text: &str) -> Result<Self, serde_json::Error> {
+    ///
+    /// # Errors
+    ///
+    /// Fails if the text is not a JSON object.
+    pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text).map(Self)
     }
 
-    pub(crate) fn to_text(&self) -> String {
+    /// Returns the text to keep in a file.
+    #[must_use]
+    pub fn to_text(&self) -> String {
         format!("{:#}\n", Value::Object(self.0.clone()))
     }
 
-    pub(crate) fn instructions(&self) -> Option<&str> {
+    /// Returns the instructions for models.
+    #[must_use]
+    pub fn instructions(&self) -> Option<&str> {
         self.0.get("instructions").and_then(Value::as_str)
     }
 
     /// Returns the extensions, keyed by identifier, each with its settings and the names of its methods.
-    pub(crate) fn extensions(&self) -> impl Iterator<Item = (&str, &Value)> {
+    pub fn extensions(&self) -> impl Iterator<Item = (&str, &Value)> {
         let extensions = self.0.get("extensions").and_then(Value::as_object);
         let members = extensions.into_iter().flatten();
         members.map(|(id, extension)| (id.as_str(), extension))
     }
 
-    pub(crate) fn items(&self, list: Capability) -> &[Value] {
+    /// Returns the items of a list.
+    #[must_use]
+    pub fn items(&self, list: ListKind) -> &[Value] {
         let items = self.0.get(list.member()).and_then(Value::as_array);
         items.map_or(&[], Vec::as_slice)
     }
@@ -76,10 +153,11 @@ impl Surface {
 
 /// A single change.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct SurfaceChange {
+pub struct SurfaceChange {
     /// `true` if a client that worked before may now fail.
-    pub(crate) is_breaking: bool,
-    pub(crate) text: String,
+    pub is_breaking: bool,
+    /// What has changed.
+    pub text: String,
 }
 
 impl fmt::Display for SurfaceChange {
@@ -94,13 +172,14 @@ impl fmt::Display for SurfaceChange {
 }
 
 /// Returns all changes from one surface to another, breaking changes first.
-pub(crate) fn compare_surfaces(old: &Surface, new: &Surface) -> Vec<SurfaceChange> {
+#[must_use]
+pub fn compare_surfaces(old: &Surface, new: &Surface) -> Vec<SurfaceChange> {
     let mut changes = SurfaceChanges::default();
     if old.instructions() != new.instructions() {
         changes.push_compatible("the instructions are different");
     }
     changes.compare_extensions(old, new);
-    for list in Capability::ALL {
+    for list in ListKind::ALL {
         changes.compare_lists(list, old.items(list), new.items(list));
     }
     changes.0.sort_by_key(|change| !change.is_breaking);
@@ -108,7 +187,7 @@ pub(crate) fn compare_surfaces(old: &Surface, new: &Surface) -> Vec<SurfaceChang
 }
 
 #[derive(Default)]
-pub(super) struct SurfaceChanges(Vec<SurfaceChange>);
+pub(crate) struct SurfaceChanges(Vec<SurfaceChange>);
 
 impl SurfaceChanges {
     fn push_compatible(&mut self, text: impl Into<String>) {
@@ -123,7 +202,7 @@ impl SurfaceChanges {
         self.0.push(SurfaceChange { is_breaking, text });
     }
 
-    fn compare_lists(&mut self, list: Capability, old: &[Value], new: &[Value]) {
+    fn compare_lists(&mut self, list: ListKind, old: &[Value], new: &[Value]) {
         let (before, mut after) = (items_by_key(list, old), items_by_key(list, new));
         let mut gone = Vec::new();
         for (key, was) in before {
@@ -136,7 +215,7 @@ impl SurfaceChanges {
             // If a template with the same name still exists, it was changed rather than removed.
             let moved = after.iter().find(|(_, is)| is["name"] == was["name"]);
             match moved.map(|(key, is)| (*key, *is)) {
-                Some((now, is)) if list == Capability::Templates => {
+                Some((now, is)) if list == ListKind::Templates => {
                     after.remove(now);
                     self.push_breaking(describe_moved_template(key, now));
                     self.compare_items(list, &kind_and_name(list, now), was, is);
@@ -149,11 +228,11 @@ impl SurfaceChanges {
         }
     }
 
-    fn compare_items(&mut self, list: Capability, name: &str, was: &Value, is: &Value) {
+    fn compare_items(&mut self, list: ListKind, name: &str, was: &Value, is: &Value) {
         match list {
-            Capability::Tools => self.compare_tool_schemas(name, was, is),
-            Capability::Prompts => self.compare_prompt_arguments(name, was, is),
-            Capability::Resources | Capability::Templates => {}
+            ListKind::Tools => self.compare_tool_schemas(name, was, is),
+            ListKind::Prompts => self.compare_prompt_arguments(name, was, is),
+            ListKind::Resources | ListKind::Templates => {}
         }
         for (member, said) in [
             ("title", "a different title"),
@@ -229,7 +308,7 @@ impl SurfaceChanges {
     }
 }
 
-fn items_by_key(list: Capability, items: &[Value]) -> BTreeMap<&str, &Value> {
+fn items_by_key(list: ListKind, items: &[Value]) -> BTreeMap<&str, &Value> {
     let items = items.iter();
     items
         .filter_map(|item| Some((item[list.item_key()].as_str()?, item)))
@@ -244,13 +323,8 @@ fn arguments_by_name(prompt: &Value) -> BTreeMap<&str, &Value> {
 }
 
 /// Returns the kind and name of an item for use in messages.
-fn kind_and_name(list: Capability, key: &str) -> String {
-    match list {
-        Capability::Tools => format!("tool `{key}`"),
-        Capability::Prompts => format!("prompt `{key}`"),
-        Capability::Resources => format!("resource `{key}`"),
-        Capability::Templates => format!("template `{key}`"),
-    }
+fn kind_and_name(list: ListKind, key: &str) -> String {
+    format!("{} `{key}`", list.word())
 }
 
 /// Describes a template whose URI changed. This breaks clients, because they complete variables by name and store URIs.
@@ -313,7 +387,7 @@ mod tests {
 
     use serde_json::{Value, json};
 
-    use crate::client::surface::{Surface, compare_surfaces};
+    use crate::surface::{Surface, compare_surfaces};
 
     /// Returns the changes between two surfaces.
     fn changes(old: Value, new: Value) -> Vec<String> {

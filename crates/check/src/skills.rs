@@ -18,32 +18,47 @@ use mcp_skills::skill::SKILL_FILE;
 use pulldown_cmark::{Event, LinkType, Parser, Tag};
 use serde_json::{Map, Value, json};
 
-use crate::client::{Failure, InProcessClient};
-use crate::server::command_line::check::lint::{Findings, Lint};
-use mcp_extra::skills::ID;
+use crate::finding::Findings;
+use crate::reader::{ServerReader, read_all_pages};
+
+/// The identifier of the extension.
+const ID: &str = "io.modelcontextprotocol/skills";
 
 /// A skill as a client reads it.
-struct ReadSkill {
+#[derive(Debug)]
+pub struct ReadSkill {
     /// The entry in `skills/list`.
     entry: Value,
     /// The files, keyed by URI, each with its contents or the reason why it cannot be read.
     files: BTreeMap<String, Result<Vec<u8>, String>>,
 }
 
-/// Returns all findings about a server's skills, in the order in which the skills are listed.
-pub(super) async fn lint(client: &InProcessClient) -> Result<Vec<Lint>, Failure> {
-    let mut found = Findings::default();
-    if !client.extensions().contains_key(ID) {
-        return Ok(found.all);
+/// Reads all skills and their files, if the server declares the extension in its capabilities.
+///
+/// # Errors
+///
+/// Returns the reason why the skills cannot be listed.
+pub async fn read_skills(
+    reader: &impl ServerReader,
+    capabilities: &Value,
+) -> Result<Vec<ReadSkill>, String> {
+    let mut skills = Vec::new();
+    if capabilities["extensions"].get(ID).is_some() {
+        for entry in read_all_pages(reader, "skills/list", "skills").await? {
+            skills.push(read(reader, entry).await);
+        }
     }
-    let entries = client.fetch_all_pages("skills/list", "skills").await?;
-    let known: BTreeSet<String> = entries.iter().flat_map(uris).collect();
-    for entry in &entries {
-        let skill = read(client, entry).await;
-        lint_skill(&skill, &known, &mut found);
+    Ok(skills)
+}
+
+/// Reports all problems of skills, in the order in which they are listed.
+pub(crate) fn lint_skills(skills: &[ReadSkill], found: &mut Findings) {
+    let known: BTreeSet<String> = skills.iter().flat_map(|skill| uris(&skill.entry)).collect();
+    for skill in skills {
+        lint_skill(skill, &known, found);
     }
-    lint_names(&entries, &mut found);
-    Ok(found.all)
+    let entries: Vec<_> = skills.iter().map(|skill| &skill.entry).collect();
+    lint_names(&entries, found);
 }
 
 /// Returns the URIs of all files in an entry, starting with `SKILL.md`.
@@ -54,23 +69,20 @@ fn uris(entry: &Value) -> Vec<String> {
     all.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-async fn read(client: &InProcessClient, entry: &Value) -> ReadSkill {
+async fn read(reader: &impl ServerReader, entry: Value) -> ReadSkill {
     let mut files = BTreeMap::new();
-    for uri in uris(entry) {
+    for uri in uris(&entry) {
         if files.contains_key(&uri) {
             continue;
         }
-        let result = client.request("resources/read", json!({"uri": uri})).await;
+        let result = reader.request("resources/read", json!({"uri": uri})).await;
         let contents = match result {
             Ok(result) => bytes(&result["contents"][0]).ok_or_else(|| "it has no contents".into()),
-            Err(error) => Err(error.to_string()),
+            Err(reason) => Err(reason),
         };
         files.insert(uri, contents);
     }
-    ReadSkill {
-        entry: entry.clone(),
-        files,
-    }
+    ReadSkill { entry, files }
 }
 
 /// Returns the bytes of a resource's contents.
@@ -284,7 +296,7 @@ fn lint_links(
 }
 
 /// Checks the names and descriptions of all skills together.
-pub(super) fn lint_names(entries: &[Value], found: &mut Findings) {
+pub(crate) fn lint_names(entries: &[&Value], found: &mut Findings) {
     let mut paths: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut bytes = 0;
     for entry in entries {
@@ -383,7 +395,7 @@ fn is_relative(link: &str) -> bool {
 
 /// Returns the unescaped URI to which a relative link in the file at `base` points, or `None` if it points outside all
 /// skills.
-pub(super) fn target(base: &str, link: &str) -> Option<String> {
+pub(crate) fn target(base: &str, link: &str) -> Option<String> {
     let path = link.split(['#', '?']).next().unwrap_or_default();
     let (scheme, base) = base.split_once("://")?;
     let mut parts: Vec<&str> = base.split('/').collect();
@@ -402,7 +414,7 @@ pub(super) fn target(base: &str, link: &str) -> Option<String> {
 }
 
 /// Returns `true` if the unescaped URI identifies a file or a directory that contains files.
-pub(super) fn exists(uri: &str, known: &BTreeSet<String>) -> bool {
+pub(crate) fn exists(uri: &str, known: &BTreeSet<String>) -> bool {
     let mut known = known.iter().filter_map(|known| decode(known));
     known.any(|known| {
         let below = known.strip_prefix(uri);
@@ -412,7 +424,7 @@ pub(super) fn exists(uri: &str, known: &BTreeSet<String>) -> bool {
 
 #[cfg(test)]
 mod links_tests {
-    use crate::server::command_line::check::skills::*;
+    use crate::skills::*;
 
     #[test]
     fn links_are_found_in_text_and_not_in_code() {
@@ -455,8 +467,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{ReadSkill, uris};
-    use crate::server::command_line::check::lint::{Findings, Lint};
-    use crate::server::command_line::check::skills::{lint_names, lint_skill};
+    use crate::finding::{Finding, Findings};
+    use crate::skills::{lint_names, lint_skill};
 
     const GOOD: &str = "name: good\ndescription: Does something well. Use it always.\n";
 
@@ -486,9 +498,9 @@ mod tests {
 
     fn found(skill: &ReadSkill) -> Vec<String> {
         let known: BTreeSet<String> = uris(&skill.entry).into_iter().collect();
-        let mut found = Findings::default();
+        let mut found = Findings::new();
         lint_skill(skill, &known, &mut found);
-        found.all.iter().map(Lint::to_string).collect()
+        found.all.iter().map(Finding::to_string).collect()
     }
 
     #[track_caller]
@@ -625,8 +637,8 @@ mod tests {
     fn duplicate_skill_names_and_too_long_descriptions_are_reported() {
         let entry = |path: &str, name: &str, description: &str| json!({"uri": format!("skill://{path}/SKILL.md"), "frontmatter": {"name": name, "description": description}});
         let found = |entries: &[Value]| {
-            let mut found = Findings::default();
-            lint_names(entries, &mut found);
+            let mut found = Findings::new();
+            lint_names(&entries.iter().collect::<Vec<_>>(), &mut found);
             found.all.iter().fold(String::new(), |mut text, lint| {
                 let _ = writeln!(text, "{lint}");
                 text
