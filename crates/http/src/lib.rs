@@ -10,7 +10,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 // A request first passes the guards, which check only its URL and headers. Then its caller is authenticated, and its
-// body is read to determine the era. `ARCHITECTURE.md` lists the modules in dependency order.
+// body is read to determine the era. `architecture/rooms.md` lists the modules in dependency order.
 //
 // Specification: basic/transports, "Streamable HTTP" of 2025-03-26 and later, "HTTP with SSE" of 2024-11-05.
 

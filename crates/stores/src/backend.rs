@@ -208,7 +208,7 @@ impl Backend {
                 crate::check_event_store(&**store).await;
             }
             if let Some(relay) = &self.instances {
-                crate::contracts::check_instance_relay(&**relay).await;
+                crate::session_contract::check_instance_relay(&**relay).await;
             }
         }
     }

@@ -384,6 +384,7 @@ impl SessionRecord {
     }
 
     /// Returns the record with a change applied, adding subscriptions only as far as the limits allow.
+    #[doc(hidden)]
     #[must_use]
     pub fn with_update(&self, change: &SessionUpdate, limits: &StreamLimits) -> Self {
         let mut uris = self.uris.clone();

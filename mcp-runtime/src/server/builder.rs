@@ -361,15 +361,8 @@ impl Server {
         self
     }
 
-    /// Adds something that the server gets as a whole, such as
-    /// [`ToolSearch`](crate::tool_search::ToolSearch) or [`IdempotencyKeys`](crate::retries::IdempotencyKeys).
-    ///
-    /// ```
-    /// use mcp_runtime::prelude::*;
-    /// use mcp_runtime::tool_search::ToolSearch;
-    ///
-    /// let server = new_server!().with(ToolSearch::above(40));
-    /// ```
+    /// Adds something that the server gets as a whole, and no tool by an option of its own:
+    /// `new_server!().with(…)`. What can be added implements [`ServerAddOn`].
     pub fn with(mut self, add_on: impl ServerAddOn) -> Self {
         add_on.add_to(&mut self.added);
         self

@@ -27,13 +27,6 @@ use crate::server::Server;
 use crate::seal::{SealingKey, SealingKeys};
 
 impl Server {
-    /// Returns the dispatcher, for use in tests of the layers above it, which are crates of their own.
-    #[cfg(feature = "testing")]
-    #[doc(hidden)]
-    pub fn into_dispatcher(self) -> Result<Arc<Dispatcher>, Error> {
-        self.start().map(|(dispatcher, _)| dispatcher)
-    }
-
     /// Describes each mistake in the settings that apply to all transports.
     pub(super) fn setting_faults(&self) -> Vec<String> {
         let faults = self.faults.iter().chain(&self.environment.faults);

@@ -1,8 +1,10 @@
-//! In-memory stores that survive simulated processes, for tests in which processes die.
+//! What only tests ask of a server: its dispatcher, and in-memory stores that survive simulated processes.
 
 use std::sync::Arc;
 
 use crate::context::OnceStore;
+use crate::dispatch::Dispatcher;
+use crate::error::Error;
 use crate::server::Server;
 use mcp_stores::TaskStore;
 
@@ -16,6 +18,12 @@ pub(crate) struct SurvivingStores {
 const MIN_ATTEMPTS: u32 = 10;
 
 impl Server {
+    /// Returns the dispatcher, for use in tests of the layers above it, which are crates of their own.
+    #[doc(hidden)]
+    pub fn into_dispatcher(self) -> Result<Arc<Dispatcher>, Error> {
+        self.start().map(|(dispatcher, _)| dispatcher)
+    }
+
     /// Replaces the stores for tasks and steps, and enables processes that share these stores to continue each other's
     /// calls.
     pub(crate) fn surviving(mut self, stores: &SurvivingStores) -> Self {

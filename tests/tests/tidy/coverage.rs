@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use crate::sources::crates;
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
@@ -55,19 +57,15 @@ fn look_up<'a>(table: &'a BTreeMap<String, String>, id: &str) -> Option<&'a Stri
 /// Returns the tests that name each id.
 fn covered() -> BTreeMap<String, BTreeSet<String>> {
     let mut covered: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for folder in [
+    let others = [
         "examples/tests",
         "tests/fixtures/tests",
         "tests/tests",
         "tests/interop",
-        "crates/check/src",
-        "crates/core/src",
-        "crates/protocol/src",
         "mcp-runtime/src",
         "mcp-macros/src",
-        "crates/schema/src",
-        "crates/skills/src",
-    ] {
+    ];
+    for folder in others.map(str::to_owned).into_iter().chain(crates("src")) {
         for path in files(&root().join(folder)) {
             let Ok(text) = std::fs::read_to_string(&path) else {
                 continue;

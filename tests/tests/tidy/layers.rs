@@ -1,6 +1,6 @@
 //! Checks which parts of the code use which others, and finds circular imports.
 //!
-//! The table under "Layers" in `ARCHITECTURE.md` divides the code into *rooms*. A room may use only the rooms above it
+//! The table under "Layers" in `architecture/rooms.md` divides the code into *rooms*. A room may use only the rooms above it
 //! in the table. A room is a crate, a folder or a file; a file belongs to the room with the longest path that contains
 //! it.
 
@@ -315,7 +315,7 @@ fn collect(tokens: &TokenStream, before: &[String], paths: &mut Vec<Vec<String>>
 /// Returns the rooms in each row of the table, starting with the lowest layer. Rooms in the same row may use each
 /// other.
 fn layers() -> Vec<Vec<String>> {
-    let text = std::fs::read_to_string(sources::root().join("ARCHITECTURE.md")).unwrap();
+    let text = std::fs::read_to_string(sources::root().join("architecture/rooms.md")).unwrap();
     let section = text.split("## Layers").nth(1).unwrap_or_default();
     let rows = section
         .lines()
@@ -351,7 +351,10 @@ fn room<'l>(layers: &'l [Vec<String>], path: &str) -> Option<(usize, &'l str)> {
 #[test]
 fn folders_import_only_from_folders_above_them_in_the_table() {
     let layers = layers();
-    assert!(layers.len() > 5, "ARCHITECTURE.md has a table of layers");
+    assert!(
+        layers.len() > 5,
+        "architecture/rooms.md has a table of layers"
+    );
     for room in layers.iter().flatten() {
         let is_there = sources::root().join(room).exists();
         assert!(is_there, "{room}: there is no such room");
@@ -375,7 +378,7 @@ fn folders_import_only_from_folders_above_them_in_the_table() {
     }
     exceptions::check(
         "layer",
-        "a room uses those above it in the table of ARCHITECTURE.md",
+        "a room uses those above it in the table of architecture/rooms.md",
         broken,
     );
 }

@@ -6,25 +6,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
-use crate::sources::{Source, files, root};
+use crate::sources::{Source, crates, files, root};
 
 /// The files whose links are checked. Pages link to each other only within `docs/`.
-const PAGES: [&str; 4] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs"];
+const PAGES: [&str; 5] = [
+    "ARCHITECTURE.md",
+    "architecture",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "docs",
+];
 
 /// The readmes of the packages. Their links are relative, too; `.ci/release` makes them absolute in the packages,
 /// because a registry's page about a package shows its readme.
-const READMES: [&str; 10] = [
-    "README.md",
-    "crates/check/README.md",
-    "crates/core/README.md",
-    "mcp-dev/README.md",
-    "mcp-macros/README.md",
-    "crates/protocol/README.md",
-    "crates/redis/README.md",
-    "crates/schema/README.md",
-    "crates/skills/README.md",
-    "crates/sqlite/README.md",
-];
+fn readmes() -> Vec<String> {
+    let others = ["README.md", "mcp-dev/README.md", "mcp-macros/README.md"];
+    let others = others.map(str::to_owned).into_iter();
+    others.chain(crates("README.md")).collect()
+}
 
 /// Returns the lines outside of code blocks, with their numbers.
 fn prose(text: &str) -> Vec<(usize, &str)> {
@@ -128,7 +127,9 @@ fn broken(pages: &[Source]) -> Vec<String> {
 #[test]
 fn links_lead_to_files_and_headings() {
     let mut pages = files(&PAGES, "md");
-    pages.extend(files(&READMES, "md"));
+    let readmes = readmes();
+    let readmes: Vec<&str> = readmes.iter().map(String::as_str).collect();
+    pages.extend(files(&readmes, "md"));
     let broken = broken(&pages);
     assert!(broken.is_empty(), "\n{}", broken.join("\n"));
 }
@@ -148,8 +149,8 @@ fn every_package_has_a_readme_whose_links_are_checked() {
         };
         let path = Path::new(&folder.file_name()).join(readme.trim_matches('"'));
         let path = clean(&path);
-        let is_known = READMES.iter().any(|known| Path::new(known) == path);
-        assert!(is_known, "{} is not in `READMES`", path.display());
+        let is_known = readmes().iter().any(|known| Path::new(known) == path);
+        assert!(is_known, "{} is not among the readmes", path.display());
     }
 }
 
@@ -198,4 +199,43 @@ fn every_page_is_a_module_and_in_the_contents() {
             "docs/README.md has no link to {name}"
         );
     }
+}
+
+/// Returns the paths below the root that these pages name in backticks and that do not exist.
+fn missing_paths(pages: &[Source]) -> Vec<String> {
+    let mut missing = Vec::new();
+    for page in pages {
+        for path in page.text.split('`').skip(1).step_by(2) {
+            let is_path = [
+                "crates/",
+                "mcp-runtime/",
+                "mcp-macros/",
+                "mcp-dev/",
+                "tests/",
+                "examples/",
+                "docs/",
+                "fuzz/",
+                "benches/",
+                ".ci/",
+            ]
+            .iter()
+            .any(|start| path.starts_with(start));
+            let is_pattern = path.contains(['*', '{', ' ', '…']);
+            if is_path && !is_pattern && !root().join(path).exists() {
+                missing.push(format!("{}: `{path}`", page.path));
+            }
+        }
+    }
+    missing
+}
+
+#[test]
+fn the_map_names_only_files_and_folders_that_exist() {
+    let missing = missing_paths(&files(&["ARCHITECTURE.md", "architecture"], "md"));
+    assert!(missing.is_empty(), "\n{}", missing.join("\n"));
+    let page = Source {
+        path: "a.md".to_owned(),
+        text: "`crates/core/src/` and `crates/none/src/`".to_owned(),
+    };
+    assert_eq!(missing_paths(&[page]), ["a.md: `crates/none/src/`"]);
 }

@@ -25,14 +25,16 @@ fn modules() -> Modules {
             Some(path) => path,
             None => (source.path.strip_prefix("crates/core/src/"))
                 .filter(|path| !matches!(*path, "lib.rs" | "extension/mod.rs"))
-                .or_else(|| source.path.strip_prefix("mcp-runtime/src/"))?,
+                .or_else(|| source.path.strip_prefix("mcp-runtime/src/"))
+                .or_else(|| source.path.strip_prefix("crates/"))?,
         };
         let path = path.strip_suffix(".rs")?;
         let path = path.strip_suffix("/mod").unwrap_or(path);
-        let module = if path == "lib" {
-            String::new()
-        } else {
-            path.replace('/', "::")
+        let module = match path.split_once("/src/") {
+            // A crate above the core: its modules have its name, such as `mcp_http::options`.
+            Some((name, path)) => format!("mcp_{name}::{}", path.replace('/', "::")),
+            None if path == "lib" => String::new(),
+            None => path.replace('/', "::"),
         };
         Some((module, source))
     });
@@ -70,6 +72,14 @@ fn interface(modules: &Modules) -> BTreeMap<String, Exports> {
                         open.push((whole, None));
                         continue;
                     }
+                    if let Some((whole, exported)) = module_of_crate(&item.tree, modules) {
+                        let items = modules[&whole].items();
+                        match exported {
+                            Some(exported) => open.push((join(&module, &exported), Some(items))),
+                            None => exports.extend(names_in(&whole, items)),
+                        }
+                        continue;
+                    }
                     let mut path = Vec::new();
                     follow(&item.tree, &mut path, &module, &mut exports);
                 }
@@ -94,6 +104,47 @@ fn module_of_protocol(tree: &syn::UseTree) -> Option<String> {
         },
         _ => None,
     }
+}
+
+/// Returns a module of another crate that is re-exported as a whole, and the name under which it is, or `None` if its names are
+/// (`pub use mcp_extra::middleware::*`).
+fn module_of_crate(tree: &syn::UseTree, modules: &Modules) -> Option<(String, Option<String>)> {
+    let mut path = Vec::new();
+    let mut tree = tree;
+    while let syn::UseTree::Path(part) = tree {
+        path.push(part.ident.to_string());
+        tree = &part.tree;
+    }
+    let exported = match tree {
+        syn::UseTree::Name(name) => {
+            path.push(name.ident.to_string());
+            Some(name.ident.to_string())
+        }
+        syn::UseTree::Rename(name) => {
+            path.push(name.ident.to_string());
+            Some(name.rename.to_string())
+        }
+        syn::UseTree::Glob(_) => None,
+        syn::UseTree::Path(_) | syn::UseTree::Group(_) => return None,
+    };
+    let whole = path.join("::");
+    modules.contains_key(&whole).then_some((whole, exported))
+}
+
+/// Returns the names that a module exports.
+fn names_in(module: &str, items: Vec<syn::Item>) -> Exports {
+    let mut exports = Exports::new();
+    for item in items {
+        if let syn::Item::Use(item) = &item
+            && is_public(&item.vis)
+            && !is_hidden(&item.attrs)
+        {
+            follow(&item.tree, &mut Vec::new(), module, &mut exports);
+        } else if let Some(name) = public_name(&item) {
+            exports.insert(name.clone(), (module.to_owned(), name));
+        }
+    }
+    exports
 }
 
 fn join(module: &str, name: &str) -> String {

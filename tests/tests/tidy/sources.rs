@@ -58,23 +58,21 @@ fn collect(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
 
 /// Returns the sources of the crates that users build, excluding test files.
 pub(crate) fn product() -> Vec<Source> {
-    files(
-        &[
-            "crates/check/src",
-            "crates/core/src",
-            "mcp-macros/src",
-            "crates/protocol/src",
-            "crates/redis/src",
-            "mcp-runtime/src",
-            "crates/schema/src",
-            "crates/skills/src",
-            "crates/sqlite/src",
-        ],
-        "rs",
-    )
-    .into_iter()
-    .filter(|source| !source.is_test())
-    .collect()
+    let mut folders = crates("src");
+    folders.extend(["mcp-macros/src", "mcp-runtime/src"].map(str::to_owned));
+    let folders: Vec<&str> = folders.iter().map(String::as_str).collect();
+    let sources = files(&folders, "rs").into_iter();
+    sources.filter(|source| !source.is_test()).collect()
+}
+
+/// Returns the path of a file or folder in each crate below `crates/`, so that a new crate cannot be forgotten.
+pub(crate) fn crates(part: &str) -> Vec<String> {
+    let folder = root().join("crates");
+    let entries = std::fs::read_dir(folder).expect("there are crates");
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut paths: Vec<_> = names.map(|name| format!("crates/{name}/{part}")).collect();
+    paths.sort();
+    paths
 }
 
 impl Source {

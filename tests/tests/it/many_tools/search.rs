@@ -344,7 +344,7 @@ async fn inserted_tools_are_found_and_removed_ones_are_not() {
     assert!(found(&mut client, "colour").await.is_empty());
     let taken = DynamicTool::new("search_tools", schema(), async |_, _| "");
     let error = handle.tools().insert(taken).unwrap_err().to_string();
-    assert!(error.contains("tool_search"), "{error}");
+    assert!(error.contains("ToolSearch"), "{error}");
 }
 
 #[test]
