@@ -8,7 +8,7 @@
 
 mod calls;
 #[cfg(fuzzing)]
-pub(crate) mod fuzzing;
+pub mod fuzzing;
 mod lead;
 mod lines;
 mod outgoing;
