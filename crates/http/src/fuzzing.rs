@@ -2,12 +2,12 @@
 
 use hyper::Uri;
 use hyper::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
+use mcp_core::handler::decode::HeaderArgument;
 
 use crate::modern::check_argument_headers;
 use crate::options::HttpOptions;
 use crate::request::{RequestHeaders, decode_header_value, guards};
 use crate::response;
-use mcp_core::handler::decode::HeaderArgument;
 
 /// Parses `Accept` headers. The first returned value is `true` if they accept JSON, and the second is `true` if they
 /// accept events. Returns `None` if any field is not a valid header value.

@@ -5,9 +5,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use tokio::runtime::Handle;
-
 use mcp_transport::{HandlerBeat, SupervisedChannel, Watchdog};
+use tokio::runtime::Handle;
 
 /// Reports running handlers to a watchdog, which starts when the first handler runs.
 #[derive(Default)]

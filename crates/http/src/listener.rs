@@ -3,7 +3,7 @@
 //! The requests on a connection are handled by `service`.
 
 use std::collections::HashMap;
-use std::future::{Future, poll_fn};
+use std::future::{Future, poll_fn, ready};
 use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
@@ -16,6 +16,13 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
+use mcp_core::budget::ByteBudget;
+use mcp_core::error::Error;
+use mcp_core::observe::{RefusalKind, record_refusal};
+use mcp_core::spawn::boxed;
+use mcp_transport::{
+    OUT_OF_RESOURCES, ProcessGuard, StopSequence, are_handlers_stuck, is_temporary_accept_error,
+};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, Id, JoinSet};
@@ -27,14 +34,6 @@ use crate::request::{SESSION, VERSION};
 use crate::response::{BusyGuard, ConnectionActivity};
 use crate::service::{HttpResponseFuture, HttpService, Route};
 use crate::timers::{Alarm, instant_after};
-use mcp_core::budget::ByteBudget;
-use mcp_core::error::Error;
-use mcp_core::observe::{RefusalKind, record_refusal};
-use mcp_core::spawn::boxed;
-use mcp_transport::{OUT_OF_RESOURCES, is_temporary_accept_error};
-
-use mcp_transport::{ProcessGuard, StopSequence, are_handlers_stuck};
-use std::future::ready;
 
 /// An open connection.
 struct OpenConnection {

@@ -13,16 +13,6 @@ use std::task::{Context, Poll, Waker, ready};
 
 use hyper::header::HeaderMap;
 use hyper::{Response, StatusCode};
-
-use crate::handler_watch::HandlerWatch;
-use crate::request::{RequestHead, RequestHeaders, decode_header_value};
-use crate::response;
-use crate::response::{
-    EventSource, HttpBody, HttpRefusal, MAX_POLLED_BYTES, PendingResponse, ResponseMessage,
-    StreamStatus, with_retry_after,
-};
-use crate::state::ServiceState;
-use crate::timers::{ExpiryTimer, SilenceTimeout, ValidUntil};
 use mcp_core::budget::LazyCharge;
 use mcp_core::context::Caller;
 use mcp_core::dispatch::{
@@ -37,6 +27,16 @@ use mcp_protocol::jsonrpc::{
 };
 use mcp_protocol::negotiation::{KnownClientInfo, ModernMeta, VersionClaim, claim};
 use mcp_protocol::{Method, errors};
+
+use crate::handler_watch::HandlerWatch;
+use crate::request::{RequestHead, RequestHeaders, decode_header_value};
+use crate::response;
+use crate::response::{
+    EventSource, HttpBody, HttpRefusal, MAX_POLLED_BYTES, PendingResponse, ResponseMessage,
+    StreamStatus, with_retry_after,
+};
+use crate::state::ServiceState;
+use crate::timers::{ExpiryTimer, SilenceTimeout, ValidUntil};
 
 // --- POST requests whose message (a request or a notification) specifies its own protocol version.
 

@@ -5,15 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::header::HeaderName;
-
-use crate::health::{HealthPaths, absolute_path};
-use crate::proxies::TrustedProxies;
-use mcp_stores::EventStore;
-use mcp_stores::InstanceRelay;
-use mcp_stores::SessionStore;
+use mcp_stores::{EventStore, InstanceRelay, SessionStore};
 
 #[cfg(feature = "auth")]
 use crate::auth::{ProtectedResource, Url};
+use crate::health::{HealthPaths, absolute_path};
+use crate::proxies::TrustedProxies;
 
 /// Path at which 2024-11-05 clients can open streams, in addition to the endpoint's path.
 pub(crate) const SSE_PATH: &str = "/sse";

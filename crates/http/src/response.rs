@@ -18,10 +18,6 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use hyper::header::HeaderValue;
 use hyper::{Response, StatusCode, header};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::Instant;
-
-use crate::timers::{Alarm, ShutdownPoll, instant_after};
 use mcp_core::budget::{Charge, Shortage};
 use mcp_core::context::Principal;
 use mcp_core::dispatch::WrittenResponse;
@@ -30,6 +26,10 @@ use mcp_core::observe::{RefusalKind, record_refusal};
 use mcp_core::sync::{CancellationToken, lock};
 use mcp_protocol::jsonrpc::{ErrorObject, RequestId};
 use mcp_protocol::{encode, errors};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+use crate::timers::{Alarm, ShutdownPoll, instant_after};
 
 /// The body of a response.
 pub struct HttpBody {
@@ -734,8 +734,9 @@ mod tests {
     mod body {
         use std::future::poll_fn;
 
-        use crate::response::*;
         use mcp_core::budget::{ByteBudget, Holder};
+
+        use crate::response::*;
 
         /// Has one event of this size.
         struct OneEvent(usize);

@@ -3,6 +3,13 @@
 use std::sync::Arc;
 
 use hyper::{Method, Response};
+use mcp_core::budget::ByteBudget;
+use mcp_core::context::ChallengesForNextRequests;
+use mcp_core::dispatch::Dispatcher;
+use mcp_core::limits::Limits;
+use mcp_core::sync::CancellationToken;
+use mcp_protocol::negotiation::KnownClientInfo;
+use mcp_stores::{ReadinessProbe, ReadyCheck};
 
 use crate::access::Authentication;
 use crate::handler_watch::HandlerWatch;
@@ -12,13 +19,6 @@ use crate::request::guards::KnownHost;
 use crate::response;
 use crate::response::{EventSource, HttpBody, StreamPermits};
 use crate::sessions::session_registry::SessionRegistry;
-use mcp_core::budget::ByteBudget;
-use mcp_core::context::ChallengesForNextRequests;
-use mcp_core::dispatch::Dispatcher;
-use mcp_core::limits::Limits;
-use mcp_core::sync::CancellationToken;
-use mcp_protocol::negotiation::KnownClientInfo;
-use mcp_stores::{ReadinessProbe, ReadyCheck};
 
 /// The state shared by all requests to a server.
 pub(super) struct ServiceState {

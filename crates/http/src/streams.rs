@@ -8,16 +8,16 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
-use tokio::time::Instant;
-
-use crate::response;
-use crate::response::{EventId, MAX_POLLED_BYTES, StreamStatus};
 use mcp_core::budget::Charge;
 use mcp_core::dispatch::Sink;
 use mcp_core::limits::Limits;
 use mcp_core::sync::lock;
 use mcp_protocol::jsonrpc::RequestId;
 use mcp_stores::StreamEntry;
+use tokio::time::Instant;
+
+use crate::response;
+use crate::response::{EventId, MAX_POLLED_BYTES, StreamStatus};
 
 /// Returns `true` if the stream with this number is standalone, which means that it is not opened by a request, does
 /// not await answers, and ends with its session.
@@ -556,8 +556,9 @@ impl EventLog {
 
 #[cfg(test)]
 mod tests {
-    use crate::streams::*;
     use mcp_core::budget::{ByteBudget, Holder};
+
+    use crate::streams::*;
 
     #[test]
     fn kept_events_count_towards_the_budget_and_are_dropped_when_it_is_low() {
@@ -588,10 +589,10 @@ mod tests {
 
 #[cfg(test)]
 mod stream_reader_tests {
-    use crate::streams::StreamProperties;
-    use crate::streams::*;
     use mcp_core::budget::{ByteBudget, Holder};
     use mcp_core::limits::Limits;
+
+    use crate::streams::{StreamProperties, *};
 
     #[test]
     fn an_event_is_delivered_once_it_has_been_both_read_and_stored() {

@@ -7,11 +7,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, SystemTime};
 
-use tokio::time::{Instant, Sleep};
-
 use mcp_core::context::Principal;
 use mcp_core::limits::Limits;
 use mcp_core::sync::CancellationToken;
+use tokio::time::{Instant, Sleep};
 
 /// A timer whose deadline can be moved to a later time at no cost, because it checks the deadline again when the
 /// earlier one is reached. Polling it again from the same task is also cheap.

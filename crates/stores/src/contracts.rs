@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
+use mcp_core::context::{CallId, ClaimId, OnceClaim, OnceKind, OnceStore, OnceWork};
+use mcp_core::limits::Limits;
+use mcp_core::random;
+use mcp_core::random::random_id;
 use tokio::time::{sleep, timeout};
 
 use crate::{
     DefinitionStore, KeptResult, NotificationRelay, RateDecision, RateStore, RateToken,
     RelayedTexts, ResultId, ResultStore, StoredDefinitions,
 };
-use mcp_core::context::{CallId, ClaimId, OnceClaim, OnceKind, OnceStore, OnceWork};
-use mcp_core::limits::Limits;
-use mcp_core::random;
-use mcp_core::random::random_id;
 
 // --- Tests that check any implementation against the rules of [`OnceStore`].
 

@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use tokio::sync::watch;
-use tokio::time::timeout;
-
 use mcp_core::context::StoreFuture;
 use mcp_core::sync::lock;
+use tokio::sync::watch;
+use tokio::time::timeout;
 
 /// Keeps the records of `SharedDefinitions`, so that a definition added on one
 /// instance of a server exists on all of them.

@@ -5,11 +5,11 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use mcp_core::limits::Limits;
+use mcp_core::sync::lock;
 use tokio::time::Instant;
 
 use crate::session_store::MaybeReady;
-use mcp_core::limits::Limits;
-use mcp_core::sync::lock;
 
 /// Stores the messages sent on sessions' event streams, for clients that reconnect with `Last-Event-ID`.
 ///

@@ -4,11 +4,10 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use tokio::sync::watch;
-use tokio::time::{Instant, timeout};
-
 use mcp_core::context::StoreFuture;
 use mcp_core::sync::lock;
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout};
 
 /// Carries messages between the instances of a server, so that a legacy client's message reaches the instance that runs
 /// the client's call, whichever instance received the message: an answer to one of the server's questions, a

@@ -36,34 +36,24 @@ mod timeout;
 
 use std::collections::BTreeSet;
 
-use tokio::time::Instant;
-
 pub use backend::Backend;
-pub use definition_store::{DefinitionStore, MemoryDefinitionStore, StoredDefinitions};
-pub use instance_relay::{InstanceRelay, MemoryInstanceRelay, NotificationRelay, RelayedTexts};
-pub use memory_once::MemoryOnceStore;
-pub use memory_tasks::MemoryTaskStore;
-pub use rate_store::{RateDecision, RateFallback, RateStore, RateToken};
-pub use result_store::{KeptResult, MemoryResultStore, ResultId, ResultStore};
-pub use task_store::{
-    ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
-    TaskDetails, TaskId, TaskOutcome, TaskPage, TaskStatus, TaskStep, TaskStore,
-};
-
-#[doc(hidden)]
-pub use timeout::timeout_while_running;
-
 #[cfg(feature = "testing")]
 pub use contracts::{
     check_definition_store, check_once_limits, check_once_store, few_once_entries,
 };
+pub use definition_store::{DefinitionStore, MemoryDefinitionStore, StoredDefinitions};
 #[cfg(feature = "http")]
 pub use event_store::{EventStore, MemoryEvents, StreamEntry};
+pub use instance_relay::{InstanceRelay, MemoryInstanceRelay, NotificationRelay, RelayedTexts};
+pub use memory_once::MemoryOnceStore;
 #[cfg(feature = "http")]
 pub use memory_sessions::MemorySessions;
+pub use memory_tasks::MemoryTaskStore;
+pub use rate_store::{RateDecision, RateFallback, RateStore, RateToken};
 #[cfg(feature = "http")]
 #[doc(hidden)]
 pub use readiness::{ReadinessProbe, ReadyCheck};
+pub use result_store::{KeptResult, MemoryResultStore, ResultId, ResultStore};
 #[cfg(all(feature = "testing", feature = "http"))]
 pub use session_contract::{check_event_store, check_session_store};
 #[cfg(feature = "http")]
@@ -73,6 +63,13 @@ pub use session_store::{ById, SessionUpdate, StoreFailed, is_valid_id, random_id
 pub use session_store::{MaybeReady, SessionRecord, SessionStore};
 #[cfg(feature = "testing")]
 pub use task_contract::check_task_store;
+pub use task_store::{
+    ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
+    TaskDetails, TaskId, TaskOutcome, TaskPage, TaskStatus, TaskStep, TaskStore,
+};
+#[doc(hidden)]
+pub use timeout::timeout_while_running;
+use tokio::time::Instant;
 
 /// The keys of a table in the order in which their entries expire.
 #[derive(Debug)]

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use tokio::time::Instant;
-
-use crate::ExpiryOrder;
 use mcp_core::context::{
     CallId, ClaimId, OnceClaim, OnceKind, OnceRoom, OnceStore, OnceWork, StoreFuture,
 };
 use mcp_core::limits::Limits;
 use mcp_core::sync::lock;
+use tokio::time::Instant;
+
+use crate::ExpiryOrder;
 
 /// Time for which a claim is kept, which is longer than a call can last by default.
 const CLAIM_KEPT: Duration = Duration::from_hours(24);

@@ -5,12 +5,12 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use tokio::time::Instant;
-
-use crate::session_store::{ById, MaybeReady, SessionRecord, SessionStore};
 use mcp_core::budget::ClientNetwork;
 use mcp_core::limits::Limits;
 use mcp_core::sync::lock;
+use tokio::time::Instant;
+
+use crate::session_store::{ById, MaybeReady, SessionRecord, SessionStore};
 
 /// Interval between searches for expired sessions, in microseconds.
 const SWEEP_INTERVAL_MICROS: u64 = 5_000_000;
@@ -352,8 +352,9 @@ impl fmt::Debug for MemorySessions {
 
 #[cfg(test)]
 mod tests {
-    use crate::memory_sessions::*;
     use mcp_protocol::ProtocolVersion;
+
+    use crate::memory_sessions::*;
 
     fn known<T>(reply: MaybeReady<'_, T>) -> T {
         match reply {

@@ -4,6 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
+use mcp_core::context::{ClaimId, OnceClaim, StoreFuture, StoreRefusal};
+use mcp_core::limits::TaskLimits;
+use mcp_core::sync::lock;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
@@ -12,9 +15,6 @@ use crate::task_store::{
     ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
     TaskDetails, TaskId, TaskPage, TaskStatus, TaskStep, TaskStore,
 };
-use mcp_core::context::{ClaimId, OnceClaim, StoreFuture, StoreRefusal};
-use mcp_core::limits::TaskLimits;
-use mcp_core::sync::lock;
 
 /// An in-memory store, which is sufficient for a server that runs as a single instance. Its tasks are lost when the
 /// server restarts.

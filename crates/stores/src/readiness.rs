@@ -147,7 +147,8 @@ impl Drop for ReadinessRoundTask {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::Ordering::SeqCst;
 
     use tokio::time::advance;
 

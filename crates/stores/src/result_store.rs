@@ -5,13 +5,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use tokio::time::Instant;
-
-use crate::ExpiryOrder;
 use mcp_core::context::StoreFuture;
 use mcp_core::limits::ResultLimits;
 use mcp_core::random::RandomId;
 use mcp_core::sync::lock;
+use tokio::time::Instant;
+
+use crate::ExpiryOrder;
 
 /// The id of a kept result: 192 random bits, as 32 characters of URL-safe base64. It is never reused.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_core::limits::StreamLimits;
+use mcp_protocol::ProtocolVersion;
 use tokio::time::{sleep, timeout};
 
 use crate::contracts::LASTING_TTL;
-use crate::instance_relay::{InstanceRelay, RelayedTexts};
-
 use crate::event_store::{EventStore, StreamEntry};
+use crate::instance_relay::{InstanceRelay, RelayedTexts};
 use crate::session_store::{MaybeReady, SessionRecord, SessionStore, SessionUpdate};
-use mcp_core::limits::StreamLimits;
-use mcp_protocol::ProtocolVersion;
 
 /// A duration that is longer than the whole check.
 const LASTING_TIME: Duration = Duration::from_mins(5);

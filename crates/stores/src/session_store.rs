@@ -7,9 +7,6 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use crate::timeout::timeout_while_running;
 use mcp_core::budget::ClientNetwork;
 use mcp_core::context::{Principal, StoreFuture};
 use mcp_core::dispatch::{
@@ -23,6 +20,9 @@ use mcp_protocol::encode::ListenFilter;
 use mcp_protocol::jsonrpc::each_member;
 use mcp_protocol::negotiation::{InitializeParams, parse_capabilities, parse_client_info};
 use mcp_protocol::types::{ClientCapabilities, Implementation, LoggingLevel};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::timeout::timeout_while_running;
 
 /// Stores legacy sessions: the result of the handshake, and the settings that the client has requested since.
 ///

@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use mcp_core::context::{ClaimId, OnceClaim, StoreRefusal};
 use tokio::time::{sleep, timeout};
 
 use crate::{
     ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
     TaskDetails, TaskId, TaskOutcome, TaskStatus, TaskStep, TaskStore,
 };
-use mcp_core::context::{ClaimId, OnceClaim, StoreRefusal};
 
 /// A lease that does not lapse during the check.
 const LEASE: Duration = Duration::from_mins(5);

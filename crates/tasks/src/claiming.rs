@@ -9,15 +9,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
+use mcp_core::context::ServerHandle;
+use mcp_core::sync::{CancellationToken, lock};
+use mcp_stores::{ClaimExceptions, StoredTask, TaskClaim};
 use tokio::time::{Instant, sleep};
 
 use crate::TaskCallExt as _;
 use crate::run_queue::TaskPermit;
 use crate::running::{AttemptEnd, AttemptStart};
 use crate::service::{LocalTask, SEALED, TaskMetrics, TaskService};
-use mcp_core::context::ServerHandle;
-use mcp_core::sync::{CancellationToken, lock};
-use mcp_stores::{ClaimExceptions, StoredTask, TaskClaim};
 
 /// Maximum time between two queries to the store, which is limited because not every store tells when another process
 /// gives back a task.

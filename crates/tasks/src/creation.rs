@@ -6,18 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use serde::Serialize;
-use serde_json::{Value, json};
-use tokio::time::{Instant, sleep, sleep_until};
-
-use crate::TaskCallExt as _;
-use crate::jobs::{PERIOD, with_heartbeat};
-use crate::options::{requested_task, until_task_starts};
-use crate::run_queue::TaskPermit;
-use crate::running::{AttemptStart, BegunRun, CallSteps, Handover, LatestReport};
-use crate::service::{LocalTask, TaskMetrics, TaskService, refused, to_the_end, unavailable};
-use crate::wire::{ID, TaskQuestion, TaskState};
-use crate::{VERSIONS, jobs, wire};
 use mcp_core::context::{AskError, Context, ServerHandle};
 use mcp_core::extension::{
     BackgroundCall, BackgroundOutcome, BackgroundQuestion, BackgroundRun, ExtensionResult,
@@ -29,10 +17,20 @@ use mcp_core::handler::definition::Kind;
 use mcp_core::handler::handler_error::{HandlerError, Result};
 use mcp_core::handler::middleware::{BackgroundPermit, Call, Next};
 use mcp_core::sync::CancellationToken;
-use mcp_protocol::jsonrpc::ErrorObject;
-use mcp_protocol::jsonrpc::read_json;
+use mcp_protocol::jsonrpc::{ErrorObject, read_json};
 use mcp_protocol::types::CallToolResult;
 use mcp_stores::{NewTask, StoredTask, TaskCreation, TaskStatus};
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::jobs::{PERIOD, with_heartbeat};
+use crate::options::{requested_task, until_task_starts};
+use crate::run_queue::TaskPermit;
+use crate::running::{AttemptStart, BegunRun, CallSteps, Handover, LatestReport};
+use crate::service::{LocalTask, TaskMetrics, TaskService, refused, to_the_end, unavailable};
+use crate::wire::{ID, TaskQuestion, TaskState};
+use crate::{TaskCallExt as _, VERSIONS, jobs, wire};
 
 /// Minimum time for which a task is kept, regardless of the client's request.
 const MIN_TTL: Duration = Duration::from_secs(1);

@@ -4,6 +4,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_core::context::{AskError, Context};
+use mcp_core::extension::BackgroundQuestion;
+use mcp_core::handler::call::CallOutput;
+use mcp_core::handler::dynamic::{Arguments, DynamicTool};
+use mcp_core::handler::handler_error::{HandlerError, Result};
+use mcp_core::handler::middleware::{Call, Next};
+use mcp_protocol::jsonrpc::{ErrorObject, constant};
+use mcp_protocol::types::CallToolResult;
+use mcp_stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, sleep_until};
@@ -12,16 +21,6 @@ use crate::TaskCallExt as _;
 use crate::methods::next_question;
 use crate::service::{TaskService, is_unknown};
 use crate::wire::{JOB_CANCEL, JOB_STATUS};
-use mcp_core::context::{AskError, Context};
-use mcp_core::extension::BackgroundQuestion;
-use mcp_core::handler::call::CallOutput;
-use mcp_core::handler::dynamic::{Arguments, DynamicTool};
-use mcp_core::handler::handler_error::{HandlerError, Result};
-use mcp_core::handler::middleware::{Call, Next};
-use mcp_protocol::jsonrpc::ErrorObject;
-use mcp_protocol::jsonrpc::constant;
-use mcp_protocol::types::CallToolResult;
-use mcp_stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
 
 /// Time between two attempts to store an answer while the store fails.
 const STORE_RETRY_INTERVAL: Duration = Duration::from_secs(1);

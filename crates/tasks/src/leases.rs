@@ -7,14 +7,13 @@ use std::future::{Future, pending};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::sync::{Notify, oneshot};
-use tokio::task::{AbortHandle, JoinSet, yield_now};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
-
 use mcp_core::context::ServerHandle;
 use mcp_core::fnv::FnvMap;
 use mcp_core::sync::lock;
 use mcp_stores::{ExpiryOrder, TaskId, TaskStore};
+use tokio::sync::{Notify, oneshot};
+use tokio::task::{AbortHandle, JoinSet, yield_now};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 /// The leases that this process renews.
 pub(super) struct Leases {

@@ -4,6 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_core::context::{AskError, Context, ServerHandle};
+use mcp_core::extension::{BackgroundQuestion, ExtensionResult, QuestionAnswer};
+use mcp_core::handler::decode::entries;
+use mcp_core::handler::handler_error::{HandlerError, Result};
+use mcp_protocol::jsonrpc::ErrorObject;
+use mcp_stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
 use serde::Deserialize;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
@@ -15,12 +21,6 @@ use crate::service::{
 };
 use crate::wire;
 use crate::wire::{CHANGED_LEGACY, RELATED_TASK, TaskQuestion, TaskState};
-use mcp_core::context::{AskError, Context, ServerHandle};
-use mcp_core::extension::{BackgroundQuestion, ExtensionResult, QuestionAnswer};
-use mcp_core::handler::decode::entries;
-use mcp_core::handler::handler_error::{HandlerError, Result};
-use mcp_protocol::jsonrpc::ErrorObject;
-use mcp_stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
 
 /// Maximum number of tasks on a page of a list.
 const MAX_PAGE_TASKS: usize = 100;

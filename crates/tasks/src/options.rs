@@ -6,9 +6,6 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use crate::service::{TaskService, describe_task_metrics};
-use crate::wire::ID;
-use crate::{creation, jobs};
 use mcp_core::context::Context;
 use mcp_core::handler::background::BackgroundCall;
 use mcp_core::handler::dynamic::DynamicTool;
@@ -21,6 +18,10 @@ use mcp_core::sync::CancellationToken;
 use mcp_protocol::jsonrpc::Member;
 use mcp_protocol::types::{TaskSupport, ToolExecution};
 use mcp_stores::{MemoryTaskStore, TaskStore};
+
+use crate::service::{TaskService, describe_task_metrics};
+use crate::wire::ID;
+use crate::{creation, jobs};
 
 /// Options that determine how calls to a tool become tasks, for the `task` option.
 ///

@@ -8,9 +8,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
-use tokio::sync::oneshot;
-
 use mcp_core::sync::lock;
+use tokio::sync::oneshot;
 
 /// The process's permits for a limited number of tasks.
 #[derive(Clone)]

@@ -7,17 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::sync::{Mutex as AsyncMutex, Notify, oneshot};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
-use tracing::Instrument as _;
-
-use crate::leases::LeaseEnd;
-use crate::run_queue::TaskPermit;
-use crate::service::{AttemptRecording, LocalTask, TaskService, TaskSteps, unavailable};
-use crate::wire::TaskState;
-use mcp_core::context::OwnSteps;
 use mcp_core::context::{
-    ClaimId, OnceClaim, OnceStore, OnceWork, Progress, ServerHandle, StoreFuture,
+    ClaimId, OnceClaim, OnceStore, OnceWork, OwnSteps, Progress, ServerHandle, StoreFuture,
 };
 use mcp_core::error::BoxError;
 use mcp_core::extension::{BackgroundOutcome, BackgroundPermit, BackgroundQuestion, BackgroundRun};
@@ -27,6 +18,14 @@ use mcp_core::spawn;
 use mcp_core::sync::lock;
 use mcp_protocol::jsonrpc::ErrorObject;
 use mcp_stores::{NewTask, StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
+use tokio::sync::{Mutex as AsyncMutex, Notify, oneshot};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tracing::Instrument as _;
+
+use crate::leases::LeaseEnd;
+use crate::run_queue::TaskPermit;
+use crate::service::{AttemptRecording, LocalTask, TaskService, TaskSteps, unavailable};
+use crate::wire::TaskState;
 
 /// Maximum time to keep trying to record the end of a run when the store fails.
 const RECORDING: Duration = Duration::from_mins(1);

@@ -6,20 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tokio::sync::Notify;
-use tokio::time::{Instant, sleep, timeout};
-use tracing::Instrument as _;
-
-use crate::leases::Leases;
-use crate::run_queue::RunQueue;
-use crate::wire;
-use crate::wire::CHANGED;
 use mcp_core::context::{
     Caller, ClaimId, Context, OnceClaim, OnceStore, OnceWork, ServerHandle, StoreFuture,
 };
-use mcp_core::error::BoxError;
-use mcp_core::error::Error;
-use mcp_core::error::ErrorKind;
+use mcp_core::error::{BoxError, Error, ErrorKind};
 use mcp_core::extension::BackgroundCall;
 use mcp_core::handler::handler_error::{HandlerError, Result};
 use mcp_core::limits::TaskLimits;
@@ -30,6 +20,14 @@ use mcp_protocol::jsonrpc::ErrorObject;
 use mcp_stores::{
     ExpiryOrder, StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus, TaskStore,
 };
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, timeout};
+use tracing::Instrument as _;
+
+use crate::leases::Leases;
+use crate::run_queue::RunQueue;
+use crate::wire;
+use crate::wire::CHANGED;
 
 /// The reason why a task cannot be read.
 pub(super) const SEALED: &str = "the task was sealed with a key that this server does not have";

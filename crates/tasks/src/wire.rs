@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
-
 use mcp_core::extension::{BackgroundQuestion, QuestionAnswer};
 use mcp_protocol::jsonrpc::ErrorObject;
 use mcp_stores::{StoredTask, TaskOutcome, TaskStatus};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
 
 /// Maximum number of characters of a failure's text to use as a task's message.
 const MAX_MESSAGE: usize = 1000;
@@ -356,8 +355,9 @@ mod tests {
     mod wire {
         use std::time::SystemTime;
 
-        use crate::wire::*;
         use mcp_stores::NewTask;
+
+        use crate::wire::*;
 
         #[test]
         fn a_failed_tool_fails_its_legacy_task_with_its_text() {

@@ -19,28 +19,25 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::{fmt, io};
 
-use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
-
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub use duplex::fuzzing;
 use mcp_core::context::{Caller, Principal};
 use mcp_core::observe::Origin;
-
+#[doc(hidden)]
+pub use serve::{OUT_OF_RESOURCES, is_temporary_accept_error};
 #[doc(hidden)]
 pub use serve::{serve, serve_process};
 pub use signals::shutdown_signal;
 #[doc(hidden)]
+pub use signals::{ProcessGuard, StopSequence, are_handlers_stuck};
+#[doc(hidden)]
 pub use stdio::ParentProcess;
 pub use stdio::Stdio;
-
-#[cfg(fuzzing)]
-#[doc(hidden)]
-pub use duplex::fuzzing;
-#[doc(hidden)]
-pub use serve::{OUT_OF_RESOURCES, is_temporary_accept_error};
-#[doc(hidden)]
-pub use signals::{ProcessGuard, StopSequence, are_handlers_stuck};
 #[cfg(unix)]
 #[doc(hidden)]
 pub use stdio::replace_unread_output;
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 #[doc(hidden)]
 pub use watchdog::{HandlerBeat, SupervisedChannel, Watchdog};
 

@@ -4,6 +4,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_core::dispatch::Dispatcher;
+use mcp_core::error::Error;
+use mcp_core::observe::Origin;
+use mcp_core::sync::CancellationToken;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
@@ -12,10 +16,6 @@ use tracing::Instrument as _;
 use crate::signals::{ProcessGuard, StopSequence, are_handlers_stuck};
 use crate::watchdog::Watchdog;
 use crate::{Connection, Transport, duplex};
-use mcp_core::dispatch::Dispatcher;
-use mcp_core::error::Error;
-use mcp_core::observe::Origin;
-use mcp_core::sync::CancellationToken;
 
 /// Time to wait if the process has run out of descriptors or memory.
 pub const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
@@ -202,16 +202,17 @@ impl Transport for tokio::net::UnixListener {
 #[cfg(test)]
 mod tests {
     mod serve {
-        use crate::Connection;
-        use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+        use std::sync::atomic::AtomicBool;
+        use std::sync::atomic::Ordering::SeqCst;
 
+        use mcp_core::limits::Limits;
         use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};
         use tokio::net::{TcpListener, TcpStream};
         use tokio::sync::mpsc;
 
+        use crate::Connection;
         use crate::duplex::tests::server::{ECHO, TestServer, is_echo};
         use crate::serve::*;
-        use mcp_core::limits::Limits;
 
         fn dispatcher() -> Arc<Dispatcher> {
             TestServer::new(Limits::default()).dispatcher
@@ -319,14 +320,13 @@ mod tests {
     }
 
     mod listeners {
+        use mcp_core::limits::Limits;
+        use mcp_core::sync::CancellationToken;
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
         use tokio::net::TcpStream;
 
         use crate::duplex::tests::server::{ECHO, TestServer, is_echo};
-        use crate::serve::serve;
-        use crate::serve::*;
-        use mcp_core::limits::Limits;
-        use mcp_core::sync::CancellationToken;
+        use crate::serve::{serve, *};
 
         /// Returns everything the server sends to a client that sends `text` and then only reads.
         async fn sent_to(text: &str) -> String {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{io, thread};
 
+use mcp_core::limits::Limits;
+use mcp_core::sync::{CancellationToken, DropGuard};
 use tokio::runtime::{Builder, Handle};
 
 use crate::watchdog::{ForcedExit, Watchdog, WatchdogWaker};
-use mcp_core::limits::Limits;
-use mcp_core::sync::{CancellationToken, DropGuard};
 
 /// Completes when the process receives a stop signal: SIGTERM or SIGINT (Ctrl-C) on Unix, or Ctrl-C on Windows.
 ///

@@ -19,10 +19,9 @@ use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
-use tokio::runtime::Handle;
-
 use mcp_core::spawn::boxed;
 use mcp_core::sync::lock;
+use tokio::runtime::Handle;
 
 /// Interval between checks while calls arrive.
 const TICK: Duration = Duration::from_millis(5);

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use mcp_tasks::{ID, NO_RESULT};
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 
@@ -10,7 +11,6 @@ use crate::client::InProcessClient;
 use crate::client::connection::{Failure, Question};
 use crate::context::Capability;
 use crate::jsonrpc::ErrorObject;
-use mcp_tasks::{ID, NO_RESULT};
 
 #[cfg(feature = "testing")]
 use crate::protocol::Era;

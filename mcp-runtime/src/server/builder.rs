@@ -6,6 +6,9 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_core::limits::Limits;
+use mcp_stores::Backend;
+
 use crate::context::{
     Capability, EnvironmentHeaders, OnceStore, ServerControl, ServerHandle, States,
 };
@@ -27,8 +30,6 @@ use crate::rate::Rate;
 use crate::registry::{MethodReceiver, ToolSource};
 use crate::server::tags::TagSettings;
 use crate::types::{CacheScope, Icon, Implementation};
-use mcp_core::limits::Limits;
-use mcp_stores::Backend;
 
 #[cfg(feature = "tower")]
 use crate::handler::definition::Kind;

@@ -6,6 +6,8 @@ use std::net::SocketAddr;
 #[cfg(feature = "cli")]
 use std::pin::pin;
 
+use mcp_http::{HttpListener, HttpOptions, HttpService};
+use mcp_stores::ReadyCheck;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, ToSocketAddrs};
 
@@ -15,8 +17,6 @@ use crate::server::Server;
 use crate::server::command_line::{HttpAddress, Welcome};
 #[cfg(feature = "cli")]
 use crate::server::service_manager::{self, ProcessState};
-use mcp_http::{HttpListener, HttpOptions, HttpService};
-use mcp_stores::ReadyCheck;
 
 impl Server {
     /// Sets the HTTP options, such as the path, hosts and origins. Replaces any options that were set earlier.

@@ -4,16 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
+use mcp_stores::{
+    ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
+    TaskDetails, TaskId, TaskOutcome, TaskPage, TaskStatus, TaskStore,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::context::{ClaimId, OnceClaim, StoreFuture};
 use crate::error::BoxError;
 use crate::seal::{Seal, SealingKey, SealingKeys, hash};
 use crate::server::Server;
-use mcp_stores::{
-    ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
-    TaskDetails, TaskId, TaskOutcome, TaskPage, TaskStatus, TaskStore,
-};
 
 impl Server {
     /// Sets the keys used to seal the state that a call carries between rounds, and the cursors that are valid for one

@@ -6,6 +6,7 @@ use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use mcp_stores::{DefinitionStore, StoredDefinitions};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
@@ -15,7 +16,6 @@ use crate::context::{Editor, ServerHandle};
 use crate::error::{Error, ErrorKind};
 use crate::handler::dynamic::ItemKind;
 use crate::server::Server;
-use mcp_stores::{DefinitionStore, StoredDefinitions};
 
 /// Maximum size of a record, in bytes of JSON.
 const MAX_RECORD: usize = 256 << 10;

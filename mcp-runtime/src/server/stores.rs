@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use mcp_stores::TaskStore;
+use mcp_tasks as tasks;
+
 use crate::handler::option::StoresByType;
 use crate::server::Server;
 #[cfg(feature = "sealing")]
 use crate::server::sealing::SealedTaskStore;
-use mcp_stores::TaskStore;
-use mcp_tasks as tasks;
 
 impl Server {
     /// Sets the store for [tasks](crate::tasks). By default, tasks are kept in memory and are lost when the server

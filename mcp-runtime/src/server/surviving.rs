@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use mcp_stores::TaskStore;
+
 use crate::context::OnceStore;
 use crate::dispatch::Dispatcher;
 use crate::error::Error;
 use crate::server::Server;
-use mcp_stores::TaskStore;
 
 /// The stores shared by all processes in a test.
 pub(crate) struct SurvivingStores {

@@ -9,6 +9,7 @@
 
 mod metrics;
 
+use mcp_core::host::Instant;
 use tracing::Span;
 use tracing::field::Empty;
 
@@ -20,7 +21,6 @@ use crate::observe::{
 use crate::protocol::{ProtocolVersion, errors};
 use crate::spawn;
 use crate::telemetry::metrics::{MetricsMeter, RequestMetrics, describe_request_metrics};
-use mcp_core::host::Instant;
 
 /// A hook that is called with each new span and the parent that the caller specified.
 type SpanHook = dyn Fn(&Span, Option<&TraceContext>) + Send + Sync;

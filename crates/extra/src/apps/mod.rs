@@ -9,15 +9,13 @@
 
 mod page;
 
-use serde_json::{Map, Value, json};
-
 use mcp_core::context::Context;
 use mcp_core::extension::Extension;
 use mcp_core::handler::option::{AdaptedTool, AddOn, ToolOption, ToolUse, ToolUseFormat};
-
 pub use page::{
     AppCsp, AppPage, AppPermission, ToolVisibility, page_contents, page_meta, tool_meta,
 };
+use serde_json::{Map, Value, json};
 
 /// The identifier of the extension.
 const ID: &str = "io.modelcontextprotocol/ui";

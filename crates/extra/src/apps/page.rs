@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
+use mcp_core::handler::call::{CallOutput, Output};
+use mcp_core::handler::output::IntoResourceResult as _;
+use mcp_protocol::types::ResourceContents;
 use mcp_schema::template::normal_uri;
 use serde_json::{Map, Value, json};
 
 use crate::apps::{MIME_TYPE, insert_ui};
-use mcp_core::handler::call::{CallOutput, Output};
-use mcp_core::handler::output::IntoResourceResult as _;
-use mcp_protocol::types::ResourceContents;
 
 /// The element that is replaced with the bridge.
 const MARKER: &str = "<script src=\"mcp-app.js\"></script>";

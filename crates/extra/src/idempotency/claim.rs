@@ -11,11 +11,6 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde::{Deserialize, Serialize};
-use serde_json::value::{RawValue, to_raw_value};
-use tokio::time::timeout;
-
-use crate::idempotency::key::{CallKey, Idempotency};
 use mcp_core::context::{
     CallId, ClaimId, Context, OnceClaim, OnceKind, OnceRoom, OnceStore, OnceWork, patiently,
 };
@@ -27,6 +22,11 @@ use mcp_core::limits::IdempotencyLimits;
 use mcp_core::seal;
 use mcp_protocol::jsonrpc::Member;
 use mcp_protocol::types::{CallToolResult, Meta};
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+use tokio::time::timeout;
+
+use crate::idempotency::key::{CallKey, Idempotency};
 
 /// Calls with a key, whose results are kept for repeats.
 const WHOLE_CALL: OnceKind = OnceKind::new("call", |limits| OnceRoom {

@@ -10,10 +10,6 @@ use std::any::TypeId;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep};
-
-use crate::idempotency::claim::{CallClaim, ClaimState, RunGuard};
-use crate::idempotency::key::{CallKey, Idempotency};
 use mcp_core::dispatch::{ServerAddOn, ServerAddOns};
 use mcp_core::handler::call::CallOutput;
 use mcp_core::handler::handler_error::{HandlerError, Result};
@@ -23,6 +19,10 @@ use mcp_core::handler::option::{
 };
 use mcp_core::limits::IdempotencyLimits;
 use mcp_stores::MemoryOnceStore;
+use tokio::time::{Instant, sleep};
+
+use crate::idempotency::claim::{CallClaim, ClaimState, RunGuard};
+use crate::idempotency::key::{CallKey, Idempotency};
 
 /// Time between the first two checks of a call that is still running. It doubles with each check.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);

@@ -5,11 +5,11 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use mcp_core::sync::lock;
 use serde::Serialize;
 use tokio::time::Instant;
 
 use crate::middleware::{Call, CallOutput, Kind, MiddlewareFuture, Next};
-use mcp_core::sync::lock;
 
 /// Maximum size of all results and their keys. When this size is exceeded, the oldest results are dropped.
 const MAX_BYTES: usize = 64 << 20;
@@ -207,8 +207,9 @@ impl io::Write for ByteCounter {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use mcp_protocol::types::CallToolResult;
+
+    use super::*;
 
     fn key(arguments: usize) -> CacheKey {
         CacheKey {

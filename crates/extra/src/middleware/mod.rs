@@ -8,15 +8,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcp_core::handler::handler_error::HandlerError;
-use mcp_protocol::ProtocolVersion;
-use mcp_protocol::types::{CallToolResult, ContentBlock};
-
+pub use cache::cache;
 use mcp_core::handler::call::CallOutput;
 use mcp_core::handler::definition::Kind;
+use mcp_core::handler::handler_error::HandlerError;
 use mcp_core::handler::middleware::{Call, Next};
-
-pub use cache::cache;
+use mcp_protocol::ProtocolVersion;
+use mcp_protocol::types::{CallToolResult, ContentBlock};
 
 /// The future returned by ready-made middleware.
 pub type MiddlewareFuture =

@@ -6,15 +6,14 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use bytes::Bytes;
+use mcp_core::extension::ExtensionResult;
+use mcp_core::handler::handler_error::Result;
+use mcp_core::sync::lock;
 use mcp_schema::template::percent_encode;
 use mcp_skills::name::join;
 use mcp_skills::problem::SkillProblem;
 use mcp_skills::skill::{CheckedSkill, CheckedSkillFile, SKILL_FILE, SkillFiles};
 use serde_json::{Map, Value, json};
-
-use mcp_core::extension::ExtensionResult;
-use mcp_core::handler::handler_error::Result;
-use mcp_core::sync::lock;
 
 /// Maximum number of entries on a page.
 pub(super) const MAX_PAGE_ENTRIES: usize = 100;

@@ -7,17 +7,17 @@ use std::sync::{Arc, Weak, mpsc};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
+use mcp_core::context::{Context, Notifier, ServerHandle};
+use mcp_core::error::{Error, ErrorKind};
+use mcp_core::handler::dynamic::{Arguments, DynamicResource, DynamicTemplate};
+use mcp_core::handler::handler_error::{HandlerError, Result};
+use mcp_protocol::types::ResourceContents;
 use mcp_skills::folder;
 use mcp_skills::skill::SKILL_FILE;
 use notify::{Config, Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use crate::skills::LiveSkills;
 use crate::skills::catalog::{Catalog, ServedSkill};
-use mcp_core::context::{Context, Notifier, ServerHandle};
-use mcp_core::error::{Error, ErrorKind};
-use mcp_core::handler::dynamic::{Arguments, DynamicResource, DynamicTemplate};
-use mcp_core::handler::handler_error::{HandlerError, Result};
-use mcp_protocol::types::ResourceContents;
 
 impl LiveSkills {
     /// Reads all skills, serves their files as resources, and watches the directories. `fixed` contains the skills that

@@ -16,13 +16,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use mcp_schema::template::normal_uri;
-use mcp_skills::skill::{CheckedSkill, CheckedSkillFile};
-use notify::RecommendedWatcher;
-use serde::Deserialize;
-use serde_json::json;
-
-use crate::skills::catalog::{Catalog, ServedFile, ServedSkill, Sight};
+pub use catalog::Skill;
 use mcp_core::context::{Caller, Capability, Context, ServerHandle};
 use mcp_core::extension::{Extension, ExtensionMethod, ExtensionResult};
 use mcp_core::handler::extension::KeyVisibility;
@@ -30,8 +24,13 @@ use mcp_core::handler::handler_error::{HandlerError, IntoHandlerError, Result};
 use mcp_protocol::ProtocolVersion;
 use mcp_protocol::jsonrpc::ErrorObject;
 use mcp_protocol::types::{CacheScope, ResourceContents};
+use mcp_schema::template::normal_uri;
+use mcp_skills::skill::{CheckedSkill, CheckedSkillFile};
+use notify::RecommendedWatcher;
+use serde::Deserialize;
+use serde_json::json;
 
-pub use catalog::Skill;
+use crate::skills::catalog::{Catalog, ServedFile, ServedSkill, Sight};
 
 /// The identifier of the extension.
 pub const ID: &str = "io.modelcontextprotocol/skills";

@@ -3,10 +3,6 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-use crate::spill::{Document, PageRequest, READ_RESULT, RESULT_URI, Unit, page_note};
 use mcp_core::context::Context;
 use mcp_core::error::{Error, ErrorKind};
 use mcp_core::handler::dynamic::{Arguments, DynamicTemplate, DynamicTool};
@@ -18,6 +14,10 @@ use mcp_protocol::encode::Identity;
 use mcp_protocol::jsonrpc::constant;
 use mcp_protocol::types::{CallToolResult, ContentBlock, ResourceContents};
 use mcp_stores::{KeptResult, MemoryResultStore, ResultId, ResultStore};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::spill::{Document, PageRequest, READ_RESULT, RESULT_URI, Unit, page_note};
 
 /// Number of bytes in a `read_result` response besides the part itself and the server's identity.
 const PAGE_OVERHEAD: usize = 512;

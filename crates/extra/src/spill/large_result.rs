@@ -6,14 +6,6 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_schema::rules::MIN_SPILLED_BYTES;
-use serde_json::json;
-
-use crate::spill::kept_results::{AboutResult, KeptResults, mime_type};
-use crate::spill::{
-    Document, PageEnd, PageRequest, PageText, READ_RESULT, RESULT_URI, Unit, duration,
-    escaped_size, page_note, shape,
-};
 use mcp_core::context::Context;
 use mcp_core::error::{Error, ErrorKind};
 use mcp_core::handler::call::{CallOutput, Running};
@@ -30,7 +22,15 @@ use mcp_protocol::jsonrpc::RequestId;
 use mcp_protocol::shape::structured::OutputRoot;
 use mcp_protocol::types::{CallToolResult, ContentBlock, ResourceLink};
 use mcp_protocol::{ProtocolVersion, encode};
+use mcp_schema::rules::MIN_SPILLED_BYTES;
 use mcp_stores::{KeptResult, ResultId};
+use serde_json::json;
+
+use crate::spill::kept_results::{AboutResult, KeptResults, mime_type};
+use crate::spill::{
+    Document, PageEnd, PageRequest, PageText, READ_RESULT, RESULT_URI, Unit, duration,
+    escaped_size, page_note, shape,
+};
 
 /// Upper bound on the bytes of a response other than its text and the server's identity.
 const MAX_FRAME_BYTES: usize = 2_048;

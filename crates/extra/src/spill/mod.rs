@@ -5,9 +5,8 @@ mod kept_results;
 mod large_result;
 mod page;
 
-use mcp_protocol::jsonrpc::write_string;
-
 pub use large_result::{Spill, SpillExt};
+use mcp_protocol::jsonrpc::write_string;
 pub(crate) use page::{Document, PageEnd, PageRequest, PageText, Unit, duration, page_note, shape};
 
 /// The name of the tool that reads parts of a kept result.

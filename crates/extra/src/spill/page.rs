@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use mcp_core::handler::decode::entries;
+use mcp_core::handler::output::table_of;
 use mcp_schema::suggest::closest;
 use serde_json::value::RawValue;
 
 use crate::spill::escaped_size;
-use mcp_core::handler::decode::entries;
-use mcp_core::handler::output::table_of;
 
 /// A request for a part of a result.
 #[derive(Debug, Default)]

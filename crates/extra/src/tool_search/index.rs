@@ -9,10 +9,9 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use serde_json::Value;
-
 use mcp_core::registry::words;
 use mcp_protocol::types::Tool;
+use serde_json::Value;
 
 /// Controls how much further occurrences of a word add to the score (`k1`).
 const K1: f64 = 1.2;

@@ -5,12 +5,8 @@ mod index;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-use serde_json::{Value, json};
-
-use crate::tool_search::index::ToolIndex;
 use mcp_core::context::{Capability, Context};
-use mcp_core::dispatch::CoveringSource;
-use mcp_core::dispatch::{ServerAddOn, ServerAddOns};
+use mcp_core::dispatch::{CoveringSource, ServerAddOn, ServerAddOns};
 use mcp_core::error::{Error, ErrorKind};
 use mcp_core::handler::decode::entries;
 use mcp_core::handler::dynamic::{Arguments, DynamicTool};
@@ -24,6 +20,9 @@ use mcp_core::registry::{
 use mcp_core::sync::lock;
 use mcp_protocol::jsonrpc::{ErrorObject, ParseLimits, Scan, constant, unquote};
 use mcp_protocol::types::TaskSupport;
+use serde_json::{Value, json};
+
+use crate::tool_search::index::ToolIndex;
 
 /// Lets models search for tools instead of reading the definitions of all of them, for `Server::with`. By default, all tools are
 /// listed.

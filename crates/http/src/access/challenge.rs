@@ -5,13 +5,12 @@
 
 #[cfg(feature = "auth")]
 use hyper::StatusCode;
-
 use hyper::header::HeaderValue;
+#[cfg(feature = "auth")]
+use mcp_protocol::jsonrpc::ErrorObject;
 
 #[cfg(feature = "auth")]
 use crate::response::HttpRefusal;
-#[cfg(feature = "auth")]
-use mcp_protocol::jsonrpc::ErrorObject;
 
 /// The contents of a challenge.
 #[derive(Clone, Copy, Debug, Default)]

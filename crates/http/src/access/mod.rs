@@ -12,20 +12,19 @@ mod challenge;
 mod protection;
 
 use hyper::header::{HeaderName, HeaderValue};
+#[cfg(feature = "auth")]
+use hyper::http::request::Parts;
 use hyper::{Response, StatusCode, header};
-
-use crate::access::challenge::BearerChallenge;
-use crate::options::HttpOptions;
-use crate::response::{HttpBody, HttpRefusal};
 use mcp_core::context::{HttpParts, Principal};
 use mcp_core::dispatch::Dispatcher;
 use mcp_protocol::errors;
 use mcp_protocol::jsonrpc::ErrorObject;
 
+use crate::access::challenge::BearerChallenge;
 #[cfg(feature = "auth")]
 use crate::access::protection::Protection;
-#[cfg(feature = "auth")]
-use hyper::http::request::Parts;
+use crate::options::HttpOptions;
+use crate::response::{HttpBody, HttpRefusal};
 
 /// Authenticates requests to a server.
 pub(crate) struct Authentication {

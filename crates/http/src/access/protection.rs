@@ -9,6 +9,8 @@ use std::time::SystemTime;
 use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode, header};
+use mcp_core::context::Principal;
+use mcp_core::dispatch::Dispatcher;
 use serde_json::json;
 
 use crate::access::bearer::{bearer_token, has_token_in_query};
@@ -17,8 +19,6 @@ use crate::auth::{AuthError, AuthErrorKind, Authenticator, Credentials, Protecte
 use crate::request::MalformedHeader;
 use crate::response;
 use crate::response::{HttpBody, HttpRefusal};
-use mcp_core::context::Principal;
-use mcp_core::dispatch::Dispatcher;
 
 /// Name of this server's metadata document.
 const METADATA: &str = "oauth-protected-resource";

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use mcp_core::context::Principal;
 use serde_json::Value;
 
 use super::jws::SignedToken;
 use super::key_set;
 use crate::auth::jwt::ClaimRequirements;
-use mcp_core::context::Principal;
 
 /// Returns the principal of a token that is signed with a key from this set and was issued by
 /// `https://login.example.com` for `https://mcp.example.com/mcp`. Clocks may differ by up to a minute.

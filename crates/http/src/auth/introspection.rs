@@ -10,6 +10,8 @@ use base64::engine::general_purpose::STANDARD;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared, WeakShared};
 use hyper::{Request, header};
+use mcp_core::context::Principal;
+use mcp_core::sync::lock;
 use mcp_schema::template::percent_encode;
 use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -19,8 +21,6 @@ use crate::auth::jwt::{AcceptedAudiences, ClaimRequirements, unix_now};
 use crate::auth::key_set::Fetcher;
 use crate::auth::static_tokens::hash_token;
 use crate::auth::{AuthError, AuthFuture, Authenticator, Credentials, Url};
-use mcp_core::context::Principal;
-use mcp_core::sync::lock;
 
 /// Duration for which an active token is considered valid if the response does not contain `exp`. After that, the
 /// client must send the token again.

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
+use mcp_core::context::Principal;
 use serde_json::{Map, Value};
 
 use crate::auth::jws::SignedToken;
 use crate::auth::key_set::{Fetcher, KeyCacheTimes, KeySet, KeySource};
 use crate::auth::{AuthError, AuthFuture, Authenticator, Credentials, Url, key_set};
-use mcp_core::context::Principal;
 
 /// Validates JSON Web Tokens with the keys of the authorization server that issued them.
 ///

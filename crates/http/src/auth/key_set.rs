@@ -22,13 +22,13 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use mcp_core::sync::lock;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::auth::jws::{SignedToken, VerificationKey};
 use crate::auth::{AuthError, Url};
-use mcp_core::sync::lock;
 
 /// The source of an issuer's keys.
 #[derive(Clone)]

@@ -36,12 +36,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use hyper::http::request::Parts;
-
-use mcp_core::context::Principal;
-use mcp_core::handler::rules;
-
 pub use introspection::Introspection;
 pub use jwt::Jwt;
+use mcp_core::context::Principal;
+use mcp_core::handler::rules;
 pub use static_tokens::StaticTokens;
 pub(crate) use url::Url;
 

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
+use mcp_core::context::Principal;
 use ring::digest::{SHA256, digest};
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
 use super::{AuthError, AuthFuture, Authenticator, Credentials};
-use mcp_core::context::Principal;
 
 /// Minimum length of a token, in characters.
 const MIN_TOKEN_CHARACTERS: usize = 32;

@@ -4,6 +4,11 @@ use std::time::Duration;
 
 use hyper::header::HeaderValue;
 use hyper::{Response, StatusCode};
+use mcp_core::dispatch::SeenChanges;
+use mcp_protocol::jsonrpc::{ErrorObject, Message, RequestId};
+use mcp_protocol::negotiation::InitializeParams;
+use mcp_protocol::{ProtocolVersion, encode, errors};
+use mcp_stores::{SessionRecord, is_valid_id, random_id};
 
 use crate::legacy::post::{declared_version, is_modern, whole_response};
 use crate::request::{RequestHead, SESSION};
@@ -11,11 +16,6 @@ use crate::response;
 use crate::response::{HttpBody, HttpRefusal, PendingResponse};
 use crate::sessions::session_storage::SessionStorage;
 use crate::state::ServiceState;
-use mcp_core::dispatch::SeenChanges;
-use mcp_protocol::jsonrpc::{ErrorObject, Message, RequestId};
-use mcp_protocol::negotiation::InitializeParams;
-use mcp_protocol::{ProtocolVersion, encode, errors};
-use mcp_stores::{SessionRecord, is_valid_id, random_id};
 
 /// Answers `initialize`.
 pub(super) fn handle_initialize<'s>(

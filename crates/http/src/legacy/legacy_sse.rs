@@ -10,6 +10,10 @@ use std::sync::Arc;
 use std::task::Context;
 
 use hyper::{Response, StatusCode, Uri};
+use mcp_core::dispatch::read_batch;
+use mcp_core::observe::{RefusalKind, record_refusal};
+use mcp_protocol::jsonrpc::{ErrorObject, Incoming, Message, MetaMember};
+use mcp_protocol::{ProtocolVersion, errors, jsonrpc};
 use serde_json::json;
 
 use crate::legacy::post::{error_message, handle_notification, serve_on_stream};
@@ -20,11 +24,6 @@ use crate::sessions::live_session::LiveSession;
 use crate::state::ServiceState;
 use crate::streams::{SessionStream, StreamReader};
 use crate::timers::ExpiryTimer;
-use mcp_core::dispatch::read_batch;
-use mcp_core::observe::{RefusalKind, record_refusal};
-use mcp_protocol::jsonrpc;
-use mcp_protocol::jsonrpc::{ErrorObject, Incoming, Message, MetaMember};
-use mcp_protocol::{ProtocolVersion, errors};
 
 /// Query parameter that contains the connection id in the URL for messages.
 const CONNECTION: &str = "connection=";

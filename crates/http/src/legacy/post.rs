@@ -10,6 +10,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use hyper::{Response, StatusCode};
+use mcp_core::context::Principal;
+use mcp_core::dispatch::{
+    Decision, RequestDecision, WrittenResponse, cancelled_request, read_batch,
+};
+use mcp_core::observe::{RefusalKind, record_refusal};
+use mcp_protocol::jsonrpc::{ErrorObject, Id, Incoming, Message, RequestId};
+use mcp_protocol::{ClientNotification, Era, Method, ProtocolVersion, encode, errors};
+use mcp_stores::SessionUpdate;
 use serde_json::json;
 
 use crate::legacy::get::events_response;
@@ -24,14 +32,6 @@ use crate::sessions::session_storage::SessionStorage;
 use crate::state::ServiceState;
 use crate::streams::{AwaitedAnswer, ResponseStart, SessionStream};
 use crate::timers::SilenceTimeout;
-use mcp_core::context::Principal;
-use mcp_core::dispatch::{
-    Decision, RequestDecision, WrittenResponse, cancelled_request, read_batch,
-};
-use mcp_core::observe::{RefusalKind, record_refusal};
-use mcp_protocol::jsonrpc::{ErrorObject, Id, Incoming, Message, RequestId};
-use mcp_protocol::{ClientNotification, Era, Method, ProtocolVersion, encode, errors};
-use mcp_stores::SessionUpdate;
 
 /// Serves a body that does not claim a modern version, in the session that the request names.
 pub(crate) async fn serve<'s>(

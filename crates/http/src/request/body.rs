@@ -12,12 +12,12 @@ use std::time::Duration;
 use hyper::body::{Body, Buf, Bytes, Frame};
 use hyper::header::HeaderValue;
 use hyper::{HeaderMap, Response, StatusCode, header};
+use mcp_core::limits::Limits;
+use mcp_protocol::jsonrpc::ErrorObject;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::request::RequestHeaders;
 use crate::response::HttpRefusal;
-use mcp_core::limits::Limits;
-use mcp_protocol::jsonrpc::ErrorObject;
 
 /// Grace period during which bodies are not rejected for arriving too slowly.
 const SLOW_BODY_GRACE: Duration = Duration::from_secs(5);

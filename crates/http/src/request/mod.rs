@@ -14,14 +14,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{StatusCode, Uri, header};
-
-use crate::response::HttpRefusal;
 use mcp_core::budget::{ClientNetwork, Holder};
 use mcp_core::context::{HttpParts, Principal};
 use mcp_core::handler::tags::TagSelection;
 use mcp_core::observe::Origin;
 use mcp_protocol::jsonrpc::ErrorObject;
 use mcp_protocol::{ProtocolVersion, errors};
+
+use crate::response::HttpRefusal;
 
 pub(crate) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 

@@ -7,13 +7,13 @@
 use std::borrow::Cow;
 
 use hyper::Uri;
+use mcp_core::context::Principal;
+use mcp_core::dispatch::Dispatcher;
+use mcp_core::handler::tags::TagSelection;
 use mcp_schema::template::decode;
 
 use crate::request::RequestHeaders;
 use crate::response::HttpRefusal;
-use mcp_core::context::Principal;
-use mcp_core::dispatch::Dispatcher;
-use mcp_core::handler::tags::TagSelection;
 
 /// Query parameter that contains tags.
 const PARAMETER: &str = "tags";

@@ -20,6 +20,15 @@ use hyper::body::Body;
 use hyper::http::Extensions;
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri};
+use mcp_core::budget::Holder;
+use mcp_core::context::{ClientAddresses, HttpParts};
+use mcp_core::dispatch::Dispatcher;
+use mcp_core::error::Error;
+use mcp_core::observe::{HttpOrigin, Origin, RefusalKind};
+use mcp_core::sync::CancellationToken;
+use mcp_protocol::jsonrpc;
+use mcp_protocol::jsonrpc::{Incoming, Message, MetaMember, RequestId};
+use mcp_stores::ReadyCheck;
 use tower_service::Service;
 
 use crate::health::HealthProbe;
@@ -30,15 +39,6 @@ use crate::request::body::{finish_body, read_body};
 use crate::request::{RequestHead, RequestHeaders, SESSION, check_repeated, guards, tags};
 use crate::response::{BusyGuard, HttpBody, HttpRefusal, PendingResponse, RemainingWork};
 use crate::state::ServiceState;
-use mcp_core::budget::Holder;
-use mcp_core::context::{ClientAddresses, HttpParts};
-use mcp_core::dispatch::Dispatcher;
-use mcp_core::error::Error;
-use mcp_core::observe::{HttpOrigin, Origin, RefusalKind};
-use mcp_core::sync::CancellationToken;
-use mcp_protocol::jsonrpc;
-use mcp_protocol::jsonrpc::{Incoming, Message, MetaMember, RequestId};
-use mcp_stores::ReadyCheck;
 
 /// A server as a `tower` service, for mounting in a program that already serves HTTP.
 ///

@@ -5,16 +5,16 @@ use std::future::{Future, poll_fn};
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_core::limits::Limits;
+use mcp_protocol::encode;
+use mcp_protocol::jsonrpc::ErrorObject;
+use mcp_stores::{EventStore, StoreFailed, StreamEntry};
+
 use crate::response;
 use crate::response::EventId;
 use crate::sessions::live_session::LiveSession;
 use crate::sessions::other_instances::{InstanceTag, OtherInstances};
 use crate::streams::{SessionStream, is_standalone};
-use mcp_core::limits::Limits;
-use mcp_protocol::encode;
-use mcp_protocol::jsonrpc::ErrorObject;
-use mcp_stores::StoreFailed;
-use mcp_stores::{EventStore, StreamEntry};
 
 /// Interval for polling a stream that continues on another instance, and delay before the first repetition of a failed
 /// store operation. The delay doubles with each failure.

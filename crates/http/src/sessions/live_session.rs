@@ -9,15 +9,6 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Context;
 use std::time::Duration;
 
-use tokio::task::AbortHandle;
-use tokio::time::Instant;
-
-use crate::handler_watch::HandlerWatch;
-use crate::response;
-use crate::response::{EventId, MAX_POLLED_BYTES, ResponseMessage, StreamStatus};
-use crate::sessions::other_instances::InstanceTag;
-use crate::streams::{AwaitedAnswer, Resumption, SessionStream, StreamProperties, StreamReader};
-use crate::timers::ValidUntil;
 use mcp_core::budget::{ByteBudget, Charge, ClientNetwork, Holder};
 use mcp_core::context::Principal;
 use mcp_core::dispatch::{
@@ -33,6 +24,15 @@ use mcp_core::sync::{Bell, Wake, lock};
 use mcp_protocol::jsonrpc::{ErrorObject, Message, RequestId};
 use mcp_protocol::{ProtocolVersion, errors};
 use mcp_stores::{SessionRecord, SessionUpdate};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use crate::handler_watch::HandlerWatch;
+use crate::response;
+use crate::response::{EventId, MAX_POLLED_BYTES, ResponseMessage, StreamStatus};
+use crate::sessions::other_instances::InstanceTag;
+use crate::streams::{AwaitedAnswer, Resumption, SessionStream, StreamProperties, StreamReader};
+use crate::timers::ValidUntil;
 
 /// The live part of a legacy session over HTTP.
 pub(crate) struct LiveSession {

@@ -5,17 +5,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_core::context::StoreFuture;
+use mcp_core::random::{random, random_id};
+use mcp_protocol::jsonrpc::{Message, RequestId};
+use mcp_stores::{InstanceRelay, RelayedTexts, StoreFailed, timeout_while_running};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::time::sleep;
 
 use crate::response::HttpRefusal;
-use mcp_core::context::StoreFuture;
-use mcp_core::random::{random, random_id};
-use mcp_protocol::jsonrpc::{Message, RequestId};
-use mcp_stores::StoreFailed;
-use mcp_stores::timeout_while_running;
-use mcp_stores::{InstanceRelay, RelayedTexts};
 
 /// Number of attempts to reach the instance that asked a question. The instance may still be registering.
 const ANSWER_ATTEMPTS: u32 = 3;

@@ -5,6 +5,17 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
+use mcp_core::budget::{ByteBudget, ClientNetwork};
+use mcp_core::context::Principal;
+use mcp_core::dispatch::Dispatcher;
+use mcp_core::limits::Limits;
+use mcp_core::spawn::spawn;
+use mcp_core::sync::lock;
+use mcp_protocol::ProtocolVersion;
+use mcp_protocol::jsonrpc::RequestId;
+use mcp_stores::{
+    ById, EventStore, SessionRecord, SessionStore, SessionUpdate, StoreFailed, random_id,
+};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
@@ -16,16 +27,6 @@ use crate::sessions::other_instances::{
     OtherInstances, OutgoingMessage, RelayedMessage, SessionEvent,
 };
 use crate::sessions::session_storage::SessionStorage;
-use mcp_core::budget::{ByteBudget, ClientNetwork};
-use mcp_core::context::Principal;
-use mcp_core::dispatch::Dispatcher;
-use mcp_core::limits::Limits;
-use mcp_core::spawn::spawn;
-use mcp_core::sync::lock;
-use mcp_protocol::ProtocolVersion;
-use mcp_protocol::jsonrpc::RequestId;
-use mcp_stores::EventStore;
-use mcp_stores::{ById, SessionRecord, SessionStore, SessionUpdate, StoreFailed, random_id};
 
 /// All of a server's sessions.
 pub(crate) struct SessionRegistry {

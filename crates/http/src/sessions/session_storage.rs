@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_core::dispatch::Dispatcher;
 use mcp_stores::{MaybeReady, MemorySessions, SessionRecord, SessionStore, is_valid_id};
 
 use crate::options::HttpSessions;
-use mcp_core::dispatch::Dispatcher;
-
 #[cfg(feature = "sealing")]
 use crate::sessions::sealed_sessions::SealedSessions;
 

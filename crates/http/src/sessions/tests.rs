@@ -8,14 +8,13 @@ use std::time::Duration;
 
 use hyper::body::Body as _;
 use hyper::{Request, Response};
-use tower_service::Service as _;
-
 use mcp_core::context::ServerHandle;
 use mcp_core::handler::dynamic::{DynamicResource, DynamicTool};
 use mcp_core::limits::Limits;
 use mcp_core::sync::CancellationToken;
 use mcp_runtime::Server;
 use mcp_stores::{EventStore, MaybeReady, MemoryEvents, MemorySessions, SessionStore, StreamEntry};
+use tower_service::Service as _;
 
 use crate::{HttpBody, HttpOptions, HttpService, HttpSessions};
 

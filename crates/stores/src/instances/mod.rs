@@ -5,11 +5,11 @@ mod shared_changes;
 use std::slice;
 use std::sync::Arc;
 
-use crate::{RateDecision, RateFallback, RateStore, RateToken};
-
 use mcp_core::handler::option::{AddOn, StartingServer};
 use mcp_core::rate::{CountFuture, CountOutcome, CountedBucket, CountedCall, RateCounter};
 pub(crate) use shared_changes::SHARED_CHANGES;
+
+use crate::{RateDecision, RateFallback, RateStore, RateToken};
 
 // --- Rate limits that the instances of a server share. A call takes its tokens from a store after its instance has admitted
 // it.

@@ -7,11 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use tokio::sync::Notify;
-use tokio::time::sleep;
-
-use crate::NotificationRelay;
 use mcp_core::context::{
     ChangeListeners, ChangeLog, ChangeNotification, ChangesFuture, ExchangeFuture, LoggedChange,
 };
@@ -21,6 +16,11 @@ use mcp_core::observe::NOTIFICATION_GAPS;
 use mcp_core::random::random_id;
 use mcp_core::sync::lock;
 use mcp_protocol::encode::ListKind;
+use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
+use tokio::time::sleep;
+
+use crate::NotificationRelay;
 
 /// The add-on of servers that have a relay for changes.
 pub(crate) const SHARED_CHANGES: AddOn = AddOn {
@@ -358,9 +358,10 @@ fn read_change(text: &str) -> Option<RelayedChange> {
 
 #[cfg(test)]
 mod tests {
+    use mcp_core::context::{Principal, StoreFuture};
+
     use super::*;
     use crate::RelayedTexts;
-    use mcp_core::context::{Principal, StoreFuture};
 
     struct Nowhere;
 

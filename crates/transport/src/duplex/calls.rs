@@ -4,17 +4,17 @@ use std::future::poll_fn;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
-use crate::duplex::outgoing::{OutgoingBytes, QueuePosition};
-use crate::duplex::{BatchId, Channel, ChannelState, ClosingPhase, QueuedCall};
 use mcp_core::dispatch::{
     CallProgress, Decision, PreparedCall, RequestDecision, RunningCall, SharedText, Sink,
     WrittenResponse, read_batch,
 };
 use mcp_core::observe::{RefusalKind, record_refusal};
 use mcp_core::registry::FirstPollPace;
-use mcp_protocol::jsonrpc;
 use mcp_protocol::jsonrpc::{ErrorObject, Incoming, KnownMeta, Message, OwnedRequest, RequestId};
-use mcp_protocol::{encode, errors};
+use mcp_protocol::{encode, errors, jsonrpc};
+
+use crate::duplex::outgoing::{OutgoingBytes, QueuePosition};
+use crate::duplex::{BatchId, Channel, ChannelState, ClosingPhase, QueuedCall};
 
 /// Maximum number of unanswered batches.
 const MOST_BATCHES: usize = 64;

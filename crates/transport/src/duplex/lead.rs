@@ -7,12 +7,12 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::task::{Context, Poll};
 
 use bytes::BytesMut;
-
-use crate::duplex::lines::{LineReader, NextLine};
-use crate::duplex::{Channel, ChannelState, ClosingPhase, QueuedCall};
 use mcp_core::context::current;
 use mcp_core::observe::RefusalKind;
 use mcp_protocol::jsonrpc::{ErrorObject, KnownMeta};
+
+use crate::duplex::lines::{LineReader, NextLine};
+use crate::duplex::{Channel, ChannelState, ClosingPhase, QueuedCall};
 
 /// Number of lines after which the leader yields. On a current-thread runtime, a busy client would otherwise starve
 /// other tasks.

@@ -24,6 +24,14 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
+use mcp_core::context::current;
+use mcp_core::dispatch::{CallTable, ChannelMemory, Dispatcher, RemovedCall};
+use mcp_core::limits::Limits;
+use mcp_core::observe::{Origin, current_span};
+use mcp_core::spawn;
+use mcp_core::sync::{Bell, CancellationToken, lock};
+use mcp_protocol::jsonrpc::{OwnedRequest, RequestId};
+use mcp_protocol::{encode, errors};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
@@ -35,14 +43,6 @@ use crate::Connection;
 use crate::duplex::lines::LineReader;
 use crate::duplex::outgoing::OutgoingBytes;
 use crate::watchdog::{HandlerBeat, SupervisedChannel, WatchdogWaker};
-use mcp_core::context::current;
-use mcp_core::dispatch::{CallTable, ChannelMemory, Dispatcher, RemovedCall};
-use mcp_core::limits::Limits;
-use mcp_core::observe::{Origin, current_span};
-use mcp_core::spawn;
-use mcp_core::sync::{Bell, CancellationToken, lock};
-use mcp_protocol::jsonrpc::{OwnedRequest, RequestId};
-use mcp_protocol::{encode, errors};
 
 /// Time allowed for writing the last bytes after all work has been dropped.
 const LAST_BYTES: Duration = Duration::from_millis(500);

@@ -6,11 +6,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf as _, Bytes};
-use tokio::io::AsyncWrite;
-use tokio::time::Instant;
-
 use mcp_core::dispatch::WrittenResponse;
 use mcp_protocol::encode::TextGap;
+use tokio::io::AsyncWrite;
+use tokio::time::Instant;
 
 /// A buffer larger than this is freed once it is empty.
 const MAX_KEPT_BUFFER_BYTES: usize = 64 << 10;

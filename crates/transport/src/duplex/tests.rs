@@ -8,10 +8,9 @@ pub(crate) mod server;
 
 use std::time::Duration;
 
-use serde_json::json;
-
 use client::{Client, call, cancel, handshake, ids, request};
 use mcp_core::limits::Limits;
+use serde_json::json;
 
 const SHORT: Duration = Duration::from_millis(50);
 

@@ -16,14 +16,13 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 use std::{fmt, io, thread};
 
+use mcp_core::sync::lock;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::mpsc;
-
-use crate::{Connection, Transport};
-use mcp_core::sync::lock;
-
 #[cfg(unix)]
 pub use unix::replace_unread_output;
+
+use crate::{Connection, Transport};
 
 static TAKEN: AtomicBool = AtomicBool::new(false);
 

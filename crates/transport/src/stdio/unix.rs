@@ -16,18 +16,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::{io, thread};
 
+use mcp_core::context::Caller;
+use mcp_core::observe::Origin;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout, stderr, stdin, stdout};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
-
-use crate::{Connection, stdio};
-use mcp_core::context::Caller;
-use mcp_core::observe::Origin;
-
 #[cfg(target_os = "linux")]
 use tokio::net::unix::pipe::OpenOptions;
+
+use crate::{Connection, stdio};
 
 /// Takes both streams. Afterwards, standard input is empty and standard output is redirected to standard error.
 pub(super) fn take_streams() -> io::Result<(File, File)> {

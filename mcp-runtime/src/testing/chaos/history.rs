@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use mcp_tasks::NOT_STARTED_AGAIN;
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 use tokio::time::sleep;
@@ -16,7 +17,6 @@ use crate::context::watching::{
 };
 use crate::sync::lock;
 use crate::testing::chaos::life::{SentAnswer, UnreliableClient};
-use mcp_tasks::NOT_STARTED_AGAIN;
 
 /// Maximum number of lines in the description of a history.
 const MAX_LINES: usize = 1_000;

@@ -4,6 +4,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_stores::{
+    ClaimExceptions, MemoryOnceStore, MemoryTaskStore, NewTask, StoredTask, TaskChange,
+    TaskChanged, TaskClaim, TaskCreation, TaskDetails, TaskId, TaskPage, TaskStore,
+};
 use serde_json::{Map, Value, json};
 use tokio::io::{
     AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
@@ -19,10 +23,6 @@ use crate::server::SurvivingStores;
 use crate::testing::chaos::history::{
     CallEnd, CallHistory, Disruption, HistoryWatcher, answer_all, end_of, error_text,
     follow_legacy_task, follow_task, is_unserved,
-};
-use mcp_stores::{
-    ClaimExceptions, MemoryOnceStore, MemoryTaskStore, NewTask, StoredTask, TaskChange,
-    TaskChanged, TaskClaim, TaskCreation, TaskDetails, TaskId, TaskPage, TaskStore,
 };
 
 /// Time after which a call that has not ended is considered endless.

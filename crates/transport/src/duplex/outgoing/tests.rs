@@ -1,8 +1,9 @@
-use super::*;
 use mcp_protocol::ProtocolVersion;
 use mcp_protocol::encode::{self, CacheHint, Identity, ResponseContext};
 use mcp_protocol::jsonrpc::RequestId;
 use mcp_protocol::types::Implementation;
+
+use super::*;
 
 #[test]
 fn a_large_message_keeps_its_position_in_the_outgoing_queue() {

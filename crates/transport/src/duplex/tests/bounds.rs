@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use mcp_core::limits::Limits;
 use serde_json::{Value, json};
 
 use super::client::{Client, call, cancel, ids};
-use mcp_core::limits::Limits;
 
 #[tokio::test(start_paused = true)]
 async fn maximum_timeouts_set_no_deadlines() {

@@ -6,6 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
+use mcp_core::dispatch::Dispatcher;
+use mcp_core::limits::Limits;
+use mcp_core::sync::CancellationToken;
 use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream, ReadHalf,
@@ -16,9 +19,6 @@ use tokio::task::JoinHandle;
 use super::server::{Shared, TestServer};
 use crate::watchdog::Watchdog;
 use crate::{Connection, duplex};
-use mcp_core::dispatch::Dispatcher;
-use mcp_core::limits::Limits;
-use mcp_core::sync::CancellationToken;
 
 /// A protocol version with batches.
 const VERSION: &str = "2025-03-26";

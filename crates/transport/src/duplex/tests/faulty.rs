@@ -7,11 +7,6 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
 use std::task::{Context, Poll};
 
-use serde_json::{Value, json};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
-
-use super::client::{handshake, serve};
-use super::server::TestServer;
 use mcp_core::context::current;
 use mcp_core::dispatch::{CallProgress, ChannelMemory, Decision, RequestDecision};
 use mcp_core::handler::dynamic::DynamicTool;
@@ -19,6 +14,11 @@ use mcp_core::limits::Limits;
 use mcp_core::sync::CancellationToken;
 use mcp_protocol::jsonrpc::{Incoming, parse};
 use mcp_runtime::Server;
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+
+use super::client::{handshake, serve};
+use super::server::TestServer;
 
 /// Serves the input through streams that move one byte at a time and are not ready every `step`th time.
 pub(super) async fn through_faulty_streams(input: &[u8], step: usize) -> Vec<Value> {

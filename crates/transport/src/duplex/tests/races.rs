@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use mcp_core::limits::Limits;
+use mcp_protocol::jsonrpc::{Incoming, OwnedRequest, RequestId, parse};
 use tokio::io::DuplexStream;
 use tokio::runtime::Handle;
 
@@ -10,8 +12,6 @@ use super::server::TestServer;
 use crate::Connection;
 use crate::duplex::{Channel, CloseOnDrop, QueuedCall};
 use crate::watchdog::Watchdog;
-use mcp_core::limits::Limits;
-use mcp_protocol::jsonrpc::{Incoming, OwnedRequest, RequestId, parse};
 
 /// Creates a channel without a leader, and the values that keep it alive.
 fn channel() -> (Arc<Channel>, Watchdog, DuplexStream) {

@@ -2,18 +2,18 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
-
-use serde_json::json;
-use tokio::sync::{Notify, Semaphore};
 
 use mcp_core::context::{Context, ServerHandle};
 use mcp_core::dispatch::Dispatcher;
 use mcp_core::handler::dynamic::DynamicTool;
 use mcp_core::limits::Limits;
 use mcp_runtime::Server;
+use serde_json::json;
+use tokio::sync::{Notify, Semaphore};
 
 const TOOLS: [&str; 17] = [
     "echo",

@@ -1,12 +1,12 @@
 //! Retries, cancels and deletes tasks.
 
+use mcp_stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskStatus, TaskStore};
 use serde_json::{Value, json};
 
 use crate::server::command_line::print;
 use crate::server::command_line::session::{CommandError, CommandResult};
 use crate::server::command_line::tasks::show;
 use crate::server::command_line::tasks::show::{unavailable, unknown};
-use mcp_stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskStatus, TaskStore};
 
 /// Makes a failed task due.
 pub(super) async fn retry(

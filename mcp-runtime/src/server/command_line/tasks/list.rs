@@ -6,13 +6,13 @@ use std::time::{Duration, SystemTime};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches};
+use mcp_stores::{StoredTask, TaskOutcome, TaskStatus, TaskStore};
 use serde_json::{Value, json};
 
 use crate::server::command_line::print;
 use crate::server::command_line::session::{CommandError, CommandResult};
 use crate::server::command_line::tasks::show;
 use crate::server::command_line::tasks::show::{owner, text, unavailable};
-use mcp_stores::{StoredTask, TaskOutcome, TaskStatus, TaskStore};
 
 /// Number of tasks read from the store at a time.
 const TASKS_PER_READ: usize = 500;

@@ -9,11 +9,11 @@ mod show;
 use std::sync::Arc;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use mcp_stores::TaskStore;
 
 use crate::server::Server;
 use crate::server::command_line::session::{CommandError, CommandResult};
 use crate::server::command_line::tasks::show::{id, owner, text};
-use mcp_stores::TaskStore;
 
 /// The name of the command.
 pub(super) const NAME: &str = "tasks";

@@ -5,14 +5,14 @@ use std::io;
 use std::time::{Duration, SystemTime};
 
 use clap::{Arg, ArgMatches};
+use mcp_stores::{StoredTask, TaskDetails, TaskId, TaskOutcome, TaskStatus, TaskStore};
+use mcp_tasks::timestamp;
 use serde_json::{Map, Value, json};
 
 use crate::server::command_line::print;
 use crate::server::command_line::print::Style;
 use crate::server::command_line::session::{CommandError, CommandResult};
 use crate::server::command_line::tasks::list;
-use mcp_stores::{StoredTask, TaskDetails, TaskId, TaskOutcome, TaskStatus, TaskStore};
-use mcp_tasks::timestamp;
 
 pub(super) async fn run(store: &dyn TaskStore, id: &TaskId, json: bool) -> CommandResult {
     let details = store.inspect(id).await.map_err(unavailable)?;
