@@ -25,6 +25,8 @@ mod rate_store;
 #[cfg(feature = "http")]
 mod readiness;
 mod result_store;
+#[cfg(feature = "sealing")]
+mod sealed_tasks;
 #[cfg(all(feature = "testing", feature = "http"))]
 mod session_contract;
 #[cfg(feature = "http")]
@@ -54,6 +56,9 @@ pub use rate_store::{RateDecision, RateFallback, RateStore, RateToken};
 #[doc(hidden)]
 pub use readiness::{ReadinessProbe, ReadyCheck};
 pub use result_store::{KeptResult, MemoryResultStore, ResultId, ResultStore};
+#[cfg(feature = "sealing")]
+#[doc(hidden)]
+pub use sealed_tasks::SealedTaskStore;
 #[cfg(all(feature = "testing", feature = "http"))]
 pub use session_contract::{check_event_store, check_session_store};
 #[cfg(feature = "http")]

@@ -7,8 +7,6 @@ use mcp_tasks as tasks;
 
 use crate::handler::option::StoresByType;
 use crate::server::Server;
-#[cfg(feature = "sealing")]
-use crate::server::sealing::SealedTaskStore;
 
 impl Server {
     /// Sets the store for [tasks](crate::tasks). By default, tasks are kept in memory and are lost when the server
@@ -58,7 +56,7 @@ impl Server {
         if self.sealing_keys.is_empty() || !store.outlives_process() {
             return store;
         }
-        Arc::new(SealedTaskStore::new(store, &self.sealing_keys))
+        Arc::new(mcp_stores::SealedTaskStore::new(store, &self.sealing_keys))
     }
 
     /// Returns `true` if a tool has the `task` option or there is a task store.
