@@ -26,7 +26,7 @@ impl InProcessClient {
     }
 
     /// Returns the capabilities that the server declares.
-    #[cfg(feature = "testing")]
+    #[cfg(all(feature = "skills", feature = "testing"))]
     pub(crate) fn server_capabilities(&self) -> &Value {
         &self.server.capabilities
     }

@@ -403,3 +403,33 @@ fn import_cycles_stay_in_one_folder_and_within_three_files() {
         broken,
     );
 }
+
+/// Returns the dependencies of a manifest, without those of tests: the lines of the tables named `[…dependencies]`.
+fn dependencies(manifest: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut is_counted = false;
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            is_counted = line.ends_with("dependencies]") && !line.contains("dev-dependencies");
+        } else if is_counted && !line.is_empty() && !line.starts_with('#') {
+            found.extend(line.split([' ', '.', '=']).next());
+        }
+    }
+    found
+}
+
+#[test]
+fn no_crate_depends_on_the_one_that_users_name() {
+    for path in sources::crates("Cargo.toml") {
+        let manifest = std::fs::read_to_string(sources::root().join(&path)).unwrap();
+        let names = dependencies(&manifest);
+        assert!(!names.is_empty(), "{path}");
+        assert!(
+            !names.contains(&"mcp-runtime"),
+            "{path} depends on mcp-runtime"
+        );
+    }
+    let manifest =
+        "[dependencies]\nmcp-runtime.workspace = true\n\n[dev-dependencies]\nserde = \"1\"\n";
+    assert_eq!(dependencies(manifest), ["mcp-runtime"]);
+}

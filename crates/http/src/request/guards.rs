@@ -160,13 +160,13 @@ fn is_granted(options: &HttpOptions, origin: Option<&HeaderValue>) -> bool {
 }
 
 /// Allows the web page that sent the request to read the response, if its origin is listed.
-pub(crate) fn with_cors(
+pub(crate) fn add_cors(
     options: &HttpOptions,
     origin: Option<&HeaderValue>,
-    mut response: Response<HttpBody>,
-) -> Response<HttpBody> {
+    response: &mut Response<HttpBody>,
+) {
     if options.origins.is_empty() {
-        return response;
+        return;
     }
     let headers = response.headers_mut();
     headers.insert(header::VARY, HeaderValue::from_static("Origin"));
@@ -177,7 +177,6 @@ pub(crate) fn with_cors(
             HeaderValue::from_static("mcp-session-id, retry-after, www-authenticate"),
         );
     }
-    response
 }
 
 /// Answers a CORS preflight request, in which a browser asks on behalf of a web page. Returns `None` for any other

@@ -164,7 +164,7 @@ impl HttpService {
             let mut body = pin!(body);
             let parts = &request.parts;
             let headers = RequestHeaders::read(&parts.headers);
-            let response = match route {
+            let mut response = match route {
                 Route::Endpoint => {
                     let origin = request_origin(peer, &request);
                     serve_endpoint(&state, &origin, &request, &headers, body.as_mut()).await
@@ -174,12 +174,10 @@ impl HttpService {
                 Route::Unknown => guards::answer_preflight(&state.options, &parts.method, &headers)
                     .unwrap_or_else(|| HttpRefusal::unknown_path().into_response()),
             };
-            let response = guards::with_cors(&state.options, headers.origin, response);
-            let mut response = if body.is_end_stream() {
-                response
-            } else {
-                Box::pin(finish_body(body, &parts.headers, response)).await
-            };
+            guards::add_cors(&state.options, headers.origin, &mut response);
+            if !body.is_end_stream() {
+                response = Box::pin(finish_body(body, &parts.headers, response)).await;
+            }
             if let Some(busy) = busy {
                 response.body_mut().keep_busy(busy);
             }
