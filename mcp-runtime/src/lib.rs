@@ -124,6 +124,9 @@ pub use mcp_core::bail;
 pub use mcp_extra::idempotency as retries;
 #[doc(inline)]
 pub use mcp_extra::tool_search;
+#[cfg(feature = "auth")]
+#[doc(inline)]
+pub use mcp_http::auth;
 pub(crate) use mcp_protocol as protocol;
 pub(crate) use mcp_protocol::jsonrpc;
 #[cfg(not(target_family = "wasm"))]
@@ -149,33 +152,6 @@ pub use server::client_logs;
 pub mod apps {
     #[doc(inline)]
     pub use mcp_extra::apps::{App, AppContextExt, MIME_TYPE};
-}
-
-/// Who sends an HTTP request: authentication by access tokens.
-///
-/// [`ProtectedResource`](auth::ProtectedResource) configures how a server is protected; an
-/// [`Authenticator`](auth::Authenticator) maps a token to its principal. [`Jwt`](auth::Jwt) handles JSON Web Tokens,
-/// [`Introspection`](auth::Introspection) queries the authorization server, and [`StaticTokens`](auth::StaticTokens) contains a
-/// few tokens that never change. A closure can also be used as an authenticator. This framework does not include an
-/// authorization server.
-///
-/// ```
-/// use mcp_runtime::Server;
-/// use mcp_runtime::auth::{Jwt, ProtectedResource};
-/// use mcp_runtime::http::HttpOptions;
-///
-/// # fn protect(server: Server) -> Server {
-/// let tokens = Jwt::issuer("https://login.example.com");
-/// server.http(HttpOptions::new().authenticate(ProtectedResource::new("https://mcp.example.com/mcp", tokens)))
-/// # }
-/// ```
-#[cfg(feature = "auth")]
-pub mod auth {
-    #[doc(inline)]
-    pub use mcp_http::auth::{
-        AuthError, AuthFuture, Authenticator, Credentials, Introspection, Jwt, ProtectedResource,
-        StaticTokens,
-    };
 }
 
 /// Bounds on everything that a peer can ask of the server. Zero never means "no limit".

@@ -3,6 +3,8 @@
 //! An author describes an extension with [`Extension`]. Those that come with the runtime are described
 //! with [`Extension`], too, so the code that handles requests does not depend on them.
 //!
+//! What is no part of the protocol, such as a search for tools, is a [`ServerAddOn`] instead.
+//!
 //! Specification: 2026-07-28, basic/extensions.
 
 #[doc(inline)]

@@ -12,7 +12,7 @@ use mcp_stores::Backend;
 use crate::context::{
     Capability, EnvironmentHeaders, OnceStore, ServerControl, ServerHandle, States,
 };
-use crate::dispatch::{Admission, CacheHints, ServerAddOn, ServerAddOns, ServerShared};
+use crate::dispatch::{Admission, CacheHints, ServerAddOn, ServerParts, ServerShared};
 use crate::environment::ServerEnvironment;
 use crate::error::{Error, ErrorKind};
 use crate::extension;
@@ -98,7 +98,7 @@ pub struct Server {
     pub(super) backend: Backend,
     pub(super) once_store: Option<Arc<dyn OnceStore>>,
     /// What settings add, and the stores that were set for it.
-    pub(super) added: ServerAddOns,
+    pub(super) added: ServerParts,
     pub(super) stores: StoresByType,
     pub(crate) observers: Observers,
     #[cfg(feature = "http")]
@@ -176,7 +176,7 @@ impl Server {
             faults: Vec::new(),
             backend: Backend::new(),
             once_store: None,
-            added: ServerAddOns::default(),
+            added: ServerParts::default(),
             stores: StoresByType::default(),
             observers: Observers::default(),
             #[cfg(feature = "http")]

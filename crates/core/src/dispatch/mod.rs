@@ -32,4 +32,4 @@ pub use methods::MirroredName;
 pub use notifications::{ListVersion, Subscriptions};
 pub use prepared::PreparedCall;
 pub use request::{ChannelId, RequestOrigin};
-pub use sources::{CoveringSource, CreateCover, ServerAddOn, ServerAddOns, ServerSources};
+pub use sources::{CoveringSource, CreateCover, ServerAddOn, ServerParts, ServerSources};

@@ -572,13 +572,13 @@ impl SourcePage {
 pub trait ServerAddOn {
     /// Adds itself to the server.
     #[doc(hidden)]
-    fn add_to(self, server: &mut ServerAddOns);
+    fn add_to(self, parts: &mut ServerParts);
 }
 
-/// What [`ServerAddOn`]s have added to a server that is being built.
+/// What a server that is being built has got from [`ServerAddOn`]s, and from settings that need one.
 #[doc(hidden)]
 #[derive(Default)]
-pub struct ServerAddOns {
+pub struct ServerParts {
     /// The code that is started with the server.
     pub add_ons: Vec<AddOn>,
     /// The source through which models reach the tools of the registry.

@@ -10,7 +10,7 @@ use std::any::TypeId;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_core::dispatch::{ServerAddOn, ServerAddOns};
+use mcp_core::dispatch::{ServerAddOn, ServerParts};
 use mcp_core::handler::call::CallOutput;
 use mcp_core::handler::handler_error::{HandlerError, Result};
 use mcp_core::handler::middleware::{Call, Next};
@@ -75,8 +75,8 @@ impl ToolOption for IdempotentBy {
 pub struct IdempotencyKeys;
 
 impl ServerAddOn for IdempotencyKeys {
-    fn add_to(self, server: &mut ServerAddOns) {
-        server.add_ons.push(CLIENT_KEYS);
+    fn add_to(self, parts: &mut ServerParts) {
+        parts.add_ons.push(CLIENT_KEYS);
     }
 }
 

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use mcp_core::context::{Capability, Context};
-use mcp_core::dispatch::{CoveringSource, ServerAddOn, ServerAddOns};
+use mcp_core::dispatch::{CoveringSource, ServerAddOn, ServerParts};
 use mcp_core::error::{Error, ErrorKind};
 use mcp_core::handler::decode::entries;
 use mcp_core::handler::dynamic::{Arguments, DynamicTool};
@@ -50,8 +50,8 @@ pub struct ToolSearch {
 }
 
 impl ServerAddOn for ToolSearch {
-    fn add_to(self, server: &mut ServerAddOns) {
-        server.cover = Some(Box::new(move || Ok(Arc::new(SearchTools::new(self)?))));
+    fn add_to(self, parts: &mut ServerParts) {
+        parts.cover = Some(Box::new(move || Ok(Arc::new(SearchTools::new(self)?))));
     }
 }
 

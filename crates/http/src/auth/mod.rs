@@ -16,7 +16,7 @@
 //! # }
 //! ```
 //!
-//! `http/access/` decides which requests need a token and how requests without a token are rejected.
+//! `access/` decides which requests need a token and how requests without a token are rejected.
 //!
 //! Source: every revision since 2025-03-26, basic/authorization; `docs/requirements.md`, section 2.28.
 
