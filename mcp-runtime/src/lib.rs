@@ -69,7 +69,9 @@
 )]
 
 #[cfg(any(feature = "cli", feature = "testing"))]
+#[path = "../../crates/client/src/lib.rs"]
 mod client;
+#[path = "../../crates/settings/src/lib.rs"]
 mod environment;
 pub mod extension;
 #[cfg(fuzzing)]
@@ -82,6 +84,7 @@ pub mod prelude;
 mod server;
 mod telemetry;
 #[cfg(feature = "testing")]
+#[path = "../../crates/testing/src/lib.rs"]
 pub mod testing;
 
 #[doc(hidden)]

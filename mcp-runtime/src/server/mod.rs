@@ -2,6 +2,7 @@
 
 mod builder;
 #[cfg(feature = "cli")]
+#[path = "../../../crates/cli/src/lib.rs"]
 mod command_line;
 mod environment;
 #[cfg(feature = "http")]
