@@ -68,11 +68,6 @@
     allow(dead_code, unused_imports)
 )]
 
-#[cfg(any(feature = "cli", feature = "testing"))]
-#[path = "../../crates/client/src/lib.rs"]
-mod client;
-#[path = "../../crates/settings/src/lib.rs"]
-mod environment;
 pub mod extension;
 #[cfg(fuzzing)]
 #[doc(hidden)]
@@ -84,18 +79,11 @@ pub mod prelude;
 mod server;
 mod telemetry;
 #[cfg(feature = "testing")]
-#[path = "../../crates/testing/src/lib.rs"]
-pub mod testing;
+#[doc(inline)]
+pub use mcp_testing as testing;
 
 #[doc(hidden)]
 pub mod __private;
-
-pub(crate) use mcp_core::{
-    context, dispatch, error, handler, observe, order, rate, registry, seal, spawn, sync,
-};
-// Short names for `mcp_protocol` and its modules.
-#[doc(inline)]
-pub use mcp_protocol::types;
 
 #[doc(inline)]
 pub use context::{
@@ -118,11 +106,18 @@ pub use handler::safe_path::SafePath;
 pub use jsonrpc::ErrorObject;
 #[doc(inline)]
 pub use limits::Limits;
+#[cfg(feature = "main")]
+pub use macros::main;
+#[cfg(feature = "skills")]
+pub use macros::skills;
 pub use macros::{
     Elicit, app, completer, data, expose, prompt, resource, resource_template, server, tool,
 };
 #[doc(inline)]
 pub use mcp_core::bail;
+pub(crate) use mcp_core::{
+    context, dispatch, error, handler, observe, order, rate, registry, seal, spawn, sync,
+};
 #[doc(inline)]
 pub use mcp_extra::idempotency as retries;
 #[doc(inline)]
@@ -132,11 +127,16 @@ pub use mcp_extra::tool_search;
 pub use mcp_http::auth;
 pub(crate) use mcp_protocol as protocol;
 pub(crate) use mcp_protocol::jsonrpc;
+// Short names for `mcp_protocol` and its modules.
+#[doc(inline)]
+pub use mcp_protocol::types;
 #[cfg(not(target_family = "wasm"))]
 #[doc(inline)]
 pub use mcp_transport::{Transport, shutdown_signal};
 #[doc(inline)]
 pub use protocol::ProtocolVersion;
+#[cfg(feature = "client-logs")]
+pub use server::client_logs;
 pub use server::{Cacheable, Server};
 #[doc(inline)]
 pub use types::SamplingRequest;
@@ -144,12 +144,6 @@ pub use types::SamplingRequest;
 #[cfg(feature = "sealing")]
 #[doc(inline)]
 pub use crate::seal::{SealingKey, SealingKeys};
-#[cfg(feature = "main")]
-pub use macros::main;
-#[cfg(feature = "skills")]
-pub use macros::skills;
-#[cfg(feature = "client-logs")]
-pub use server::client_logs;
 
 /// MCP Apps: pages that hosts display next to tool results, using the extension `io.modelcontextprotocol/ui`.
 pub mod apps {
@@ -210,7 +204,8 @@ pub mod elicit {
 
 /// Settings from environment variables: see [`Server::env`].
 pub mod env {
-    pub use crate::environment::Secret;
+    #[doc(inline)]
+    pub use mcp_settings::Secret;
 }
 
 /// HTTP: options, the `tower` service, listeners, and stores for sessions and events.
@@ -255,6 +250,9 @@ pub mod http {
 /// ```
 pub mod middleware {
     #[doc(inline)]
+    pub use mcp_extra::middleware::*;
+
+    #[doc(inline)]
     pub use crate::handler::call::CallOutput;
     #[doc(inline)]
     pub use crate::handler::definition::Kind;
@@ -263,8 +261,6 @@ pub mod middleware {
     #[cfg(feature = "tower")]
     #[doc(inline)]
     pub use crate::handler::tower::{CallService, ResponseFuture};
-    #[doc(inline)]
-    pub use mcp_extra::middleware::*;
 }
 
 /// Programs with a loop of their own: serverless functions, WebAssembly modules, and whatever else gets a message and wants its
@@ -286,15 +282,16 @@ pub mod listing {
 /// Steps that run only once in a call, even if the handler runs again.
 pub mod once {
     #[doc(inline)]
-    pub use crate::context::{
-        CallId, ClaimId, OnceClaim, OnceKind, OnceRoom, OnceStep, OnceStore, OnceWork, StoreFuture,
-        StoreRefusal,
-    };
-    #[doc(inline)]
     pub use mcp_stores::MemoryOnceStore;
     #[cfg(feature = "testing")]
     #[doc(inline)]
     pub use mcp_stores::{check_once_limits, check_once_store, few_once_entries};
+
+    #[doc(inline)]
+    pub use crate::context::{
+        CallId, ClaimId, OnceClaim, OnceKind, OnceRoom, OnceStep, OnceStore, OnceWork, StoreFuture,
+        StoreRefusal,
+    };
 }
 
 /// Progress reports.
@@ -333,8 +330,6 @@ pub mod tasks {
 
 /// Utilities for strings that clients, models and people read.
 pub mod text {
-    #[doc(inline)]
-    pub use crate::handler::sanitize::strip_invisible;
     /// Finds the name that the caller probably meant, so that an error message can suggest it.
     ///
     /// ```
@@ -360,6 +355,9 @@ pub mod text {
     /// For `{+path}` see [`SafePath::to_percent_encoded`](crate::SafePath::to_percent_encoded).
     #[doc(inline)]
     pub use mcp_schema::template::percent_encode;
+
+    #[doc(inline)]
+    pub use crate::handler::sanitize::strip_invisible;
 }
 
 /// Integration with `tracing`: log events for clients and the trace context of requests.

@@ -4,14 +4,15 @@
 use std::ffi::{OsStr, OsString};
 use std::net::IpAddr;
 
-use crate::error::{Error, ErrorKind};
+use mcp_core::error::{Error, ErrorKind};
 
 const DEFAULT_HOST: &str = "127.0.0.1";
 const DEFAULT_PORT: u16 = 8_000;
 
 /// The address on which to serve HTTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum HttpAddress {
+pub enum HttpAddress {
+    /// `host:port`.
     Given(String),
     /// `HOST` and `PORT`; each has a default.
     FromEnvironment,
@@ -23,7 +24,7 @@ impl HttpAddress {
     /// # Errors
     ///
     /// Fails if the environment is used and `PORT` is invalid.
-    pub(crate) fn resolve(&self) -> Result<String, Error> {
+    pub fn resolve(&self) -> Result<String, Error> {
         match self {
             Self::Given(address) => Ok(address.clone()),
             Self::FromEnvironment => from_variables(|name| std::env::var_os(name))

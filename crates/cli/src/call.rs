@@ -4,13 +4,13 @@ use std::io;
 use std::io::IsTerminal as _;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use mcp_core::context::Capability;
 use serde_json::{Value, json};
 
-use crate::context::Capability;
-use crate::server::command_line::arguments::parse_arguments;
-use crate::server::command_line::print;
-use crate::server::command_line::print::terminal_width;
-use crate::server::command_line::session::{CommandResult, CommandSession, with_answer_options};
+use crate::arguments::parse_arguments;
+use crate::print;
+use crate::print::terminal_width;
+use crate::session::{CommandResult, CommandSession, with_answer_options};
 
 pub(super) fn command() -> Command {
     with_answer_options(Command::new("call").about("Call a tool").long_about(

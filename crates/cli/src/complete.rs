@@ -1,16 +1,14 @@
 //! `complete`: completes a prompt argument or a resource template variable.
 
 use clap::{Arg, ArgMatches, Command};
+use mcp_core::context::Capability;
 use mcp_schema::template::UriTemplate;
 use serde_json::{Value, json};
 
-use crate::context::Capability;
-use crate::server::command_line::arguments::parse_arguments;
-use crate::server::command_line::call::{argument_text, given_arguments};
-use crate::server::command_line::print;
-use crate::server::command_line::session::{
-    CommandResult, CommandSession, unknown_name_message, with_common_options,
-};
+use crate::arguments::parse_arguments;
+use crate::call::{argument_text, given_arguments};
+use crate::print;
+use crate::session::{CommandResult, CommandSession, unknown_name_message, with_common_options};
 
 pub(super) fn command() -> Command {
     with_common_options(

@@ -5,15 +5,14 @@
 
 use clap::builder::PossibleValue;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use mcp_core::context::Capability;
+use mcp_core::handler::definition::{Definition, Kind, Selected, Submitted};
+use mcp_protocol::ProtocolVersion;
+use mcp_settings::DeclaredVariable;
 use serde_json::{Map, Value, json};
 
-use crate::context::Capability;
-use crate::environment::DeclaredVariable;
-use crate::handler::definition::{Definition, Kind, Selected, Submitted};
-use crate::protocol::ProtocolVersion;
-use crate::server::Server;
-use crate::server::command_line::print;
-use crate::server::command_line::session::{CommandResult, CommandSession};
+use crate::session::{CommandResult, CommandSession};
+use crate::{HttpDescription, Program, print};
 
 /// The name of the option.
 pub(super) const NAME: &str = "describe";
@@ -40,17 +39,17 @@ pub(super) fn is_given(matches: &ArgMatches) -> bool {
 
 /// Prints the document. `grammar` defines all commands.
 pub(super) async fn run(
-    mut server: Server,
+    mut program: Program,
     matches: &ArgMatches,
     grammar: &Command,
 ) -> CommandResult {
     // Describing the server does not require values for its settings.
-    server.ignore_missing_settings();
-    let mut document = program(&server);
+    program.server.ignore_missing_settings();
+    let mut document = described_program(&program);
     let sources = SourceLines {
-        prefixes: server.prefixes.clone(),
+        prefixes: program.prefixes,
     };
-    let session = CommandSession::start(server, matches, matches).await?;
+    let session = CommandSession::start(program.server, matches, matches).await?;
     let mut lines = Map::new();
     for list in Capability::ALL {
         let items = match list {
@@ -112,8 +111,8 @@ fn described_argument(argument: &Arg) -> Value {
 }
 
 /// Describes all parts of the program except its definitions.
-fn program(server: &Server) -> Map<String, Value> {
-    let settings = server.environment.variables.iter().map(setting);
+fn described_program(program: &Program) -> Map<String, Value> {
+    let settings = program.settings.variables.iter().map(setting);
     let mut document = Map::new();
     let mut set = |member: &str, value: Value| drop(document.insert(member.into(), value));
     set("format", FORMAT.into());
@@ -122,11 +121,13 @@ fn program(server: &Server) -> Map<String, Value> {
         json!({"name": "mcp-runtime", "version": env!("CARGO_PKG_VERSION")}),
     );
     set("debug", cfg!(debug_assertions).into());
-    set("server", json!(server.identity));
+    set("server", json!(program.server.identity()));
     set("protocolVersion", ProtocolVersion::LATEST.as_str().into());
     set("settings", settings.collect());
-    set("http", http(server));
-    set("keepsData", server.keeps_tasks().into());
+    set("http", program.http.as_ref().map_or(Value::Null, http));
+    let store = program.task_store.as_ref();
+    let keeps_tasks = store.is_some_and(|store| store.outlives_process());
+    set("keepsData", keeps_tasks.into());
     document
 }
 
@@ -155,25 +156,15 @@ fn setting(variable: &DeclaredVariable) -> Value {
     described
 }
 
-/// Describes how the program serves HTTP, or returns `null` if it cannot.
-#[cfg(feature = "http")]
-fn http(server: &Server) -> Value {
-    let options = &server.http;
-    let probes = options
-        .probe_paths()
-        .map(|(live, ready)| json!({"live": live, "ready": ready}));
-    let stop = options.delay_before_stop() + server.drain_timeout();
+/// Describes how the program serves HTTP.
+fn http(http: &HttpDescription) -> Value {
+    let probes = http.probes.as_ref();
     json!({
-        "path": options.endpoint_path(),
-        "host": options.named_host(),
-        "probes": probes,
-        "stopMs": u64::try_from(stop.as_millis()).unwrap_or(u64::MAX),
+        "path": http.path,
+        "host": http.host,
+        "probes": probes.map(|(live, ready)| json!({"live": live, "ready": ready})),
+        "stopMs": u64::try_from(http.stop.as_millis()).unwrap_or(u64::MAX),
     })
-}
-
-#[cfg(not(feature = "http"))]
-fn http(_: &Server) -> Value {
-    Value::Null
 }
 
 /// The lines of the source on which definitions begin.
@@ -233,10 +224,7 @@ fn is_listed_in(list: Capability, kind: Kind) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
-    use super::{program, setting};
-    use crate::Server;
+    use super::*;
 
     /// Settings of every kind.
     #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -245,7 +233,7 @@ mod tests {
         /// Key for the service
         ///
         /// Keep it secret.
-        api_key: crate::env::Secret<String>,
+        api_key: mcp_settings::Secret<String>,
         /// Password
         #[serde(default = "password")]
         #[schemars(extend("writeOnly" = true))]
@@ -275,15 +263,9 @@ mod tests {
     }
 
     #[test]
-    fn a_description_begins_with_its_format() {
-        let described = program(&Server::new("x", "1"));
-        assert_eq!(described.iter().next().unwrap().1, 1);
-    }
-
-    #[test]
     fn settings_are_described_without_secrets() {
-        let server = Server::new("x", "1").env::<Settings>("MCP_TEST_OF_DESCRIBE_");
-        let described: Vec<_> = server.environment.variables.iter().map(setting).collect();
+        let read = mcp_settings::read::<Settings>("MCP_TEST_OF_DESCRIBE_", std::env::vars_os());
+        let described: Vec<_> = read.variables.iter().map(setting).collect();
         assert!(!json!(described).to_string().contains("hunter2"));
         assert_eq!(
             described[0],
@@ -303,35 +285,5 @@ mod tests {
             })
         );
         assert_eq!(described[3]["description"], json!(null));
-    }
-
-    #[cfg(feature = "http")]
-    #[test]
-    fn http_settings_are_those_of_the_program() {
-        use std::time::Duration;
-
-        use crate::Limits;
-        use mcp_http::HttpOptions;
-
-        let mut limits = Limits::default();
-        limits.calls.drain_timeout = Duration::from_millis(500);
-        let options = HttpOptions::new()
-            .path("/tools")
-            .allow_host("*")
-            .allow_host("garden.example.com")
-            .live_path("/live")
-            .shutdown_delay(Duration::from_secs(10));
-        let described =
-            |options| program(&Server::new("x", "1").limits(limits.clone()).http(options));
-        assert_eq!(
-            described(options)["http"],
-            json!({
-                "path": "/tools", "host": "garden.example.com", "stopMs": 10_500,
-                "probes": {"live": "/live", "ready": "/readyz"},
-            })
-        );
-        let without = described(HttpOptions::new().health(false));
-        assert_eq!(without["http"]["probes"], json!(null));
-        assert_eq!(without["http"]["host"], json!(null));
     }
 }

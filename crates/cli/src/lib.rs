@@ -1,8 +1,13 @@
-//! The command line for [`Server::run`], with options for serving and commands for trying out, checking and installing
-//! the server. Each command has its own file.
+//! The command line of a server, with options for serving and commands for trying out and installing the server. Each
+//! command has its own file.
+//!
+//! **Internal to `mcp-runtime`.** Depend on that crate, which re-exports everything that servers need. Items in this
+//! crate may change or disappear in any release, including patch releases.
 //!
 //! Commands that use the server start it in this process and communicate with it over the full protocol, as any client
 //! would.
+
+#![forbid(unsafe_code)]
 
 #[cfg(feature = "http")]
 mod address;
@@ -22,40 +27,77 @@ mod terminal;
 mod welcome;
 
 use std::ffi::OsString;
-
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{ArgMatches, Command};
-
-use crate::context::Capability;
-use crate::error::Error;
-use crate::server::Server;
-use crate::server::command_line::session::{CommandError, CommandResult, CommandSession};
-use crate::types::Implementation;
-
-pub(super) use serve::ServeOptions;
-pub(super) use welcome::Welcome;
+use std::sync::Arc;
+use std::time::Duration;
 
 #[cfg(feature = "http")]
-pub(super) use address::HttpAddress;
+pub use address::HttpAddress;
+pub use clap::ArgMatches;
+use clap::Command;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use mcp_core::context::Capability;
+use mcp_core::dispatch::UnstartedServer;
+use mcp_core::error::Error;
+use mcp_core::handler::definition::Selected;
+use mcp_protocol::types::Implementation;
+use mcp_settings::ServerEnvironment;
+use mcp_stores::TaskStore;
+pub use serve::ServeOptions;
+pub use welcome::Welcome;
+
+use crate::session::{CommandError, CommandResult, CommandSession};
 
 /// The action requested on the command line.
-pub(super) enum Invocation {
+pub enum Invocation {
+    /// To serve.
     Serve(ServeOptions),
+    /// To run a command.
     Command(ArgMatches),
+}
+
+/// A server that has not started, and what its commands have to know about its program.
+pub struct Program {
+    /// The server.
+    pub server: Box<dyn UnstartedServer>,
+    /// The variables that it reads.
+    pub settings: ServerEnvironment,
+    /// Prefixes of names, each with the functions whose names have it.
+    pub prefixes: Vec<(String, Vec<Selected>)>,
+    /// `true` if the server has tasks, and thus commands for them.
+    pub has_tasks: bool,
+    /// The store for tasks that the author has set.
+    pub task_store: Option<Arc<dyn TaskStore>>,
+    /// How the program serves HTTP, if it can.
+    pub http: Option<HttpDescription>,
+}
+
+/// What those who publish a program need to know about its HTTP.
+#[derive(Clone, Debug)]
+pub struct HttpDescription {
+    /// The path of the endpoint.
+    pub path: String,
+    /// The host name that is allowed, if there is one.
+    pub host: Option<String>,
+    /// The paths of the probes for liveness and readiness, unless they are switched off.
+    pub probes: Option<(String, String)>,
+    /// The longest time from the request to stop to the end of the process.
+    pub stop: Duration,
 }
 
 /// The server's part of the grammar.
 #[derive(Clone, Copy)]
-pub(super) struct Grammar<'a> {
-    pub(super) identity: &'a Implementation,
+pub struct Grammar<'a> {
+    /// The name and version.
+    pub identity: &'a Implementation,
     /// The section about environment variables in the help.
-    pub(super) environment: &'a str,
+    pub environment: &'a str,
     /// `true` if the server has tasks, and thus commands for them.
-    pub(super) has_tasks: bool,
+    pub has_tasks: bool,
 }
 
 /// Parses this process's arguments. Exits if they request help or are invalid.
-pub(super) fn read(grammar: Grammar<'_>) -> Invocation {
+#[must_use]
+pub fn read(grammar: Grammar<'_>) -> Invocation {
     if std::env::args_os().len() <= 1 {
         return Invocation::Serve(ServeOptions::default());
     }
@@ -64,7 +106,8 @@ pub(super) fn read(grammar: Grammar<'_>) -> Invocation {
 
 /// Parses this process's arguments if they begin with a command. Exits if the arguments request help for the command or
 /// are invalid.
-pub(super) fn read_command(grammar: Grammar<'_>) -> Option<ArgMatches> {
+#[must_use]
+pub fn read_command(grammar: Grammar<'_>) -> Option<ArgMatches> {
     let arguments: Vec<_> = std::env::args_os().collect();
     if !names_command(&command(grammar), &arguments) {
         return None;
@@ -76,7 +119,7 @@ pub(super) fn read_command(grammar: Grammar<'_>) -> Option<ArgMatches> {
 }
 
 /// Prints help or the version and exits if this process's arguments request it. Ignores all other arguments.
-pub(super) fn exit_for_help(grammar: Grammar<'_>) {
+pub fn exit_for_help(grammar: Grammar<'_>) {
     if let Err(error) = parse(grammar, std::env::args_os())
         && matches!(
             error.kind(),
@@ -88,7 +131,8 @@ pub(super) fn exit_for_help(grammar: Grammar<'_>) {
 }
 
 /// Returns the help for the commands and the environment variables, without that for options.
-pub(super) fn help(grammar: Grammar<'_>) -> String {
+#[must_use]
+pub fn help(grammar: Grammar<'_>) -> String {
     // `help` is left to the program, as `--help` is.
     let command = command(grammar).disable_help_subcommand(true);
     let mut command = command.help_template("Commands:\n{subcommands}");
@@ -222,8 +266,8 @@ const INTERRUPTED: i32 = 130;
 /// # Errors
 ///
 /// Fails if the server cannot start.
-pub(super) async fn run(server: Server, matches: &ArgMatches) -> Result<i32, Error> {
-    match perform(server, matches).await {
+pub async fn run(program: Program, matches: &ArgMatches) -> Result<i32, Error> {
+    match perform(program, matches).await {
         Ok(good) => Ok(i32::from(!good)),
         Err(CommandError::Start(error)) => Err(error),
         Err(CommandError::Failed(text)) => {
@@ -237,30 +281,30 @@ pub(super) async fn run(server: Server, matches: &ArgMatches) -> Result<i32, Err
     }
 }
 
-async fn perform(mut server: Server, before: &ArgMatches) -> CommandResult {
+async fn perform(mut program: Program, before: &ArgMatches) -> CommandResult {
     let Some((name, matches)) = before.subcommand() else {
         let grammar = command(Grammar {
-            identity: &server.identity,
+            identity: program.server.identity(),
             environment: "",
-            has_tasks: server.has_tasks(),
+            has_tasks: program.has_tasks,
         });
-        return Box::pin(describe::run(server, before, &grammar)).await;
+        return Box::pin(describe::run(program, before, &grammar)).await;
     };
     if install::is_command(name) {
         return install::run(
             name,
-            (&server.identity, &server.environment),
+            (program.server.identity(), &program.settings),
             before,
             matches,
         );
     }
     if name == tasks::NAME {
-        return Box::pin(tasks::run(server, before, matches)).await;
+        return Box::pin(tasks::run(program.task_store, before, matches)).await;
     }
     if needs_only_definitions(name) {
-        server.ignore_missing_settings();
+        program.server.ignore_missing_settings();
     }
-    let session = CommandSession::start(server, before, matches).await?;
+    let session = CommandSession::start(program.server, before, matches).await?;
     if name == "shell" {
         return shell::run(&session).await;
     }

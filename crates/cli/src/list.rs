@@ -5,13 +5,13 @@ use std::fmt::{Display, Write as _};
 use std::io;
 
 use clap::Command;
+use mcp_core::context::Capability;
 use mcp_schema::explain::{kind, members};
 use serde_json::Value;
 
-use crate::context::Capability;
-use crate::server::command_line::print;
-use crate::server::command_line::print::Style;
-use crate::server::command_line::session::{CommandResult, CommandSession, with_common_options};
+use crate::print;
+use crate::print::Style;
+use crate::session::{CommandResult, CommandSession, with_common_options};
 
 pub(super) fn command(name: &'static str, about: &'static str) -> Command {
     with_common_options(Command::new(name).about(about))

@@ -5,9 +5,8 @@ use std::fmt::{Display, Write as _};
 use std::io::{IsTerminal, Write as _};
 use std::{env, io};
 
+use mcp_core::context::Progress;
 use serde_json::{Map, Value};
-
-use crate::context::Progress;
 
 /// Prints a line, which may hold text from anywhere.
 pub(super) fn line(text: &str) {
@@ -300,7 +299,7 @@ fn columns_of(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     mod print {
-        use crate::server::command_line::print::*;
+        use crate::print::*;
 
         #[test]
         fn names_show_no_control_characters_and_no_changes_of_direction() {
@@ -329,7 +328,7 @@ mod tests {
     mod rows {
         use serde_json::json;
 
-        use crate::server::command_line::print::*;
+        use crate::print::*;
 
         #[test]
         fn records_become_a_table() {
@@ -376,7 +375,7 @@ mod tests {
 
 #[cfg(test)]
 mod progress_bar_tests {
-    use crate::server::command_line::print::*;
+    use crate::print::*;
 
     #[test]
     fn a_progress_bar_shows_the_fraction_within_the_width() {

@@ -8,14 +8,12 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use mcp_core::context::Capability;
 use serde_json::{Value, json};
 
-use crate::context::Capability;
-use crate::server::command_line::call::argument_text;
-use crate::server::command_line::print;
-use crate::server::command_line::session::{
-    CommandError, CommandResult, CommandSession, with_answer_options,
-};
+use crate::call::argument_text;
+use crate::print;
+use crate::session::{CommandError, CommandResult, CommandSession, with_answer_options};
 
 pub(super) fn command() -> Command {
     with_answer_options(Command::new("read").about("Read a resource"))

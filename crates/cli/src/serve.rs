@@ -5,8 +5,8 @@ use clap::{Arg, ArgAction};
 use clap::{ArgMatches, Command};
 
 #[cfg(feature = "http")]
-use crate::server::command_line::address::HttpAddress;
-use crate::server::command_line::session::TAGS;
+use crate::address::HttpAddress;
+use crate::session::TAGS;
 
 /// Placeholder value for `--http` without an address.
 #[cfg(feature = "http")]
@@ -14,20 +14,24 @@ const FROM_ENVIRONMENT: &str = "$HOST:$PORT";
 
 /// Options for serving.
 #[derive(Debug, Default)]
-pub(crate) struct ServeOptions {
+pub struct ServeOptions {
     /// The tags that select the definitions to serve, one list for each occurrence of the option.
-    pub(crate) tags: Vec<String>,
+    pub tags: Vec<String>,
     /// The address on which to serve HTTP; `None` for stdio.
     #[cfg(feature = "http")]
-    pub(crate) http: Option<HttpAddress>,
+    pub http: Option<HttpAddress>,
+    /// Host names to allow.
     #[cfg(feature = "http")]
-    pub(crate) hosts: Vec<String>,
+    pub hosts: Vec<String>,
+    /// Origins to allow.
     #[cfg(feature = "http")]
-    pub(crate) origins: Vec<String>,
+    pub origins: Vec<String>,
+    /// Addresses of proxies to trust.
     #[cfg(feature = "http")]
-    pub(crate) trusted_proxies: Vec<String>,
+    pub trusted_proxies: Vec<String>,
+    /// `true` if the transport of 2024-11-05 is served, too.
     #[cfg(feature = "http")]
-    pub(crate) legacy_sse: bool,
+    pub legacy_sse: bool,
 }
 
 impl ServeOptions {

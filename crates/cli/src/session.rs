@@ -9,16 +9,16 @@ use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use mcp_client::{ClientHost, Failure, InProcessClient, StartedCall};
+use mcp_core::context::{Caller, Capability, Principal};
+use mcp_core::dispatch::UnstartedServer;
+use mcp_core::error::Error;
+use mcp_protocol::ProtocolVersion;
 use mcp_schema::suggest::closest;
 use serde_json::{Value, json};
 
-use crate::client::{ClientHost, Failure, InProcessClient, StartedCall};
-use crate::context::{Caller, Capability, Principal};
-use crate::error::Error;
-use crate::protocol::ProtocolVersion;
-use crate::server::Server;
-use crate::server::command_line::terminal;
-use crate::server::command_line::terminal::{Answers, Terminal, interrupted};
+use crate::terminal;
+use crate::terminal::{Answers, Terminal, interrupted};
 
 pub(super) struct CommandSession {
     pub(super) client: InProcessClient,
@@ -153,7 +153,7 @@ impl CommandSession {
     /// Starts the server and connects to it. Options may come before or after the command. The future is boxed so that
     /// its code is compiled once for all commands.
     pub(super) fn start<'m>(
-        server: Server,
+        server: Box<dyn UnstartedServer>,
         before: &'m ArgMatches,
         after: &'m ArgMatches,
     ) -> Pin<Box<dyn Future<Output = Result<Self, CommandError>> + Send + 'm>> {
@@ -161,7 +161,7 @@ impl CommandSession {
     }
 
     async fn start_and_connect(
-        mut server: Server,
+        mut server: Box<dyn UnstartedServer>,
         before: &ArgMatches,
         after: &ArgMatches,
     ) -> Result<Self, CommandError> {
@@ -190,12 +190,13 @@ impl CommandSession {
             principal.with_claims(claims.collect()).into()
         });
         let headers = split_pairs("header", &option("header")).map_err(CommandError::Failed)?;
-        server.use_command_headers(headers);
-        let server = option(TAGS).iter().fold(server, Server::select_tags);
-        let mut connections = server
-            .serve_in_process(1, &caller)
-            .map_err(CommandError::Start)?;
-        let Some(connection) = connections.pop() else {
+        // The user at the terminal chooses both the headers and the variables that stand in for some.
+        server.set_headers(headers, true);
+        for tags in option(TAGS) {
+            server.select_tags(&tags);
+        }
+        let server = server.start().map_err(CommandError::Start)?;
+        let Some(connection) = mcp_client::serve(&server, 1, &caller).pop() else {
             return Err(Failure::Broken("the server has no client").into());
         };
         let host = Arc::clone(&terminal) as Arc<dyn ClientHost>;

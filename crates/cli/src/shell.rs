@@ -5,15 +5,14 @@ use std::io::IsTerminal as _;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, Command};
+use mcp_core::context::Capability;
 use mcp_schema::suggest::closest;
 
-use crate::context::Capability;
-use crate::server::command_line::print;
-use crate::server::command_line::session::{
+use crate::session::{
     CommandError, CommandResult, CommandSession, has_connection_options, with_common_options,
 };
-use crate::server::command_line::terminal::{CANCELLED, give_up, interrupted, read_line, say};
-use crate::server::command_line::{perform_in, with_commands};
+use crate::terminal::{CANCELLED, give_up, interrupted, read_line, say};
+use crate::{perform_in, print, with_commands};
 
 pub(super) fn command() -> Command {
     with_common_options(

@@ -10,18 +10,18 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::{io, thread};
 
+use mcp_client::{ClientHost, Notification, Question};
+use mcp_core::context::Progress;
+use mcp_core::sync::lock;
+use mcp_protocol::types::LoggingLevel;
 use mcp_schema::explain::kind;
 use mcp_schema::suggest::closest;
 use mcp_schema::text::read_text;
 use serde_json::{Map, Value, json};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-use crate::client::{ClientHost, Notification, Question};
-use crate::context::Progress;
-use crate::server::command_line::print;
-use crate::server::command_line::print::{bar, shown, single_line, terminal_width};
-use crate::sync::lock;
-use crate::types::LoggingLevel;
+use crate::print;
+use crate::print::{bar, shown, single_line, terminal_width};
 
 /// Answers given on the command line for a single command.
 #[derive(Debug, Default)]
@@ -467,7 +467,7 @@ fn listen() -> Option<tokio::signal::windows::CtrlC> {
 #[cfg(test)]
 mod tests {
     mod terminal {
-        use crate::server::command_line::terminal::*;
+        use crate::terminal::*;
 
         #[test]
         fn an_answer_to_a_field_that_is_not_there_is_named() {
@@ -502,7 +502,7 @@ mod tests {
     mod input {
         use serde_json::json;
 
-        use crate::server::command_line::terminal::*;
+        use crate::terminal::*;
 
         #[test]
         fn a_value_that_does_not_fit_its_field_is_prompted_for_again() {
@@ -528,7 +528,7 @@ mod tests {
         use std::process::{Command, id};
         use std::time::Duration;
 
-        use crate::server::command_line::terminal::*;
+        use crate::terminal::*;
 
         /// Set in the process that is interrupted.
         const IS_INTERRUPTED: &str = "MCP_TEST_IS_INTERRUPTED";

@@ -3,14 +3,14 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::{env, fmt};
 
-use crate::context::ServerHandle;
-use crate::types::Implementation;
+use mcp_core::context::ServerHandle;
+use mcp_protocol::types::Implementation;
 
 /// Maximum number of tools to name.
 const MAX_NAMES: usize = 8;
 
 /// The text shown to the user. Clients never see it, because they start servers with pipes.
-pub(in crate::server) struct Welcome {
+pub struct Welcome {
     identity: Implementation,
     handle: ServerHandle,
     /// The URL of a server that serves HTTP.
@@ -20,7 +20,8 @@ pub(in crate::server) struct Welcome {
 impl Welcome {
     /// Returns the welcome text if standard error is a terminal and, unless there is a URL, standard input is a
     /// terminal too. Call this before the transport takes over both streams.
-    pub(in crate::server) fn at_terminal(
+    #[must_use]
+    pub fn at_terminal(
         identity: &Implementation,
         handle: ServerHandle,
         url: Option<&str>,
@@ -34,7 +35,7 @@ impl Welcome {
     }
 
     /// Prints the welcome text once the server has started.
-    pub(in crate::server) fn print(&self) {
+    pub fn print(&self) {
         // Errors are ignored because they mean that the output is not being read.
         let _ = writeln!(io::stderr().lock(), "{self}");
     }

@@ -8,40 +8,55 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use mcp_core::context::{Caller, Capability, Progress};
+use mcp_core::dispatch::{BuiltServer, Dispatcher};
+use mcp_core::spawn::boxed;
+use mcp_core::sync::lock;
+use mcp_protocol::jsonrpc::ErrorObject;
+use mcp_protocol::types::{Implementation, LoggingLevel};
+use mcp_protocol::{ClientNotification, Era, ProtocolVersion};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-use crate::context::{Caller, Capability, Progress};
-use crate::dispatch::Dispatcher;
-use crate::jsonrpc::ErrorObject;
-use crate::protocol::{ClientNotification, Era, ProtocolVersion};
-use crate::spawn::boxed;
-use crate::sync::lock;
-use crate::types::LoggingLevel;
-
-#[cfg(feature = "testing")]
-use crate::types::Implementation;
-#[cfg(feature = "cli")]
-use mcp_tasks as tasks;
+use crate::requests::TASKS;
 
 const GONE: Failure = Failure::Broken("the server has closed the connection");
 
 /// A client's connection to a server in this process.
-pub(crate) struct InProcessServer {
-    pub(crate) stream: DuplexStream,
-    pub(crate) dispatcher: Arc<Dispatcher>,
-    pub(crate) caller: Caller,
+pub struct InProcessServer {
+    /// The client's end.
+    pub stream: DuplexStream,
+    dispatcher: Arc<Dispatcher>,
+    caller: Caller,
+}
+
+/// Starts a server for `clients` clients in this process, all of which act as the same caller. Returns the clients' ends of
+/// the connections. The server stops when all connections are closed.
+#[must_use]
+pub fn serve(server: &BuiltServer, clients: usize, caller: &Caller) -> Vec<InProcessServer> {
+    let dispatcher = server.dispatcher();
+    let (transport, streams) = mcp_transport::memories(clients, caller.clone());
+    let of = |stream| InProcessServer {
+        stream,
+        dispatcher: Arc::clone(dispatcher),
+        caller: caller.clone(),
+    };
+    let clients = streams.into_iter().map(of).collect();
+    let (dispatcher, shutdown) = (Arc::clone(dispatcher), server.shutdown().clone());
+    let serving = mcp_transport::serve(transport, dispatcher, shutdown);
+    tokio::spawn(tracing::Instrument::in_current_span(serving));
+    clients
 }
 
 /// A client with a single connection.
-pub(crate) struct InProcessClient {
+pub struct InProcessClient {
     version: ProtocolVersion,
     /// The capabilities that the client declares.
     capabilities: Value,
     /// The server's description of itself.
-    pub(crate) server: ServerDetails,
+    pub server: ServerDetails,
     next_id: AtomicU64,
     shared: Arc<ConnectionShared>,
     dispatcher: Arc<Dispatcher>,
@@ -68,7 +83,7 @@ struct PendingRequests {
 impl InProcessClient {
     /// Connects a client and returns it once it knows the server's capabilities and can receive notifications about
     /// list changes.
-    pub(crate) async fn connect(
+    pub async fn connect(
         server: InProcessServer,
         version: ProtocolVersion,
         capabilities: Value,
@@ -103,18 +118,19 @@ impl InProcessClient {
         Ok(client)
     }
 
-    pub(crate) fn version(&self) -> ProtocolVersion {
+    /// Returns the protocol version that the client speaks.
+    pub fn version(&self) -> ProtocolVersion {
         self.version
     }
 
     /// Returns the capabilities that the client declares.
-    pub(crate) fn capabilities(&self) -> &Value {
+    pub fn capabilities(&self) -> &Value {
         &self.capabilities
     }
 
     /// Returns the definitions in a list, including disabled ones and excluding the resources that listing functions
     /// return. No request returns them, so the dispatcher is called directly.
-    pub(crate) fn definitions(&self, list: Capability) -> Result<Vec<Value>, Failure> {
+    pub fn definitions(&self, list: Capability) -> Result<Vec<Value>, Failure> {
         let items = self
             .dispatcher
             .declared_items(list, &self.caller, self.version);
@@ -124,22 +140,20 @@ impl InProcessClient {
 
     /// Returns all tools that the client can call, even if the server lists only a tool search. No request returns all
     /// of them, so the dispatcher is called directly.
-    #[cfg(feature = "cli")]
-    pub(crate) fn all_tools(&self) -> Result<Vec<Value>, Failure> {
+    pub fn all_tools(&self) -> Result<Vec<Value>, Failure> {
         let items = self.dispatcher.all_tools(&self.caller, self.version);
         serde_json::from_str(&format!("[{items}]"))
             .map_err(|_| Failure::Broken("the server wrote tools that are not valid JSON"))
     }
 
     /// Returns `true` if only requests can return the tools of the author's sources.
-    #[cfg(feature = "cli")]
-    pub(crate) fn has_tool_sources(&self) -> bool {
+    pub fn has_tool_sources(&self) -> bool {
         self.dispatcher.has_tool_sources()
     }
 
     /// Returns the server's extensions, keyed by identifier, each with its settings and the names of its methods. No
     /// request returns the names, so the dispatcher is called directly.
-    pub(crate) fn extensions(&self) -> Map<String, Value> {
+    pub fn extensions(&self) -> Map<String, Value> {
         self.dispatcher.described_extensions(self.version)
     }
 
@@ -149,8 +163,7 @@ impl InProcessClient {
     /// Details that can change while the program remains the same are left out: the server's version, and the resources
     /// returned by the listing functions of templates. Such resources are data, possibly belonging to a single user, and
     /// listing them may require a database.
-    #[cfg(any(feature = "cli", feature = "testing"))]
-    pub(crate) fn surface(&self) -> Result<Map<String, Value>, Failure> {
+    pub fn surface(&self) -> Result<Map<String, Value>, Failure> {
         let mut members = Map::new();
         if let Some(text) = &self.server.instructions {
             members.insert("instructions".into(), text.as_str().into());
@@ -204,7 +217,7 @@ impl InProcessClient {
     }
 
     /// Calls a method and waits for its result. In modern protocol versions, the result may consist of questions.
-    pub(crate) async fn request(&self, method: &str, params: Value) -> Result<Value, Failure> {
+    pub async fn request(&self, method: &str, params: Value) -> Result<Value, Failure> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();
         {
@@ -232,8 +245,7 @@ impl InProcessClient {
     }
 
     /// Waits until the server has read all messages sent so far, such as a cancellation.
-    #[cfg(feature = "cli")]
-    pub(crate) async fn settle(&self) -> Result<(), Failure> {
+    pub async fn settle(&self) -> Result<(), Failure> {
         let method = match self.version.era() {
             Era::Legacy => "ping",
             Era::Modern => "server/discover",
@@ -430,6 +442,15 @@ pub struct Question {
 }
 
 impl Question {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn new(method: impl Into<String>, params: Value) -> Self {
+        Self {
+            method: method.into(),
+            params,
+        }
+    }
+
     /// Returns the text to show to the user, or an empty string if the question is not meant for a user.
     #[must_use]
     pub fn message(&self) -> &str {
@@ -485,17 +506,18 @@ impl Notification {
 }
 
 /// A client's user, who answers questions and receives notifications.
-pub(crate) trait ClientHost: Send + Sync + 'static {
+pub trait ClientHost: Send + Sync + 'static {
     /// Returns the result that answers a question. If this returns an error, the call fails; the error states why the
     /// question was not answered.
     fn answer_question(&self, question: &Question) -> Result<Value, String>;
 
+    /// Called for each notification from the server, in their order.
     fn handle_notification(&self, notification: Notification);
 
     /// Called when a call has returned questions, before they are answered. Not called in legacy protocol versions.
     fn begin_round(&self) {}
 
-    /// Returns `true` if [`answer`](Self::answer) may block for a long time because it waits for a person.
+    /// Returns `true` if [`answer_question`](Self::answer_question) may block for a long time because it waits for a person.
     fn blocks(&self) -> bool {
         false
     }
@@ -503,7 +525,7 @@ pub(crate) trait ClientHost: Send + Sync + 'static {
 
 /// The reason why a request failed.
 #[derive(Clone, Debug)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// The server answered with an error.
     Refused(ErrorObject),
     /// A question was not answered, for the given reason.
@@ -512,16 +534,16 @@ pub(crate) enum Failure {
     Broken(&'static str),
 }
 
-#[cfg(feature = "cli")]
 impl Failure {
     /// Returns `true` if the server refused the call because its tool runs only as a task.
-    pub(crate) fn requires_task(&self) -> bool {
+    #[must_use]
+    pub fn requires_task(&self) -> bool {
         let Self::Refused(error) = self else {
             return false;
         };
         error.data.as_ref().is_some_and(|data| {
             data["taskSupport"] == "required"
-                || data["requiredCapabilities"]["extensions"][tasks::ID].is_object()
+                || data["requiredCapabilities"]["extensions"][TASKS].is_object()
         })
     }
 }
@@ -548,15 +570,11 @@ impl fmt::Display for Failure {
 
 /// The result of `initialize` or `server/discover`.
 #[derive(Default)]
-pub(crate) struct ServerDetails {
+pub struct ServerDetails {
     /// The capabilities that the server declares.
     pub(super) capabilities: Value,
-    pub(crate) instructions: Option<String>,
+    pub instructions: Option<String>,
     /// The server's name and version, as sent.
-    #[cfg_attr(
-        not(feature = "testing"),
-        expect(dead_code, reason = "only tests read it")
-    )]
     implementation: Value,
 }
 
@@ -574,8 +592,7 @@ impl ServerDetails {
     }
 
     /// Returns the server's name and version.
-    #[cfg(feature = "testing")]
-    pub(crate) fn implementation(&self) -> Result<Implementation, Failure> {
+    pub fn implementation(&self) -> Result<Implementation, Failure> {
         serde_json::from_value(self.implementation.clone())
             .map_err(|_| Failure::Broken("the server did not send its name and version"))
     }
@@ -583,7 +600,7 @@ impl ServerDetails {
 
 #[cfg(test)]
 mod tests {
-    use crate::client::connection::*;
+    use super::*;
 
     #[test]
     fn an_error_is_displayed_with_its_reference() {

@@ -1,20 +1,17 @@
-//! An in-process client for any protocol version, used by the command line and by the client for tests.
+//! A client in the process of its server, for any protocol version. The command line and the client for tests stand on it.
+//!
+//! **Internal to `mcp-runtime`.** Depend on that crate, which re-exports everything that servers need. Items in this
+//! crate may change or disappear in any release, including patch releases.
 //!
 //! The client is well behaved and trusts the server, because both share the same code. Its [`ClientHost`] answers
-//! questions and receives notifications. For a client that does not trust the server, see the integration tests.
+//! questions and receives notifications.
 
-#[cfg_attr(
-    not(feature = "testing"),
-    expect(unreachable_pub, reason = "only tests see questions and notifications")
-)]
+#![forbid(unsafe_code)]
+
 mod connection;
 mod requests;
 
-pub(crate) use connection::{ClientHost, Failure, InProcessClient, InProcessServer};
-pub(crate) use requests::StartedCall;
-
-#[cfg_attr(
-    not(feature = "testing"),
-    expect(unreachable_pub, reason = "only tests see questions and notifications")
-)]
-pub use connection::{Notification, Question};
+pub use connection::{
+    ClientHost, Failure, InProcessClient, InProcessServer, Notification, Question, serve,
+};
+pub use requests::StartedCall;

@@ -3,17 +3,13 @@
 
 use std::time::Duration;
 
-use mcp_tasks::{ID, NO_RESULT};
+use mcp_core::context::Capability;
+use mcp_protocol::Era;
+use mcp_protocol::jsonrpc::ErrorObject;
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 
-use crate::client::InProcessClient;
-use crate::client::connection::{Failure, Question};
-use crate::context::Capability;
-use crate::jsonrpc::ErrorObject;
-
-#[cfg(feature = "testing")]
-use crate::protocol::Era;
+use crate::connection::{Failure, InProcessClient, Question};
 
 /// Maximum number of pages in a list, and of rounds in a call. Only a server that never finishes would exceed this
 /// number.
@@ -21,18 +17,17 @@ const MOST_STEPS: usize = 10_000;
 
 impl InProcessClient {
     /// Returns `true` if the server declares the capability for this list.
-    pub(crate) fn server_offers(&self, list: Capability) -> bool {
+    pub fn server_offers(&self, list: Capability) -> bool {
         self.server.capabilities.get(list.server_member()).is_some()
     }
 
     /// Returns the capabilities that the server declares.
-    #[cfg(all(feature = "skills", feature = "testing"))]
-    pub(crate) fn server_capabilities(&self) -> &Value {
+    pub fn server_capabilities(&self) -> &Value {
         &self.server.capabilities
     }
 
     /// Returns all items in a list. Returns no items if the server does not offer the list.
-    pub(crate) async fn fetch_list(&self, list: Capability) -> Result<Vec<Value>, Failure> {
+    pub async fn fetch_list(&self, list: Capability) -> Result<Vec<Value>, Failure> {
         if !self.server_offers(list) {
             return Ok(Vec::new());
         }
@@ -41,11 +36,7 @@ impl InProcessClient {
     }
 
     /// Returns the items on all pages of a method's result.
-    pub(crate) async fn fetch_all_pages(
-        &self,
-        method: &str,
-        member: &str,
-    ) -> Result<Vec<Value>, Failure> {
+    pub async fn fetch_all_pages(&self, method: &str, member: &str) -> Result<Vec<Value>, Failure> {
         let mut items = Vec::new();
         let mut params = json!({});
         for _ in 0..MOST_STEPS {
@@ -62,7 +53,7 @@ impl InProcessClient {
     }
 
     /// Calls a method, answers any questions that the server asks, and returns the result.
-    pub(crate) async fn call(&self, method: &str, params: Value) -> Result<Value, Failure> {
+    pub async fn call(&self, method: &str, params: Value) -> Result<Value, Failure> {
         let mut next = params.clone();
         for _ in 0..MOST_STEPS {
             let mut result = self.request(method, next).await?;
@@ -80,7 +71,7 @@ impl InProcessClient {
     }
 
     /// Answers the questions in a modern result, and returns the answers by key.
-    pub(crate) async fn answer_all(&self, questions: Value) -> Result<Value, Failure> {
+    pub async fn answer_all(&self, questions: Value) -> Result<Value, Failure> {
         let mut responses = Map::new();
         if let Value::Object(questions) = questions {
             for (key, mut question) in questions {
@@ -96,8 +87,7 @@ impl InProcessClient {
     }
 
     /// Subscribes to changes to the resource with this URI.
-    #[cfg(feature = "testing")]
-    pub(crate) async fn subscribe(&self, uri: &str) -> Result<(), Failure> {
+    pub async fn subscribe(&self, uri: &str) -> Result<(), Failure> {
         match self.version().era() {
             Era::Legacy => {
                 let params = json!({"uri": uri});
@@ -111,7 +101,7 @@ impl InProcessClient {
     }
 
     /// Completes a prompt argument or a resource template variable, given the values entered earlier.
-    pub(crate) async fn complete(
+    pub async fn complete(
         &self,
         reference: Value,
         argument: &str,
@@ -134,6 +124,12 @@ impl InProcessClient {
 
 // --- Tool calls that run as tasks.
 
+/// The identifier of the extension.
+pub(crate) const TASKS: &str = "io.modelcontextprotocol/tasks";
+
+/// What is said of a cancelled task in the place of its result.
+const CANCELLED: &str = "the task was cancelled and has no result";
+
 /// Time between two polls of a task that does not say how often it may be polled.
 const DEFAULT_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -145,7 +141,7 @@ fn poll_interval(task: &Value) -> Duration {
 }
 
 /// The server's answer to a call that asks for a task.
-pub(crate) enum StartedCall {
+pub enum StartedCall {
     /// The call runs as a task with this id.
     Task(String),
     /// The call did not become a task; this is its result.
@@ -154,7 +150,7 @@ pub(crate) enum StartedCall {
 
 impl InProcessClient {
     /// Calls a tool and asks for a task.
-    pub(crate) async fn start_task(&self, mut params: Value) -> Result<StartedCall, Failure> {
+    pub async fn start_task(&self, mut params: Value) -> Result<StartedCall, Failure> {
         let is_modern = self.version().is_modern();
         if !is_modern {
             params["task"] = json!({});
@@ -168,7 +164,7 @@ impl InProcessClient {
     }
 
     /// Sends a request about a task and returns its result.
-    pub(crate) async fn task_request(
+    pub async fn task_request(
         &self,
         method: &str,
         mut params: Value,
@@ -180,11 +176,7 @@ impl InProcessClient {
 
     /// Waits for a task to end, answers its questions, and returns what the call would have returned without a task.
     /// Calls `watch` with each state that a modern server returns.
-    pub(crate) async fn finish_task(
-        &self,
-        id: &str,
-        watch: impl Fn(&Value),
-    ) -> Result<Value, Failure> {
+    pub async fn finish_task(&self, id: &str, watch: impl Fn(&Value)) -> Result<Value, Failure> {
         if !self.version().is_modern() {
             // The server asks the task's questions while the client waits for its result.
             return self.task_request("tasks/result", json!({}), id).await;
@@ -203,7 +195,7 @@ impl InProcessClient {
                     ));
                 }
                 Some("cancelled") => {
-                    let error = ErrorObject::new(ErrorObject::INVALID_PARAMS, NO_RESULT);
+                    let error = ErrorObject::new(ErrorObject::INVALID_PARAMS, CANCELLED);
                     return Err(Failure::Refused(error));
                 }
                 Some("input_required") => {
@@ -218,8 +210,7 @@ impl InProcessClient {
     }
 
     /// Waits until a task meets a condition or ends, and returns its state.
-    #[cfg(feature = "testing")]
-    pub(crate) async fn wait_for_task(
+    pub async fn wait_for_task(
         &self,
         id: &str,
         condition: impl Fn(&Value) -> bool,
@@ -238,7 +229,7 @@ impl InProcessClient {
     fn with_tasks(&self, mut params: Value) -> Value {
         if self.version().is_modern() {
             let mut capabilities = self.capabilities().clone();
-            capabilities["extensions"][ID] = json!({});
+            capabilities["extensions"][TASKS] = json!({});
             params["_meta"] = json!({"io.modelcontextprotocol/clientCapabilities": capabilities});
         }
         params

@@ -2,8 +2,10 @@
 //! together.
 //!
 //! As with arguments, the struct's schema declares the names, types, defaults and descriptions, and the same validator
-//! explains mistakes. `server/environment.rs` adds the struct to the server's state, and the command line lists the
-//! variables in its help.
+//! explains mistakes. The builder adds the struct to the server's state, and the command line lists the variables in its
+//! help.
+
+#![forbid(unsafe_code)]
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -26,7 +28,7 @@ use serde_json::{Map, Value, json};
 /// A value that must not be exposed, such as a password or an API key.
 ///
 /// Its `Debug` output is `Secret(***)`, it does not implement `Display` or serialization, and errors never repeat it.
-/// In a struct for [`Server::env`](crate::Server::env), it marks the variable as secret, so that the help and the log
+/// In a struct for `Server::env`, it marks the variable as secret, so that the help and the log
 /// show that the variable is set but not its value. The memory is not wiped, because the process's environment contains
 /// another copy.
 ///
@@ -85,20 +87,23 @@ impl<T: JsonSchema> JsonSchema for Secret<T> {
 
 /// A variable that a server declares.
 #[derive(Clone, Debug)]
-pub(crate) struct DeclaredVariable {
+pub struct DeclaredVariable {
     /// The name in the environment, such as `NOTES_MAX_ROWS`.
-    pub(crate) name: String,
+    pub name: String,
     /// The name of the field, such as `max_rows`.
-    pub(crate) field: String,
-    pub(crate) schema: Value,
-    pub(crate) is_required: bool,
-    pub(crate) is_secret: bool,
+    pub field: String,
+    /// What its value may be.
+    pub schema: Value,
+    /// `true` if the server does not start without it.
+    pub is_required: bool,
+    /// `true` if its value is never shown.
+    pub is_secret: bool,
     /// The value in the form in which it may be logged, if the variable is set to a valid value.
     shown: Option<String>,
 }
 
 impl DeclaredVariable {
-    pub(super) fn new(prefix: &str, field: &str, schema: &Value, is_required: bool) -> Self {
+    fn new(prefix: &str, field: &str, schema: &Value, is_required: bool) -> Self {
         Self {
             name: format!("{prefix}{}", field.to_uppercase().replace('-', "_")),
             field: field.to_owned(),
@@ -111,7 +116,8 @@ impl DeclaredVariable {
 
     /// Declares a variable that supplies the value of a header. The variable is secret, because a header may contain
     /// credentials.
-    pub(crate) fn for_header(name: &str, description: &str) -> Self {
+    #[must_use]
+    pub fn for_header(name: &str, description: &str) -> Self {
         let mut variable = Self {
             name: name.to_owned(),
             field: name.to_owned(),
@@ -127,8 +133,8 @@ impl DeclaredVariable {
     }
 
     /// Marks the variable as needed only for HTTP.
-    #[cfg(feature = "http")]
-    pub(crate) fn only_for_http(mut self) -> Self {
+    #[must_use]
+    pub fn only_for_http(mut self) -> Self {
         let description = self.schema["description"].as_str().unwrap_or_default();
         let need = if self.is_required {
             "required over HTTP"
@@ -160,7 +166,8 @@ impl DeclaredVariable {
     }
 
     /// Returns the first paragraph of the description, if there is one.
-    pub(crate) fn description(&self) -> Option<String> {
+    #[must_use]
+    pub fn description(&self) -> Option<String> {
         let description = self.schema["description"].as_str()?;
         // A blank line precedes the list of an enum's documented values.
         let lines: Vec<_> = description
@@ -171,15 +178,15 @@ impl DeclaredVariable {
     }
 
     /// Returns the default, unless the variable is secret.
-    #[cfg(feature = "cli")]
-    pub(crate) fn default(&self) -> Option<&Value> {
+    #[must_use]
+    pub fn default(&self) -> Option<&Value> {
         let default = self.schema.get("default");
         default.filter(|default| !self.is_secret && !default.is_null())
     }
 
     /// Returns the JSON type of the value, or an empty string if it can have several types.
-    #[cfg(feature = "cli")]
-    pub(crate) fn kind(&self) -> &str {
+    #[must_use]
+    pub fn kind(&self) -> &str {
         let kind = &self.schema["type"];
         // `Option` adds `null`.
         let first = kind
@@ -235,17 +242,19 @@ fn is_secret(schema: &Value) -> bool {
 }
 
 /// The variables that a server declares, and the mistakes found in the variables that are set.
-#[derive(Default)]
-pub(crate) struct ServerEnvironment {
-    pub(crate) variables: Vec<DeclaredVariable>,
+#[derive(Clone, Debug, Default)]
+pub struct ServerEnvironment {
+    /// The variables, in the order of their declarations.
+    pub variables: Vec<DeclaredVariable>,
     /// Variables that are set and whose names resemble a declared name, each paired with that declared name.
-    pub(crate) misspelled: Vec<(String, String)>,
-    pub(crate) faults: Vec<String>,
+    pub misspelled: Vec<(String, String)>,
+    /// The mistakes, one line for each.
+    pub faults: Vec<String>,
 }
 
 impl ServerEnvironment {
     /// Logs the values of all variables, except for secrets, and warns of names that are probably misspelled.
-    pub(crate) fn log_values(&self) {
+    pub fn log_values(&self) {
         for variable in &self.variables {
             variable.log_value();
         }
@@ -262,8 +271,8 @@ impl ServerEnvironment {
     }
 
     /// Returns a help section that lists the variables, or an empty string if there are none.
-    #[cfg(feature = "cli")]
-    pub(crate) fn help(&self) -> String {
+    #[must_use]
+    pub fn help(&self) -> String {
         let width = self.variables.iter().map(|variable| variable.name.len());
         let width = width.max().unwrap_or_default();
         let lines = self
@@ -280,17 +289,17 @@ impl ServerEnvironment {
 }
 
 /// The outcome of reading the variables of `T`.
-pub(crate) struct EnvironmentReading<T> {
+pub struct EnvironmentReading<T> {
     /// Every variable, in the order of the fields.
-    pub(crate) variables: Vec<DeclaredVariable>,
+    pub variables: Vec<DeclaredVariable>,
     /// Variables that are set and whose names resemble a declared name, each paired with that declared name.
-    pub(crate) misspelled: Vec<(String, String)>,
+    pub misspelled: Vec<(String, String)>,
     /// The value, or one line for each mistake.
-    pub(crate) value: Result<T, Vec<String>>,
+    pub value: Result<T, Vec<String>>,
 }
 
 /// Reads a struct from variables whose names begin with `prefix`. `variables` contains the process's environment.
-pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
+pub fn read<T: DeserializeOwned + JsonSchema>(
     prefix: &str,
     variables: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> EnvironmentReading<T> {
@@ -336,7 +345,8 @@ pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
 /// user has left empty.
 ///
 /// Source: repository modelcontextprotocol/mcpb, `MANIFEST.md`, "Variable Substitution in User Configuration".
-pub(crate) fn counts_as_unset(value: &OsStr) -> bool {
+#[must_use]
+pub fn counts_as_unset(value: &OsStr) -> bool {
     let is_placeholder = |text: &str| text.starts_with("${user_config.") && text.ends_with('}');
     value.is_empty() || value.to_str().is_some_and(is_placeholder)
 }

@@ -35,6 +35,7 @@ mod session_store;
 mod task_contract;
 mod task_store;
 mod timeout;
+mod timestamp;
 
 use std::collections::BTreeSet;
 
@@ -68,12 +69,16 @@ pub use session_store::{ById, SessionUpdate, StoreFailed, is_valid_id, random_id
 pub use session_store::{MaybeReady, SessionRecord, SessionStore};
 #[cfg(feature = "testing")]
 pub use task_contract::check_task_store;
+#[doc(hidden)]
+pub use task_store::NOT_STARTED_AGAIN;
 pub use task_store::{
     ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
     TaskDetails, TaskId, TaskOutcome, TaskPage, TaskStatus, TaskStep, TaskStore,
 };
 #[doc(hidden)]
 pub use timeout::timeout_while_running;
+#[doc(hidden)]
+pub use timestamp::timestamp;
 use tokio::time::Instant;
 
 /// The keys of a table in the order in which their entries expire.

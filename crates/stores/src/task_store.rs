@@ -448,6 +448,10 @@ impl StoredTask {
     }
 }
 
+/// The end of the error message of a task that was started too many times.
+#[doc(hidden)]
+pub const NOT_STARTED_AGAIN: &str = "it is not started again";
+
 /// The outcome of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskOutcome {

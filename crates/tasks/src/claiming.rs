@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use mcp_core::context::ServerHandle;
 use mcp_core::sync::{CancellationToken, lock};
-use mcp_stores::{ClaimExceptions, StoredTask, TaskClaim};
+use mcp_stores::{ClaimExceptions, NOT_STARTED_AGAIN, StoredTask, TaskClaim};
 use tokio::time::{Instant, sleep};
 
 use crate::TaskCallExt as _;
@@ -22,8 +22,6 @@ use crate::service::{LocalTask, SEALED, TaskMetrics, TaskService};
 /// Maximum time between two queries to the store, which is limited because not every store tells when another process
 /// gives back a task.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
-/// The end of the error message for a task that was started too many times.
-pub const NOT_STARTED_AGAIN: &str = "it is not started again";
 /// Time before the first retry when a store fails. The time doubles with each failure.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
 /// The key under which due tasks take turns with calls that become tasks while they run. No caller has this key.

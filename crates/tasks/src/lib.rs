@@ -30,22 +30,16 @@ mod wire;
 use std::sync::Arc;
 use std::time::Duration;
 
-#[doc(hidden)]
-pub use claiming::NOT_STARTED_AGAIN;
 use mcp_core::context::Caller;
 use mcp_core::extension::{Extension, ExtensionMethod, FilterMember};
 use mcp_core::handler::call::ExtensionVersions;
 use mcp_protocol::ProtocolVersion;
-#[doc(hidden)]
-pub use methods::NO_RESULT;
 #[doc(hidden)]
 pub use options::TASKS;
 pub use options::{TaskCallExt, TaskContextExt, TaskOptions, TaskToolExt};
 use serde_json::json;
 #[doc(hidden)]
 pub use wire::ID;
-#[doc(hidden)]
-pub use wire::timestamp;
 
 use crate::service::TaskService;
 use crate::wire::{CHANGED, CHANGED_LEGACY, RELATED_TASK};

@@ -31,7 +31,7 @@ const OUTAGE: Duration = Duration::from_mins(5);
 const STORE_RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The message of the error for the result of a cancelled task.
-pub const NO_RESULT: &str = "the task was cancelled and has no result";
+const NO_RESULT: &str = "the task was cancelled and has no result";
 
 /// The parameters of most methods.
 #[derive(Deserialize)]

@@ -9,18 +9,18 @@ use mcp_check::{
     CheckReport, Judged, ListKind, ServerReader, Surface, SurfaceChange, compare_surfaces,
     read_pages,
 };
+use mcp_client::{Failure, InProcessClient};
+use mcp_core::context::Capability;
+use mcp_core::dispatch::UnstartedServer;
 use serde_json::Value;
 
-use crate::Server;
-use crate::client::{Failure, InProcessClient};
-use crate::context::Capability;
-use crate::testing::TestClient;
-use crate::testing::declarations::UPDATE;
+use crate::TestClient;
+use crate::declarations::UPDATE;
 
 /// Checks a server's definitions: fails the test if a client or a model rejects a name, a schema, a page or a skill.
 ///
 /// `mcp-dev check` prints the same report, for any server. The test prints it too, and the test harness shows it if the
-/// test fails or with `-- --nocapture`. The server needs no values for its [settings](Server::env), and no tool runs;
+/// test fails or with `-- --nocapture`. The server needs no values for its settings (`Server::env`), and no tool runs;
 /// only the functions that return pages and skills do.
 ///
 /// ```standalone_crate
@@ -47,9 +47,9 @@ use crate::testing::declarations::UPDATE;
 ///
 /// Awaiting the returned value panics if there is such a problem, if the server does not start, or if the surface has
 /// changes that break clients.
-pub fn check(server: Server) -> Check {
+pub fn check(server: impl UnstartedServer) -> Check {
     Check {
-        server,
+        server: Box::new(server),
         is_strict: false,
         surface: None,
     }
@@ -59,7 +59,7 @@ pub fn check(server: Server) -> Check {
 #[must_use = "the check is made when this is awaited"]
 #[derive(Debug)]
 pub struct Check {
-    server: Server,
+    server: Box<dyn UnstartedServer>,
     is_strict: bool,
     surface: Option<PathBuf>,
 }
@@ -88,7 +88,7 @@ impl Check {
     async fn run(mut self) {
         // Definitions do not depend on settings.
         self.server.ignore_missing_settings();
-        let client = TestClient::modern(self.server).await;
+        let client = TestClient::modern_boxed(self.server).await;
         let surface = client.newest_surface();
         let client = &client.newest_side().client;
         let report = report(client, &surface);
@@ -144,9 +144,10 @@ async fn report(client: &InProcessClient, surface: &Surface) -> Result<CheckRepo
     let listed = client.fetch_list(Capability::Tools).await.map_err(text)?;
     let items = |list: ListKind| surface.items(list);
     let tools = items(ListKind::Tools);
-    let pages = read_pages(client, tools, items(ListKind::Resources)).await;
+    let pages = read_pages(&TestedServer(client), tools, items(ListKind::Resources)).await;
     #[cfg(feature = "skills")]
-    let skills = mcp_check::read_skills(client, client.server_capabilities()).await?;
+    let skills =
+        mcp_check::read_skills(&TestedServer(client), client.server_capabilities()).await?;
     Ok(CheckReport::new(&Judged {
         surface,
         listed: &listed,
@@ -156,9 +157,12 @@ async fn report(client: &InProcessClient, surface: &Surface) -> Result<CheckRepo
     }))
 }
 
-impl ServerReader for InProcessClient {
+/// Reads the server under test.
+struct TestedServer<'a>(&'a InProcessClient);
+
+impl ServerReader for TestedServer<'_> {
     async fn request(&self, method: &str, params: Value) -> Result<Value, String> {
-        let result = self.call(method, params).await;
+        let result = self.0.call(method, params).await;
         result.map_err(|failure| failure.to_string())
     }
 }

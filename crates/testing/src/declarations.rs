@@ -5,15 +5,15 @@ use std::path::Path;
 use std::{env, fs};
 
 use mcp_check::{Surface, compare_surfaces};
+use mcp_core::context::Capability;
+use mcp_core::dispatch::UnstartedServer;
+use mcp_core::observe::{Failure, Observer};
+use mcp_protocol::types::{Implementation, Prompt, Resource, ResourceTemplate, Tool};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::context::Capability;
-use crate::observe::{Failure, Observer};
-use crate::server::Server;
-use crate::testing::script::{OutcomeComparison, ScriptedClient};
-use crate::testing::{TestClient, parse_result};
-use crate::types::{Implementation, Prompt, Resource, ResourceTemplate, Tool};
+use crate::script::{OutcomeComparison, ScriptedClient};
+use crate::{TestClient, parse_result};
 
 impl TestClient {
     /// Lists all tools.
@@ -189,13 +189,11 @@ impl TestClient {
 
 // --- What a server needs to be tested.
 
-impl Server {
-    /// Disables the limit on progress notifications, so that tests see every notification, and prints the causes of
-    /// internal errors, so that they are part of a failed test's output.
-    pub(super) fn prepare_for_tests(&mut self) {
-        self.limits.calls.max_progress_per_second = u32::MAX;
-        self.observers.insert(PrintedFailures);
-    }
+/// Disables the limit on progress notifications, so that tests see every notification, and prints the causes of
+/// internal errors, so that they are part of a failed test's output.
+pub(crate) fn prepare(server: &mut dyn UnstartedServer) {
+    server.limits_mut().calls.max_progress_per_second = u32::MAX;
+    server.observers_mut().insert(PrintedFailures);
 }
 
 /// Prints failures to standard error, which test harnesses capture.

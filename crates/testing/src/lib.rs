@@ -18,6 +18,8 @@
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test());
 //! ```
 
+#![forbid(unsafe_code)]
+
 pub mod chaos;
 mod check;
 mod declarations;
@@ -29,22 +31,24 @@ use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
-
-use crate::Server;
-use crate::client::{ClientHost, Failure, InProcessClient};
-use crate::context::{Caller, Principal};
-use crate::jsonrpc::ErrorObject;
-use crate::protocol::ProtocolVersion;
-use crate::testing::script::{Answerer, OutcomeComparison, ScriptedClient, ScriptedHost};
-use crate::types::{Completion, CompletionReference, GetPromptResult, ReadResourceResult};
-
-pub use crate::client::{Notification, Question};
 pub use check::{Check, check};
+use mcp_client::{ClientHost, Failure, InProcessClient};
+#[doc(inline)]
+pub use mcp_client::{Notification, Question};
+use mcp_core::context::{Caller, Principal};
+#[doc(inline)]
+pub use mcp_core::dispatch::UnstartedServer;
+use mcp_protocol::ProtocolVersion;
+use mcp_protocol::jsonrpc::ErrorObject;
+use mcp_protocol::types::{Completion, CompletionReference, GetPromptResult, ReadResourceResult};
 pub use results::{CallResult, PromptResult, ReadResult};
 pub use script::Response;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 pub use task::TestTask;
+
+use crate::declarations::prepare;
+use crate::script::{Answerer, OutcomeComparison, ScriptedClient, ScriptedHost};
 
 /// A client that communicates with a server in this process over the full protocol.
 ///
@@ -72,23 +76,28 @@ const ERAS: [ProtocolVersion; 2] = [ProtocolVersion::LATEST_LEGACY, ProtocolVers
 
 impl TestClient {
     /// Creates one client for each era, using 2025-11-25 and 2026-07-28, and connects both to the same server.
-    pub fn both(server: crate::Server) -> Connect {
-        Connect::new(vec![server], &ERAS)
+    pub fn both(server: impl UnstartedServer) -> Connect {
+        Connect::new(vec![Box::new(server)], &ERAS)
     }
 
     /// Creates one client for each era, and calls `server` to create a separate server for each client.
-    pub fn each(server: impl Fn() -> crate::Server) -> Connect {
-        Connect::new(vec![server(), server()], &ERAS)
+    pub fn each<S: UnstartedServer>(server: impl Fn() -> S) -> Connect {
+        Connect::new(vec![Box::new(server()), Box::new(server())], &ERAS)
     }
 
     /// Creates a client that uses 2025-11-25.
-    pub fn legacy(server: crate::Server) -> Connect {
+    pub fn legacy(server: impl UnstartedServer) -> Connect {
         Self::new(server, ProtocolVersion::LATEST_LEGACY)
     }
 
     /// Creates a client that uses 2026-07-28.
-    pub fn modern(server: crate::Server) -> Connect {
+    pub fn modern(server: impl UnstartedServer) -> Connect {
         Self::new(server, ProtocolVersion::LATEST)
+    }
+
+    /// As [`modern`](Self::modern), for a server whose type is not known.
+    pub(crate) fn modern_boxed(server: Box<dyn UnstartedServer>) -> Connect {
+        Connect::new(vec![server], &[ProtocolVersion::LATEST])
     }
 
     /// Creates a client that uses this protocol version.
@@ -96,8 +105,8 @@ impl TestClient {
         clippy::new_ret_no_self,
         reason = "the returned value becomes one when awaited"
     )]
-    pub fn new(server: crate::Server, version: ProtocolVersion) -> Connect {
-        Connect::new(vec![server], &[version])
+    pub fn new(server: impl UnstartedServer, version: ProtocolVersion) -> Connect {
+        Connect::new(vec![Box::new(server)], &[version])
     }
 
     /// Calls a tool. `arguments` is an object.
@@ -230,7 +239,7 @@ impl TestClient {
     /// changes.
     ///
     /// Every progress report is included. Outside of tests, a client does not receive every report in a burst
-    /// ([`limits.calls.max_progress_per_second`](crate::Limits)).
+    /// ([`limits.calls.max_progress_per_second`](mcp_core::limits::Limits)).
     pub async fn notifications(&self) -> Vec<Notification> {
         let mut settled = OutcomeComparison::new("notifications");
         let mut last = Vec::new();
@@ -364,7 +373,7 @@ impl TestClient {
 #[derive(Debug)]
 pub struct Connect {
     /// One server for all protocol versions, or one server for each version.
-    servers: Vec<Server>,
+    servers: Vec<Box<dyn UnstartedServer>>,
     versions: Vec<ProtocolVersion>,
     capabilities: Value,
     caller: Caller,
@@ -372,7 +381,7 @@ pub struct Connect {
 }
 
 impl Connect {
-    fn new(servers: Vec<Server>, versions: &[ProtocolVersion]) -> Self {
+    fn new(servers: Vec<Box<dyn UnstartedServer>>, versions: &[ProtocolVersion]) -> Self {
         Self {
             servers,
             versions: versions.to_vec(),
@@ -411,8 +420,8 @@ impl Connect {
     /// Sets a header on all of the clients' requests, as if a trusted proxy had set it. By default, requests have no
     /// headers.
     ///
-    /// Handlers read it with [`RequestInfo::header`](crate::request::RequestInfo::header) or
-    /// [`trusted_header`](crate::request::RequestInfo::trusted_header). The clients do not use HTTP, so the methods of
+    /// Handlers read it with `RequestInfo::header` or
+    /// `trusted_header`. The clients do not use HTTP, so the methods of
     /// `RequestInfo` that return anything else about an HTTP request, such as all of its headers, still return `None`.
     ///
     /// ```
@@ -443,10 +452,14 @@ impl Connect {
         let clients = self.versions.len().div_ceil(self.servers.len());
         let mut connections = Vec::new();
         for mut server in self.servers {
-            server.prepare_for_tests();
-            server.use_test_headers(self.headers.clone(), &self.caller);
-            match server.serve_in_process(clients, &self.caller) {
-                Ok(connected) => connections.extend(connected),
+            prepare(&mut *server);
+            if !self.headers.is_empty() {
+                server.set_headers(self.headers.clone(), self.caller.is_trusted());
+            }
+            match server.start() {
+                Ok(server) => {
+                    connections.extend(mcp_client::serve(&server, clients, &self.caller));
+                }
                 Err(error) => panic!("the server does not start:\n{error}"),
             }
         }

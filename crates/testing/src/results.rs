@@ -5,15 +5,14 @@ use std::ops::Deref;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use mcp_protocol::ProtocolVersion;
+use mcp_protocol::shape::structured::MEMBER;
+use mcp_protocol::types::{
+    CallToolResult, ContentBlock, GetPromptResult, ReadResourceResult, ResourceContents,
+};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::RawValue;
-
-use crate::protocol::ProtocolVersion;
-use crate::protocol::shape::structured::MEMBER;
-use crate::types::{
-    CallToolResult, ContentBlock, GetPromptResult, ReadResourceResult, ResourceContents,
-};
 
 /// The result of a tool call.
 #[derive(Clone, Debug)]

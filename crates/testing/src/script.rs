@@ -4,16 +4,15 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use mcp_client::{ClientHost, InProcessClient, Notification, Question};
+use mcp_core::context::form::FormContent;
+use mcp_core::sync::lock;
+use mcp_protocol::Era;
+use mcp_protocol::jsonrpc::ErrorObject;
+use mcp_protocol::shape::structured::MEMBER;
+use mcp_protocol::types::Root;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-
-use crate::client::{ClientHost, InProcessClient, Notification, Question};
-use crate::context::form::FormContent;
-use crate::jsonrpc::ErrorObject;
-use crate::protocol::Era;
-use crate::protocol::shape::structured::MEMBER;
-use crate::sync::lock;
-use crate::types::Root;
 
 /// A client and its script.
 pub(super) struct ScriptedClient {
@@ -235,7 +234,7 @@ fn without_log_references(text: &str) -> String {
 
 /// A test's answer to a question from the server.
 ///
-/// To fill in a form, create the answer from a value of a type that derives [`Elicit`](macro@crate::Elicit). For forms
+/// To fill in a form, create the answer from a value of a type that derives `Elicit`. For forms
 /// created at run time, or to deliberately return data that does not match the form, create it from a JSON object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response(ResponseKind);

@@ -1,13 +1,12 @@
 //! Tool calls that run as tasks.
 
+use mcp_client::StartedCall;
+use mcp_protocol::ProtocolVersion;
+use mcp_protocol::jsonrpc::ErrorObject;
 use serde_json::{Value, json};
 
-use crate::client::StartedCall;
-use crate::jsonrpc::ErrorObject;
-use crate::protocol::ProtocolVersion;
-use crate::testing::script::OutcomeComparison;
-use crate::testing::script::ScriptedClient;
-use crate::testing::{CallResult, TestClient, expect_server_outcome, parse_result};
+use crate::script::{OutcomeComparison, ScriptedClient};
+use crate::{CallResult, TestClient, expect_server_outcome, parse_result};
 
 /// A call that runs as a task, started with [`TestClient::start_task`].
 ///

@@ -7,40 +7,39 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_core::limits::Limits;
+#[cfg(feature = "skills")]
+use mcp_extra::skills::Skills;
+use mcp_settings::ServerEnvironment;
 use mcp_stores::Backend;
 
 use crate::context::{
     Capability, EnvironmentHeaders, OnceStore, ServerControl, ServerHandle, States,
 };
 use crate::dispatch::{Admission, CacheHints, ServerAddOn, ServerParts, ServerShared};
-use crate::environment::ServerEnvironment;
 use crate::error::{Error, ErrorKind};
 use crate::extension;
 use crate::extension::{Extension, Extensions, ServerChanges};
 use crate::handler::call::CallOutput;
+#[cfg(feature = "tower")]
+use crate::handler::definition::Kind;
 use crate::handler::definition::Selected;
 use crate::handler::handler_error::Result;
 use crate::handler::middleware::{Call, Next, UnlinkedMiddleware};
 use crate::handler::option::StoresByType;
 use crate::handler::sanitize::Sanitizer;
+#[cfg(feature = "tower")]
+use crate::handler::tower;
+#[cfg(feature = "tower")]
+use crate::handler::tower::{CallService, Layer};
 use crate::handler::{middleware, rules};
 use crate::observe::Observers;
 use crate::protocol::encode::CacheHint;
 use crate::rate::Rate;
 use crate::registry::{MethodReceiver, ToolSource};
-use crate::server::tags::TagSettings;
-use crate::types::{CacheScope, Icon, Implementation};
-
-#[cfg(feature = "tower")]
-use crate::handler::definition::Kind;
-#[cfg(feature = "tower")]
-use crate::handler::tower;
-#[cfg(feature = "tower")]
-use crate::handler::tower::{CallService, Layer};
 #[cfg(feature = "sealing")]
 use crate::seal::SealingKey;
-#[cfg(feature = "skills")]
-use mcp_extra::skills::Skills;
+use crate::server::tags::TagSettings;
+use crate::types::{CacheScope, Icon, Implementation};
 
 /// A server that has not been started yet, together with its settings.
 ///
@@ -256,12 +255,6 @@ impl Server {
     pub fn capability(mut self, list: Capability) -> Self {
         self.offered.push(list);
         self
-    }
-
-    /// Returns how long calls may take to finish after the server is asked to stop.
-    #[cfg(all(feature = "cli", feature = "http"))]
-    pub(super) fn drain_timeout(&self) -> Duration {
-        self.limits.calls.drain_timeout
     }
 
     /// Sets limits on sizes, counts, rates and durations.

@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 
+#[cfg(feature = "http")]
+use mcp_http::HttpOptions;
+use mcp_settings::{DeclaredVariable, EnvironmentReading};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use crate::context::short_type_name;
-#[cfg(feature = "testing")]
-use crate::context::{Caller, EnvironmentHeaders};
-use crate::environment::{self, DeclaredVariable, EnvironmentReading};
 use crate::error::{Error, ErrorKind};
 use crate::server::Server;
-#[cfg(feature = "http")]
-use mcp_http::HttpOptions;
 
 impl Server {
     /// Declares environment variables, one for each field of `T`, and reads them. Handlers receive the struct as
@@ -25,7 +23,7 @@ impl Server {
     /// booleans; other types are written as JSON.
     ///
     /// `--help` lists the variables. The log shows the variables' values, except for fields of type
-    /// [`Secret`](crate::env::Secret). Can be called more than once, with different types.
+    /// [`Secret`](mcp_settings::Secret). Can be called more than once, with different types.
     ///
     /// ```
     /// use mcp_runtime::env::Secret;
@@ -64,7 +62,7 @@ impl Server {
             variables,
             misspelled,
             value,
-        } = environment::read::<T>(prefix, std::env::vars_os());
+        } = mcp_settings::read::<T>(prefix, std::env::vars_os());
         self.environment.variables.extend(variables);
         self.environment.misspelled.extend(misspelled);
         match value {
@@ -81,12 +79,6 @@ impl Server {
             }
         }
         self
-    }
-
-    /// Lets the server start without values for its settings, for work that needs only its definitions.
-    #[cfg(any(feature = "cli", feature = "testing"))]
-    pub(crate) fn ignore_missing_settings(&mut self) {
-        self.environment.faults.clear();
     }
 
     /// Returns the struct that [`env`](Self::env) has read, so that state can be created from it before the server
@@ -116,7 +108,7 @@ impl Server {
             return Ok(value);
         }
         #[cfg(feature = "cli")]
-        super::command_line::exit_for_help(self.grammar(&self.environment.help()));
+        mcp_cli::exit_for_help(self.grammar(&self.environment.help()));
         let message = if self.environment.faults.is_empty() {
             let name = short_type_name::<T>();
             format!("no environment of type `{name}`; call `.env::<{name}>(…)` first")
@@ -163,37 +155,12 @@ impl Server {
             variables,
             misspelled,
             value,
-        } = environment::read::<T>(prefix, std::env::vars_os());
+        } = mcp_settings::read::<T>(prefix, std::env::vars_os());
         let variables = variables.into_iter().map(DeclaredVariable::only_for_http);
         self.environment.variables.extend(variables);
         self.environment.misspelled.extend(misspelled);
         self.http = value.map_or_else(HttpOptions::with_environment_faults, options);
         self
-    }
-
-    /// Adds these headers to every request from a test's caller.
-    #[cfg(feature = "testing")]
-    pub(crate) fn use_test_headers(&mut self, headers: Vec<(String, String)>, caller: &Caller) {
-        if headers.is_empty() {
-            return;
-        }
-        if !caller.is_trusted() {
-            self.environment_headers = EnvironmentHeaders::default();
-        }
-        self.environment_headers.show_to_all_callers();
-        for (name, value) in headers {
-            self.environment_headers.set(name, value);
-        }
-    }
-
-    /// Adds these headers to every request of a command, for any caller: the user at the terminal chooses both,
-    /// and the variables of [`header_from_env`](Self::header_from_env) are the user's, too.
-    #[cfg(feature = "cli")]
-    pub(crate) fn use_command_headers(&mut self, headers: Vec<(String, String)>) {
-        self.environment_headers.show_to_all_callers();
-        for (name, value) in headers {
-            self.environment_headers.set(name, value);
-        }
     }
 
     /// Lets an environment variable stand in for an HTTP header over standard input and output, where requests have no
@@ -215,7 +182,7 @@ impl Server {
         self.environment.variables.push(declared);
         match std::env::var(variable) {
             Ok(value)
-                if !value.trim().is_empty() && !environment::counts_as_unset(value.as_ref()) =>
+                if !value.trim().is_empty() && !mcp_settings::counts_as_unset(value.as_ref()) =>
             {
                 self.environment_headers.set(header, value);
             }

@@ -6,6 +6,8 @@ use std::net::SocketAddr;
 #[cfg(feature = "cli")]
 use std::pin::pin;
 
+#[cfg(feature = "cli")]
+use mcp_cli::{HttpAddress, Welcome};
 use mcp_http::{HttpListener, HttpOptions, HttpService};
 use mcp_stores::ReadyCheck;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -13,8 +15,6 @@ use tokio::net::{TcpListener, ToSocketAddrs};
 
 use crate::error::{Error, ErrorKind};
 use crate::server::Server;
-#[cfg(feature = "cli")]
-use crate::server::command_line::{HttpAddress, Welcome};
 #[cfg(feature = "cli")]
 use crate::server::service_manager::{self, ProcessState};
 

@@ -2,7 +2,6 @@
 
 mod builder;
 #[cfg(feature = "cli")]
-#[path = "../../../crates/cli/src/lib.rs"]
 mod command_line;
 mod environment;
 #[cfg(feature = "http")]
@@ -19,16 +18,13 @@ mod service_manager;
 mod shared_definitions;
 mod start;
 mod stores;
-#[cfg(feature = "testing")]
-mod surviving;
 mod tags;
 #[cfg(feature = "client-logs")]
 mod tracing_layer;
+#[cfg(any(feature = "cli", feature = "testing"))]
+mod unstarted;
 
 pub use builder::{Cacheable, Server};
 pub use shared_definitions::SharedDefinitions;
-
-#[cfg(feature = "testing")]
-pub(crate) use surviving::SurvivingStores;
 #[cfg(feature = "client-logs")]
 pub use tracing_layer::{ClientLogs, client_logs};

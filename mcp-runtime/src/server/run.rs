@@ -2,21 +2,13 @@
 
 use std::pin::{Pin, pin};
 
+#[cfg(feature = "cli")]
+use mcp_cli::{Invocation, Welcome};
+use mcp_transport::{ParentProcess, Stdio, Transport};
+
 use crate::error::Error;
 use crate::server::Server;
 use crate::server::log::LogLines;
-
-use mcp_transport::{ParentProcess, Stdio, Transport};
-
-#[cfg(any(feature = "cli", feature = "testing"))]
-use std::sync::Arc;
-
-#[cfg(any(feature = "cli", feature = "testing"))]
-use crate::client::InProcessServer;
-#[cfg(any(feature = "cli", feature = "testing"))]
-use crate::context::Caller;
-#[cfg(feature = "cli")]
-use crate::server::command_line::{Grammar, Invocation, Welcome};
 
 impl Server {
     /// Runs the server as specified by the process's command line. Without arguments, it serves standard input and
@@ -75,7 +67,7 @@ impl Server {
 
     async fn run_as_invoked(self) -> Result<(), Error> {
         #[cfg(feature = "cli")]
-        let invocation = super::command_line::read(self.grammar(&self.environment.help()));
+        let invocation = mcp_cli::read(self.grammar(&self.environment.help()));
         let lines = LogLines::start(std::io::stderr())?;
         lines.install_subscriber();
         lines.log_panics();
@@ -151,13 +143,13 @@ impl Server {
     #[cfg(feature = "cli")]
     #[must_use]
     pub fn help(&self) -> String {
-        super::command_line::help(self.grammar(&self.environment.help()))
+        mcp_cli::help(self.grammar(&self.environment.help()))
     }
 
     #[cfg(feature = "cli")]
     async fn run_if_command(self) -> Result<Option<Self>, Error> {
         let help = self.environment.help();
-        let Some(matches) = super::command_line::read_command(self.grammar(&help)) else {
+        let Some(matches) = mcp_cli::read_command(self.grammar(&help)) else {
             return Ok(Some(self));
         };
         let lines = LogLines::start(std::io::stderr())?;
@@ -165,19 +157,13 @@ impl Server {
         self.run_command(&matches, &lines).await.map(|()| None)
     }
 
-    /// Returns the server's part of the grammar of its command line.
     #[cfg(feature = "cli")]
-    pub(super) fn grammar<'a>(&'a self, environment: &'a str) -> Grammar<'a> {
-        Grammar {
-            identity: &self.identity,
-            environment,
-            has_tasks: self.has_tasks(),
-        }
-    }
-
-    #[cfg(feature = "cli")]
-    async fn run_command(self, matches: &clap::ArgMatches, lines: &LogLines) -> Result<(), Error> {
-        let outcome = super::command_line::run(self, matches).await;
+    async fn run_command(
+        self,
+        matches: &mcp_cli::ArgMatches,
+        lines: &LogLines,
+    ) -> Result<(), Error> {
+        let outcome = mcp_cli::run(self.into_program(), matches).await;
         lines.flush();
         match outcome {
             Ok(0) => Ok(()),
@@ -231,28 +217,6 @@ impl Server {
         let (dispatcher, shared) = self.start()?;
         dispatcher.make_states().await?;
         mcp_transport::serve(transport, dispatcher, shared.shutdown().clone()).await
-    }
-
-    /// Starts the server for `clients` in-process clients, all of which act as the same caller. Returns the clients'
-    /// ends of the connections. The server stops when all connections are closed.
-    #[cfg(any(feature = "cli", feature = "testing"))]
-    pub(crate) fn serve_in_process(
-        self,
-        clients: usize,
-        caller: &Caller,
-    ) -> Result<Vec<InProcessServer>, Error> {
-        let (dispatcher, shared) = self.start()?;
-        let (transport, streams) = mcp_transport::memories(clients, caller.clone());
-        let shutdown = shared.shutdown().clone();
-        let of = |stream| InProcessServer {
-            stream,
-            dispatcher: Arc::clone(&dispatcher),
-            caller: caller.clone(),
-        };
-        let clients = streams.into_iter().map(of).collect();
-        let serving = mcp_transport::serve(transport, dispatcher, shutdown);
-        tokio::spawn(tracing::Instrument::in_current_span(serving));
-        Ok(clients)
     }
 }
 

@@ -21,10 +21,9 @@ use crate::registry::{
     CursorSeal, Registry, SealedCursors, ServerRules, Sources, ToolSource, selected_options,
 };
 use crate::seal::Seal;
-use crate::server::Server;
-
 #[cfg(feature = "sealing")]
 use crate::seal::{SealingKey, SealingKeys};
+use crate::server::Server;
 
 impl Server {
     /// Describes each mistake in the settings that apply to all transports.

@@ -67,11 +67,4 @@ impl Server {
             .iter()
             .any(|add_on| add_on.name == tasks::TASKS.name)
     }
-
-    /// Returns `true` if tasks are kept in a store that outlives the process.
-    #[cfg(feature = "cli")]
-    pub(super) fn keeps_tasks(&self) -> bool {
-        self.kept_tasks()
-            .is_some_and(|store| store.outlives_process())
-    }
 }

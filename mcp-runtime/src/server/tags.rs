@@ -21,7 +21,11 @@ impl Server {
     /// Start-up fails if a tag is unknown, that is, if no definition has it and it is not described with
     /// [`describe_tag`](Self::describe_tag).
     pub fn select_tags(mut self, tags: impl AsRef<str>) -> Self {
-        let tags = tags.as_ref();
+        self.add_tag_selection(tags.as_ref());
+        self
+    }
+
+    pub(super) fn add_tag_selection(&mut self, tags: &str) {
         match TagSelection::parse(tags) {
             Ok(more) => {
                 let selection = &mut self.tag_settings.selection;
@@ -33,7 +37,6 @@ impl Server {
             }
             Err(problem) => self.faults.push(format!("tags `{tags}`: {problem}")),
         }
-        self
     }
 
     /// Describes a tag to models in a few words, for use with [`tags_in_instructions`](Self::tags_in_instructions). A

@@ -4,17 +4,15 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use mcp_settings::ServerEnvironment;
 use serde_json::{Map, Value};
 
-use crate::environment::ServerEnvironment;
-use crate::server::command_line::install::change::Change;
-use crate::server::command_line::install::entry::ServerEntry;
-use crate::server::command_line::install::file;
-use crate::server::command_line::install::options::{
-    FoundFile, HostEntry, flag, server_entry, shown_path, with_place,
-};
-use crate::server::command_line::print;
-use crate::server::command_line::session::CommandResult;
+use crate::install::change::Change;
+use crate::install::entry::ServerEntry;
+use crate::install::file;
+use crate::install::options::{FoundFile, HostEntry, flag, server_entry, shown_path, with_place};
+use crate::print;
+use crate::session::CommandResult;
 
 pub(super) fn command() -> Command {
     let repeated = |name, value, help| {
@@ -207,10 +205,10 @@ pub(super) fn backup_line(backup: Option<&Path>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use mcp_settings::DeclaredVariable;
     use serde_json::json;
 
     use super::*;
-    use crate::environment::DeclaredVariable;
 
     #[test]
     fn required_variables_that_no_entry_sets_are_named() {

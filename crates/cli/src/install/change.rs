@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::server::command_line::install::entry::{EntryMembers, ServerEntry, TRANSPORT};
+use crate::install::entry::{EntryMembers, ServerEntry, TRANSPORT};
 
 /// Members of entries for servers that the client starts.
 const OF_LOCAL_SERVERS: &[&str] = &["command", "args", "env", "environment", "cwd"];

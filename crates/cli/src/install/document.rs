@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::server::command_line::install::change::Change;
-use crate::server::command_line::install::editor::{EditedFile, TextEditor};
-use crate::server::command_line::install::entry::EntryMembers;
-use crate::server::command_line::install::plain_json::{edit_json, parse_json};
+use crate::install::change::Change;
+use crate::install::editor::{EditedFile, TextEditor};
+use crate::install::entry::EntryMembers;
+use crate::install::plain_json::{edit_json, parse_json};
 
 /// The format of a configuration file.
 #[derive(Clone, Copy, PartialEq, Eq)]

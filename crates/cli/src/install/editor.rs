@@ -15,7 +15,7 @@ use clap::{Arg, ArgMatches};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::server::command_line::install::change::Change;
+use crate::install::change::Change;
 
 /// The argument that makes the program edit a file.
 const EDIT: &str = "edit-configuration";

@@ -6,7 +6,7 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use crate::server::command_line::install::options::shown_path;
+use crate::install::options::shown_path;
 
 /// Maximum size of a configuration file, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
@@ -320,7 +320,7 @@ fn is_in_git(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::server::command_line::install::file::*;
+    use crate::install::file::*;
 
     /// Creates a separate directory for a test.
     fn directory(name: &str) -> PathBuf {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::server::command_line::install::document::ConfigFormat;
-use crate::server::command_line::install::entry::{
+use crate::install::document::ConfigFormat;
+use crate::install::entry::{
     EntryMembers, LocalServer, RemoteServer, command, in_transport, remote, with_first,
 };
 

@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, Command};
+use mcp_protocol::types::Implementation;
 use serde_json::{Value, json};
 
-use crate::server::command_line::install::editor;
-use crate::server::command_line::install::editor::TextEditor;
-use crate::server::command_line::install::entry::TRANSPORT;
-use crate::server::command_line::install::file::ConfigFile;
-use crate::server::command_line::install::hosts::{Directories, HOSTS, HostApplication};
-use crate::server::command_line::install::options::{executable, shown_path};
-use crate::server::command_line::print;
-use crate::server::command_line::session::CommandResult;
-use crate::types::Implementation;
+use crate::install::editor;
+use crate::install::editor::TextEditor;
+use crate::install::entry::TRANSPORT;
+use crate::install::file::ConfigFile;
+use crate::install::hosts::{Directories, HOSTS, HostApplication};
+use crate::install::options::{executable, shown_path};
+use crate::print;
+use crate::session::CommandResult;
 
 pub(super) fn command() -> Command {
     Command::new("installed")

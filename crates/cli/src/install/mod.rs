@@ -18,11 +18,11 @@ mod uninstall;
 
 use clap::{ArgMatches, Command};
 use editor::TextEditor;
+use mcp_protocol::types::Implementation;
+use mcp_settings::ServerEnvironment;
 use options::HostEntry;
 
-use crate::environment::ServerEnvironment;
-use crate::server::command_line::session::CommandResult;
-use crate::types::Implementation;
+use crate::session::CommandResult;
 
 /// Adds the commands for client configurations.
 pub(super) fn with_commands(command: Command) -> Command {

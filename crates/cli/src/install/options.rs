@@ -6,18 +6,16 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use mcp_protocol::types::Implementation;
 use serde_json::Value;
 
-use crate::server::command_line::call::argument_text;
-use crate::server::command_line::install::editor;
-use crate::server::command_line::install::editor::TextEditor;
-use crate::server::command_line::install::entry::{
-    EntryMembers, LocalServer, RemoteServer, ServerEntry,
-};
-use crate::server::command_line::install::file::ConfigFile;
-use crate::server::command_line::install::hosts::{Directories, HOSTS, HostApplication};
-use crate::server::command_line::print;
-use crate::types::Implementation;
+use crate::call::argument_text;
+use crate::install::editor;
+use crate::install::editor::TextEditor;
+use crate::install::entry::{EntryMembers, LocalServer, RemoteServer, ServerEntry};
+use crate::install::file::ConfigFile;
+use crate::install::hosts::{Directories, HOSTS, HostApplication};
+use crate::print;
 
 /// Adds the arguments that specify an entry in a file.
 pub(super) fn with_place(command: Command) -> Command {

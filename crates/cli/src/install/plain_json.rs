@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::ser::PrettyFormatter;
 use serde_json::value::RawValue;
 
-use crate::server::command_line::install::change::{Change, NO_OBJECT};
+use crate::install::change::{Change, NO_OBJECT};
 
 pub(super) fn parse_json(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str(text)

@@ -8,7 +8,7 @@ use super::editor::TextEditor;
 use super::hosts::{HOSTS, HostApplication};
 use super::plain_json;
 use super::uninstall::without_entry;
-use crate::server::command_line::install::entry::{LocalServer, ServerEntry};
+use crate::install::entry::{LocalServer, ServerEntry};
 
 fn local(host: &HostApplication, arguments: &[&str]) -> ServerEntry {
     let environment = json!({"A": "b \"c\""});

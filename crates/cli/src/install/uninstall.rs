@@ -6,17 +6,15 @@ use std::fs;
 use clap::{ArgMatches, Command};
 use serde_json::Value;
 
-use crate::server::command_line::install::add::print_file;
-use crate::server::command_line::install::change::Change;
-use crate::server::command_line::install::editor::TextEditor;
-use crate::server::command_line::install::entry::ServerEntry;
-use crate::server::command_line::install::file::Backup;
-use crate::server::command_line::install::hosts::HostApplication;
-use crate::server::command_line::install::options::{
-    FoundFile, HostEntry, flag, shown_path, with_place,
-};
-use crate::server::command_line::print;
-use crate::server::command_line::session::CommandResult;
+use crate::install::add::print_file;
+use crate::install::change::Change;
+use crate::install::editor::TextEditor;
+use crate::install::entry::ServerEntry;
+use crate::install::file::Backup;
+use crate::install::hosts::HostApplication;
+use crate::install::options::{FoundFile, HostEntry, flag, shown_path, with_place};
+use crate::print;
+use crate::session::CommandResult;
 
 pub(super) fn command() -> Command {
     let command = Command::new("uninstall")

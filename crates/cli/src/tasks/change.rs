@@ -3,10 +3,10 @@
 use mcp_stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskStatus, TaskStore};
 use serde_json::{Value, json};
 
-use crate::server::command_line::print;
-use crate::server::command_line::session::{CommandError, CommandResult};
-use crate::server::command_line::tasks::show;
-use crate::server::command_line::tasks::show::{unavailable, unknown};
+use crate::print;
+use crate::session::{CommandError, CommandResult};
+use crate::tasks::show;
+use crate::tasks::show::{unavailable, unknown};
 
 /// Makes a failed task due.
 pub(super) async fn retry(

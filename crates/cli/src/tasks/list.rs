@@ -9,10 +9,10 @@ use clap::{Arg, ArgAction, ArgMatches};
 use mcp_stores::{StoredTask, TaskOutcome, TaskStatus, TaskStore};
 use serde_json::{Value, json};
 
-use crate::server::command_line::print;
-use crate::server::command_line::session::{CommandError, CommandResult};
-use crate::server::command_line::tasks::show;
-use crate::server::command_line::tasks::show::{owner, text, unavailable};
+use crate::print;
+use crate::session::{CommandError, CommandResult};
+use crate::tasks::show;
+use crate::tasks::show::{owner, text, unavailable};
 
 /// Number of tasks read from the store at a time.
 const TASKS_PER_READ: usize = 500;
@@ -193,8 +193,9 @@ pub(super) fn write(duration: Duration) -> String {
 #[cfg(test)]
 mod tests {
     mod list {
-        use crate::server::command_line::tasks::list::*;
         use mcp_stores::{MemoryTaskStore, NewTask};
+
+        use crate::tasks::list::*;
 
         #[tokio::test]
         async fn tasks_are_selected_by_all_that_is_asked_for() {
@@ -245,7 +246,7 @@ mod tests {
     }
 
     mod age {
-        use crate::server::command_line::tasks::list::*;
+        use crate::tasks::list::*;
 
         #[test]
         fn durations_have_a_number_and_a_unit() {

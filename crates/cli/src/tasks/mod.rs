@@ -11,9 +11,8 @@ use std::sync::Arc;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use mcp_stores::TaskStore;
 
-use crate::server::Server;
-use crate::server::command_line::session::{CommandError, CommandResult};
-use crate::server::command_line::tasks::show::{id, owner, text};
+use crate::session::{CommandError, CommandResult};
+use crate::tasks::show::{id, owner, text};
 
 /// The name of the command.
 pub(super) const NAME: &str = "tasks";
@@ -71,11 +70,11 @@ fn with_json(command: Command) -> Command {
 }
 
 pub(super) async fn run(
-    server: Server,
+    task_store: Option<Arc<dyn TaskStore>>,
     before: &ArgMatches,
     matches: &ArgMatches,
 ) -> CommandResult {
-    let store = store(&server)?;
+    let store = outliving(task_store)?;
     let has_json = |matches: &ArgMatches| matches.get_flag("json");
     let json = has_json(before) || has_json(matches);
     let Some((name, after)) = matches.subcommand() else {
@@ -91,8 +90,7 @@ pub(super) async fn run(
 }
 
 /// Returns the server's store if other processes can use it.
-fn store(server: &Server) -> Result<Arc<dyn TaskStore>, CommandError> {
-    let store = server.kept_tasks();
+fn outliving(store: Option<Arc<dyn TaskStore>>) -> Result<Arc<dyn TaskStore>, CommandError> {
     let store = store.filter(|store| store.outlives_process());
     store.ok_or_else(|| {
         "the server keeps its tasks in memory, so only the process that serves can see them. Set a backend whose tasks \

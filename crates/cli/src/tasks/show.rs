@@ -5,14 +5,13 @@ use std::io;
 use std::time::{Duration, SystemTime};
 
 use clap::{Arg, ArgMatches};
-use mcp_stores::{StoredTask, TaskDetails, TaskId, TaskOutcome, TaskStatus, TaskStore};
-use mcp_tasks::timestamp;
+use mcp_stores::{StoredTask, TaskDetails, TaskId, TaskOutcome, TaskStatus, TaskStore, timestamp};
 use serde_json::{Map, Value, json};
 
-use crate::server::command_line::print;
-use crate::server::command_line::print::Style;
-use crate::server::command_line::session::{CommandError, CommandResult};
-use crate::server::command_line::tasks::list;
+use crate::print;
+use crate::print::Style;
+use crate::session::{CommandError, CommandResult};
+use crate::tasks::list;
 
 pub(super) async fn run(store: &dyn TaskStore, id: &TaskId, json: bool) -> CommandResult {
     let details = store.inspect(id).await.map_err(unavailable)?;
@@ -186,8 +185,9 @@ pub(super) fn unavailable(error: Box<dyn std::error::Error + Send + Sync>) -> Co
 
 #[cfg(test)]
 mod tests {
-    use crate::server::command_line::tasks::show::*;
     use mcp_stores::{NewTask, StoredTask, TaskChange, TaskOutcome, TaskStep};
+
+    use crate::tasks::show::*;
 
     #[test]
     fn showing_a_task_hides_its_arguments_answers_and_results() {

@@ -10,6 +10,7 @@ use std::sync::{Arc, LazyLock};
 use std::task::{Context as TaskContext, Poll};
 
 use crate::context::Caller;
+use crate::context::outbound::Sink;
 use crate::dispatch::call::{CallProgress, RunningCall};
 use crate::dispatch::channel::{ChannelMemory, HandshakeOutcome, SeenChanges};
 use crate::dispatch::decide::{BatchElement, Decision, RequestDecision, read_batch};
@@ -23,10 +24,8 @@ use crate::observe::{RefusalKind, record_refusal};
 use crate::protocol::encode::ListenFilter;
 use crate::protocol::negotiation::{KnownClientInfo, VersionClaim, claim};
 use crate::protocol::{Era, Method, ProtocolVersion, errors};
-use crate::sync::Wake;
+use crate::sync::{CancellationToken, Wake};
 use crate::types::ClientCapabilities;
-
-use crate::context::outbound::Sink;
 
 /// A server whose definitions and settings have been checked, for programs that receive messages in a way of their own: a
 /// serverless function, a WebAssembly module, a message queue.
@@ -84,6 +83,20 @@ impl BuiltServer {
             shared,
             known: Arc::default(),
         }
+    }
+
+    /// Returns what decides about messages, for transports.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn dispatcher(&self) -> &Arc<Dispatcher> {
+        &self.dispatcher
+    }
+
+    /// Returns what is cancelled when the server is asked to stop.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn shutdown(&self) -> &CancellationToken {
+        self.shared.shutdown()
     }
 
     /// Answers one message of an anonymous caller. See [`handle_from`](Self::handle_from).

@@ -19,8 +19,8 @@ mod prepared;
 mod request;
 mod sources;
 mod target;
+mod unstarted;
 
-pub use crate::context::outbound::Sink;
 pub use admission::Admission;
 pub use built::{BuiltServer, MessageSender};
 pub use call::{CallProgress, CallTable, RemovedCall, RunningCall};
@@ -33,3 +33,6 @@ pub use notifications::{ListVersion, Subscriptions};
 pub use prepared::PreparedCall;
 pub use request::{ChannelId, RequestOrigin};
 pub use sources::{CoveringSource, CreateCover, ServerAddOn, ServerParts, ServerSources};
+pub use unstarted::UnstartedServer;
+
+pub use crate::context::outbound::Sink;

@@ -32,7 +32,7 @@ fn serve(limits: Limits, options: HttpOptions) -> (HttpService, ServerHandle) {
     handle.tools().insert(tool).unwrap();
     let resource = DynamicResource::new("a://a", "a", async |_| "");
     handle.resources().insert(resource).unwrap();
-    let dispatcher = server.into_dispatcher().unwrap();
+    let dispatcher = Arc::clone(server.build().unwrap().dispatcher());
     let service = HttpService::new(
         dispatcher,
         options,

@@ -6,17 +6,17 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use mcp_tasks::NOT_STARTED_AGAIN;
+use mcp_client::Question;
+use mcp_core::context::watching::{
+    CallSite, QuestionPoint, RunWatcher, StepPoint, WatchedQuestion, WatchedStep, current_step,
+};
+use mcp_core::sync::lock;
+use mcp_stores::NOT_STARTED_AGAIN;
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use crate::client::Question;
-use crate::context::watching::{
-    CallSite, QuestionPoint, RunWatcher, StepPoint, WatchedQuestion, WatchedStep, current_step,
-};
-use crate::sync::lock;
-use crate::testing::chaos::life::{SentAnswer, UnreliableClient};
+use crate::chaos::life::{SentAnswer, UnreliableClient};
 
 /// Maximum number of lines in the description of a history.
 const MAX_LINES: usize = 1_000;
@@ -319,7 +319,7 @@ impl RunWatcher for HistoryWatcher {
 
 // --- Effects that a test expects to happen only once.
 
-/// Records a tool's effects under [`Chaos`](crate::testing::chaos::Chaos), such as an inserted row, a payment or a message.
+/// Records a tool's effects under `Chaos`, such as an inserted row, a payment or a message.
 ///
 /// Use it in the fake that replaces the outside world, so that the tool itself does not have to change:
 ///
@@ -478,7 +478,7 @@ pub(super) async fn answer_all(
         }
         let method = asked["method"].as_str().unwrap_or_default().to_owned();
         let params = asked["params"].clone();
-        let answer = match client.answer(&Question { method, params }).await {
+        let answer = match client.answer(&Question::new(method, params)).await {
             SentAnswer::Once(answer) => answer,
             SentAnswer::Twice(answer) => {
                 times = 2;

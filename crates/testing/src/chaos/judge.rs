@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::context::once::UNKNOWN_OUTCOME;
-use crate::context::watching::CallSite;
-use crate::testing::chaos::history::{
+use mcp_core::context::once::UNKNOWN_OUTCOME;
+use mcp_core::context::watching::CallSite;
+
+use crate::chaos::history::{
     CallEnd, CallHistory, Disruption, DisruptionPlan, RecordedEffect, WatchedRun,
 };
 
@@ -228,7 +229,7 @@ pub enum FaultKind {
     DifferentState,
 }
 
-/// A fault that [`Chaos`](crate::testing::chaos::Chaos) found.
+/// A fault that `Chaos` found.
 #[derive(Clone, Debug)]
 pub struct ChaosFault {
     kind: FaultKind,
@@ -308,7 +309,7 @@ impl fmt::Display for ChaosFault {
 
 // --- The report on all histories of a call.
 
-/// The findings of [`Chaos`](crate::testing::chaos::Chaos). `Display` formats them as a readable report.
+/// The findings of `Chaos`. `Display` formats them as a readable report.
 #[derive(Clone, Debug)]
 #[must_use = "the faults in a report go unnoticed unless it is checked"]
 pub struct ChaosReport {
@@ -360,7 +361,7 @@ impl ChaosReport {
     ///
     /// # Panics
     ///
-    /// Panics if any faults were found, or if [`histories`](crate::testing::chaos::Chaos::histories) is too small to try every single
+    /// Panics if any faults were found, or if `histories` is too small to try every single
     /// disruption. The panic message is the report.
     #[track_caller]
     pub fn assert_no_faults(&self) {

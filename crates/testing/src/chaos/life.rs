@@ -4,6 +4,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_client::Question;
+use mcp_core::context::watching::RunWatcher as _;
+use mcp_core::context::{Caller, ClaimId, OnceClaim, OnceStore, StoreFuture, watching};
+use mcp_core::dispatch::UnstartedServer;
+use mcp_protocol::ProtocolVersion;
 use mcp_stores::{
     ClaimExceptions, MemoryOnceStore, MemoryTaskStore, NewTask, StoredTask, TaskChange,
     TaskChanged, TaskClaim, TaskCreation, TaskDetails, TaskId, TaskPage, TaskStore,
@@ -14,16 +19,11 @@ use tokio::io::{
 };
 use tokio::time::{Instant, advance, sleep, timeout};
 
-use crate::Server;
-use crate::client::Question;
-use crate::context::watching::RunWatcher as _;
-use crate::context::{Caller, ClaimId, OnceClaim, StoreFuture, watching};
-use crate::protocol::ProtocolVersion;
-use crate::server::SurvivingStores;
-use crate::testing::chaos::history::{
+use crate::chaos::history::{
     CallEnd, CallHistory, Disruption, HistoryWatcher, answer_all, end_of, error_text,
     follow_legacy_task, follow_task, is_unserved,
 };
+use crate::declarations::prepare;
 
 /// Time after which a call that has not ended is considered endless.
 const ENDLESS_CALL_TIME: Duration = Duration::from_hours(6);
@@ -57,6 +57,26 @@ impl ServedAs {
             "a plain call"
         };
         format!("{kind} of {}", self.version.as_str())
+    }
+}
+
+/// The stores shared by all processes of a history.
+struct SurvivingStores {
+    tasks: Arc<dyn TaskStore>,
+    once: Arc<dyn OnceStore>,
+}
+
+/// Lower bound for the number of times a task may be started, which is higher than the number of deaths in a test.
+const MIN_ATTEMPTS: u32 = 10;
+
+impl SurvivingStores {
+    /// Gives the stores to a process, which then continues the calls of those before it.
+    fn give_to(&self, mut server: Box<dyn UnstartedServer>) -> Box<dyn UnstartedServer> {
+        server.stores_mut().set(Arc::clone(&self.tasks));
+        server.survive_in(Arc::clone(&self.once));
+        let tasks = &mut server.limits_mut().tasks;
+        tasks.max_attempts = tasks.max_attempts.max(MIN_ATTEMPTS);
+        server
     }
 }
 
@@ -106,7 +126,7 @@ impl CallUnderTest<'_> {
         &self,
         way: ServedAs,
         history: &Arc<CallHistory>,
-        server: &dyn Fn() -> Server,
+        server: &dyn Fn() -> Box<dyn UnstartedServer>,
     ) -> CallEnd {
         watching::watch(Some(Rc::new(HistoryWatcher(Arc::clone(history)))));
         let end = self.run_until_ended(way, history, server);
@@ -118,7 +138,7 @@ impl CallUnderTest<'_> {
         &self,
         way: ServedAs,
         history: &Arc<CallHistory>,
-        server: &dyn Fn() -> Server,
+        server: &dyn Fn() -> Box<dyn UnstartedServer>,
     ) -> CallEnd {
         let stores = SurvivingStores {
             tasks: Arc::new(SurvivingTaskStore::new(history)),
@@ -154,7 +174,7 @@ impl CallUnderTest<'_> {
                     history.tell("the client calls again");
                     progress = self.start(way);
                 }
-                let living = self.live(way, history, server().surviving(&stores), &mut progress);
+                let living = self.live(way, history, stores.give_to(server()), &mut progress);
                 let end = tokio::select! {
                     biased;
                     () = history.died() => None,
@@ -196,12 +216,12 @@ impl CallUnderTest<'_> {
         &self,
         way: ServedAs,
         history: &Arc<CallHistory>,
-        mut server: Server,
+        mut server: Box<dyn UnstartedServer>,
         progress: &mut CallProgress,
     ) -> CallEnd {
-        server.prepare_for_tests();
-        let connected = match server.serve_in_process(1, &Caller::trusted()) {
-            Ok(mut connected) => connected.pop(),
+        prepare(&mut *server);
+        let connected = match server.start() {
+            Ok(server) => mcp_client::serve(&server, 1, &Caller::trusted()).pop(),
             Err(error) => panic!("the server does not start:\n{error}"),
         };
         let Some(connection) = connected else {
@@ -524,7 +544,7 @@ impl<'a> UnreliableClient<'a> {
             if let Some(method) = message["method"].as_str().map(str::to_owned) {
                 if !message["id"].is_null() {
                     let (id, params) = (message["id"].take(), message["params"].take());
-                    self.answer_request(id, Question { method, params }).await;
+                    self.answer_request(id, Question::new(method, params)).await;
                 }
             } else if message["id"] == id {
                 return match message["error"].take() {

@@ -2,7 +2,7 @@
 //! repeated or lost.
 //!
 //! A tool that continues after its process has died, or after the client has answered, runs again from the beginning,
-//! so work that must not happen twice belongs in [`Context::once`](crate::Context::once). [`Chaos`] finds the places
+//! so work that must not happen twice belongs in [`Context::once`](mcp_core::context::Context::once). [`Chaos`] finds the places
 //! where such work is not in `once`.
 //!
 //! ```standalone_crate
@@ -44,26 +44,25 @@ mod search;
 use std::sync::Arc;
 use std::{fmt, thread};
 
+pub use history::Effects;
 use history::{CallHistory, Disruption};
 use judge::EndedHistory;
+pub use judge::{ChaosFault, ChaosReport, FaultKind};
 use life::{CallUnderTest, ServedAs};
+use mcp_client::Question;
+use mcp_core::dispatch::UnstartedServer;
 use search::{HistorySearch, SeededRandom};
 use serde_json::Value;
 
-use crate::Server;
-use crate::client::Question;
-use crate::testing::Response;
-use crate::testing::chaos::history::CallEnd;
-use crate::testing::chaos::judge::ChaosCounts;
-
-pub use history::Effects;
-pub use judge::{ChaosFault, ChaosReport, FaultKind};
+use crate::Response;
+use crate::chaos::history::CallEnd;
+use crate::chaos::judge::ChaosCounts;
 
 /// Default maximum number of histories.
 const DEFAULT_MAX_HISTORIES: usize = 1_000;
 
 type WorldFactory<W> = Box<dyn Fn(Effects) -> W + Send + Sync>;
-type ServerFactory<W> = Box<dyn Fn(&W) -> Server + Send + Sync>;
+type ServerFactory<W> = Box<dyn Fn(&W) -> Box<dyn UnstartedServer> + Send + Sync>;
 type Observer<W> = Box<dyn Fn(&W) -> String + Send + Sync>;
 type Answerer = Box<dyn Fn(&Question) -> Option<Response> + Send + Sync>;
 
@@ -99,13 +98,13 @@ pub struct Chaos<W> {
 impl<W> Chaos<W> {
     /// Creates the plan. `world` is called for each history and returns the data that survives the processes; it passes
     /// the [`Effects`] to all code that has effects. `server` is called for each process.
-    pub fn new(
+    pub fn new<S: UnstartedServer>(
         world: impl Fn(Effects) -> W + Send + Sync + 'static,
-        server: impl Fn(&W) -> Server + Send + Sync + 'static,
+        server: impl Fn(&W) -> S + Send + Sync + 'static,
     ) -> Self {
         Self {
             world: Box::new(world),
-            server: Box::new(server),
+            server: Box::new(move |world| Box::new(server(world))),
             observer: None,
             answers: Vec::new(),
             answerer: None,

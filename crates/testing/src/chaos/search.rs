@@ -3,8 +3,8 @@
 use super::history::{Disruption, DisruptionPlan};
 use super::judge::EndedHistory;
 use super::life::ServedAs;
-use crate::testing::chaos::history::CallEnd;
-use crate::testing::chaos::judge::{ChaosCounts, ChaosFault};
+use crate::chaos::history::CallEnd;
+use crate::chaos::judge::{ChaosCounts, ChaosFault};
 
 /// Runs the history of a plan, with the tool served in a given way.
 pub(super) type HistoryRunner<'r> = dyn Fn(ServedAs, &[(usize, Disruption)]) -> EndedHistory + 'r;

@@ -165,7 +165,7 @@ fn a_panic_of_the_transport_is_one_internal_error() {
     let server = Server::new("test", "1").middleware(async |call, next| next.run(call).await);
     let tool = DynamicTool::new("echo", json!({"type": "object"}), |_, _| async { "echo" });
     server.handle().tools().insert(tool).unwrap();
-    let dispatcher = server.into_dispatcher().unwrap();
+    let dispatcher = Arc::clone(server.build().unwrap().dispatcher());
     let mut memory = ChannelMemory::new(&dispatcher, Arc::new(|| {}));
     let message = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {
         "name": "echo",

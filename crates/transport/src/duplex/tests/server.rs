@@ -96,7 +96,7 @@ impl TestServer {
             handle.tools().insert(tool).unwrap();
         }
         Self {
-            dispatcher: server.into_dispatcher().unwrap(),
+            dispatcher: Arc::clone(server.build().unwrap().dispatcher()),
             handle,
             shared,
         }
