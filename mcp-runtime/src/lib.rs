@@ -68,6 +68,8 @@
     allow(dead_code, unused_imports)
 )]
 
+#[doc(hidden)]
+pub mod __private;
 pub mod extension;
 #[cfg(fuzzing)]
 #[doc(hidden)]
@@ -78,12 +80,6 @@ mod macros;
 pub mod prelude;
 mod server;
 mod telemetry;
-#[cfg(feature = "testing")]
-#[doc(inline)]
-pub use mcp_testing as testing;
-
-#[doc(hidden)]
-pub mod __private;
 
 #[doc(inline)]
 pub use context::{
@@ -389,3 +385,33 @@ pub mod values {
 pub use schemars;
 pub use serde;
 pub use serde_json;
+
+/// An in-memory client for testing servers in both eras at the same time. Requires the `testing` feature, which should
+/// be enabled only in dev-dependencies.
+///
+/// ```standalone_crate
+/// use mcp_runtime::prelude::*;
+/// use mcp_runtime::testing::TestClient;
+///
+/// /// Adds two integers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// # async fn test() {
+/// let client = TestClient::both(new_server!()).await;
+/// assert_eq!(client.call("add", json!({"a": 1, "b": 2})).await.unwrap().text(), "3");
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test());
+/// ```
+#[cfg(feature = "testing")]
+pub mod testing {
+    #[doc(inline)]
+    pub use mcp_testing::chaos;
+    #[doc(inline)]
+    pub use mcp_testing::{
+        CallResult, Check, Connect, Notification, PromptResult, Question, ReadResult, Response,
+        TestClient, TestTask, UnstartedServer, check,
+    };
+}

@@ -193,7 +193,7 @@ impl CommandSession {
         // The user at the terminal chooses both the headers and the variables that stand in for some.
         server.set_headers(headers, true);
         for tags in option(TAGS) {
-            server.select_tags(&tags);
+            server.select(&tags);
         }
         let server = server.start().map_err(CommandError::Start)?;
         let Some(connection) = mcp_client::serve(&server, 1, &caller).pop() else {

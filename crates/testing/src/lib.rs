@@ -1,22 +1,7 @@
-//! An in-memory client for testing servers in both eras at the same time. Requires the `testing` feature, which should
-//! be enabled only in dev-dependencies.
+//! A client for tests of servers, in both eras at the same time, with what a test wants to know of a server.
 //!
-//! ```standalone_crate
-//! use mcp_runtime::prelude::*;
-//! use mcp_runtime::testing::TestClient;
-//!
-//! /// Adds two integers.
-//! #[tool]
-//! fn add(a: i64, b: i64) -> i64 {
-//!     a + b
-//! }
-//!
-//! # async fn test() {
-//! let client = TestClient::both(new_server!()).await;
-//! assert_eq!(client.call("add", json!({"a": 1, "b": 2})).await.unwrap().text(), "3");
-//! # }
-//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test());
-//! ```
+//! **Internal to `mcp-runtime`.** Depend on that crate, which re-exports everything that servers need. Items in this
+//! crate may change or disappear in any release, including patch releases.
 
 #![forbid(unsafe_code)]
 

@@ -48,10 +48,10 @@ impl Server {
 mod tests {
     use std::time::Duration;
 
+    use mcp_core::limits::Limits;
     use mcp_http::HttpOptions;
 
     use super::*;
-    use crate::limits::Limits;
 
     #[test]
     fn http_is_described_as_the_program_serves_it() {

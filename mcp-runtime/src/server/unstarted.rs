@@ -29,8 +29,8 @@ impl UnstartedServer for Server {
         self.environment.faults.clear();
     }
 
-    fn select_tags(&mut self, tags: &str) {
-        self.add_tag_selection(tags);
+    fn select(&mut self, selection: &str) {
+        self.add_tag_selection(selection);
     }
 
     fn set_headers(&mut self, headers: Vec<(String, String)>, with_variables: bool) {

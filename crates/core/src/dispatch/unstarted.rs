@@ -29,12 +29,11 @@ pub trait UnstartedServer: fmt::Debug + Send + 'static {
     #[doc(hidden)]
     fn ignore_missing_settings(&mut self);
 
-    /// Serves only the definitions that these tags select.
+    /// Serves only the definitions that this text selects, such as `issues,-admin`.
     #[doc(hidden)]
-    fn select_tags(&mut self, tags: &str);
+    fn select(&mut self, selection: &str);
 
-    /// Adds these headers to every request, whoever the caller is. Variables stand in for other headers only if the
-    /// flag says so.
+    /// Adds these headers to the requests of all callers. Variables stand in for other headers only if the flag says so.
     #[doc(hidden)]
     fn set_headers(&mut self, headers: Vec<(String, String)>, with_variables: bool);
 
