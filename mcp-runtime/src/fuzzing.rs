@@ -15,10 +15,8 @@ pub use crate::registry::fuzzing::{cursor, read_cursor};
 pub use mcp_schema::template::UriTemplate as Template;
 pub use mcp_transport::fuzzing::lines;
 
-#[cfg(feature = "sealing")]
 use std::time::Duration;
 
-#[cfg(feature = "sealing")]
 use crate::seal::{Binding, Seal, SealingKey, SealingKeys};
 
 #[cfg(feature = "auth")]
@@ -88,11 +86,9 @@ impl ArgumentDecoder {
 }
 
 /// Seals and opens states.
-#[cfg(feature = "sealing")]
 #[derive(Debug)]
 pub struct States(Seal);
 
-#[cfg(feature = "sealing")]
 impl States {
     /// Creates a seal with this key. Sealed states are valid for ten minutes.
     #[must_use]

@@ -10,7 +10,6 @@
     not(all(
         feature = "auth",
         feature = "axum",
-        feature = "sealing",
         feature = "skills",
         feature = "telemetry",
         feature = "testing",
@@ -41,7 +40,7 @@ pages! {
     resources = "resources.md";
     state = "state.md" needs all(feature = "http", feature = "main");
     notifications = "notifications.md" needs feature = "main";
-    asking = "asking.md" needs feature = "sealing";
+    asking = "asking.md";
     guards = "guards.md";
     authorization = "authorization.md" needs feature = "testing";
     extensions = "extensions.md";
@@ -58,7 +57,7 @@ pages! {
     testing = "testing.md" needs feature = "testing";
     http = "http.md" needs feature = "axum";
     ship = "ship.md";
-    deployment = "deployment.md" needs all(feature = "http", feature = "sealing");
+    deployment = "deployment.md" needs feature = "http";
     observability = "observability.md" needs feature = "telemetry";
     security = "security.md";
     limits = "limits.md";

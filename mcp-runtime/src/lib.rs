@@ -46,7 +46,6 @@
 //! | `client-logs` | yes | `client_logs`, which sends handlers' `tracing` events to the client |
 //! | `http` | yes | HTTP, for all protocol versions; the HTTP+SSE transport of 2024-11-05 is enabled with `HttpOptions::legacy_sse` |
 //! | `main` | yes | [`#[main]`](macro@main): a multi-threaded runtime, for programs that do not set one up themselves |
-//! | `sealing` | yes | sealed state, which clients keep between the rounds of a 2026-07-28 call; without this feature, the server process keeps that state |
 //! | `tower` | yes | tower layers as middleware |
 //! | `auth` | | authorization with access tokens over HTTP |
 //! | `axum` | | the HTTP service as an axum `Router` |
@@ -137,7 +136,6 @@ pub use server::{Cacheable, Server};
 #[doc(inline)]
 pub use types::SamplingRequest;
 
-#[cfg(feature = "sealing")]
 #[doc(inline)]
 pub use crate::seal::{SealingKey, SealingKeys};
 

@@ -343,7 +343,6 @@ impl HttpOptions {
     }
 
     /// Returns `true` if sessions are sealed.
-    #[cfg(feature = "sealing")]
     #[doc(hidden)]
     #[must_use]
     pub fn seals_sessions(&self) -> bool {
@@ -407,7 +406,6 @@ pub enum HttpSessions {
     /// A session lasts for [`limits.sessions.sealed_timeout`](mcp_core::limits::Limits). An id is at most
     /// [`limits.sessions.max_sealed_bytes`](mcp_core::limits::Limits) characters long; a client whose handshake does not fit
     /// receives error -32602.
-    #[cfg(feature = "sealing")]
     Sealed,
     /// Sessions do not exist: the server answers a handshake and then forgets it. The `MCP-Protocol-Version` header
     /// specifies the protocol version of a request; the default is 2025-03-26.
@@ -422,7 +420,6 @@ impl fmt::Debug for HttpSessions {
         f.write_str(match self {
             Self::Memory => "Memory",
             Self::Store(_) => "Store(…)",
-            #[cfg(feature = "sealing")]
             Self::Sealed => "Sealed",
             Self::None => "None",
         })

@@ -21,13 +21,11 @@ mod records;
 mod relay;
 mod results;
 mod scripts;
-#[cfg(feature = "sealing")]
 mod sealing;
 #[cfg(feature = "http")]
 mod session_loads;
 #[cfg(feature = "http")]
 mod sessions;
-#[cfg(feature = "sealing")]
 mod shared_keys;
 mod tasks;
 mod telemetry;
@@ -49,7 +47,6 @@ use crate::records::KnownRecords;
 use crate::scripts::{NamedScript, Operation};
 #[cfg(feature = "http")]
 use crate::session_loads::WaitingLoads;
-#[cfg(feature = "sealing")]
 use crate::shared_keys::SharedKeys;
 
 /// Stores all data that outlives a request in Redis 6.2 or later: tasks, the results of `once`, large results, legacy
@@ -81,7 +78,6 @@ struct Shared {
     records: KnownRecords,
     #[cfg(feature = "http")]
     loads: WaitingLoads,
-    #[cfg(feature = "sealing")]
     sealing: Option<Arc<SharedKeys>>,
 }
 
@@ -121,7 +117,6 @@ impl Redis {
         telemetry::describe();
         let changes = Arc::new(Changes::new());
         let partitions = Partitions::new(&options, url, &changes)?;
-        #[cfg(feature = "sealing")]
         let sealing = options.sealing_keys.then(|| Arc::new(SharedKeys::new()));
         let store = Self(Arc::new(Shared {
             partitions,
@@ -131,11 +126,9 @@ impl Redis {
             records: KnownRecords::default(),
             #[cfg(feature = "http")]
             loads: WaitingLoads::default(),
-            #[cfg(feature = "sealing")]
             sealing,
         }));
         store.check().await?;
-        #[cfg(feature = "sealing")]
         if let Some(keys) = &store.0.sealing {
             store.load_sealing_keys(keys).await?;
             store.follow_sealing_keys(keys);
@@ -268,7 +261,6 @@ impl From<Redis> for Backend {
         } else {
             backend
         };
-        #[cfg(feature = "sealing")]
         let backend = match &store.0.sealing {
             Some(shared) => backend.sealing_keys(shared.keys.clone()),
             None => backend,

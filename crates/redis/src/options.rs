@@ -16,7 +16,6 @@ pub struct RedisOptions {
     pub(crate) max_at_once: usize,
     pub(crate) shared_rates: bool,
     pub(crate) task_partitions: usize,
-    #[cfg(feature = "sealing")]
     pub(crate) sealing_keys: bool,
     #[cfg(feature = "http")]
     pub(crate) ready_check: bool,
@@ -33,7 +32,6 @@ impl RedisOptions {
             max_at_once: 1024,
             shared_rates: true,
             task_partitions: 1,
-            #[cfg(feature = "sealing")]
             sealing_keys: false,
             #[cfg(feature = "http")]
             ready_check: true,
@@ -104,7 +102,6 @@ impl RedisOptions {
     ///
     /// The keys are in Redis in plain text: clients cannot read or change what is sealed, but anyone who can read
     /// Redis's data can. The keys do not seal tasks.
-    #[cfg(feature = "sealing")]
     #[must_use]
     pub fn sealing_keys(mut self, are_shared: bool) -> Self {
         self.sealing_keys = are_shared;

@@ -106,7 +106,6 @@ scripts! {
     PROBE = "probe";
 }
 
-#[cfg(feature = "sealing")]
 scripts! {
     include_str!("lua/common.lua");
     SEALING_KEYS = "sealing_keys";

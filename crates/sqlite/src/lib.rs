@@ -11,7 +11,6 @@ mod options;
 mod results;
 mod row;
 mod schema;
-#[cfg(feature = "sealing")]
 mod sealing;
 #[cfg(feature = "http")]
 mod sessions;
@@ -26,7 +25,6 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-#[cfg(feature = "sealing")]
 use mcp_core::seal::SealingKeys;
 use mcp_stores::Backend;
 use tokio::sync::Notify;
@@ -74,7 +72,6 @@ struct Shared {
     sent: Notify,
     /// The key of the caller whose due task this process claimed last.
     last_turn: Mutex<Arc<str>>,
-    #[cfg(feature = "sealing")]
     sealing_keys: Option<SealingKeys>,
 }
 
@@ -91,7 +88,6 @@ impl Sqlite {
 
     fn with(options: SqliteOptions, path: &Path) -> Result<Self, SqliteError> {
         let connection = schema::open(path, &options)?;
-        #[cfg(feature = "sealing")]
         let sealing_keys = options
             .sealing_keys
             .then(|| sealing::load_keys(&connection, path))
@@ -109,7 +105,6 @@ impl Sqlite {
             #[cfg(feature = "http")]
             sent: Notify::new(),
             last_turn: Mutex::new("".into()),
-            #[cfg(feature = "sealing")]
             sealing_keys,
         })))
     }
@@ -122,7 +117,6 @@ impl From<Sqlite> for Backend {
             .tasks(Arc::<Sqlite>::clone(&store))
             .once(Arc::<Sqlite>::clone(&store))
             .results(Arc::<Sqlite>::clone(&store));
-        #[cfg(feature = "sealing")]
         let backend = match &store.0.sealing_keys {
             Some(keys) => backend.sealing_keys(keys.clone()),
             None => backend,

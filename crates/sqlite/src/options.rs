@@ -14,7 +14,6 @@ pub struct SqliteOptions {
     pub(crate) limits: Limits,
     pub(crate) syncs: bool,
     pub(crate) busy_timeout: Duration,
-    #[cfg(feature = "sealing")]
     pub(crate) sealing_keys: bool,
 }
 
@@ -26,7 +25,6 @@ impl SqliteOptions {
             limits: Limits::default(),
             syncs: false,
             busy_timeout: Duration::from_secs(5),
-            #[cfg(feature = "sealing")]
             sealing_keys: true,
         }
     }
@@ -72,7 +70,6 @@ impl SqliteOptions {
     /// The key is in the file in plain text: clients cannot read or change what is sealed, but anyone who can read the
     /// file can. The key does not seal tasks. To replace it, stop the server and delete the rows of the table
     /// `sealing_keys`.
-    #[cfg(feature = "sealing")]
     #[must_use]
     pub fn sealing_keys(mut self, are_kept: bool) -> Self {
         self.sealing_keys = are_kept;

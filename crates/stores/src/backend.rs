@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use mcp_core::context::OnceStore;
 use mcp_core::handler::option::AddOn;
-#[cfg(feature = "sealing")]
 use mcp_core::seal::SealingKeys;
 
 use crate::instances::{SHARED_CHANGES, SHARED_RATES};
@@ -53,7 +52,6 @@ pub struct Backend {
     /// The add-ons that use the stores. Those for tasks and large results come with options and settings of the server.
     #[doc(hidden)]
     pub add_ons: Vec<AddOn>,
-    #[cfg(feature = "sealing")]
     #[doc(hidden)]
     pub sealing_keys: Option<SealingKeys>,
     #[cfg(feature = "http")]
@@ -121,7 +119,6 @@ impl Backend {
     /// Sets the keys that seal the state of calls between their rounds, and sealed
     /// sessions (`HttpSessions::Sealed`), unless `Server::sealing_keys` sets
     /// others. They can be replaced while the server runs. They do not seal tasks.
-    #[cfg(feature = "sealing")]
     pub fn sealing_keys(mut self, keys: SealingKeys) -> Self {
         self.sealing_keys = Some(keys);
         self
@@ -224,7 +221,6 @@ impl fmt::Debug for Backend {
             .field("notifications", &self.notifications.is_some())
             .field("rates", &self.rates.is_some())
             .field("rate_fallback", &self.rate_fallback);
-        #[cfg(feature = "sealing")]
         debug.field("sealing_keys", &self.sealing_keys);
         #[cfg(feature = "http")]
         debug

@@ -25,7 +25,6 @@ mod rate_store;
 #[cfg(feature = "http")]
 mod readiness;
 mod result_store;
-#[cfg(feature = "sealing")]
 mod sealed_tasks;
 #[cfg(all(feature = "testing", feature = "http"))]
 mod session_contract;
@@ -57,7 +56,6 @@ pub use rate_store::{RateDecision, RateFallback, RateStore, RateToken};
 #[doc(hidden)]
 pub use readiness::{ReadinessProbe, ReadyCheck};
 pub use result_store::{KeptResult, MemoryResultStore, ResultId, ResultStore};
-#[cfg(feature = "sealing")]
 #[doc(hidden)]
 pub use sealed_tasks::SealedTaskStore;
 #[cfg(all(feature = "testing", feature = "http"))]

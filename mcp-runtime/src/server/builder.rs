@@ -36,7 +36,6 @@ use crate::observe::Observers;
 use crate::protocol::encode::CacheHint;
 use crate::rate::Rate;
 use crate::registry::{MethodReceiver, ToolSource};
-#[cfg(feature = "sealing")]
 use crate::seal::SealingKey;
 use crate::server::tags::TagSettings;
 use crate::types::{CacheScope, Icon, Implementation};
@@ -89,7 +88,6 @@ pub struct Server {
     pub(super) check_outputs: bool,
     pub(super) cache: CacheHints,
     pub(super) admission: Admission,
-    #[cfg(feature = "sealing")]
     pub(super) sealing_keys: Vec<SealingKey>,
     pub(super) wrapping: WrappingSettings,
     /// Mistakes found in the settings so far, to be reported at startup.
@@ -169,7 +167,6 @@ impl Server {
             check_outputs: true,
             cache: CacheHints::default(),
             admission: Admission::default(),
-            #[cfg(feature = "sealing")]
             sealing_keys: Vec::new(),
             wrapping: WrappingSettings::default(),
             faults: Vec::new(),

@@ -135,7 +135,6 @@ impl Server {
             faults.extend(self.setting_faults());
             return Err(Error::new(ErrorKind::Configuration, faults.join("\n")));
         }
-        #[cfg(feature = "sealing")]
         if options.seals_sessions() && !self.has_sealing_keys() {
             tracing::warn!(
                 "`sealing_keys` is not set: sessions are sealed with a key that only this process has, and cannot \
@@ -237,7 +236,6 @@ impl Server {
             return Ok(());
         };
         if self.http.serves_other_machines() {
-            #[cfg(feature = "sealing")]
             if !self.has_sealing_keys() {
                 tracing::warn!(
                     "`sealing_keys` is not set: multi-round calls are sealed with a key that only this process has, \

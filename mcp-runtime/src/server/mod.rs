@@ -11,7 +11,6 @@ mod log;
 mod observing;
 #[cfg(not(target_family = "wasm"))]
 mod run;
-#[cfg(feature = "sealing")]
 mod sealing;
 #[cfg(all(feature = "cli", feature = "http"))]
 mod service_manager;

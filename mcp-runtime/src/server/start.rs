@@ -20,9 +20,7 @@ use crate::protocol::encode::Identity;
 use crate::registry::{
     CursorSeal, Registry, SealedCursors, ServerRules, Sources, ToolSource, selected_options,
 };
-use crate::seal::Seal;
-#[cfg(feature = "sealing")]
-use crate::seal::{SealingKey, SealingKeys};
+use crate::seal::{Seal, SealingKey, SealingKeys};
 use crate::server::Server;
 
 impl Server {
@@ -170,12 +168,8 @@ impl Server {
             self.shared.exchange_changes(log);
         }
         wrapping.check_layered_tools(&registry.snapshot().names(Capability::Tools))?;
-        #[cfg(feature = "sealing")]
         let keys = choose_keys(&self.sealing_keys, self.backend.sealing_keys);
-        #[cfg(feature = "sealing")]
         let new_seal = |lifetime| Seal::new(keys.clone(), lifetime);
-        #[cfg(not(feature = "sealing"))]
-        let new_seal = Seal::new;
         let seal = new_seal(self.limits.elicitation.state_timeout);
         let cursors = SealedCursors::new(new_seal(SealedCursors::LIFETIME), &server_name);
         let middleware = LinkedMiddleware::new(&wrapping.around, added.wrappings);
@@ -238,7 +232,6 @@ fn gather_sources(
 }
 
 /// Returns the server's own keys or, if there are none, those of its backend.
-#[cfg(feature = "sealing")]
 fn choose_keys(own: &[SealingKey], of_backend: Option<SealingKeys>) -> SealingKeys {
     match of_backend {
         Some(keys) if own.is_empty() => keys,

@@ -38,7 +38,6 @@ impl Server {
             stores.set(self.backend.rate_fallback);
         }
         if let Some(tasks) = self.kept_tasks() {
-            #[cfg(feature = "sealing")]
             let tasks = self.seal_tasks(tasks);
             stores.set(tasks);
         }
@@ -51,7 +50,6 @@ impl Server {
     }
 
     /// Returns a store that seals the contents of tasks, if there are keys and the tasks outlive the process.
-    #[cfg(feature = "sealing")]
     fn seal_tasks(&self, store: Arc<dyn TaskStore>) -> Arc<dyn TaskStore> {
         if self.sealing_keys.is_empty() || !store.outlives_process() {
             return store;

@@ -333,7 +333,6 @@ impl ChannelMemory {
     }
 }
 
-#[cfg(feature = "sealing")]
 impl Dispatcher {
     /// Returns this server's seal.
     pub fn seal(&self) -> &crate::seal::Seal {

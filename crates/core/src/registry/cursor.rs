@@ -363,10 +363,7 @@ mod tests {
 
     #[test]
     fn the_longest_sealed_cursor_fits() {
-        #[cfg(feature = "sealing")]
         let seal = Seal::new(crate::seal::SealingKeys::new(&[]), SealedCursors::LIFETIME);
-        #[cfg(not(feature = "sealing"))]
-        let seal = Seal::new(SealedCursors::LIFETIME);
         let cursors = SealedCursors::new(seal, "s");
         let cursor = CursorSeal::seal(&cursors, "alice", &[0; MAX_POSITION_BYTES]).unwrap();
         assert!(cursor.len() <= 1_024, "{}", cursor.len());

@@ -3,18 +3,10 @@
 //!
 //! The state is sealed with XChaCha20-Poly1305. The result consists of the key's id, the expiry time, a nonce, and the
 //! sealed bytes, encoded as base64url. The state's binding (server, principal, method, name, arguments) is
-//! authenticated along with it, but does not take up any space. Without the `sealing` feature, the state remains in
-//! this process and the client holds a random handle.
+//! authenticated along with it, but does not take up any space.
 //!
 //! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests", "Security".
 
-#[cfg(any(test, not(feature = "sealing")))]
-#[cfg_attr(
-    feature = "sealing",
-    allow(unreachable_pub, reason = "only its tests are built")
-)]
-mod kept;
-#[cfg(feature = "sealing")]
 mod sealed;
 
 use std::borrow::Cow;
@@ -27,12 +19,7 @@ use crate::host;
 use crate::jsonrpc::{ErrorObject, Scan, write_string};
 use crate::order::sort_by;
 
-#[cfg(not(feature = "sealing"))]
-pub use kept::{Seal, hash};
-#[cfg(feature = "sealing")]
-pub use sealed::{Seal, hash};
-#[cfg(feature = "sealing")]
-pub use sealed::{SealingKey, SealingKeys};
+pub use sealed::{Seal, SealingKey, SealingKeys, hash};
 
 /// The reason why a state is rejected. The error code is always -32602, and the call does not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +27,6 @@ pub enum SealError {
     /// The state was not issued by this server.
     Malformed,
     /// The state was sealed with a key that this server does not have.
-    #[cfg(feature = "sealing")]
     UnknownKey,
     /// The state was modified or belongs to another call.
     Foreign,
@@ -52,7 +38,6 @@ impl SealError {
     pub(crate) fn into_error(self) -> ErrorObject {
         ErrorObject::invalid_params(match self {
             Self::Malformed => "`requestState` was not issued by this server",
-            #[cfg(feature = "sealing")]
             Self::UnknownKey => {
                 "`requestState` was sealed with a key that this server does not have; all instances of a server need the same \
                  keys, even after a restart (see the setting `sealing_keys`)"

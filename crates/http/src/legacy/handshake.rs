@@ -132,7 +132,6 @@ fn shake_hands(
             }
             NewSession::Stored(record)
         }
-        #[cfg(feature = "sealing")]
         SessionStorage::Sealed(sealed) => {
             let max = state.limits().sessions.max_sealed_bytes;
             let token = sealed.seal(&record).filter(|token| token.len() <= max);

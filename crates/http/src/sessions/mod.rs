@@ -6,7 +6,6 @@
 pub(super) mod event_transfer;
 pub(super) mod live_session;
 pub(super) mod other_instances;
-#[cfg(feature = "sealing")]
 mod sealed_sessions;
 pub(super) mod session_registry;
 pub(super) mod session_storage;

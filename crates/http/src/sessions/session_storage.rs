@@ -7,13 +7,11 @@ use mcp_core::dispatch::Dispatcher;
 use mcp_stores::{MaybeReady, MemorySessions, SessionRecord, SessionStore, is_valid_id};
 
 use crate::options::HttpSessions;
-#[cfg(feature = "sealing")]
 use crate::sessions::sealed_sessions::SealedSessions;
 
 /// The storage for a server's sessions.
 pub(crate) enum SessionStorage {
     Store(Arc<dyn SessionStore>),
-    #[cfg(feature = "sealing")]
     Sealed(SealedSessions),
     None,
 }
@@ -25,7 +23,6 @@ impl SessionStorage {
                 Self::Store(Arc::new(MemorySessions::new(dispatcher.limits())))
             }
             Some(HttpSessions::Store(store)) => Self::Store(Arc::clone(store)),
-            #[cfg(feature = "sealing")]
             Some(HttpSessions::Sealed) => Self::Sealed(SealedSessions::new(dispatcher)),
             Some(HttpSessions::None) => Self::None,
         }
@@ -44,7 +41,6 @@ impl SessionStorage {
     ) -> MaybeReady<'a, Option<Arc<SessionRecord>>> {
         match self {
             Self::Store(store) if is_valid_id(id) => store.load(id, keep),
-            #[cfg(feature = "sealing")]
             Self::Sealed(sealed) => MaybeReady::ready(sealed.open(id).map(Arc::new)),
             Self::Store(_) | Self::None => MaybeReady::ready(None),
         }

@@ -10,7 +10,6 @@ mod partitions;
 mod results;
 #[cfg(feature = "http")]
 mod sessions;
-#[cfg(feature = "sealing")]
 mod sharing;
 #[allow(dead_code, reason = "the tests of several instances use the rest")]
 mod support;

@@ -107,8 +107,7 @@ struct CallProgress {
 impl CallProgress {
     /// Returns `true` if a process has died and no state is left from which the call could continue.
     fn is_lost(&self) -> bool {
-        // Without sealing, a round's state is lost when its process dies.
-        let has_round = cfg!(feature = "sealing") && (self.asked.is_some() || self.has_state);
+        let has_round = self.asked.is_some() || self.has_state;
         self.is_restarted && self.task.is_none() && !has_round
     }
 }
