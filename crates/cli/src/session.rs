@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use mcp_client::{ClientHost, Failure, InProcessClient, StartedCall};
+use mcp_client::{ClientHost, InProcessClient, RequestError, StartedCall};
 use mcp_core::context::{Caller, Capability, Principal};
 use mcp_core::dispatch::UnstartedServer;
 use mcp_core::error::Error;
@@ -197,7 +197,7 @@ impl CommandSession {
         }
         let server = server.start().map_err(CommandError::Start)?;
         let Some(connection) = mcp_client::serve(&server, 1, &caller).pop() else {
-            return Err(Failure::Broken("the server has no client").into());
+            return Err(RequestError::Broken("the server has no client").into());
         };
         let host = Arc::clone(&terminal) as Arc<dyn ClientHost>;
         Ok(Self {
@@ -274,7 +274,7 @@ impl CommandSession {
 
     async fn until_interrupted(
         &self,
-        call: impl Future<Output = Result<Value, Failure>>,
+        call: impl Future<Output = Result<Value, RequestError>>,
     ) -> Result<Value, CommandError> {
         // From here on, so that a call that has said that it runs can be interrupted.
         let interrupted = interrupted();
@@ -303,7 +303,7 @@ impl CommandSession {
     }
 
     /// Returns all items in a list, including tools for which clients must search.
-    pub(super) async fn list(&self, list: Capability) -> Result<Vec<Value>, Failure> {
+    pub(super) async fn list(&self, list: Capability) -> Result<Vec<Value>, RequestError> {
         if list != Capability::Tools {
             return self.client.fetch_list(list).await;
         }
@@ -383,8 +383,8 @@ impl From<String> for CommandError {
     }
 }
 
-impl From<Failure> for CommandError {
-    fn from(failure: Failure) -> Self {
+impl From<RequestError> for CommandError {
+    fn from(failure: RequestError) -> Self {
         let hint = if failure.requires_task() {
             "; add `--task`"
         } else {

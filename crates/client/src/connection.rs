@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 
 use crate::requests::TASKS;
 
-const GONE: Failure = Failure::Broken("the server has closed the connection");
+const GONE: RequestError = RequestError::Broken("the server has closed the connection");
 
 /// A client's connection to a server in this process.
 pub struct InProcessServer {
@@ -75,7 +75,7 @@ struct ConnectionShared {
 /// The requests that are waiting for a response.
 #[derive(Default)]
 struct PendingRequests {
-    waiting: HashMap<u64, oneshot::Sender<Result<Value, Failure>>>,
+    waiting: HashMap<u64, oneshot::Sender<Result<Value, RequestError>>>,
     /// `true` once no more responses can arrive.
     gone: bool,
 }
@@ -88,7 +88,7 @@ impl InProcessClient {
         version: ProtocolVersion,
         capabilities: Value,
         host: Arc<dyn ClientHost>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, RequestError> {
         let (reader, writer) = tokio::io::split(server.stream);
         let (outgoing, lines) = mpsc::unbounded_channel();
         let shared = Arc::new(ConnectionShared {
@@ -130,20 +130,21 @@ impl InProcessClient {
 
     /// Returns the definitions in a list, including disabled ones and excluding the resources that listing functions
     /// return. No request returns them, so the dispatcher is called directly.
-    pub fn definitions(&self, list: Capability) -> Result<Vec<Value>, Failure> {
+    pub fn definitions(&self, list: Capability) -> Result<Vec<Value>, RequestError> {
         let items = self
             .dispatcher
             .declared_items(list, &self.caller, self.version);
-        serde_json::from_str(&format!("[{items}]"))
-            .map_err(|_| Failure::Broken("the server wrote definitions that are not valid JSON"))
+        serde_json::from_str(&format!("[{items}]")).map_err(|_| {
+            RequestError::Broken("the server wrote definitions that are not valid JSON")
+        })
     }
 
     /// Returns all tools that the client can call, even if the server lists only a tool search. No request returns all
     /// of them, so the dispatcher is called directly.
-    pub fn all_tools(&self) -> Result<Vec<Value>, Failure> {
+    pub fn all_tools(&self) -> Result<Vec<Value>, RequestError> {
         let items = self.dispatcher.all_tools(&self.caller, self.version);
         serde_json::from_str(&format!("[{items}]"))
-            .map_err(|_| Failure::Broken("the server wrote tools that are not valid JSON"))
+            .map_err(|_| RequestError::Broken("the server wrote tools that are not valid JSON"))
     }
 
     /// Returns `true` if only requests can return the tools of the author's sources.
@@ -163,7 +164,7 @@ impl InProcessClient {
     /// Details that can change while the program remains the same are left out: the server's version, and the resources
     /// returned by the listing functions of templates. Such resources are data, possibly belonging to a single user, and
     /// listing them may require a database.
-    pub fn surface(&self) -> Result<Map<String, Value>, Failure> {
+    pub fn surface(&self) -> Result<Map<String, Value>, RequestError> {
         let mut members = Map::new();
         if let Some(text) = &self.server.instructions {
             members.insert("instructions".into(), text.as_str().into());
@@ -178,7 +179,7 @@ impl InProcessClient {
         Ok(members)
     }
 
-    async fn initialize(&self) -> Result<Value, Failure> {
+    async fn initialize(&self) -> Result<Value, RequestError> {
         let params = json!({
             "protocolVersion": self.version.as_str(),
             "capabilities": self.capabilities,
@@ -189,7 +190,7 @@ impl InProcessClient {
         Ok(result)
     }
 
-    async fn ask_for_notifications(&self) -> Result<(), Failure> {
+    async fn ask_for_notifications(&self) -> Result<(), RequestError> {
         let offers = |name: &str| self.server.capabilities.get(name).is_some();
         match self.version.era() {
             Era::Legacy if offers("logging") => {
@@ -210,14 +211,14 @@ impl InProcessClient {
     }
 
     /// Opens a subscription and waits until the server acknowledges it. The subscription lasts as long as the client.
-    pub(super) async fn listen(&self, wanted: Value) -> Result<(), Failure> {
+    pub(super) async fn listen(&self, wanted: Value) -> Result<(), RequestError> {
         let params = json!({"notifications": wanted});
         self.request("subscriptions/listen", params).await?;
         Ok(())
     }
 
     /// Calls a method and waits for its result. In modern protocol versions, the result may consist of questions.
-    pub async fn request(&self, method: &str, params: Value) -> Result<Value, Failure> {
+    pub async fn request(&self, method: &str, params: Value) -> Result<Value, RequestError> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();
         {
@@ -245,7 +246,7 @@ impl InProcessClient {
     }
 
     /// Waits until the server has read all messages sent so far, such as a cancellation.
-    pub async fn settle(&self) -> Result<(), Failure> {
+    pub async fn settle(&self) -> Result<(), RequestError> {
         let method = match self.version.era() {
             Era::Legacy => "ping",
             Era::Modern => "server/discover",
@@ -315,7 +316,7 @@ impl ConnectionShared {
         let _ = self.outgoing.send(message);
     }
 
-    fn settle_request(&self, id: &Value, outcome: Result<Value, Failure>) {
+    fn settle_request(&self, id: &Value, outcome: Result<Value, RequestError>) {
         let waiting = id
             .as_u64()
             .and_then(|id| self.pending().waiting.remove(&id));
@@ -325,7 +326,7 @@ impl ConnectionShared {
         }
     }
 
-    fn fail_pending_requests(&self, failure: &Failure) {
+    fn fail_pending_requests(&self, failure: &RequestError) {
         let waiting = std::mem::take(&mut self.pending().waiting);
         for (_, waiting) in waiting {
             let _ = waiting.send(Err(failure.clone()));
@@ -373,11 +374,11 @@ impl ConnectionShared {
                 let outcome = match message["error"].take() {
                     Value::Null => match message["result"].take() {
                         result @ Value::Object(_) => Ok(result),
-                        _ => Err(Failure::Broken("the server sent an invalid result")),
+                        _ => Err(RequestError::Broken("the server sent an invalid result")),
                     },
                     error => Err(serde_json::from_value::<ErrorObject>(error).map_or(
-                        Failure::Broken("the server sent an invalid error"),
-                        Failure::Refused,
+                        RequestError::Broken("the server sent an invalid error"),
+                        RequestError::Refused,
                     )),
                 };
                 self.settle_request(&id, outcome);
@@ -399,7 +400,7 @@ impl ConnectionShared {
             Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
             Err(reason) => {
                 // The request does not identify the call to which it belongs, so all calls fail.
-                self.fail_pending_requests(&Failure::Unanswered(reason.clone()));
+                self.fail_pending_requests(&RequestError::Unanswered(reason.clone()));
                 json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": reason}})
             }
         });
@@ -525,7 +526,7 @@ pub trait ClientHost: Send + Sync + 'static {
 
 /// The reason why a request failed.
 #[derive(Clone, Debug)]
-pub enum Failure {
+pub enum RequestError {
     /// The server answered with an error.
     Refused(ErrorObject),
     /// A question was not answered, for the given reason.
@@ -534,7 +535,7 @@ pub enum Failure {
     Broken(&'static str),
 }
 
-impl Failure {
+impl RequestError {
     /// Returns `true` if the server refused the call because its tool runs only as a task.
     #[must_use]
     pub fn requires_task(&self) -> bool {
@@ -548,7 +549,7 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for RequestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused(error) => {
@@ -592,9 +593,9 @@ impl ServerDetails {
     }
 
     /// Returns the server's name and version.
-    pub fn implementation(&self) -> Result<Implementation, Failure> {
+    pub fn implementation(&self) -> Result<Implementation, RequestError> {
         serde_json::from_value(self.implementation.clone())
-            .map_err(|_| Failure::Broken("the server did not send its name and version"))
+            .map_err(|_| RequestError::Broken("the server did not send its name and version"))
     }
 }
 
@@ -606,12 +607,12 @@ mod tests {
     fn an_error_is_displayed_with_its_reference() {
         let error = ErrorObject::internal("internal error");
         assert_eq!(
-            Failure::Refused(error.clone()).to_string(),
+            RequestError::Refused(error.clone()).to_string(),
             "internal error (-32603)"
         );
         let error = error.with_data(serde_json::json!({"reference": "00ff"}));
         assert_eq!(
-            Failure::Refused(error).to_string(),
+            RequestError::Refused(error).to_string(),
             "internal error (-32603, reference 00ff)"
         );
     }

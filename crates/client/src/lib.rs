@@ -12,6 +12,6 @@ mod connection;
 mod requests;
 
 pub use connection::{
-    ClientHost, Failure, InProcessClient, InProcessServer, Notification, Question, serve,
+    ClientHost, InProcessClient, InProcessServer, Notification, Question, RequestError, serve,
 };
 pub use requests::StartedCall;

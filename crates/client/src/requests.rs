@@ -9,7 +9,7 @@ use mcp_protocol::jsonrpc::ErrorObject;
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 
-use crate::connection::{Failure, InProcessClient, Question};
+use crate::connection::{InProcessClient, Question, RequestError};
 
 /// Maximum number of pages in a list, and of rounds in a call. Only a server that never finishes would exceed this
 /// number.
@@ -27,7 +27,7 @@ impl InProcessClient {
     }
 
     /// Returns all items in a list. Returns no items if the server does not offer the list.
-    pub async fn fetch_list(&self, list: Capability) -> Result<Vec<Value>, Failure> {
+    pub async fn fetch_list(&self, list: Capability) -> Result<Vec<Value>, RequestError> {
         if !self.server_offers(list) {
             return Ok(Vec::new());
         }
@@ -36,7 +36,11 @@ impl InProcessClient {
     }
 
     /// Returns the items on all pages of a method's result.
-    pub async fn fetch_all_pages(&self, method: &str, member: &str) -> Result<Vec<Value>, Failure> {
+    pub async fn fetch_all_pages(
+        &self,
+        method: &str,
+        member: &str,
+    ) -> Result<Vec<Value>, RequestError> {
         let mut items = Vec::new();
         let mut params = json!({});
         for _ in 0..MOST_STEPS {
@@ -49,11 +53,11 @@ impl InProcessClient {
                 cursor => params = json!({"cursor": cursor}),
             }
         }
-        Err(Failure::Broken("the list never ends"))
+        Err(RequestError::Broken("the list never ends"))
     }
 
     /// Calls a method, answers any questions that the server asks, and returns the result.
-    pub async fn call(&self, method: &str, params: Value) -> Result<Value, Failure> {
+    pub async fn call(&self, method: &str, params: Value) -> Result<Value, RequestError> {
         let mut next = params.clone();
         for _ in 0..MOST_STEPS {
             let mut result = self.request(method, next).await?;
@@ -67,11 +71,11 @@ impl InProcessClient {
                 next["requestState"] = state.take();
             }
         }
-        Err(Failure::Broken("the call does not end"))
+        Err(RequestError::Broken("the call does not end"))
     }
 
     /// Answers the questions in a modern result, and returns the answers by key.
-    pub async fn answer_all(&self, questions: Value) -> Result<Value, Failure> {
+    pub async fn answer_all(&self, questions: Value) -> Result<Value, RequestError> {
         let mut responses = Map::new();
         if let Value::Object(questions) = questions {
             for (key, mut question) in questions {
@@ -80,14 +84,14 @@ impl InProcessClient {
                     params: question["params"].take(),
                 };
                 let answer = self.answer(question).await;
-                responses.insert(key, answer.map_err(Failure::Unanswered)?);
+                responses.insert(key, answer.map_err(RequestError::Unanswered)?);
             }
         }
         Ok(Value::Object(responses))
     }
 
     /// Subscribes to changes to the resource with this URI.
-    pub async fn subscribe(&self, uri: &str) -> Result<(), Failure> {
+    pub async fn subscribe(&self, uri: &str) -> Result<(), RequestError> {
         match self.version().era() {
             Era::Legacy => {
                 let params = json!({"uri": uri});
@@ -107,7 +111,7 @@ impl InProcessClient {
         argument: &str,
         partial: &str,
         earlier: Value,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, RequestError> {
         let mut params =
             json!({"ref": reference, "argument": {"name": argument, "value": partial}});
         // Earlier protocol versions do not support a completion context.
@@ -150,7 +154,7 @@ pub enum StartedCall {
 
 impl InProcessClient {
     /// Calls a tool and asks for a task.
-    pub async fn start_task(&self, mut params: Value) -> Result<StartedCall, Failure> {
+    pub async fn start_task(&self, mut params: Value) -> Result<StartedCall, RequestError> {
         let is_modern = self.version().is_modern();
         if !is_modern {
             params["task"] = json!({});
@@ -169,14 +173,18 @@ impl InProcessClient {
         method: &str,
         mut params: Value,
         id: &str,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, RequestError> {
         params["taskId"] = id.into();
         self.request(method, self.with_tasks(params)).await
     }
 
     /// Waits for a task to end, answers its questions, and returns what the call would have returned without a task.
     /// Calls `watch` with each state that a modern server returns.
-    pub async fn finish_task(&self, id: &str, watch: impl Fn(&Value)) -> Result<Value, Failure> {
+    pub async fn finish_task(
+        &self,
+        id: &str,
+        watch: impl Fn(&Value),
+    ) -> Result<Value, RequestError> {
         if !self.version().is_modern() {
             // The server asks the task's questions while the client waits for its result.
             return self.task_request("tasks/result", json!({}), id).await;
@@ -190,13 +198,13 @@ impl InProcessClient {
                 Some("failed") => {
                     let error = serde_json::from_value::<ErrorObject>(task["error"].take());
                     return Err(error.map_or(
-                        Failure::Broken("a failed task has no error"),
-                        Failure::Refused,
+                        RequestError::Broken("a failed task has no error"),
+                        RequestError::Refused,
                     ));
                 }
                 Some("cancelled") => {
                     let error = ErrorObject::new(ErrorObject::INVALID_PARAMS, CANCELLED);
-                    return Err(Failure::Refused(error));
+                    return Err(RequestError::Refused(error));
                 }
                 Some("input_required") => {
                     let answers = self.answer_all(task["inputRequests"].take()).await?;
@@ -214,7 +222,7 @@ impl InProcessClient {
         &self,
         id: &str,
         condition: impl Fn(&Value) -> bool,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, RequestError> {
         loop {
             let task = self.task_request("tasks/get", json!({}), id).await?;
             let is_running = matches!(task["status"].as_str(), Some("working" | "input_required"));

@@ -9,7 +9,7 @@ use mcp_check::{
     CheckReport, Judged, ListKind, ServerReader, Surface, SurfaceChange, compare_surfaces,
     read_pages,
 };
-use mcp_client::{Failure, InProcessClient};
+use mcp_client::{InProcessClient, RequestError};
 use mcp_core::context::Capability;
 use mcp_core::dispatch::UnstartedServer;
 use serde_json::Value;
@@ -140,7 +140,7 @@ fn changes(path: &Path, surface: &Surface) -> Vec<SurfaceChange> {
 }
 
 async fn report(client: &InProcessClient, surface: &Surface) -> Result<CheckReport, String> {
-    let text = |failure: Failure| failure.to_string();
+    let text = |failure: RequestError| failure.to_string();
     let listed = client.fetch_list(Capability::Tools).await.map_err(text)?;
     let items = |list: ListKind| surface.items(list);
     let tools = items(ListKind::Tools);

@@ -7,7 +7,7 @@ use std::{env, fs};
 use mcp_check::{Surface, compare_surfaces};
 use mcp_core::context::Capability;
 use mcp_core::dispatch::UnstartedServer;
-use mcp_core::observe::{Failure, Observer};
+use mcp_core::observe::{LoggedFailure, Observer};
 use mcp_protocol::types::{Implementation, Prompt, Resource, ResourceTemplate, Tool};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -201,8 +201,8 @@ struct PrintedFailures;
 
 impl Observer for PrintedFailures {
     #[expect(clippy::print_stderr, reason = "test harnesses capture only this")]
-    fn fail(&self, failure: &Failure<'_>) {
-        let Failure {
+    fn fail(&self, failure: &LoggedFailure<'_>) {
+        let LoggedFailure {
             called,
             what,
             cause,

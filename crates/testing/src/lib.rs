@@ -17,7 +17,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 pub use check::{Check, check};
-use mcp_client::{ClientHost, Failure, InProcessClient};
+use mcp_client::{ClientHost, InProcessClient, RequestError};
 #[doc(inline)]
 pub use mcp_client::{Notification, Question};
 use mcp_core::context::{Caller, Principal};
@@ -280,11 +280,11 @@ impl TestClient {
 /// Returns the server's errors so that the test can check them. Panics on any other failure.
 fn expect_server_outcome<T>(
     side: &ScriptedClient,
-    outcome: Result<T, Failure>,
+    outcome: Result<T, RequestError>,
 ) -> Result<T, ErrorObject> {
     match outcome {
         Ok(result) => Ok(result),
-        Err(Failure::Refused(error)) => Err(error),
+        Err(RequestError::Refused(error)) => Err(error),
         Err(failure) => panic!("in {}: {failure}", side.version()),
     }
 }

@@ -18,7 +18,9 @@ use crate::handler::completion::rank;
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 use crate::handler::sanitize::Sanitizer;
 use crate::jsonrpc::{ErrorObject, RequestId};
-use crate::observe::{Failure, RecordedOutcome, RefusalKind, RequestRecording, record_refusal};
+use crate::observe::{
+    LoggedFailure, RecordedOutcome, RefusalKind, RequestRecording, record_refusal,
+};
 use crate::protocol::encode::{ResponseContext, TextGap};
 use crate::protocol::shape::structured::OutputRoot;
 use crate::protocol::{ProtocolVersion, encode, errors};
@@ -536,7 +538,7 @@ impl CallFinisher {
 
     /// Tells a failure to observers.
     fn report(&self, reference: &str, what: &str, cause: &dyn fmt::Display) {
-        self.dispatcher.settings.observers.fail(&Failure {
+        self.dispatcher.settings.observers.fail(&LoggedFailure {
             called: self.target.name(),
             what,
             cause,

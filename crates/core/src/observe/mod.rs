@@ -11,7 +11,7 @@ pub use meter::{
     Metric, MetricGuard, NOTIFICATION_GAPS, SESSIONS, SUBSCRIPTIONS, describe_metrics, is_metered,
 };
 pub use observer::{
-    CalledItem, Failure, Observers, RecordedOutcome, RequestAttributes, RequestObserver,
+    CalledItem, LoggedFailure, Observers, RecordedOutcome, RequestAttributes, RequestObserver,
     RequestRecording, RequestTimer, current_span, in_current_span,
 };
 pub use origin::TraceContext;

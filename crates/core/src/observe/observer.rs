@@ -31,7 +31,7 @@ pub trait Observer: Any + Send + Sync {
     }
 
     /// A handler has panicked or failed in a way of which the client does not learn the cause.
-    fn fail(&self, failure: &Failure<'_>) {
+    fn fail(&self, failure: &LoggedFailure<'_>) {
         let _ = failure;
     }
 }
@@ -47,7 +47,7 @@ pub trait RequestObserver: Send + Sync {
 
 /// A failure that is logged, because the client may not learn its cause.
 #[allow(dead_code, reason = "read by observers, which come with features")]
-pub struct Failure<'a> {
+pub struct LoggedFailure<'a> {
     /// The name of what was called.
     pub called: &'a str,
     pub what: &'a str,
@@ -89,7 +89,7 @@ impl Observers {
         self.iter().for_each(Observer::start);
     }
 
-    pub(crate) fn fail(&self, failure: &Failure<'_>) {
+    pub(crate) fn fail(&self, failure: &LoggedFailure<'_>) {
         self.iter().for_each(|observer| observer.fail(failure));
     }
 }

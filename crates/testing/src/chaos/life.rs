@@ -90,7 +90,7 @@ pub(super) struct CallUnderTest<'a> {
 }
 
 /// The state of a call that its client remembers while processes die.
-struct CallProgress {
+struct RememberedCall {
     /// The parameters for the next request in a plain call.
     next: Value,
     /// The questions that the client must answer before that request.
@@ -104,7 +104,7 @@ struct CallProgress {
     questions: usize,
 }
 
-impl CallProgress {
+impl RememberedCall {
     /// Returns `true` if a process has died and no state is left from which the call could continue.
     fn is_lost(&self) -> bool {
         let has_round = self.asked.is_some() || self.has_state;
@@ -194,12 +194,12 @@ impl CallUnderTest<'_> {
         }
     }
 
-    fn start(&self, way: ServedAs) -> CallProgress {
+    fn start(&self, way: ServedAs) -> RememberedCall {
         let mut next = json!({"name": self.tool, "arguments": self.arguments});
         if way.is_task && !way.version.is_modern() {
             next["task"] = json!({});
         }
-        CallProgress {
+        RememberedCall {
             next,
             asked: None,
             task: None,
@@ -216,7 +216,7 @@ impl CallUnderTest<'_> {
         way: ServedAs,
         history: &Arc<CallHistory>,
         mut server: Box<dyn UnstartedServer>,
-        progress: &mut CallProgress,
+        progress: &mut RememberedCall,
     ) -> CallEnd {
         prepare(&mut *server);
         let connected = match server.start() {
@@ -252,7 +252,7 @@ impl CallUnderTest<'_> {
         way: ServedAs,
         history: &Arc<CallHistory>,
         client: &mut UnreliableClient<'_>,
-        progress: &mut CallProgress,
+        progress: &mut RememberedCall,
     ) -> Result<Value, CallEnd> {
         loop {
             if let Some(asked) = &progress.asked {
