@@ -80,8 +80,6 @@ pub mod guide;
 mod macros;
 pub mod prelude;
 mod server;
-#[path = "../../crates/telemetry/src/lib.rs"]
-mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
 
