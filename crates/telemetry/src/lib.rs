@@ -36,9 +36,7 @@ pub struct Telemetry {
 
 impl Telemetry {
     /// Returns an observer that calls a hook right after the span for a request is created.
-    pub fn with_hook(
-        hook: impl Fn(&Span, Option<&TraceContext>) + Send + Sync + 'static,
-    ) -> Self {
+    pub fn with_hook(hook: impl Fn(&Span, Option<&TraceContext>) + Send + Sync + 'static) -> Self {
         Self {
             on_span: Some(Box::new(hook)),
         }
