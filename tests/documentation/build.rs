@@ -33,7 +33,11 @@ fn write_modules(from: &Path, to: &Path, modules: &mut String) -> Result<(), Box
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             fs::write(&copy, documentation(&fs::read_to_string(&path)?))?;
             let number = modules.lines().count();
-            writeln!(modules, "#[path = {copy:?}] mod file_{number};")?;
+            writeln!(
+                modules,
+                "#[path = r#\"{}\"#] mod file_{number};",
+                copy.display()
+            )?;
         }
     }
     Ok(())
@@ -48,12 +52,11 @@ fn documentation(text: &str) -> String {
         let comment = line
             .strip_prefix("///")
             .or_else(|| line.strip_prefix("//!"));
-        match comment {
-            Some(comment) => found.push_str(&format!("///{comment}")),
-            None if is_documented => found.push_str(&format!("struct Item{number};")),
-            None => {}
-        }
-        found.push('\n');
+        found.push_str(&match comment {
+            Some(comment) => format!("///{comment}\n"),
+            None if is_documented => format!("struct Item{number};\n"),
+            None => "\n".to_owned(),
+        });
         is_documented = comment.is_some();
     }
     found

@@ -1,6 +1,7 @@
 //! Checks that a type name has only one meaning.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use crate::exceptions;
 use crate::sources::{Source, product};
@@ -9,37 +10,46 @@ use crate::sources::{Source, product};
 /// into a server are counted separately.
 const MOST_SHARED: usize = 4;
 
-/// Returns the files that define each type name.
-fn definitions(sources: &[Source]) -> BTreeMap<String, Vec<String>> {
-    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for source in sources {
-        for item in source.items() {
-            let name = match &item {
-                syn::Item::Struct(item) => &item.ident,
-                syn::Item::Enum(item) => &item.ident,
-                syn::Item::Trait(item) => &item.ident,
-                syn::Item::Type(item) => &item.ident,
-                _ => continue,
-            };
-            let places = found.entry(name.to_string()).or_default();
-            // Variants of a type for different targets or features are in the same file and count once.
-            if places.last() != Some(&source.path) {
-                places.push(source.path.clone());
-            }
+/// Returns the name of each type, with the path of its file. They are read once, because parsing takes most of the time.
+fn types() -> &'static [(String, String)] {
+    static TYPES: OnceLock<Vec<(String, String)>> = OnceLock::new();
+    TYPES.get_or_init(|| product().iter().flat_map(types_in).collect())
+}
+
+fn types_in(source: &Source) -> Vec<(String, String)> {
+    let items = source.items().into_iter();
+    let names = items.filter_map(|item| match item {
+        syn::Item::Struct(item) => Some(item.ident),
+        syn::Item::Enum(item) => Some(item.ident),
+        syn::Item::Trait(item) => Some(item.ident),
+        syn::Item::Type(item) => Some(item.ident),
+        _ => None,
+    });
+    names
+        .map(|name| (name.to_string(), source.path.clone()))
+        .collect()
+}
+
+/// Returns the files that define each type name, in the macros or in the crates that are linked into a server.
+fn definitions(of_macros: bool) -> BTreeMap<&'static str, Vec<&'static str>> {
+    let mut found: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (name, path) in types() {
+        if path.starts_with("mcp-macros/") != of_macros {
+            continue;
+        }
+        let places = found.entry(name).or_default();
+        // Variants of a type for different targets or features are in the same file and count once.
+        if places.last() != Some(&path.as_str()) {
+            places.push(path);
         }
     }
     found
 }
 
-fn is_of_macros(source: &Source) -> bool {
-    source.path.starts_with("mcp-macros/")
-}
-
 #[test]
 fn few_types_share_their_name() {
-    let (macros, runtime): (Vec<_>, Vec<_>) = product().into_iter().partition(is_of_macros);
-    for (sources, which) in [(macros, "the macros"), (runtime, "the runtime")] {
-        let definitions = definitions(&sources);
+    for (of_macros, which) in [(true, "the macros"), (false, "the runtime")] {
+        let definitions = definitions(of_macros);
         let all: usize = definitions.values().map(Vec::len).sum();
         let shared: Vec<_> = definitions
             .iter()
@@ -55,16 +65,12 @@ fn few_types_share_their_name() {
 
 #[test]
 fn no_public_type_shares_its_name() {
-    let sources: Vec<_> = product()
-        .into_iter()
-        .filter(|source| !is_of_macros(source))
-        .collect();
-    let definitions = definitions(&sources);
+    let definitions = definitions(false);
     let public = crate::public::types();
     let shared = definitions
         .into_iter()
-        .filter(|(name, places)| places.len() > 1 && public.contains(name))
-        .map(|(name, places)| (name, places.join(", ")));
+        .filter(|(name, places)| places.len() > 1 && public.contains(*name))
+        .map(|(name, places)| (name.to_owned(), places.join(", ")));
     exceptions::check(
         "public-homonym",
         "rename the type that is not public",
