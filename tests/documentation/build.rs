@@ -45,19 +45,19 @@ fn write_modules(from: &Path, to: &Path, modules: &mut String) -> Result<(), Box
 
 /// Returns the documentation in the text of a file, in the same lines, with an item after each block of it.
 fn documentation(text: &str) -> String {
-    let mut found = String::new();
+    let mut found = Vec::new();
     let mut is_documented = false;
     for (number, line) in text.lines().enumerate() {
         let line = line.trim_start();
         let comment = line
             .strip_prefix("///")
             .or_else(|| line.strip_prefix("//!"));
-        found.push_str(&match comment {
+        found.push(match comment {
             Some(comment) => format!("///{comment}\n"),
             None if is_documented => format!("struct Item{number};\n"),
             None => "\n".to_owned(),
         });
         is_documented = comment.is_some();
     }
-    found
+    found.concat()
 }
