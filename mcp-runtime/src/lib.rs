@@ -78,7 +78,6 @@ pub mod guide;
 mod macros;
 pub mod prelude;
 mod server;
-mod telemetry;
 
 #[doc(inline)]
 pub use context::{
@@ -111,7 +110,7 @@ pub use macros::{
 #[doc(inline)]
 pub use mcp_core::bail;
 pub(crate) use mcp_core::{
-    context, dispatch, error, handler, observe, order, rate, registry, seal, spawn, sync,
+    context, dispatch, error, handler, observe, order, rate, registry, seal, sync,
 };
 #[doc(inline)]
 pub use mcp_extra::idempotency as retries;

@@ -1,6 +1,5 @@
 //! Code shared by the test binaries: raw clients that do not trust the server, checks of every message against the
-//! official schemas, and a server whose handlers ask questions; and what checks the repository itself: generated files,
-//! lines of code.
+//! official schemas, and a server whose handlers ask questions.
 //!
 //! The clients do not use the runtime's types, because a fault that they shared with the server would go unnoticed.
 
@@ -12,10 +11,8 @@
 pub mod asking;
 pub mod bridge;
 pub mod client;
-pub mod code_lines;
 pub mod directory;
 pub mod events;
-pub mod generated;
 pub mod http;
 mod judge;
 pub mod link;

@@ -16,6 +16,8 @@
 //! | be told of requests and failures | [`observe::Observers`] |
 //! | bound what clients can cause | [`limits::Limits`], [`budget::ByteBudget`] |
 #![forbid(unsafe_code)]
+// The examples are servers: `tests/documentation` runs them, so that no test of this crate waits for `mcp-runtime`.
+#![cfg(not(doctest))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[doc(hidden)]

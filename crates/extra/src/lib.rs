@@ -3,6 +3,8 @@
 //! **Internal to `mcp-runtime`.** Depend on that crate, which re-exports everything that servers need. Items in this crate
 //! may change or disappear in any release, including patch releases.
 #![forbid(unsafe_code)]
+// The examples are servers: `tests/documentation` runs them, so that no test of this crate waits for `mcp-runtime`.
+#![cfg(not(doctest))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod apps;

@@ -6,6 +6,8 @@
 //! help.
 
 #![forbid(unsafe_code)]
+// The examples are servers: `tests/documentation` runs them, so that no test of this crate waits for `mcp-runtime`.
+#![cfg(not(doctest))]
 
 use std::borrow::Cow;
 use std::cell::RefCell;

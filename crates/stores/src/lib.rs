@@ -7,6 +7,8 @@
 //! [`Backend`] combines all stores. What uses those for rates and for change notifications is in this crate as well; tasks,
 //! large results and HTTP use theirs. The trait for the steps of calls is in the core: `OnceStore`.
 #![forbid(unsafe_code)]
+// The examples are servers: `tests/documentation` runs them, so that no test of this crate waits for `mcp-runtime`.
+#![cfg(not(doctest))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod backend;

@@ -15,6 +15,8 @@
 //! Specification: repository `modelcontextprotocol/ext-tasks`, `specification/2026-07-28/tasks.md`; 2025-11-25,
 //! basic/utilities/tasks.
 #![forbid(unsafe_code)]
+// The examples are servers: `tests/documentation` runs them, so that no test of this crate waits for `mcp-runtime`.
+#![cfg(not(doctest))]
 
 mod claiming;
 mod creation;

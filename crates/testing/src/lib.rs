@@ -4,6 +4,8 @@
 //! crate may change or disappear in any release, including patch releases.
 
 #![forbid(unsafe_code)]
+// The examples are servers: `tests/documentation` runs them, so that no test of this crate waits for `mcp-runtime`.
+#![cfg(not(doctest))]
 
 pub mod chaos;
 mod check;

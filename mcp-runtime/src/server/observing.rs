@@ -11,7 +11,7 @@ use crate::server::Server;
 )]
 pub(super) fn with_built_in(mut observers: Observers) -> Observers {
     #[cfg(feature = "telemetry")]
-    observers.insert_default::<crate::telemetry::Telemetry>();
+    observers.insert_default::<mcp_telemetry::Telemetry>();
     observers
 }
 
@@ -38,7 +38,7 @@ impl Server {
         hook: impl Fn(&tracing::Span, Option<&crate::observe::TraceContext>) + Send + Sync + 'static,
     ) -> Self {
         self.observers
-            .insert(crate::telemetry::Telemetry::with_hook(hook));
+            .insert(mcp_telemetry::Telemetry::with_hook(hook));
         self
     }
 }

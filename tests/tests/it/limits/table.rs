@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use mcp_runtime::Limits;
-use tests::generated::check_generated;
+use tidy::generated::check_generated;
 
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/core/src/limits");
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/limits.md");

@@ -347,7 +347,7 @@ async fn every_type_is_an_argument_a_field_and_a_result_in_both_eras() {
         panic!("one table for each era");
     };
     assert_eq!(table, other);
-    tests::generated::check_page("types.md", |page| {
+    tidy::generated::check_page("types.md", |page| {
         let (before, rest) = page.split_once("<!-- the types -->\n").unwrap();
         let (_, after) = rest.split_once("<!-- end -->\n").unwrap();
         format!("{before}<!-- the types -->\n{table}<!-- end -->\n{after}")

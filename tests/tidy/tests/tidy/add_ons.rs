@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use tests::generated::check_generated;
+use tidy::generated::check_generated;
 
 use crate::sources::{Source, product, root};
 
 const TABLE: &str = "tests/tidy/add_ons.txt";
 
 const HEADER: &str = "\
-# How many lines of the core name each add-on, which `tests/tests/tidy/add_ons.rs` defines. A count may only go down; after that,
+# How many lines of the core name each add-on, which `tests/tidy/tests/tidy/add_ons.rs` defines. A count may only go down; after that,
 # `.ci/renew lists` writes it anew.
 
 ";

@@ -5,37 +5,38 @@
 //!
 //! Names follow OpenTelemetry: semantic-conventions-genai, docs/gen-ai/mcp.md, "Server" and "Metric:
 //! `mcp.server.operation.duration`" (status: development).
-#![cfg(feature = "telemetry")]
+//!
+//! **Internal to `mcp-runtime`.** Depend on that crate with its feature `telemetry`. Items in this crate may change or
+//! disappear in any release, including patch releases.
+#![forbid(unsafe_code)]
 
 mod metrics;
 
 use mcp_core::host::Instant;
-use tracing::Span;
-use tracing::field::Empty;
-
-use crate::jsonrpc::{ErrorObject, RequestId, unquote};
-use crate::observe::{
+use mcp_core::observe::{
     CalledItem, Observer, Origin, RecordedOutcome, RequestAttributes, RequestObserver,
     TraceContext, install_meter, with_current_origin,
 };
-use crate::protocol::{ProtocolVersion, errors};
-use crate::spawn;
-use crate::telemetry::metrics::{MetricsMeter, RequestMetrics, describe_request_metrics};
+use mcp_core::spawn;
+use mcp_protocol::jsonrpc::{ErrorObject, RequestId, unquote};
+use mcp_protocol::{ProtocolVersion, errors};
+use tracing::Span;
+use tracing::field::Empty;
+
+use crate::metrics::{MetricsMeter, RequestMetrics, describe_request_metrics};
 
 /// A hook that is called with each new span and the parent that the caller specified.
 type SpanHook = dyn Fn(&Span, Option<&TraceContext>) + Send + Sync;
 
 /// The observer that every server has with the `telemetry` feature.
 #[derive(Default)]
-pub(crate) struct Telemetry {
+pub struct Telemetry {
     on_span: Option<Box<SpanHook>>,
 }
 
 impl Telemetry {
     /// Returns an observer that calls a hook right after the span for a request is created.
-    pub(crate) fn with_hook(
-        hook: impl Fn(&Span, Option<&TraceContext>) + Send + Sync + 'static,
-    ) -> Self {
+    pub fn with_hook(hook: impl Fn(&Span, Option<&TraceContext>) + Send + Sync + 'static) -> Self {
         Self {
             on_span: Some(Box::new(hook)),
         }
@@ -73,14 +74,14 @@ impl Observer for Telemetry {
 // --- A request from the operator's point of view: the span in which its handler runs, and its metrics.
 
 /// A request in progress: its span and its metrics.
-pub(super) struct ObservedRequest {
+struct ObservedRequest {
     span: Span,
     began: Instant,
     counted: RequestMetrics,
 }
 
 impl ObservedRequest {
-    pub(super) fn begin(
+    fn begin(
         telemetry: &Telemetry,
         attributes: &RequestAttributes<'_>,
         began: Instant,

@@ -3,17 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
+pub(crate) use tidy::root;
 
 /// A Rust source file.
 pub(crate) struct Source {
     /// The path relative to the root of the repository, with `/` as separator.
     pub(crate) path: String,
     pub(crate) text: String,
-}
-
-/// Returns the root of the repository.
-pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 /// Returns all files in the folders that have the extension, sorted by path. A folder may also be a single file.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::mem;
 
 use proc_macro2::{Spacing, TokenTree};
-use tests::generated::check_generated;
+use tidy::generated::check_generated;
 
 use crate::sources::{Source, is_hidden, product};
 

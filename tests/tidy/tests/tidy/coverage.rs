@@ -7,11 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::sources::crates;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
+use crate::sources::{crates, root};
 
 fn text(path: impl AsRef<Path>) -> String {
     let path = root().join(path);

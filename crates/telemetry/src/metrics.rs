@@ -6,11 +6,10 @@ use std::time::Duration;
 use ::metrics::{
     Label, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
 };
-
-use crate::observe::{
+use mcp_core::observe::{
     self, CalledItem, Meter, Metric, MetricKind, RecordedOutcome, RequestAttributes,
 };
-use crate::protocol::{Method, ProtocolVersion};
+use mcp_protocol::{Method, ProtocolVersion};
 
 const REQUESTS: &str = "mcp.server.requests";
 const DURATION: &str = "mcp.server.operation.duration";

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use tests::code_lines::Build;
-use tests::generated::check_generated;
+use tidy::code_lines::Build;
+use tidy::generated::check_generated;
 
 use crate::sources::{files, product, root};
 

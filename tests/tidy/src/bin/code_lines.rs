@@ -1,13 +1,14 @@
 //! Counts the lines of code that users compile: lines with a token, excluding comments, documentation and tests.
 //!
-//! Run it with `cargo run -p tests --bin code_lines`. Code behind `#[cfg(feature = …)]` counts if the feature is on, so
+//! Run it with `cargo run -p tidy --bin code_lines`. Code behind `#[cfg(feature = …)]` counts if the feature is on, so
 //! each crate has a column for no features and one for all of them.
 
 #![expect(clippy::print_stdout, reason = "its output is the table")]
 
 use std::path::{Path, PathBuf};
 
-use tests::code_lines::Build;
+use tidy::code_lines::Build;
+use tidy::root;
 
 const CRATES: [&str; 6] = [
     "crates/protocol",
@@ -19,7 +20,7 @@ const CRATES: [&str; 6] = [
 ];
 
 fn main() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = root();
     let (mut none, mut all) = (0, 0);
     println!("{:16}{:>12}{:>14}", "", "no features", "all features");
     for name in CRATES {

@@ -1,9 +1,10 @@
 //! Files of the repository that tests generate: tables and output in the guide, and lists that change only on purpose.
 
-use std::path::Path;
 use std::{env, fs};
 
 use similar::TextDiff;
+
+use crate::root;
 
 /// Checks that a file has its generated text. `path` is relative to the repository. If the `RENEW` variable is set, as
 /// `.ci/renew` does, the file is written instead.
@@ -12,7 +13,7 @@ use similar::TextDiff;
 ///
 /// Panics with the lines that differ if the file has another text.
 pub fn check_generated(path: &str, generated: &str) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+    let file = root().join(path);
     if env::var_os("RENEW").is_some() {
         fs::write(file, generated).unwrap();
         return;
@@ -32,7 +33,7 @@ pub fn check_generated(path: &str, generated: &str) {
 /// Panics with the lines that differ if the page has another text.
 pub fn check_page(page: &str, renewed: impl Fn(&str) -> String) {
     let page = format!("docs/{page}");
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(&page);
+    let file = root().join(&page);
     let present = fs::read_to_string(file).unwrap();
     check_generated(&page, &renewed(&present));
 }

@@ -10,7 +10,8 @@ use crate::sources::product;
 fn only_the_protocol_crate_names_single_versions() {
     let mut broken = Vec::new();
     for source in product() {
-        if source.path.starts_with("crates/protocol/") {
+        // Most files do not have to be parsed.
+        if source.path.starts_with("crates/protocol/") || !source.text.contains("V20") {
             continue;
         }
         for item in source.items() {

@@ -111,9 +111,14 @@ fn unknown(known: &[String], text: &str, is_for_users: bool) -> Vec<String> {
 
 /// Returns the folders and files of the root, and those folders of `tests/` whose files are text.
 fn roots() -> Vec<String> {
-    let mut roots: Vec<String> = ["tests/fixtures", "tests/src", "tests/tests"]
-        .map(str::to_owned)
-        .to_vec();
+    let mut roots: Vec<String> = [
+        "tests/fixtures",
+        "tests/src",
+        "tests/tests",
+        "tests/tidy/tests",
+    ]
+    .map(str::to_owned)
+    .to_vec();
     for entry in std::fs::read_dir(root()).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         if !matches!(&*name, ".git" | "fuzz" | "target" | "tests") {

@@ -5,12 +5,13 @@
 //! it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens as _;
 
 use crate::exceptions;
-use crate::sources::{self, Source};
+use crate::sources;
 
 /// Maximum number of files in an import circle. All of them must be in the same room.
 const MAX_CIRCLE: usize = 3;
@@ -19,6 +20,7 @@ const MAX_CIRCLE: usize = 3;
 type Module = Vec<String>;
 
 /// The source files of the crates that users build, and the imports between them.
+#[derive(Clone, Default)]
 struct Imports {
     /// The path of the file that contains each module.
     files: BTreeMap<Module, String>,
@@ -31,52 +33,50 @@ struct Imports {
 }
 
 impl Imports {
+    /// Returns the imports of the project. They are read once, because parsing takes most of the time of these tests.
+    fn of_project() -> &'static Self {
+        static IMPORTS: OnceLock<Imports> = OnceLock::new();
+        IMPORTS.get_or_init(Self::read)
+    }
+
     fn read() -> Self {
-        let sources: Vec<_> = sources::product();
-        let files = sources
-            .iter()
-            .map(|source| (module(&source.path), source.path.clone()))
-            .collect();
-        let mut imports = Self {
-            files,
-            passed_on: sources
-                .iter()
-                .map(|source| names_of(source, true))
-                .collect(),
-            imported: sources
-                .iter()
-                .map(|source| names_of(source, false))
-                .collect(),
-            used: BTreeMap::new(),
-        };
-        for source in &sources {
-            let used = imports.used_in(source);
-            imports.used.insert(module(&source.path), used);
+        let mut imports = Self::default();
+        let mut mentioned = Vec::new();
+        for source in sources::product() {
+            let own = module(&source.path);
+            let items = source.items();
+            imports
+                .passed_on
+                .insert(own.clone(), names_of(&items, true));
+            imports
+                .imported
+                .insert(own.clone(), names_of(&items, false));
+            mentioned.push((own.clone(), words_and_paths(items)));
+            imports.files.insert(own, source.path);
+        }
+        for (own, (words, paths)) in mentioned {
+            let used = imports.used_in(&own, &words, paths);
+            imports.used.insert(own, used);
         }
         imports
     }
 
-    fn used_in(&self, source: &Source) -> BTreeSet<Module> {
-        let own = module(&source.path);
-        let mut paths = Vec::new();
-        let mut words = BTreeSet::new();
-        for item in source.items() {
-            match &item {
-                syn::Item::Use(_) => {}
-                syn::Item::Mod(file) if file.content.is_none() => {}
-                item => words_in(item.to_token_stream(), &mut words),
-            }
-            paths_in(item, &mut paths);
-        }
+    /// Returns the modules that a module uses: those of its paths, and of the names that it passes on and uses itself.
+    fn used_in(
+        &self,
+        own: &Module,
+        words: &BTreeSet<String>,
+        mut paths: Vec<Vec<String>>,
+    ) -> BTreeSet<Module> {
         // A name that is passed on counts as used here if the file uses it itself. The root of a crate only passes on.
-        let passed_on = self.passed_on.get(&own).filter(|_| own.len() > 1);
+        let passed_on = self.passed_on.get(own).filter(|_| own.len() > 1);
         let used_here = passed_on
             .into_iter()
             .flatten()
             .filter(|(name, _)| words.contains(*name));
         paths.extend(used_here.map(|(_, path)| path.clone()));
-        let modules = paths.iter().filter_map(|path| self.resolve(&own, path, 0));
-        modules.filter(|module| *module != own).collect()
+        let modules = paths.iter().filter_map(|path| self.resolve(own, path, 0));
+        modules.filter(|module| module != own).collect()
     }
 
     /// Returns the innermost module on a path that has a separate file.
@@ -200,17 +200,32 @@ fn module(path: &str) -> Module {
     parts
 }
 
-/// The names that a file passes on, or imports for itself, and their paths.
-fn names_of(source: &Source, passed_on: bool) -> (Module, BTreeMap<String, Vec<String>>) {
+/// Returns the names that a file passes on, or imports for itself, and their paths.
+fn names_of(items: &[syn::Item], passed_on: bool) -> BTreeMap<String, Vec<String>> {
     let mut names = BTreeMap::new();
-    for item in source.items() {
+    for item in items {
         if let syn::Item::Use(item) = item
             && passed_on != matches!(item.vis, syn::Visibility::Inherited)
         {
             leaves(&item.tree, Vec::new(), &mut names);
         }
     }
-    (module(&source.path), names)
+    names
+}
+
+/// Returns the identifiers of a file, without those of its imports and of modules in other files, and all of its paths.
+fn words_and_paths(items: Vec<syn::Item>) -> (BTreeSet<String>, Vec<Vec<String>>) {
+    let mut words = BTreeSet::new();
+    let mut paths = Vec::new();
+    for item in items {
+        match &item {
+            syn::Item::Use(_) => {}
+            syn::Item::Mod(file) if file.content.is_none() => {}
+            item => words_in(item.to_token_stream(), &mut words),
+        }
+        paths_in(item, &mut paths);
+    }
+    (words, paths)
 }
 
 fn leaves(tree: &syn::UseTree, mut before: Vec<String>, names: &mut BTreeMap<String, Vec<String>>) {
@@ -359,7 +374,7 @@ fn folders_import_only_from_folders_above_them_in_the_table() {
         let is_there = sources::root().join(room).exists();
         assert!(is_there, "{room}: there is no such room");
     }
-    let imports = Imports::read();
+    let imports = Imports::of_project();
     let mut broken = Vec::new();
     for (module, used) in &imports.used {
         let path = &imports.files[module];
@@ -386,7 +401,7 @@ fn folders_import_only_from_folders_above_them_in_the_table() {
 #[test]
 fn import_cycles_stay_in_one_folder_and_within_three_files() {
     let layers = layers();
-    let mut imports = Imports::read();
+    let mut imports = Imports::of_project().clone();
     imports.drop_arrows(&exceptions::excepted("arrow"));
     let broken = imports.circles().into_iter().filter_map(|circle| {
         let rooms: BTreeSet<_> = circle
