@@ -24,4 +24,5 @@ pub mod sanitize;
 pub mod tags;
 #[cfg(feature = "tower")]
 pub mod tower;
+#[path = "../../../extra/src/values/mod.rs"]
 pub mod values;
