@@ -379,10 +379,10 @@ pub mod values {
     #[doc(inline)]
     pub use crate::handler::decode::{InvalidJson, JsonReader};
     #[doc(inline)]
-    pub use crate::handler::values::Base64;
+    pub use mcp_extra::values::Base64;
     #[cfg(feature = "duration")]
     #[doc(inline)]
-    pub use crate::handler::values::HumanDuration;
+    pub use mcp_extra::values::HumanDuration;
 }
 
 pub use schemars;

@@ -12,3 +12,4 @@ pub mod middleware;
 pub mod skills;
 pub mod spill;
 pub mod tool_search;
+pub mod values;

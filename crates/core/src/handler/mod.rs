@@ -24,5 +24,3 @@ pub mod sanitize;
 pub mod tags;
 #[cfg(feature = "tower")]
 pub mod tower;
-#[path = "../../../extra/src/values/mod.rs"]
-pub mod values;
