@@ -110,8 +110,6 @@ pub use handler::handler_error::{HandlerError, IntoHandlerError, Result, ResultE
 #[doc(inline)]
 pub use handler::output::{IntoPromptResult, IntoResourceResult, IntoToolResult, Json};
 #[doc(inline)]
-pub use handler::safe_path::SafePath;
-#[doc(inline)]
 pub use jsonrpc::ErrorObject;
 #[doc(inline)]
 pub use limits::Limits;
@@ -122,6 +120,8 @@ pub use macros::{
 pub use mcp_core::bail;
 #[doc(inline)]
 pub use mcp_extra::idempotency as retries;
+#[doc(inline)]
+pub use mcp_extra::safe_path::SafePath;
 #[doc(inline)]
 pub use mcp_extra::tool_search;
 #[cfg(feature = "auth")]

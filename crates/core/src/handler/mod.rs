@@ -19,8 +19,6 @@ pub mod option;
 pub mod output;
 pub mod parameter;
 pub mod rules;
-#[path = "../../../extra/src/safe_path.rs"]
-pub mod safe_path;
 pub mod sanitize;
 pub mod tags;
 #[cfg(feature = "tower")]
