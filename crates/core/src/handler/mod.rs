@@ -22,4 +22,5 @@ pub mod rules;
 pub mod sanitize;
 pub mod tags;
 #[cfg(feature = "tower")]
+#[path = "../../../extra/src/tower.rs"]
 pub mod tower;
