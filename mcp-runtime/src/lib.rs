@@ -255,13 +255,16 @@ pub mod middleware {
     pub use crate::handler::call::CallOutput;
     #[doc(inline)]
     pub use crate::handler::definition::Kind;
-    #[doc(inline)]
-    pub use crate::handler::middleware::{Call, Next};
     #[cfg(feature = "tower")]
     #[doc(inline)]
-    pub use crate::handler::tower::{CallService, ResponseFuture};
+    pub use crate::handler::middleware::ResponseFuture;
+    #[doc(inline)]
+    pub use crate::handler::middleware::{Call, Next};
     #[doc(inline)]
     pub use mcp_extra::middleware::*;
+    #[cfg(feature = "tower")]
+    #[doc(inline)]
+    pub use mcp_extra::tower::CallService;
 }
 
 /// Programs with a loop of their own: serverless functions, WebAssembly modules, and whatever else gets a message and wants its

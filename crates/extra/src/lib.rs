@@ -14,4 +14,6 @@ pub mod safe_path;
 pub mod skills;
 pub mod spill;
 pub mod tool_search;
+#[cfg(feature = "tower")]
+pub mod tower;
 pub mod values;

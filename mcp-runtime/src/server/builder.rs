@@ -33,14 +33,12 @@ use crate::types::{CacheScope, Icon, Implementation};
 
 #[cfg(feature = "tower")]
 use crate::handler::definition::Kind;
-#[cfg(feature = "tower")]
-use crate::handler::tower;
-#[cfg(feature = "tower")]
-use crate::handler::tower::{CallService, Layer};
 #[cfg(feature = "sealing")]
 use crate::seal::SealingKey;
 #[cfg(feature = "skills")]
 use mcp_extra::skills::Skills;
+#[cfg(feature = "tower")]
+use mcp_extra::tower::{self, CallService, Layer};
 
 /// A server that has not been started yet, together with its settings.
 ///

@@ -1,5 +1,4 @@
-//! Middleware: functions and tower layers (`tower`) that wrap handlers. Each of them receives a call before the handler
-//! runs and the result afterwards.
+//! Middleware: what wraps handlers. It receives a call before the handler runs and the result afterwards.
 //!
 //! This module does not depend on the handlers themselves; `dispatch` passes them in as `InnermostStep`.
 
@@ -21,6 +20,9 @@ use crate::handler::dynamic::Arguments;
 use crate::handler::handler_error::Result;
 use crate::handler::option::{AttachedOption, ToolOption, find_option};
 use crate::jsonrpc::{Member, read_json};
+
+#[cfg(feature = "tower")]
+pub use service::ResponseFuture;
 
 /// A call to a tool, prompt, resource or completer, as passed to middleware.
 #[derive(Clone)]
@@ -321,6 +323,53 @@ impl Next {
 impl fmt::Debug for Next {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Next")
+    }
+}
+
+/// [`Next`] as a tower service.
+#[cfg(feature = "tower")]
+mod service {
+    use std::convert::Infallible;
+    use std::fmt;
+    use std::future::Future;
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
+    use tower_service::Service;
+
+    use super::{Call, Next};
+    use crate::handler::call::{Output, Running};
+
+    impl Service<Call> for Next {
+        type Response = Output;
+        type Error = Infallible;
+        type Future = ResponseFuture;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, call: Call) -> ResponseFuture {
+            ResponseFuture(self.start(call))
+        }
+    }
+
+    /// A running call: the future that [`Next`] returns when it is used as a service.
+    #[must_use = "a call that is not polled does nothing"]
+    pub struct ResponseFuture(Running);
+
+    impl Future for ResponseFuture {
+        type Output = Result<Output, Infallible>;
+
+        fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
+            self.0.as_mut().poll(task).map(Ok)
+        }
+    }
+
+    impl fmt::Debug for ResponseFuture {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("ResponseFuture")
+        }
     }
 }
 

@@ -21,6 +21,3 @@ pub mod parameter;
 pub mod rules;
 pub mod sanitize;
 pub mod tags;
-#[cfg(feature = "tower")]
-#[path = "../../../extra/src/tower.rs"]
-pub mod tower;
