@@ -19,5 +19,6 @@ pub mod option;
 pub mod output;
 pub mod parameter;
 pub mod rules;
+#[path = "../../../extra/src/sanitize.rs"]
 pub mod sanitize;
 pub mod tags;
