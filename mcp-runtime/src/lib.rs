@@ -334,7 +334,7 @@ pub mod tasks {
 /// Utilities for strings that clients, models and people read.
 pub mod text {
     #[doc(inline)]
-    pub use crate::handler::sanitize::strip_invisible;
+    pub use mcp_extra::sanitize::strip_invisible;
     /// Finds the name that the caller probably meant, so that an error message can suggest it.
     ///
     /// ```

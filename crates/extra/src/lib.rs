@@ -10,6 +10,7 @@ pub mod apps;
 pub mod idempotency;
 pub mod middleware;
 pub mod safe_path;
+pub mod sanitize;
 #[cfg(feature = "skills")]
 pub mod skills;
 pub mod spill;

@@ -27,9 +27,8 @@ use crate::error::Error;
 use crate::extension::Extensions;
 use crate::handler::access::NotifiedCallers;
 use crate::handler::dynamic::DynamicTool;
-use crate::handler::middleware::{KeptMembers, Next, UnlinkedMiddleware, chain_around};
+use crate::handler::middleware::{KeptMembers, Next, Rewrites, UnlinkedMiddleware, chain_around};
 use crate::handler::option::{OptionWrapping, ReadMember, WrappingPlace};
-use crate::handler::sanitize::Sanitizer;
 use crate::handler::tags::TagSelection;
 use crate::host::{TaskSet, Work, timeout};
 use crate::jsonrpc::{ErrorObject, Member};
@@ -97,8 +96,8 @@ pub struct Settings {
     pub rate: Option<Rate>,
     /// The middleware that wraps handlers.
     pub middleware: LinkedMiddleware,
-    /// Sanitizer for all text that a model reads.
-    pub sanitizer: Option<Sanitizer>,
+    /// What changes everything that models read.
+    pub rewrites: Rewrites,
     pub admission: Admission,
     pub extensions: Arc<Extensions>,
     /// The rules for all definitions.

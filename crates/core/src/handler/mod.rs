@@ -19,6 +19,4 @@ pub mod option;
 pub mod output;
 pub mod parameter;
 pub mod rules;
-#[path = "../../../extra/src/sanitize.rs"]
-pub mod sanitize;
 pub mod tags;
