@@ -14,6 +14,7 @@ pub mod sanitize;
 #[cfg(feature = "skills")]
 pub mod skills;
 pub mod spill;
+pub mod tags;
 pub mod tool_search;
 #[cfg(feature = "tower")]
 pub mod tower;

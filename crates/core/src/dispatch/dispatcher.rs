@@ -38,7 +38,9 @@ use crate::order;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::rate::{Rate, RateCounter};
-use crate::registry::{CallPermits, Callable, CursorSeal, Registry, ServerRules, Snapshot};
+use crate::registry::{
+    CallPermits, Callable, CallerView, CursorSeal, Registry, ServerRules, Snapshot,
+};
 use crate::seal::Seal;
 use crate::sync::{CancellationToken, lock};
 use crate::types::{
@@ -102,11 +104,14 @@ pub struct Settings {
     pub extensions: Arc<Extensions>,
     /// The rules for all definitions.
     pub rules: Arc<ServerRules>,
-    /// `true` if the instructions contain a line for each tag.
-    pub tags_in_instructions: bool,
+    /// What instructions say besides, for each request.
+    pub request_instructions: Option<RequestInstructions>,
     /// The sources that are asked besides the registry.
     pub sources: ServerSources,
 }
+
+/// Returns what instructions say besides to a caller that sees these definitions, if anything.
+pub type RequestInstructions = Box<dyn Fn(CallerView<'_>) -> Option<String> + Send + Sync>;
 
 /// Cache hints for results other than resource contents.
 #[derive(Clone, Copy, Debug, Default)]
