@@ -95,8 +95,6 @@ pub use handler::handler_error::{HandlerError, IntoHandlerError, Result, ResultE
 #[doc(inline)]
 pub use handler::output::{IntoPromptResult, IntoResourceResult, IntoToolResult, Json};
 #[doc(inline)]
-pub use handler::safe_path::SafePath;
-#[doc(inline)]
 pub use jsonrpc::ErrorObject;
 #[doc(inline)]
 pub use limits::Limits;
@@ -114,6 +112,8 @@ pub(crate) use mcp_core::{
 };
 #[doc(inline)]
 pub use mcp_extra::idempotency as retries;
+#[doc(inline)]
+pub use mcp_extra::safe_path::SafePath;
 #[doc(inline)]
 pub use mcp_extra::tool_search;
 #[cfg(feature = "auth")]
@@ -244,16 +244,19 @@ pub mod http {
 pub mod middleware {
     #[doc(inline)]
     pub use mcp_extra::middleware::*;
+    #[cfg(feature = "tower")]
+    #[doc(inline)]
+    pub use mcp_extra::tower::CallService;
 
     #[doc(inline)]
     pub use crate::handler::call::CallOutput;
     #[doc(inline)]
     pub use crate::handler::definition::Kind;
-    #[doc(inline)]
-    pub use crate::handler::middleware::{Call, Next};
     #[cfg(feature = "tower")]
     #[doc(inline)]
-    pub use crate::handler::tower::{CallService, ResponseFuture};
+    pub use crate::handler::middleware::ResponseFuture;
+    #[doc(inline)]
+    pub use crate::handler::middleware::{Call, Next};
 }
 
 /// Programs with a loop of their own: serverless functions, WebAssembly modules, and whatever else gets a message and wants its
@@ -323,6 +326,8 @@ pub mod tasks {
 
 /// Utilities for strings that clients, models and people read.
 pub mod text {
+    #[doc(inline)]
+    pub use mcp_extra::sanitize::strip_invisible;
     /// Finds the name that the caller probably meant, so that an error message can suggest it.
     ///
     /// ```
@@ -348,9 +353,6 @@ pub mod text {
     /// For `{+path}` see [`SafePath::to_percent_encoded`](crate::SafePath::to_percent_encoded).
     #[doc(inline)]
     pub use mcp_schema::template::percent_encode;
-
-    #[doc(inline)]
-    pub use crate::handler::sanitize::strip_invisible;
 }
 
 /// Integration with `tracing`: log events for clients and the trace context of requests.
@@ -371,12 +373,13 @@ pub mod transport {
 /// Types for values without a dedicated JSON type.
 pub mod values {
     #[doc(inline)]
-    pub use crate::handler::decode::{InvalidJson, JsonReader};
-    #[doc(inline)]
-    pub use crate::handler::values::Base64;
+    pub use mcp_extra::values::Base64;
     #[cfg(feature = "duration")]
     #[doc(inline)]
-    pub use crate::handler::values::HumanDuration;
+    pub use mcp_extra::values::HumanDuration;
+
+    #[doc(inline)]
+    pub use crate::handler::decode::{InvalidJson, JsonReader};
 }
 
 pub use schemars;

@@ -1,4 +1,5 @@
-//! The add-ons of `mcp-runtime` that need no crate of their own. Each is a folder that nothing else in this crate names.
+//! The add-ons of `mcp-runtime` that need no crate of their own. Each is a folder or a file that nothing else in this
+//! crate names.
 //!
 //! **Internal to `mcp-runtime`.** Depend on that crate, which re-exports everything that servers need. Items in this crate
 //! may change or disappear in any release, including patch releases.
@@ -10,7 +11,13 @@
 pub mod apps;
 pub mod idempotency;
 pub mod middleware;
+pub mod safe_path;
+pub mod sanitize;
 #[cfg(feature = "skills")]
 pub mod skills;
 pub mod spill;
+pub mod tags;
 pub mod tool_search;
+#[cfg(feature = "tower")]
+pub mod tower;
+pub mod values;

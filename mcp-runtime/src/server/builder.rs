@@ -7,8 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_core::limits::Limits;
+use mcp_extra::sanitize::Sanitizer;
 #[cfg(feature = "skills")]
 use mcp_extra::skills::Skills;
+#[cfg(feature = "tower")]
+use mcp_extra::tower::{self, CallService, Layer};
 use mcp_settings::ServerEnvironment;
 use mcp_stores::Backend;
 
@@ -26,11 +29,6 @@ use crate::handler::definition::Selected;
 use crate::handler::handler_error::Result;
 use crate::handler::middleware::{Call, Next, UnlinkedMiddleware};
 use crate::handler::option::StoresByType;
-use crate::handler::sanitize::Sanitizer;
-#[cfg(feature = "tower")]
-use crate::handler::tower;
-#[cfg(feature = "tower")]
-use crate::handler::tower::{CallService, Layer};
 use crate::handler::{middleware, rules};
 use crate::observe::Observers;
 use crate::protocol::encode::CacheHint;
@@ -607,9 +605,9 @@ impl ExtensionSettings {
     }
 }
 
-// --- Settings that affect calls to handlers: the rate limit, middleware, and text sanitizers.
+// --- Settings that affect calls to handlers: the rate limit, middleware, and sanitizers.
 
-/// A server's rate limit, middleware and sanitizer.
+/// A server's rate limit and middleware.
 #[derive(Default)]
 pub(super) struct WrappingSettings {
     pub(super) rate: Option<Rate>,
@@ -617,7 +615,6 @@ pub(super) struct WrappingSettings {
     pub(super) around: Vec<UnlinkedMiddleware>,
     /// The names of tools that have their own layers.
     pub(super) layered: Vec<String>,
-    pub(super) sanitizer: Option<Sanitizer>,
 }
 
 impl WrappingSettings {
@@ -667,12 +664,10 @@ impl Server {
     ///
     /// Source: revision 2026-07-28, server/tools, "Security Considerations".
     pub fn sanitize(
-        mut self,
+        self,
         clean: impl for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync + 'static,
     ) -> Self {
-        let sanitizer = self.wrapping.sanitizer.get_or_insert_default();
-        sanitizer.push(clean);
-        self
+        self.with(Sanitizer::new(clean))
     }
 
     /// Adds middleware that wraps every call to a tool, prompt, resource or completer. The middleware added first is

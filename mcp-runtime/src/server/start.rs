@@ -68,7 +68,7 @@ impl Server {
             name: &self.identity.name,
             identity,
             limits: &self.limits,
-            sanitizer: self.wrapping.sanitizer.as_ref(),
+            rewrites: &self.added.rewrites,
             once_store: self.once_store.as_ref().or(self.backend.once.as_ref()),
             options,
             stores,
@@ -146,9 +146,9 @@ impl Server {
             meta_keys,
             tag_scopes: self.tag_scopes,
             reservations: sources.reservations(),
-            selection: self.tag_settings.selection,
+            selection: self.tag_settings.selection.clone(),
             message_limits: self.limits.message.clone(),
-            tag_descriptions: self.tag_settings.descriptions,
+            described_tags: self.tag_settings.described_tags(),
             prefixes: self.prefixes,
         });
         let registry = Arc::new(Registry::build(Sources {
@@ -193,12 +193,13 @@ impl Server {
             cache: self.cache,
             rate: wrapping.rate,
             middleware,
-            sanitizer: wrapping.sanitizer,
+            rewrites: self.added.rewrites,
             observers: self.observers,
             admission: self.admission,
             extensions,
             rules,
-            tags_in_instructions: self.tag_settings.in_instructions,
+            request_instructions: (self.tag_settings.in_instructions)
+                .then(|| mcp_extra::tags::instructions(self.tag_settings.descriptions)),
         };
         let dispatcher = Dispatcher::new(settings, added.rates, registry, Arc::clone(&self.shared));
         Ok((dispatcher, self.shared))

@@ -73,3 +73,11 @@ pub(super) struct TagSettings {
     pub(super) descriptions: Vec<(String, String)>,
     pub(super) in_instructions: bool,
 }
+
+impl TagSettings {
+    /// Returns the tags that have a description.
+    pub(super) fn described_tags(&self) -> Vec<String> {
+        let tags = self.descriptions.iter().map(|(tag, _)| tag.clone());
+        tags.collect()
+    }
+}

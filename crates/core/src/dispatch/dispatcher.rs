@@ -27,9 +27,8 @@ use crate::error::Error;
 use crate::extension::Extensions;
 use crate::handler::access::NotifiedCallers;
 use crate::handler::dynamic::DynamicTool;
-use crate::handler::middleware::{KeptMembers, Next, UnlinkedMiddleware, chain_around};
+use crate::handler::middleware::{KeptMembers, Next, Rewrites, UnlinkedMiddleware, chain_around};
 use crate::handler::option::{OptionWrapping, ReadMember, WrappingPlace};
-use crate::handler::sanitize::Sanitizer;
 use crate::handler::tags::TagSelection;
 use crate::host::{TaskSet, Work, timeout};
 use crate::jsonrpc::{ErrorObject, Member};
@@ -39,7 +38,9 @@ use crate::order;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::rate::{Rate, RateCounter};
-use crate::registry::{CallPermits, Callable, CursorSeal, Registry, ServerRules, Snapshot};
+use crate::registry::{
+    CallPermits, Callable, CallerView, CursorSeal, Registry, ServerRules, Snapshot,
+};
 use crate::seal::Seal;
 use crate::sync::{CancellationToken, lock};
 use crate::types::{
@@ -97,17 +98,20 @@ pub struct Settings {
     pub rate: Option<Rate>,
     /// The middleware that wraps handlers.
     pub middleware: LinkedMiddleware,
-    /// Sanitizer for all text that a model reads.
-    pub sanitizer: Option<Sanitizer>,
+    /// What changes everything that models read.
+    pub rewrites: Rewrites,
     pub admission: Admission,
     pub extensions: Arc<Extensions>,
     /// The rules for all definitions.
     pub rules: Arc<ServerRules>,
-    /// `true` if the instructions contain a line for each tag.
-    pub tags_in_instructions: bool,
+    /// What instructions say besides, for each request.
+    pub request_instructions: Option<RequestInstructions>,
     /// The sources that are asked besides the registry.
     pub sources: ServerSources,
 }
+
+/// Returns what instructions say besides to a caller that sees these definitions, if anything.
+pub type RequestInstructions = Box<dyn Fn(CallerView<'_>) -> Option<String> + Send + Sync>;
 
 /// Cache hints for results other than resource contents.
 #[derive(Clone, Copy, Debug, Default)]

@@ -16,7 +16,7 @@ use crate::error::{Causes, Error, ErrorKind};
 use crate::handler::call::{CallOutput, Output};
 use crate::handler::completion::rank;
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
-use crate::handler::sanitize::Sanitizer;
+use crate::handler::middleware::ForModel;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::observe::{
     LoggedFailure, RecordedOutcome, RefusalKind, RequestRecording, record_refusal,
@@ -65,7 +65,7 @@ impl CallFinisher {
         let start = out.len();
         let mut ended = outcome.ended();
         let is_question = matches!(outcome, CallOutcome::Input(_));
-        let write = || spawn::catch(|| self.write_clean(&mut outcome, out));
+        let write = || spawn::catch(|| self.write_rewritten(&mut outcome, out));
         let (mut error, mut shared) = match self.recording.within(write) {
             Ok(Ok(shared)) => (None, shared),
             Ok(Err(error)) => (Some(error), None),
@@ -147,25 +147,24 @@ impl CallFinisher {
         }
     }
 
-    /// Writes the result or returns the error, with its text sanitized in either case.
-    fn write_clean(
+    /// Writes the result or returns the error, rewritten in either case.
+    fn write_rewritten(
         &self,
         outcome: &mut CallOutcome,
         out: &mut Vec<u8>,
     ) -> Result<SharedText, ErrorObject> {
         self.write(outcome, out).map_err(|mut error| {
-            let cleaned = self
-                .sanitizer()
-                .map(|sanitizer| sanitizer.clean_error(&mut error));
-            match cleaned {
-                Some(Err(cause)) => self.log_internal_error("an error cannot be sanitized", &cause),
-                _ => error,
+            match self.rewrite(ForModel::Error(&mut error)) {
+                Ok(()) => error,
+                Err(failure) => failure,
             }
         })
     }
 
-    fn sanitizer(&self) -> Option<&Sanitizer> {
-        self.dispatcher.settings.sanitizer.as_ref()
+    /// Applies the server's own changes to what a model is about to read.
+    fn rewrite(&self, value: ForModel<'_>) -> Result<(), ErrorObject> {
+        let rewritten = self.dispatcher.settings.rewrites.apply(value);
+        rewritten.map_err(|cause| self.log_internal_error("an answer cannot be sent", &cause))
     }
 
     /// Writes the result of a tool if it matches the output schema.
@@ -176,11 +175,7 @@ impl CallFinisher {
         out: &mut Vec<u8>,
     ) -> Result<(), ErrorObject> {
         let settings = &self.dispatcher.settings;
-        if let Some(sanitizer) = &settings.sanitizer {
-            let cleaned = sanitizer.clean_tool_result(result);
-            cleaned
-                .map_err(|cause| self.log_internal_error("a result cannot be sanitized", &cause))?;
-        }
+        self.rewrite(ForModel::Tool(result))?;
         if tool.output_schema.is_some() && settings.check_outputs {
             self.check_output(result, tool, outputs)?;
         }
@@ -196,7 +191,7 @@ impl CallFinisher {
         outputs: &OutputChecker,
     ) -> Result<(), ErrorObject> {
         let settings = &self.dispatcher.settings;
-        let was_touched = settings.sanitizer.is_some() || !settings.middleware.is_empty();
+        let was_touched = !settings.rewrites.is_empty() || !settings.middleware.is_empty();
         match outputs.output_problem(tool, result, was_touched) {
             None => Ok(()),
             Some(problem) => {
@@ -208,11 +203,7 @@ impl CallFinisher {
 
     fn write_tool_error(&self, text: String, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         let mut result = CallToolResult::error(text);
-        if let Some(sanitizer) = self.sanitizer() {
-            let cleaned = sanitizer.clean_tool_result(&mut result);
-            cleaned
-                .map_err(|cause| self.log_internal_error("a result cannot be sanitized", &cause))?;
-        }
+        self.rewrite(ForModel::Tool(&mut result))?;
         encode::tool_result(
             out,
             self.response_context(),
@@ -296,17 +287,13 @@ impl CallFinisher {
                 if let ItemDetails::Prompt(prompt) = &callable.details =>
             {
                 result.description = result.description.or_else(|| prompt.description.clone());
-                if let Some(sanitizer) = self.sanitizer() {
-                    sanitizer.clean_prompt_result(&mut result);
-                }
+                self.rewrite(ForModel::Prompt(&mut result))?;
                 encode::prompt_result(out, self.response_context(), result);
             }
             (CallOutput::Resource(result), CallTarget::Read(read)) => {
                 let callable = &read.callable;
                 let mut result = with_location(result, read.contents_uri(), callable.mime_type());
-                if let Some(sanitizer) = self.sanitizer() {
-                    sanitizer.clean_resource_result(&mut result);
-                }
+                self.rewrite(ForModel::Resource(&mut result))?;
                 encode::resource_result(out, self.response_context(), result, callable.cache);
             }
             (CallOutput::Completion(candidates), CallTarget::Completion(completion)) => {

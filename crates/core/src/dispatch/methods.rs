@@ -2,7 +2,6 @@
 //! code. What a request may see: the definitions that it selects by tag, the tools of sources, the instructions.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -26,7 +25,7 @@ use crate::observe::CalledItem;
 use crate::protocol::encode::{CacheHint, ExtensionFilter, ResponseContext};
 use crate::protocol::negotiation::ModernMeta;
 use crate::protocol::{Method, MethodCapability, ProtocolVersion, encode, errors, negotiation};
-use crate::registry::{CallerView, ListPage, Snapshot, SourceRequest, ToolGroup, ToolPart};
+use crate::registry::{CallerView, ListPage, Snapshot, SourceRequest, ToolPart};
 use crate::types::{CacheScope, CompletionReference, Meta};
 
 impl Dispatcher {
@@ -585,14 +584,11 @@ impl Dispatcher {
     }
 }
 
-/// Maximum number of tools to name for each tag. Models find the other tools in the list.
-const MAX_NAMES: usize = 40;
-
 impl Dispatcher {
-    /// Returns the cache hint for `server/discover`. Instructions that name tools depend on the request.
+    /// Returns the cache hint for `server/discover`. Some instructions depend on the request.
     pub(super) fn discover_cache(&self) -> CacheHint {
         let mut cache = self.settings.cache.discover;
-        if self.settings.tags_in_instructions {
+        if self.settings.request_instructions.is_some() {
             cache.scope = CacheScope::Private;
         }
         cache
@@ -601,40 +597,16 @@ impl Dispatcher {
     /// Returns the instructions for a request with this origin.
     pub(super) fn instructions(&self, origin: &RequestOrigin) -> Option<Cow<'_, str>> {
         let written = self.settings.instructions.as_deref();
-        if !self.settings.tags_in_instructions {
-            return written.map(Cow::Borrowed);
+        let added = self.settings.request_instructions.as_ref().and_then(|add| {
+            let snapshot = self.registry.snapshot();
+            let view = snapshot.seen_by(&origin.caller);
+            add(view.narrowed_to(origin.selection.as_ref()))
+        });
+        match (written, added) {
+            (written, None) => written.map(Cow::Borrowed),
+            (None, Some(added)) => Some(added.into()),
+            (Some(written), Some(added)) => Some(format!("{written}\n\n{added}").into()),
         }
-        let snapshot = self.registry.snapshot();
-        let view = snapshot.seen_by(&origin.caller);
-        let view = view.narrowed_to(origin.selection.as_ref());
-        let groups = view.tools_by_tag(&self.settings.rules.tag_descriptions);
-        if groups.is_empty() {
-            return written.map(Cow::Borrowed);
-        }
-        let mut text = written.map_or_else(String::new, |written| format!("{written}\n\n"));
-        text.push_str("Tools by tag:");
-        for group in &groups {
-            write_group(&mut text, group);
-        }
-        Some(text.into())
-    }
-}
-
-/// Writes a line such as ``- issues (Bugs and wishes.): list_issues, close_issue``.
-fn write_group(text: &mut String, group: &ToolGroup<'_>) {
-    // Each tag has a single line, so line breaks are removed from its description.
-    let words = group.description.split_whitespace();
-    let description = words.collect::<Vec<_>>().join(" ");
-    let _ = match (group.tag, &*description) {
-        (None, _) => write!(text, "\n- without a tag: "),
-        (Some(tag), "") => write!(text, "\n- {tag}: "),
-        (Some(tag), description) => write!(text, "\n- {tag} ({description}): "),
-    };
-    let shown: Vec<&str> = group.tools.iter().take(MAX_NAMES).copied().collect();
-    text.push_str(&shown.join(", "));
-    let more = group.tools.len().saturating_sub(shown.len());
-    if more > 0 {
-        let _ = write!(text, " and {more} more");
     }
 }
 

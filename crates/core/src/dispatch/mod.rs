@@ -26,7 +26,9 @@ pub use built::{BuiltServer, MessageSender};
 pub use call::{CallProgress, CallTable, RemovedCall, RunningCall};
 pub use channel::{ChannelMemory, HandshakeOutcome, ListenRequest, SeenChanges, SessionMemory};
 pub use decide::{Decision, RequestDecision, cancelled_request, read_batch};
-pub use dispatcher::{CacheHints, Dispatcher, LinkedMiddleware, ServerShared, Settings};
+pub use dispatcher::{
+    CacheHints, Dispatcher, LinkedMiddleware, RequestInstructions, ServerShared, Settings,
+};
 pub use finish::{SharedText, WrittenResponse};
 pub use methods::MirroredName;
 pub use notifications::{ListVersion, Subscriptions};

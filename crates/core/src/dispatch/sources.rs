@@ -10,6 +10,7 @@ use crate::error::{Error, ErrorKind};
 use crate::handler::dynamic::DynamicTemplate;
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr, Result};
 use crate::handler::listing::Page;
+use crate::handler::middleware::Rewrites;
 use crate::handler::option::{AddOn, OptionTools};
 use crate::jsonrpc::{ErrorObject, ParseLimits};
 use crate::protocol::ProtocolVersion;
@@ -583,6 +584,8 @@ pub struct ServerParts {
     pub add_ons: Vec<AddOn>,
     /// The source through which models reach the tools of the registry.
     pub cover: Option<CreateCover>,
+    /// What changes everything that models read.
+    pub rewrites: Rewrites,
 }
 
 /// Creates a source that stands for the tools of the registry. A function, so that a program without such a source does

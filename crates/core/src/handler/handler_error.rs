@@ -9,7 +9,6 @@ use mcp_schema::explain::Fault;
 
 use crate::context::AskError;
 use crate::handler::rules;
-use crate::handler::safe_path::UnsafePath;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::errors;
 
@@ -325,16 +324,11 @@ macro_rules! bail {
 
 // --- Finds errors marked with `#[expose]` in an error's chain of causes.
 
-/// A function that returns an error's text if the error's type and variant are marked. Created only by the macro.
+/// A function that returns an error's text if the error's type and variant are marked.
 #[derive(Debug)]
 pub struct ExposedError(pub fn(&(dyn StdError + 'static)) -> Option<String>);
 
 inventory::collect!(ExposedError);
-
-// Its texts say what is wrong with a path that the client has chosen.
-inventory::submit! {
-    ExposedError(|error| exposed_text::<UnsafePath>(error, |_| true))
-}
 
 /// Maximum number of causes to examine.
 const MAX_CAUSES: usize = 64;

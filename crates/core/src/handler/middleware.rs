@@ -1,5 +1,4 @@
-//! Middleware: functions and tower layers (`tower`) that wrap handlers. Each of them receives a call before the handler
-//! runs and the result afterwards.
+//! Middleware: what wraps handlers. It receives a call before the handler runs and the result afterwards.
 //!
 //! This module does not depend on the handlers themselves; `dispatch` passes them in as `InnermostStep`.
 
@@ -20,7 +19,11 @@ use crate::handler::definition::Kind;
 use crate::handler::dynamic::Arguments;
 use crate::handler::handler_error::Result;
 use crate::handler::option::{AttachedOption, ToolOption, find_option};
-use crate::jsonrpc::{Member, read_json};
+use crate::jsonrpc::{ErrorObject, Member, read_json};
+use crate::types::{CallToolResult, GetPromptResult, ReadResourceResult};
+
+#[cfg(feature = "tower")]
+pub use service::ResponseFuture;
 
 /// A call to a tool, prompt, resource or completer, as passed to middleware.
 #[derive(Clone)]
@@ -324,6 +327,53 @@ impl fmt::Debug for Next {
     }
 }
 
+/// [`Next`] as a tower service.
+#[cfg(feature = "tower")]
+mod service {
+    use std::convert::Infallible;
+    use std::fmt;
+    use std::future::Future;
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
+    use tower_service::Service;
+
+    use super::{Call, Next};
+    use crate::handler::call::{Output, Running};
+
+    impl Service<Call> for Next {
+        type Response = Output;
+        type Error = Infallible;
+        type Future = ResponseFuture;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, call: Call) -> ResponseFuture {
+            ResponseFuture(self.start(call))
+        }
+    }
+
+    /// A running call: the future that [`Next`] returns when it is used as a service.
+    #[must_use = "a call that is not polled does nothing"]
+    pub struct ResponseFuture(Running);
+
+    impl Future for ResponseFuture {
+        type Output = Result<Output, Infallible>;
+
+        fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
+            self.0.as_mut().poll(task).map(Ok)
+        }
+    }
+
+    impl fmt::Debug for ResponseFuture {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("ResponseFuture")
+        }
+    }
+}
+
 /// Middleware that has not received its [`Next`] yet.
 pub type UnlinkedMiddleware = Box<dyn Fn(Next) -> Next + Send + Sync>;
 
@@ -347,6 +397,60 @@ where
         let function = Arc::clone(&function);
         Next::link(move |call| Box::pin(function(call, next.clone())))
     })
+}
+
+// --- What changes everything that models read, after all middleware, right before it is written.
+
+/// What a model is about to read.
+#[derive(Debug)]
+pub enum ForModel<'a> {
+    /// The result of a tool, or its failure.
+    Tool(&'a mut CallToolResult),
+    /// The messages of a prompt.
+    Prompt(&'a mut GetPromptResult),
+    /// The contents of a resource.
+    Resource(&'a mut ReadResourceResult),
+    /// An error of the protocol.
+    Error(&'a mut ErrorObject),
+}
+
+/// Changes what a model is about to read, or tells why it must not be sent, for the log.
+type Rewrite = dyn Fn(&mut ForModel<'_>) -> Result<(), String> + Send + Sync;
+
+/// The functions that change everything that models read, in order.
+#[derive(Clone, Default)]
+pub struct Rewrites(Vec<Arc<Rewrite>>);
+
+impl Rewrites {
+    /// Adds a function.
+    pub fn push(
+        &mut self,
+        rewrite: impl Fn(&mut ForModel<'_>) -> Result<(), String> + Send + Sync + 'static,
+    ) {
+        self.0.push(Arc::new(rewrite));
+    }
+
+    /// Returns `true` if nothing is changed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Applies the functions.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason why the value must not be sent.
+    #[inline]
+    pub fn apply(&self, mut value: ForModel<'_>) -> Result<(), String> {
+        self.0.iter().try_for_each(|rewrite| rewrite(&mut value))
+    }
+}
+
+impl fmt::Debug for Rewrites {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Rewrites").field(&self.0.len()).finish()
+    }
 }
 
 /// A permit to run a call to a tool with limited concurrency. The permit is released when dropped.

@@ -19,9 +19,4 @@ pub mod option;
 pub mod output;
 pub mod parameter;
 pub mod rules;
-pub mod safe_path;
-pub mod sanitize;
 pub mod tags;
-#[cfg(feature = "tower")]
-pub mod tower;
-pub mod values;

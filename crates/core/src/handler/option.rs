@@ -14,8 +14,7 @@ use serde_json::{Map, Value};
 use crate::context::{ChangeLog, OnceStore, RequestInfo, RequestSource};
 use crate::handler::dynamic::{DynamicTemplate, DynamicTool};
 use crate::handler::extension::Extension;
-use crate::handler::middleware::UnlinkedMiddleware;
-use crate::handler::sanitize::Sanitizer;
+use crate::handler::middleware::{Rewrites, UnlinkedMiddleware};
 use crate::jsonrpc::Member;
 use crate::limits::Limits;
 use crate::protocol::encode::Identity;
@@ -163,8 +162,8 @@ pub struct StartingServer<'a> {
     pub identity: &'a Identity,
     /// The server's limits.
     pub limits: &'a Limits,
-    /// What removes invisible text, if the server does that.
-    pub sanitizer: Option<&'a Sanitizer>,
+    /// What changes everything that models read.
+    pub rewrites: &'a Rewrites,
     /// The store for `once`, if the server has one.
     pub once_store: Option<&'a Arc<dyn OnceStore>>,
     /// The stores that the server was given.

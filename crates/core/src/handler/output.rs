@@ -244,6 +244,48 @@ pub(super) fn structured(value: Box<RawValue>) -> CallToolResult {
     result
 }
 
+// --- Types of other crates, by feature; only this crate can implement its traits for them. The text is the string that serde
+// produces.
+
+macro_rules! as_serialized {
+    ($feature:literal: $($type:ty)*) => {$(
+        #[cfg(feature = $feature)]
+        impl IntoToolResult for $type {
+            fn into_tool_result(self) -> Result<CallToolResult, HandlerError> {
+                serialized(&self)
+            }
+        }
+    )*};
+}
+
+as_serialized!("uuid": uuid::Uuid);
+
+as_serialized!("url": url::Url);
+
+as_serialized!("decimal": rust_decimal::Decimal);
+
+as_serialized!("chrono": chrono::NaiveDate chrono::NaiveTime chrono::NaiveDateTime chrono::Weekday);
+
+as_serialized!("jiff": jiff::Timestamp jiff::Zoned jiff::Span jiff::SignedDuration);
+
+as_serialized!("jiff": jiff::civil::Date jiff::civil::Time jiff::civil::DateTime);
+
+#[cfg(feature = "chrono")]
+impl<Z: chrono::TimeZone> IntoToolResult for chrono::DateTime<Z> {
+    fn into_tool_result(self) -> Result<CallToolResult, HandlerError> {
+        serialized(&self)
+    }
+}
+
+#[allow(dead_code, reason = "only the types of optional crates need it")]
+fn serialized(value: &impl Serialize) -> Result<CallToolResult, HandlerError> {
+    match serde_json::to_value(value) {
+        Ok(Value::String(text)) => Ok(CallToolResult::text(text)),
+        Ok(other) => Ok(CallToolResult::text(other.to_string())),
+        Err(error) => Err(HandlerError(HandlerErrorRepr::Unwritable(error))),
+    }
+}
+
 // --- The text of structured results, as chosen by a tool's `text` option.
 
 /// The kind of text sent with a structured result in place of its JSON.

@@ -19,7 +19,6 @@ use serde::de::DeserializeOwned;
 use crate::context::{AsyncFromContext, Context, FromContext, Prepare, States};
 use crate::handler::handler_error::HandlerError;
 use crate::handler::rules::{ApplicableConstraints, RuleVerdict};
-use crate::handler::safe_path::SafePath;
 
 /// A type that can be a parameter of an annotated function.
 ///
@@ -397,7 +396,7 @@ pub(crate) fn is_exact(id: TypeId) -> bool {
         ($($type:ty)*) => { false $(|| among::<$type>(id))* };
     }
     any!(
-        bool char String PathBuf SafePath i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64
+        bool char String PathBuf i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64
     )
 }
 

@@ -188,7 +188,7 @@ fn assemble(
         &mut build.problems,
     );
     if let Some(selection) = &build.rules.selection {
-        let described = build.rules.described_tags();
+        let described = build.rules.described_tags.iter().map(String::as_str);
         let unknown = snapshot.check_tags(selection, described).err();
         build
             .problems
@@ -404,7 +404,7 @@ fn choose_definitions(
     // Definitions inserted at run time can also have this tag.
     let mut known = known;
     known.extend(early.iter().flat_map(Edit::tags));
-    known.extend(rules.described_tags());
+    known.extend(rules.described_tags.iter().map(String::as_str));
     for (tag, _) in &rules.tag_scopes {
         check(tag, &known);
     }

@@ -48,7 +48,7 @@ pub struct Callable {
     /// What is put around calls, once one of them has needed it.
     pub(crate) around: OnceLock<Next>,
     pub(crate) access: Access,
-    pub(crate) tags: Box<[Box<str>]>,
+    pub tags: Box<[Box<str>]>,
     /// The client capabilities that calls require.
     pub(crate) requires: Box<[ClientFeature]>,
     /// The completers for the arguments.

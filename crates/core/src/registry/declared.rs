@@ -347,8 +347,8 @@ pub struct ServerRules {
     pub selection: Option<TagSelection>,
     /// The limits on messages, which also apply to JSON inside strings.
     pub message_limits: MessageLimits,
-    /// Tags and their descriptions for models.
-    pub tag_descriptions: Vec<(String, String)>,
+    /// Tags that are valid even while no definition has them.
+    pub described_tags: Vec<String>,
     /// Prefixes of names, each with the functions whose names have it.
     pub prefixes: Vec<(String, Vec<Selected>)>,
 }
@@ -393,11 +393,6 @@ impl ServerRules {
                 ))
             }
         })
-    }
-
-    /// Returns the tags that have a description, which are valid even while no definition has them.
-    pub(crate) fn described_tags(&self) -> impl Iterator<Item = &str> {
-        self.tag_descriptions.iter().map(|(tag, _)| tag.as_str())
     }
 
     /// Returns the scopes that these tags require.

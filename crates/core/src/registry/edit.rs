@@ -453,7 +453,7 @@ mod tests {
     fn definitions_outside_the_selection_of_the_server_are_not_served() {
         let rules = ServerRules {
             selection: Some(TagSelection::parse("kept").unwrap()),
-            tag_descriptions: vec![("kept".to_owned(), String::new())],
+            described_tags: vec!["kept".to_owned()],
             ..ServerRules::default()
         };
         let registry = Registry::build(Sources {

@@ -37,7 +37,7 @@ pub use declared::{NameReservation, ServerRules, meta_key_problem};
 pub(crate) use dynamic::{built_in_template, method_callable};
 pub(crate) use edit::EditOutcome;
 pub use mcp_schema::suggest::words;
-pub use snapshot::{CallerView, Snapshot, ToolGroup, ToolPart};
+pub use snapshot::{CallerView, Snapshot, ToolPart};
 pub(crate) use source::NamedSource;
 pub use source::{SourceAnswer, SourceRequest, SourceTool, ToolSource};
 pub(crate) use table::{ListPage, PageWalk, PartialPage, with_origin};
@@ -84,7 +84,7 @@ impl Registry {
         caller: &Caller,
     ) -> Result<(), UnknownTag> {
         let snapshot = self.snapshot();
-        let described = self.rules.described_tags();
+        let described = self.rules.described_tags.iter().map(String::as_str);
         snapshot.seen_by(caller).check_tags(selection, described)
     }
 

@@ -7,8 +7,8 @@ use mcp_core::context::Context;
 use mcp_core::error::{Error, ErrorKind};
 use mcp_core::handler::dynamic::{Arguments, DynamicTemplate, DynamicTool};
 use mcp_core::handler::handler_error::{HandlerError, Result};
+use mcp_core::handler::middleware::Rewrites;
 use mcp_core::handler::option::StartingServer;
-use mcp_core::handler::sanitize::Sanitizer;
 use mcp_core::limits::ResultLimits;
 use mcp_protocol::encode::Identity;
 use mcp_protocol::jsonrpc::constant;
@@ -31,7 +31,7 @@ pub(super) struct KeptResults {
     /// Maximum size of any response, in bytes.
     pub(super) max_result_bytes: usize,
     pub(super) identity: Identity,
-    pub(super) sanitizer: Option<Sanitizer>,
+    pub(super) rewrites: Rewrites,
 }
 
 /// The description of a kept result, in its stored form.
@@ -57,7 +57,7 @@ impl KeptResults {
             limits,
             max_result_bytes: server.limits.calls.max_result_bytes,
             identity: server.identity.clone(),
-            sanitizer: server.sanitizer.cloned(),
+            rewrites: server.rewrites.clone(),
         }
     }
 

@@ -11,7 +11,7 @@ use mcp_core::error::{Error, ErrorKind};
 use mcp_core::handler::call::{CallOutput, Running};
 use mcp_core::handler::dynamic::DynamicTool;
 use mcp_core::handler::handler_error::{HandlerError, Result};
-use mcp_core::handler::middleware::{Call, Next};
+use mcp_core::handler::middleware::{Call, ForModel, Next};
 use mcp_core::handler::option::{
     AdaptedTool, AddOn, OptionTools, OptionWrapping, StartingServer, ToolOption, WrappingPlace,
     find_option,
@@ -56,10 +56,10 @@ impl LargeResult<'_> {
         if !self.is_too_large(&result) {
             return Ok(result);
         }
-        // Parts are cut from sanitized text, because a sanitizer might not recognize text split across two parts.
-        if let Some(sanitizer) = &kept.sanitizer {
-            let cleaned = sanitizer.clean_tool_result(&mut result);
-            cleaned.map_err(|cause| failure("a result cannot be sanitized", &cause))?;
+        // Parts are cut from rewritten text, because text that is split across two parts might not be recognized.
+        if !kept.rewrites.is_empty() {
+            let rewritten = kept.rewrites.apply(ForModel::Tool(&mut result));
+            rewritten.map_err(|cause| failure("a result cannot be kept", &cause))?;
             if !self.is_too_large(&result) {
                 return Ok(result);
             }

@@ -12,7 +12,6 @@ use super::{ArgumentStyle, Decoder};
 use crate::context::Context;
 use crate::handler::handler_error::CallRefusal;
 use crate::handler::parameter::ParameterMeta;
-use crate::handler::values::Base64;
 
 /// A closed record with every way to leave a member out.
 #[derive(Deserialize, JsonSchema)]
@@ -75,6 +74,21 @@ impl TryFrom<String> for Code {
     fn try_from(text: String) -> Result<Self, String> {
         let is_short = text.len() < 4;
         is_short.then_some(Self(text)).ok_or("too long".to_owned())
+    }
+}
+
+/// A value that both its type and its schema bound.
+#[derive(Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(extend("maxLength" = 12))]
+struct Word(#[expect(dead_code, reason = "only decoded")] String);
+
+impl TryFrom<String> for Word {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let fits = text.len() <= 12 && text.bytes().all(|byte| byte.is_ascii_alphabetic());
+        fits.then_some(Self(text)).ok_or("not a word".to_owned())
     }
 }
 
@@ -403,7 +417,7 @@ judged! {
     levels_in_open_records: Open<Level> = json!({"value": "low", "count": 1, "text": "abc"});
     records_in_records: Record<Record<i64, f64>, u8> = record(record(json!(-3), json!(0.5)), json!(2));
     maps_and_tuples: Record<(u8, String), BTreeMap<String, u8>> = record(json!([1, "a"]), json!({"a": 1}));
-    bytes_and_lists: Record<Base64<9>, Vec<Level>> = record(json!("aGVs"), json!(["low", "high"]));
+    bounded_words_and_lists: Record<Word, Vec<Level>> = record(json!("aGVs"), json!(["low", "high"]));
     tagged_variants: Tagged<u8> = json!({"kind": "full", "value": 1, "list": [2], "may": 3});
     tagged_variants_without_data: Tagged<u8> = json!({"kind": "empty"});
     tagged_variants_in_records: Record<Tagged<Code>, u8> = record(json!({"kind": "full", "value": "a", "may": 3}), json!(1));

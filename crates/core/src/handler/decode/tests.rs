@@ -12,13 +12,13 @@ use mcp_schema::constraint::{Bound, Constraints};
 use mcp_schema::explain::describe_faults;
 use proptest::prelude::*;
 use schemars::{JsonSchema, Schema};
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::*;
 use crate::handler::parameter::{Argument, Parameter, ParameterMeta, Probe};
-use crate::handler::safe_path::SafePath;
 use crate::limits::MessageLimits;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -33,6 +33,33 @@ struct Filter {
     language: Option<Language>,
     limit: Option<u8>,
     tags: Option<Vec<String>>,
+}
+
+/// A text that its type refuses while it is read, so that the error has its position.
+#[derive(Clone, JsonSchema)]
+#[schemars(transparent)]
+struct Word(#[expect(dead_code, reason = "only decoded")] String);
+
+impl<'de> Deserialize<'de> for Word {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct WordVisitor;
+
+        impl Visitor<'_> for WordVisitor {
+            type Value = Word;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a word")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Word, E> {
+                let is_word = text.bytes().all(|byte| byte.is_ascii_lowercase());
+                let word = is_word.then(|| Word(text.to_owned()));
+                word.ok_or_else(|| E::custom("the word has more than small letters"))
+            }
+        }
+
+        deserializer.deserialize_str(WordVisitor)
+    }
 }
 
 const LENIENT: ArgumentStyle = ArgumentStyle::Tool { strict: false };
@@ -258,11 +285,13 @@ fn all_invalid_arguments_are_reported_together() {
 
 #[test]
 fn an_error_of_the_type_is_reported_in_its_own_words() {
-    static PATH: [ParameterMeta; 1] = [ParameterMeta::of::<SafePath, _>("path", "")];
-    let decoder = decoder(&PATH, LENIENT);
+    static WORD: [ParameterMeta; 1] = [ParameterMeta::of::<Word, _>("word", "")];
+    let decoder = decoder(&WORD, LENIENT);
     assert_eq!(
-        one::<SafePath>(&decoder, r#"{"path":"../x"}"#).unwrap_err(),
-        "/path: the path has a part `..`, which would leave the directory; received \"../x\""
+        one::<Word>(&decoder, r#"{"word":"two words"}"#)
+            .err()
+            .unwrap(),
+        "/word: the word has more than small letters; received \"two words\""
     );
 }
 
@@ -271,7 +300,7 @@ fn an_error_of_a_nested_type_has_its_json_pointer() {
     #[derive(Clone, Deserialize, JsonSchema)]
     #[expect(dead_code, reason = "only decoded")]
     struct Copy {
-        from: Vec<SafePath>,
+        from: Vec<Word>,
         over: bool,
     }
     static COPY: [ParameterMeta; 1] = [ParameterMeta::of::<Copy, _>("copy", "")];
@@ -279,11 +308,11 @@ fn an_error_of_a_nested_type_has_its_json_pointer() {
     assert_eq!(
         one::<Copy>(
             &decoder,
-            "{\"copy\":{\"from\":[\"a\",\n \"/b\", \"c\"],\"over\":true}}"
+            "{\"copy\":{\"from\":[\"a\",\n \"B\", \"c\"],\"over\":true}}"
         )
         .err()
         .unwrap(),
-        "/copy/from/1: the path is absolute; make it relative to the directory; received \"/b\""
+        "/copy/from/1: the word has more than small letters; received \"B\""
     );
 }
 
@@ -307,13 +336,13 @@ fn reporting_errors_decodes_a_large_value_only_a_few_times() {
     #[expect(dead_code, reason = "only decoded")]
     struct Upload {
         content: Counted,
-        paths: BTreeMap<String, SafePath>,
+        words: BTreeMap<String, Word>,
     }
     static UPLOAD: [ParameterMeta; 1] = [ParameterMeta::of::<Upload, _>("upload", "")];
     let decoder = decoder(&UPLOAD, LENIENT);
     let mistakes_of = |length: usize| {
-        let paths: BTreeMap<String, &str> = (0..15).map(|n| (format!("p{n:02}"), "/etc")).collect();
-        let upload = json!({"content": "x".repeat(length), "paths": paths});
+        let words: BTreeMap<String, &str> = (0..15).map(|n| (format!("w{n:02}"), "No")).collect();
+        let upload = json!({"content": "x".repeat(length), "words": words});
         let arguments = json!({"upload": upload}).to_string();
         DECODED.set(0);
         let said = one::<Upload>(&decoder, &arguments).err().unwrap();

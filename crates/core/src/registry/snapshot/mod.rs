@@ -10,7 +10,7 @@ use crate::context::{Caller, Capability};
 use crate::fnv::fnv;
 use crate::registry::table::CallableTable;
 
-pub use view::{CallerView, ToolGroup, ToolPart};
+pub use view::{CallerView, ToolPart};
 
 /// All definitions at a particular point in time. Unchanged tables are shared with earlier and later snapshots.
 #[derive(Clone, Debug)]

@@ -6,14 +6,13 @@ use std::ops::Deref;
 use std::str::FromStr;
 use std::time::Duration;
 
+use mcp_core::handler::handler_error::HandlerError;
+use mcp_core::handler::output::IntoToolResult;
+use mcp_protocol::types::CallToolResult;
 use mcp_schema::format::HUMAN_DURATION;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use crate::handler::handler_error::HandlerError;
-use crate::handler::output::IntoToolResult;
-use crate::types::CallToolResult;
 
 /// A duration, represented in JSON as a string such as `90s`, `1h 30m` or `2 days`.
 ///

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use mcp_core::handler::handler_error::{ExposedError, exposed_text};
 use mcp_schema::template::write_percent_encoded;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Visitor};
@@ -46,6 +47,10 @@ impl fmt::Display for UnsafePath {
 }
 
 impl std::error::Error for UnsafePath {}
+
+inventory::submit! {
+    ExposedError(|error| exposed_text::<UnsafePath>(error, |_| true))
+}
 
 impl SafePath {
     /// Validates a path.
@@ -229,6 +234,8 @@ impl JsonSchema for SafePath {
 
 #[cfg(test)]
 mod tests {
+    use mcp_core::handler::handler_error::HandlerError;
+
     use super::*;
 
     #[test]
@@ -294,17 +301,13 @@ mod tests {
                 "{path}"
             );
         }
-        let refused =
-            crate::handler::handler_error::HandlerError::from(join("out/etc").unwrap_err());
+        let refused = HandlerError::from(join("out/etc").unwrap_err());
         assert_eq!(
             format!("{refused:?}"),
             r#"Exposed("the path leads out of its directory")"#
         );
         let missing = std::fs::read(join("new/file").unwrap()).unwrap_err();
-        let hidden = format!(
-            "{:?}",
-            crate::handler::handler_error::HandlerError::from(missing)
-        );
+        let hidden = format!("{:?}", HandlerError::from(missing));
         assert!(hidden.starts_with("Opaque"), "{hidden}");
         std::fs::remove_dir_all(root).unwrap();
     }

@@ -1,7 +1,4 @@
-//! Types for values without a dedicated JSON type, and support for other crates' types as results.
-//!
-//! The schemas for other crates' types are derived by schemars and enabled by features of this crate.
-//! [`mcp_schema::generate`] simplifies these schemas, and `handler::decode` enforces them.
+//! Types for values without a dedicated JSON type: each brings its schema and its form as a result.
 
 #[cfg(feature = "duration")]
 mod duration;
@@ -14,21 +11,17 @@ use base64::alphabet::{Alphabet, STANDARD, URL_SAFE};
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::{DecodeError, Engine as _};
+use mcp_core::handler::handler_error::HandlerError;
+use mcp_core::handler::output::IntoToolResult;
+use mcp_protocol::types::CallToolResult;
 use mcp_schema::format::BASE64;
 use schemars::generate::Contract;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
-
-use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
-use crate::handler::output::IntoToolResult;
-use crate::types::CallToolResult;
 
 #[cfg(feature = "duration")]
 pub use duration::HumanDuration;
-
-// --- Bytes encoded as text.
 
 /// Bytes, represented in JSON as a Base64 string.
 ///
@@ -181,50 +174,9 @@ impl<const MAX: usize> IntoToolResult for Base64<MAX> {
     }
 }
 
-// --- Results whose types come from other crates. The text is the string that serde produces.
-
-macro_rules! as_serialized {
-    ($feature:literal: $($type:ty)*) => {$(
-        #[cfg(feature = $feature)]
-        impl IntoToolResult for $type {
-            fn into_tool_result(self) -> Result<CallToolResult, HandlerError> {
-                serialized(&self)
-            }
-        }
-    )*};
-}
-
-as_serialized!("uuid": uuid::Uuid);
-
-as_serialized!("url": url::Url);
-
-as_serialized!("decimal": rust_decimal::Decimal);
-
-as_serialized!("chrono": chrono::NaiveDate chrono::NaiveTime chrono::NaiveDateTime chrono::Weekday);
-
-as_serialized!("jiff": jiff::Timestamp jiff::Zoned jiff::Span jiff::SignedDuration);
-
-as_serialized!("jiff": jiff::civil::Date jiff::civil::Time jiff::civil::DateTime);
-
-#[cfg(feature = "chrono")]
-impl<Z: chrono::TimeZone> IntoToolResult for chrono::DateTime<Z> {
-    fn into_tool_result(self) -> Result<CallToolResult, HandlerError> {
-        serialized(&self)
-    }
-}
-
-#[allow(dead_code, reason = "only the types of optional crates need it")]
-fn serialized(value: &impl Serialize) -> Result<CallToolResult, HandlerError> {
-    match serde_json::to_value(value) {
-        Ok(Value::String(text)) => Ok(CallToolResult::text(text)),
-        Ok(other) => Ok(CallToolResult::text(other.to_string())),
-        Err(error) => Err(HandlerError(HandlerErrorRepr::Unwritable(error))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use crate::handler::values::*;
+    use super::*;
 
     fn read<const MAX: usize>(text: &str) -> Result<Vec<u8>, String> {
         let json = serde_json::Value::from(text).to_string();

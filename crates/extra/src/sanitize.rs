@@ -1,6 +1,4 @@
 //! Sanitizers for all text that a model reads, which are applied before the text is written.
-//!
-//! `dispatch` decides which results are sanitized.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,63 +6,58 @@ use std::collections::hash_map::Entry;
 use std::fmt;
 use std::iter::Peekable;
 use std::str::Chars;
-use std::sync::Arc;
 
+use mcp_core::dispatch::{ServerAddOn, ServerParts};
+use mcp_core::handler::middleware::ForModel;
+use mcp_protocol::jsonrpc::{Scan, unquote, write_string};
+use mcp_protocol::types::{ContentBlock, ResourceContents};
 use serde_json::value::RawValue;
-
-use crate::jsonrpc::{ErrorObject, Scan, unquote, write_string};
-use crate::types::{
-    CallToolResult, ContentBlock, GetPromptResult, ReadResourceResult, ResourceContents,
-};
 
 /// A function that cleans a string.
 type TextCleaner = dyn for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync;
 
-/// The functions applied to all text that a model reads, in order.
-#[derive(Clone, Default)]
-pub struct Sanitizer(Vec<Arc<TextCleaner>>);
+/// Applies a function to all text that a model reads.
+pub struct Sanitizer(Box<TextCleaner>);
 
 impl Sanitizer {
-    /// Adds a function.
-    pub fn push(
-        &mut self,
-        clean: impl for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync + 'static,
-    ) {
-        self.0.push(Arc::new(clean));
+    /// Creates a sanitizer from a function that cleans a string.
+    pub fn new(clean: impl for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync + 'static) -> Self {
+        Self(Box::new(clean))
     }
 
-    /// Cleans a tool result's blocks and structured content.
-    pub fn clean_tool_result(&self, result: &mut CallToolResult) -> Result<(), CleanError> {
-        for block in &mut result.content {
-            self.clean_block(block);
-        }
-        if let Some(structured) = &mut result.structured_content {
-            let cleaned = clean(structured.get(), |text| self.clean_text(text))?;
-            *structured = RawValue::from_string(cleaned).map_err(|_| CleanError::Unreadable)?;
+    fn clean(&self, value: &mut ForModel<'_>) -> Result<(), CleanError> {
+        match value {
+            ForModel::Tool(result) => {
+                let blocks = result.content.iter_mut();
+                blocks.for_each(|block| self.clean_block(block));
+                if let Some(structured) = &mut result.structured_content {
+                    let cleaned = self.clean_json(structured.get())?;
+                    *structured =
+                        RawValue::from_string(cleaned).map_err(|_| CleanError::Unreadable)?;
+                }
+            }
+            ForModel::Prompt(result) => {
+                self.clean_optional(&mut result.description);
+                let messages = result.messages.iter_mut();
+                messages.for_each(|message| self.clean_block(&mut message.content));
+            }
+            ForModel::Resource(result) => {
+                let contents = result.contents.iter_mut();
+                contents.for_each(|contents| self.clean_contents(contents));
+            }
+            ForModel::Error(error) => {
+                self.clean_text(&mut error.message);
+                if let Some(data) = &mut error.data {
+                    let cleaned = self.clean_json(&data.to_string())?;
+                    *data = serde_json::from_str(&cleaned).map_err(|_| CleanError::Unreadable)?;
+                }
+            }
         }
         Ok(())
     }
 
-    pub(crate) fn clean_prompt_result(&self, result: &mut GetPromptResult) {
-        self.clean_optional(&mut result.description);
-        for message in &mut result.messages {
-            self.clean_block(&mut message.content);
-        }
-    }
-
-    pub(crate) fn clean_resource_result(&self, result: &mut ReadResourceResult) {
-        for contents in &mut result.contents {
-            self.clean_contents(contents);
-        }
-    }
-
-    pub(crate) fn clean_error(&self, error: &mut ErrorObject) -> Result<(), CleanError> {
-        self.clean_text(&mut error.message);
-        if let Some(data) = &mut error.data {
-            let cleaned = clean(&data.to_string(), |text| self.clean_text(text))?;
-            *data = serde_json::from_str(&cleaned).map_err(|_| CleanError::Unreadable)?;
-        }
-        Ok(())
+    fn clean_json(&self, json: &str) -> Result<String, CleanError> {
+        clean(json, |text| self.clean_text(text))
     }
 
     fn clean_block(&self, block: &mut ContentBlock) {
@@ -82,14 +75,21 @@ impl Sanitizer {
     }
 
     fn clean_text(&self, text: &mut String) {
-        for clean in &self.0 {
-            let cleaned = match clean(text) {
-                // Equal pointers show that the string is unchanged; equal lengths would not.
-                Cow::Borrowed(cleaned) if std::ptr::eq(cleaned, text.as_str()) => continue,
-                cleaned => cleaned.into_owned(),
-            };
-            *text = cleaned;
-        }
+        let cleaned = match (self.0)(text) {
+            // Equal pointers show that the string is unchanged; equal lengths would not.
+            Cow::Borrowed(cleaned) if std::ptr::eq(cleaned, text.as_str()) => return,
+            cleaned => cleaned.into_owned(),
+        };
+        *text = cleaned;
+    }
+}
+
+impl ServerAddOn for Sanitizer {
+    fn add_to(self, parts: &mut ServerParts) {
+        parts.rewrites.push(move |value| {
+            let cleaned = self.clean(value);
+            cleaned.map_err(|cause| format!("it cannot be sanitized: {cause}"))
+        });
     }
 }
 
@@ -186,7 +186,7 @@ fn skip_control(characters: &mut Peekable<Chars<'_>>) {
 
 /// The reason why JSON cannot be cleaned.
 #[derive(Debug, PartialEq, Eq)]
-pub enum CleanError {
+enum CleanError {
     /// Two members of an object would end up with this name, and parsers would keep only one of them.
     SameName(String),
     /// The text is not JSON that all parsers accept.
@@ -215,7 +215,7 @@ type OriginalNames = HashMap<String, String>;
 /// # Errors
 ///
 /// Returns an error if distinct names become equal, or if the text is not JSON that all parsers accept.
-pub(super) fn clean(json: &str, mut clean: impl FnMut(&mut String)) -> Result<String, CleanError> {
+fn clean(json: &str, mut clean: impl FnMut(&mut String)) -> Result<String, CleanError> {
     let mut out = Vec::with_capacity(json.len());
     // One entry for each open bracket. If the bracket opens an object, the entry holds the names read so far.
     let mut open: Vec<Option<OriginalNames>> = Vec::new();
@@ -276,9 +276,12 @@ pub(super) fn clean(json: &str, mut clean: impl FnMut(&mut String)) -> Result<St
 #[cfg(test)]
 mod tests {
     mod sanitize {
+        use mcp_core::handler::middleware::Rewrites;
+        use mcp_protocol::jsonrpc::ErrorObject;
+        use mcp_protocol::types::CallToolResult;
         use serde_json::json;
 
-        use crate::handler::sanitize::*;
+        use crate::sanitize::*;
 
         #[test]
         fn control_sequences_and_hidden_characters_are_removed() {
@@ -310,8 +313,9 @@ mod tests {
 
         #[test]
         fn a_replacement_of_the_same_length_is_applied() {
-            let mut sanitizer = Sanitizer::default();
-            sanitizer.push(|text| Cow::Borrowed(if text == "secret" { "hidden" } else { text }));
+            let sanitizer = Sanitizer::new(|text| {
+                Cow::Borrowed(if text == "secret" { "hidden" } else { text })
+            });
             let mut text = "secret".to_owned();
             sanitizer.clean_text(&mut text);
             assert_eq!(text, "hidden");
@@ -327,9 +331,10 @@ mod tests {
 
         #[test]
         fn every_text_of_a_result_is_cleaned() {
-            let mut sanitizer = Sanitizer::default();
-            sanitizer.push(secret);
-            sanitizer.push(|text| Cow::Borrowed(text.trim()));
+            let mut parts = ServerParts::default();
+            Sanitizer::new(secret).add_to(&mut parts);
+            Sanitizer::new(|text| Cow::Borrowed(text.trim())).add_to(&mut parts);
+            let rewrites: Rewrites = parts.rewrites;
             let mut result: CallToolResult = serde_json::from_value(json!({
             "content": [
                 {"type": "text", "text": " secret one "},
@@ -340,7 +345,7 @@ mod tests {
             "structuredContent": {"secret": ["secret", 1, {"deep": "a secret"}]},
         }))
         .unwrap();
-            sanitizer.clean_tool_result(&mut result).unwrap();
+            rewrites.apply(ForModel::Tool(&mut result)).unwrap();
             assert_eq!(
                 serde_json::to_value(&result).unwrap(),
                 json!({
@@ -355,14 +360,14 @@ mod tests {
             );
             let data = json!({"faults": [{"message": "secret"}]});
             let mut error = ErrorObject::internal("secret").with_data(data);
-            sanitizer.clean_error(&mut error).unwrap();
+            rewrites.apply(ForModel::Error(&mut error)).unwrap();
             assert_eq!(error.message, "***");
             assert_eq!(error.data, Some(json!({"faults": [{"message": "***"}]})));
         }
     }
 
     mod json {
-        use crate::handler::sanitize::*;
+        use crate::sanitize::*;
 
         fn redacted(json: &str) -> Result<String, CleanError> {
             clean(json, |text| *text = text.replace("secret", "***"))

@@ -1,19 +1,14 @@
-//! Tower layers as middleware: [`Next`] is a service, and a layer wraps it in another service that handles calls.
+//! Tower layers as middleware: a layer wraps [`Next`], which is a service, in another service that handles calls.
 
-use std::convert::Infallible;
 use std::error::Error as StdError;
-use std::fmt;
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
+use mcp_core::handler::call::{CallOutput, Running};
+use mcp_core::handler::handler_error::{HandlerError, Result};
+use mcp_core::handler::middleware::{Call, Next, UnlinkedMiddleware};
 pub use tower_layer::Layer;
 use tower_service::Service;
-
-use crate::handler::call::{CallOutput, Output, Running};
-use crate::handler::handler_error::{HandlerError, Result};
-use crate::handler::middleware::{Call, Next, UnlinkedMiddleware};
 
 /// Creates middleware from a tower layer. The layer wraps only the calls for which `applies` returns `true`.
 pub fn layer<L>(
@@ -35,38 +30,6 @@ where
             }
         })
     })
-}
-
-impl Service<Call> for Next {
-    type Response = Result<CallOutput>;
-    type Error = Infallible;
-    type Future = ResponseFuture;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, call: Call) -> ResponseFuture {
-        ResponseFuture(self.start(call))
-    }
-}
-
-/// A running call: the future that [`Next`] returns when it is used as a service.
-#[must_use = "a call that is not polled does nothing"]
-pub struct ResponseFuture(Running);
-
-impl Future for ResponseFuture {
-    type Output = Result<Output, Infallible>;
-
-    fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
-        self.0.as_mut().poll(task).map(Ok)
-    }
-}
-
-impl fmt::Debug for ResponseFuture {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ResponseFuture")
-    }
 }
 
 /// A service that a tower layer creates from [`Next`]. The service has the same response type, can be cloned, and may
