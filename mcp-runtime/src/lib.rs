@@ -46,14 +46,15 @@
 //! | `client-logs` | yes | `client_logs`, which sends handlers' `tracing` events to the client |
 //! | `http` | yes | HTTP, for all protocol versions; the HTTP+SSE transport of 2024-11-05 is enabled with `HttpOptions::legacy_sse` |
 //! | `main` | yes | [`#[main]`](macro@main): a multi-threaded runtime, for programs that do not set one up themselves |
-//! | `tower` | yes | tower layers as middleware |
 //! | `auth` | | authorization with access tokens over HTTP |
 //! | `axum` | | the HTTP service as an axum `Router` |
 //! | `skills` | | skills: folders with instructions for models, which are included in the program with [`skills!`](macro@skills) or read at run time |
 //! | `telemetry` | | a span and metrics for each request |
 //! | `testing` | | a client for testing servers |
+//! | `tower` | | tower layers as middleware |
 //! | `chrono`, `decimal`, `jiff`, `url`, `uuid` | | the types of these crates (`rust_decimal` for `decimal`) as arguments and results |
 //! | `duration` | | `values::HumanDuration`, lengths of time such as `1h 30m` |
+//! | `full` | | all of them |
 //!
 //! Without any features, a server supports only standard input/output and custom streams. The server still writes
 //! warnings and errors to standard error, unless the program has set up a `tracing` subscriber.
