@@ -14,7 +14,7 @@ use crate::observe::CalledItem;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::CacheHint;
 use crate::registry::{
-    Callable, FirstPollPace, HandlerLimits, HandlerProgress, ItemDetails, OutputChecker,
+    Callable, FirstPollPace, HandlerGuards, HandlerProgress, ItemDetails, OutputChecker,
     PartialPage, RequestedCompleter,
 };
 use crate::types::Tool;
@@ -123,7 +123,7 @@ impl CallTarget {
         awaited.filter(|awaited| awaited.are_missing(states))
     }
 
-    pub(super) fn guards(&self) -> Option<&HandlerLimits> {
+    pub(super) fn guards(&self) -> Option<&HandlerGuards> {
         self.callable().map(|callable| &callable.guards)
     }
 

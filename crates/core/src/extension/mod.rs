@@ -14,4 +14,4 @@ pub use crate::handler::background::{
 pub use crate::handler::call::{ExtensionResult, IntoExtensionResult};
 pub use crate::handler::extension::{Extension, ExtensionMethod, FilterMember};
 pub use crate::handler::middleware::BackgroundPermit;
-pub use build::{Extensions, FilterProblem, ServerChanges, build};
+pub use build::{Extensions, FilterRefusal, ServerChanges, build};

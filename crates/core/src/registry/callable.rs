@@ -42,7 +42,7 @@ pub struct Callable {
     pub name: Arc<str>,
     pub(crate) details: ItemDetails,
     pub handler: Handler,
-    pub(crate) guards: HandlerLimits,
+    pub(crate) guards: HandlerGuards,
     /// The options that add-ons define.
     pub(crate) options: Box<[AttachedOption]>,
     /// What is put around calls, once one of them has needed it.
@@ -534,7 +534,7 @@ fn has_null(json: &str) -> bool {
 
 /// The limits for a single handler. The server's limits apply as well.
 #[derive(Debug, Default)]
-pub struct HandlerLimits {
+pub struct HandlerGuards {
     pub(crate) timeout: Option<Duration>,
     pub(crate) rate: Option<RateLimiter>,
     pub(crate) permits: Option<CallPermits>,
