@@ -18,7 +18,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use hyper::header::HeaderValue;
 use hyper::{Response, StatusCode, header};
-use mcp_core::budget::{Charge, BudgetExceeded};
+use mcp_core::budget::{BudgetExceeded, Charge};
 use mcp_core::context::Principal;
 use mcp_core::dispatch::WrittenResponse;
 use mcp_core::limits::Limits;

@@ -27,7 +27,7 @@ use crate::types::{
 
 pub use crate::context::asking::AskError;
 pub(crate) use crate::context::asking::{
-    CallQuestion, DetachedQuestion, QuestionKey, QuestionProgress,
+    CallQuestion, QuestionKey, QuestionParts, QuestionProgress,
 };
 
 /// A question for the client, which is not sent until it is awaited.

@@ -24,7 +24,7 @@ mod states;
 pub mod watching;
 
 pub use ask::{Ask, AskError, Elicited, Questions};
-pub(crate) use ask::{CallQuestion, DetachedQuestion, QuestionKey, QuestionProgress};
+pub(crate) use ask::{CallQuestion, QuestionKey, QuestionParts, QuestionProgress};
 pub(crate) use caller::CallerRecord;
 pub use caller::{Caller, Principal};
 pub use capability::Capability;
@@ -43,7 +43,7 @@ pub use once_store::{
 pub use once_store::{OwnSteps, is_refused, patiently};
 pub use outbound::{Amount, Progress};
 pub use request::Context;
-pub(crate) use request::{CallEnding, ClientIdentity, RequestContext};
+pub(crate) use request::{CallContinuation, ClientIdentity, DeferredEffects, RequestContext};
 pub use request_info::RequestInfo;
 pub use request_info::{EnvironmentHeaders, RequestSource};
 pub use states::States;

@@ -10,7 +10,7 @@ use crate::context::outbound::Sink;
 use crate::context::pending::{PendingQuestions, wire_id};
 use crate::context::rounds::{Journal, Round, RoundEnd};
 use crate::context::{
-    AskError, CallId, CallQuestion, DetachedQuestion, OnceStore, QuestionKey, QuestionProgress,
+    AskError, CallId, CallQuestion, OnceStore, QuestionKey, QuestionParts, QuestionProgress,
 };
 use crate::host::{Work, sleep};
 use crate::limits::ElicitationLimits;
@@ -411,7 +411,7 @@ impl ClientQuestions {
 
     /// Ends the call's round, once the handler is pending, with the questions and the journal of a run that is separate
     /// from the request. Returns `false` if the call has no rounds.
-    pub fn end_round_with(&self, journal: &str, questions: Vec<DetachedQuestion>) -> bool {
+    pub fn end_round_with(&self, journal: &str, questions: Vec<QuestionParts>) -> bool {
         matches!(&self.delivery, QuestionDelivery::Rounds(round) if round.adopt(journal, questions))
     }
 

@@ -418,7 +418,10 @@ impl SourcedTarget {
         let snapshot = authors.registry.snapshot();
         for named in &authors.sources {
             // Another source may have reserved the name.
-            if rules.check_not_reserved_by_others(Some(&named.name), name).is_err() {
+            if rules
+                .check_not_reserved_by_others(Some(&named.name), name)
+                .is_err()
+            {
                 continue;
             }
             let doing = || {

@@ -475,9 +475,9 @@ impl FilterMember {
 
 /// A `visible_if` function that takes a caller and a key. By default, every caller sees every key.
 #[derive(Clone, Default)]
-pub struct KeyVisibility(Option<Arc<VisibleIf>>);
+pub struct KeyVisibility(Option<Arc<IsKeyVisible>>);
 
-type VisibleIf = dyn Fn(&Caller, &str) -> bool + Send + Sync;
+type IsKeyVisible = dyn Fn(&Caller, &str) -> bool + Send + Sync;
 
 impl KeyVisibility {
     /// Returns the visibility of keys that this function decides for each caller.

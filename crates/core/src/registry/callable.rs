@@ -604,15 +604,15 @@ impl CallPermits {
         if let Some(permit) = self.try_acquire() {
             return Some(permit);
         }
-        let _waiting = QueuedCall::enter(&self.waiting, max_waiting)?;
+        let _waiting = WaitingForPermit::enter(&self.waiting, max_waiting)?;
         self.wait().await
     }
 }
 
 /// A call that is waiting for a permit.
-struct QueuedCall<'a>(&'a AtomicUsize);
+struct WaitingForPermit<'a>(&'a AtomicUsize);
 
-impl<'a> QueuedCall<'a> {
+impl<'a> WaitingForPermit<'a> {
     fn enter(waiting: &'a AtomicUsize, max: usize) -> Option<Self> {
         let entered = Self(waiting);
         let before = waiting.fetch_add(1, Ordering::Relaxed);
@@ -620,7 +620,7 @@ impl<'a> QueuedCall<'a> {
     }
 }
 
-impl Drop for QueuedCall<'_> {
+impl Drop for WaitingForPermit<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

@@ -380,7 +380,11 @@ impl ServerRules {
     }
 
     /// Returns an error if a source of tools other than `own` reserves the name.
-    pub(crate) fn check_not_reserved_by_others(&self, own: Option<&str>, name: &str) -> Result<(), String> {
+    pub(crate) fn check_not_reserved_by_others(
+        &self,
+        own: Option<&str>,
+        name: &str,
+    ) -> Result<(), String> {
         let others = self.reservations.iter();
         let mut others = others.filter(|other| own != Some(&*other.source));
         others.try_for_each(|other| match spawn::catch(|| (other.reserves)(name)) {

@@ -6,8 +6,9 @@ use crate::context::outbound::{CallLogBudget, CallMessages, CallStream, LogLevel
 use crate::context::questions::{ClientQuestions, QuestionDelivery, QuestionSettings};
 use crate::context::request::CallContext;
 use crate::context::{
-    CallEnding, Caller, Capability, ChangeNotification, ClientIdentity, Context, Edit, EditStep,
-    RequestContext, RequestInfo, RequestSource, ServerControl, ServerHandle, States,
+    CallContinuation, Caller, Capability, ChangeNotification, ClientIdentity, Context,
+    DeferredEffects, Edit, EditStep, RequestContext, RequestInfo, RequestSource, ServerControl,
+    ServerHandle, States,
 };
 use crate::error::Error;
 use crate::handler::access::NotifiedCallers;
@@ -80,7 +81,8 @@ pub(crate) fn context() -> Context {
             state: Mutex::default(),
         }),
         asks,
-        ending: CallEnding::default(),
+        effects: DeferredEffects::default(),
+        continuation: CallContinuation::default(),
     }))
 }
 

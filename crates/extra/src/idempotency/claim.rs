@@ -282,7 +282,7 @@ impl Drop for RunGuard {
         let next = match mem::replace(&mut self.state, RunState::Recorded) {
             RunState::Recorded => return,
             RunState::Unrecorded(next) => next,
-            RunState::Running if self.context.ending().has_asked() => NextStep::Asked,
+            RunState::Running if self.context.continuation().has_asked() => NextStep::Asked,
             RunState::Running => NextStep::Ended(self.claim.ended(RecordedEnd::stopped())),
         };
         let claim = self.claim.clone();

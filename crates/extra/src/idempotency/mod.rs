@@ -150,7 +150,7 @@ async fn run(guard: RunGuard, call: Call, next: Next) -> Result<CallOutput> {
     let output = next.run(call).await;
     // A failure that the handler reports is not a result: the client can correct its cause and call again.
     let is_kept = match &output {
-        Ok(CallOutput::Tool(result)) => !result.is_error || context.ending().continues(),
+        Ok(CallOutput::Tool(result)) => !result.is_error || context.continuation().continues(),
         Ok(_) => true,
         Err(_) => false,
     };
