@@ -12,10 +12,10 @@ use mcp_core::extension::{
     QuestionAnswer,
 };
 use mcp_core::handler::background::{AttachedEnd, WaitingRequest};
-use mcp_core::handler::call::CallOutput;
 use mcp_core::handler::definition::Kind;
 use mcp_core::handler::handler_error::{HandlerError, Result};
 use mcp_core::handler::middleware::{BackgroundPermit, Call, Next};
+use mcp_core::handler::run::CallOutput;
 use mcp_core::sync::CancellationToken;
 use mcp_protocol::jsonrpc::{ErrorObject, read_json};
 use mcp_protocol::types::CallToolResult;

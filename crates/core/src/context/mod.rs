@@ -2,10 +2,10 @@
 //! is behind a context: the messages and questions of the call, what it does once, and what it keeps between rounds.
 
 pub(crate) mod ask;
-mod asking;
 mod caller;
 mod capability;
 mod change_log;
+pub(crate) mod client_questions;
 pub mod current;
 pub mod form;
 mod from_context;
@@ -16,7 +16,7 @@ pub mod once;
 mod once_store;
 pub(crate) mod outbound;
 pub(crate) mod pending;
-pub(crate) mod questions;
+mod question;
 pub(crate) mod request;
 mod request_info;
 pub(crate) mod rounds;

@@ -11,15 +11,15 @@ use std::{fmt, mem};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::context::asking::{INSIDE_COMMIT, INSIDE_ONCE, is_inside_commit, is_inside_once};
-use crate::context::questions::ClientQuestions;
+use crate::context::client_questions::ClientQuestions;
+use crate::context::question::{INSIDE_COMMIT, INSIDE_ONCE, is_inside_commit, is_inside_once};
 use crate::context::request::DeferredEffects;
 use crate::context::watching::{CallSite, StepPoint, WatchedStep, pass};
 use crate::context::{
     CallId, ClaimId, Context, OnceClaim, OnceKind, OnceStore, OnceWork, is_refused, patiently,
 };
-use crate::handler::call::{CallOutput, Output};
 use crate::handler::handler_error::{HandlerError, Result};
+use crate::handler::run::{CallOutput, Output};
 
 impl Context {
     /// Runs `work` only once per call, no matter how often the handler runs again with answers from the client.

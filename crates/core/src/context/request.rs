@@ -9,9 +9,9 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::context::client_questions::ClientQuestions;
 use crate::context::handle::notification_params;
 use crate::context::outbound::{CallMessages, Progress};
-use crate::context::questions::ClientQuestions;
 use crate::context::{Caller, Principal, RequestInfo, ServerHandle, States};
 use crate::handler::handler_error::Result;
 use crate::handler::tags::TagSelection;

@@ -13,8 +13,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::context::client_questions::{ClientQuestions, QuestionDelivery};
 use crate::context::outbound::{BackgroundMessages, CallMessages};
-use crate::context::questions::{ClientQuestions, QuestionDelivery};
 use crate::context::request::CallContext;
 use crate::context::rounds::{CallMemory, Journal, Round, RoundEnd};
 use crate::context::{

@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
+use crate::context::client_questions::{ClientQuestions, QuestionDelivery};
 use crate::context::outbound::CallMessages;
 use crate::context::outbound::{CallLogBudget, CallStream, LogBudget, LogLevel, Sink};
-use crate::context::questions::{ClientQuestions, QuestionDelivery};
 use crate::context::request::CallContext;
 use crate::context::rounds::{CallMemory, Round, RoundEnd};
 use crate::context::{
@@ -25,13 +25,13 @@ use crate::dispatch::finish::{CallFinisher, CallOutcome, WrittenResponse};
 use crate::dispatch::request::{Request, RequestSender};
 use crate::dispatch::target::CallTarget;
 use crate::fnv::FnvMap;
-use crate::handler::call::{Blocking, Output, Running};
 use crate::handler::decode::Decoder;
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 use crate::handler::middleware::{
     BackgroundPermit, Call, InnermostStep, KeptMembers, PermitFuture,
 };
 use crate::handler::option::AttachedOption;
+use crate::handler::run::{Blocking, Output, Running};
 use crate::host::{Instant, Sleep, TaskHandle, sleep};
 use crate::jsonrpc::{Member, RequestId};
 use crate::observe::RequestRecording;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tracing::Instrument as _;
 
 use crate::budget::{ByteBudget, ClientNetwork, Holder, LazyCharge};
-use crate::context::questions::QuestionSettings;
+use crate::context::client_questions::QuestionSettings;
 use crate::context::{
     Caller, Capability, ChangeListeners, ChangeLog, ChangeNotification, Edit, EditStep,
     EnvironmentHeaders, ExtensionNotification, LoggedChange, OnceStore, RequestSource,

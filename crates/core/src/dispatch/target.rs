@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use crate::context::{AwaitedValues, Context, States};
 use crate::dispatch::sources::{SourcePage, SourcedTarget};
-use crate::handler::call::{CallOutput, ExtensionResult};
 use crate::handler::definition::Kind;
 use crate::handler::handler_error::{CallRefusal, HandlerError};
 use crate::handler::option::AttachedOption;
+use crate::handler::run::{CallOutput, ExtensionResult};
 use crate::observe::CalledItem;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::CacheHint;

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::context::{Caller, Capability, ServerHandle};
-use crate::handler::call::{CallOutput, ExtensionResult, ExtensionVersions};
 use crate::handler::extension::{
     CoreCapability, Extension, ExtensionMethod, ExtensionMiddleware, FilterMember, MethodVersions,
     Setup,
 };
 use crate::handler::handler_error::HandlerError;
 use crate::handler::middleware::{Next, UnlinkedMiddleware};
+use crate::handler::run::{CallOutput, ExtensionResult, ExtensionVersions};
 use crate::protocol::encode::ExtensionFilter;
 use crate::protocol::{ProtocolVersion, is_core_meta_key, is_core_name, is_reserved_meta_key};
 use crate::registry;

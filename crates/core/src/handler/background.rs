@@ -16,9 +16,9 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::context::OwnSteps;
 use crate::context::{Context, OnceStore, Progress};
-use crate::handler::call::Output;
 use crate::handler::middleware::{BackgroundPermit, Next};
 use crate::handler::option::{AttachedOption, ToolOption, find_option};
+use crate::handler::run::Output;
 use crate::jsonrpc::ErrorObject;
 use crate::sync::lock;
 

@@ -19,7 +19,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::context::{AwaitedValues, Context};
 use crate::handler::access::Access;
-use crate::handler::call::{Blocking, CallOutput, HandlerCall, Output, Run, Running};
 use crate::handler::completion::Candidates;
 use crate::handler::decode::{Decoder, HeaderArgument, strings, to_map};
 use crate::handler::definition::{ClientFeature, Kind};
@@ -28,6 +27,7 @@ use crate::handler::handler_error::{CallRefusal, HandlerError};
 use crate::handler::listing::{Lister, Page};
 use crate::handler::middleware::Next;
 use crate::handler::option::{AttachedOption, ToolUse};
+use crate::handler::run::{Blocking, CallOutput, HandlerCall, Output, Run, Running};
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{CacheHint, one_line};
 use crate::protocol::shape::ShapeForVersion;

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
+use crate::context::client_questions::{ClientQuestions, QuestionDelivery, QuestionSettings};
 use crate::context::outbound::{CallLogBudget, CallMessages, CallStream, LogLevel, Sink};
-use crate::context::questions::{ClientQuestions, QuestionDelivery, QuestionSettings};
 use crate::context::request::CallContext;
 use crate::context::{
     CallContinuation, Caller, Capability, ChangeNotification, ClientIdentity, Context,

@@ -15,9 +15,9 @@ use mcp_core::context::{
     CallId, ClaimId, Context, OnceClaim, OnceKind, OnceRoom, OnceStore, OnceWork, patiently,
 };
 use mcp_core::error::BoxError;
-use mcp_core::handler::call::{CallOutput, ExtensionResult};
 use mcp_core::handler::handler_error::{HandlerError, Result};
 use mcp_core::handler::middleware::Call;
+use mcp_core::handler::run::{CallOutput, ExtensionResult};
 use mcp_core::limits::IdempotencyLimits;
 use mcp_core::seal;
 use mcp_protocol::jsonrpc::Member;

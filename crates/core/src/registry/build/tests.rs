@@ -4,13 +4,13 @@ use expect_test::{Expect, expect};
 
 use super::*;
 use crate::context::{Caller, Capability, Edit, EditStep, State};
-use crate::handler::call::{CallOutput, Run};
 use crate::handler::completion::Candidates;
 use crate::handler::definition::Owner;
 use crate::handler::dynamic::ItemKind as _;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::item_option::{Completes, Made};
 use crate::handler::parameter::ParameterMeta;
+use crate::handler::run::{CallOutput, Run};
 use crate::jsonrpc::ErrorObject;
 use crate::registry::Registry;
 use crate::registry::callable::HandlerProgress;

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{Context as TaskContext, Poll};
 
-use crate::context::asking::{is_inside_commit, is_inside_once};
 use crate::context::outbound::Sink;
 use crate::context::pending::{PendingQuestions, wire_id};
+use crate::context::question::{is_inside_commit, is_inside_once};
 use crate::context::rounds::{Journal, Round, RoundEnd};
 use crate::context::{
     AskError, CallId, CallQuestion, OnceStore, QuestionKey, QuestionParts, QuestionProgress,
