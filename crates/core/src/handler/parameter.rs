@@ -2,7 +2,7 @@
 //!
 //! The compiler determines the kind of a parameter through [`Parameter`]; the macros never examine how a type is
 //! spelled. All information about a parameter is stored in a static ([`ParameterMeta`]). Only the constructor,
-//! `Source::parameter`, has the bound, so that a type of neither kind causes only one error.
+//! `ImplementedTraits::parameter`, has the bound, so that a type of neither kind causes only one error.
 
 use std::any::{Any, TypeId};
 use std::borrow::Borrow;
@@ -16,7 +16,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::context::{AsyncFromContext, Context, FromContext, Prepare, States};
+use crate::context::{AsyncFromContext, Context, FromContext, Prepare, State, States};
 use crate::handler::handler_error::HandlerError;
 use crate::handler::rules::{ApplicableConstraints, RuleVerdict};
 
@@ -124,6 +124,9 @@ impl<T: Parameter<Neither>, const N: usize> Parameter<Neither> for [T; N] {}
 impl<K, T: Parameter<Neither>, S> Parameter<Neither> for HashMap<K, T, S> {}
 
 impl<K, T: Parameter<Neither>> Parameter<Neither> for BTreeMap<K, T> {}
+
+// Never used, because such a state can be injected: with it, the compiler's error names what threads cannot share.
+impl<T: Send + Sync + 'static> Parameter<Neither> for State<T> {}
 
 /// Static data that contains everything the runtime knows about a parameter.
 #[derive(Debug)]
