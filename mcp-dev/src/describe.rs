@@ -8,7 +8,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use mcp_check::ListKind;
+use mcp_check::SurfaceList;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -281,12 +281,12 @@ pub(crate) struct Probes {
 
 impl Description {
     /// Returns the items of a list.
-    pub(crate) fn items(&self, list: ListKind) -> &[Value] {
+    pub(crate) fn items(&self, list: SurfaceList) -> &[Value] {
         match list {
-            ListKind::Tools => &self.tools,
-            ListKind::Prompts => &self.prompts,
-            ListKind::Resources => &self.resources,
-            ListKind::Templates => &self.templates,
+            SurfaceList::Tools => &self.tools,
+            SurfaceList::Prompts => &self.prompts,
+            SurfaceList::Resources => &self.resources,
+            SurfaceList::Templates => &self.templates,
         }
     }
 

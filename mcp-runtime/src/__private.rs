@@ -4,10 +4,6 @@ pub use crate::context::{
     AsyncFromContext, Context, Elicit, FieldKind, FormChoice, FormField, FromContext, form,
 };
 pub use crate::handler::access::VisibleIf;
-pub use crate::handler::call::{
-    Blocking, HandlerCall, Output, Run, Running, blocking, boxed, completer, prompt, resource,
-    running, tool,
-};
 pub use crate::handler::completion::IntoCompletionResult;
 pub use crate::handler::definition::{
     ClientFeature, Definition, IntoSchema, Kind, Location, Owner, Submitted, named, type_id_of,
@@ -22,6 +18,10 @@ pub use crate::handler::parameter::{
     referent, source, to_json,
 };
 pub use crate::handler::rules;
+pub use crate::handler::run::{
+    Blocking, HandlerCall, Output, Run, Running, blocking, boxed, completer, prompt, resource,
+    running, tool,
+};
 pub use crate::types::{CacheScope, Choice, Field, FieldFormat, Form, Icon, IconTheme, Meta, Role};
 pub use mcp_extra::apps::{
     App, AppCsp, AppPage, AppPermission, InApp, MIME_TYPE as APP_MIME_TYPE, ToolVisibility,

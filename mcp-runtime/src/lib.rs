@@ -250,14 +250,14 @@ pub mod middleware {
     pub use mcp_extra::tower::CallService;
 
     #[doc(inline)]
-    pub use crate::handler::call::CallOutput;
-    #[doc(inline)]
     pub use crate::handler::definition::Kind;
     #[cfg(feature = "tower")]
     #[doc(inline)]
     pub use crate::handler::middleware::ResponseFuture;
     #[doc(inline)]
     pub use crate::handler::middleware::{Call, Next};
+    #[doc(inline)]
+    pub use crate::handler::run::CallOutput;
 }
 
 /// Programs with a loop of their own: serverless functions, WebAssembly modules, and whatever else gets a message and wants its

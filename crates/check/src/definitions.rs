@@ -9,7 +9,7 @@ use mcp_schema::suggest::words;
 use serde_json::Value;
 
 use crate::finding::{Finding, Findings};
-use crate::surface::{ListKind, Surface};
+use crate::surface::{Surface, SurfaceList};
 
 // Sources of the rules. The Chat Completions API, `tools[].function.description`, until 2025, and compatible services.
 const LONG: &str = "services compatible with OpenAI: at most 1024 characters";
@@ -28,20 +28,20 @@ const LONGEST_DESCRIPTION: usize = 1_024;
 /// and models read.
 pub(crate) fn lint_definitions(surface: &Surface, costs: &[TokenCost<'_>]) -> Vec<Finding> {
     let mut found = Findings::new();
-    for tool in surface.items(ListKind::Tools) {
+    for tool in surface.items(SurfaceList::Tools) {
         lint_tool(tool, &mut found);
     }
-    for prompt in surface.items(ListKind::Prompts) {
+    for prompt in surface.items(SurfaceList::Prompts) {
         lint_prompt(prompt, &mut found);
     }
-    for template in surface.items(ListKind::Templates) {
+    for template in surface.items(SurfaceList::Templates) {
         found.set_subject("template", template["uriTemplate"].as_str());
         lint_described(template, &mut found);
     }
-    lint_resources(surface.items(ListKind::Resources), &mut found);
+    lint_resources(surface.items(SurfaceList::Resources), &mut found);
     let (tools, tokens) = (costs.len(), total(costs));
     found.set_subjects("the tools");
-    lint_similar_tools(surface.items(ListKind::Tools), &mut found);
+    lint_similar_tools(surface.items(SurfaceList::Tools), &mut found);
     if tools > MOST_TOOLS {
         found.push_refused(format!("there are {tools}"), MANY);
     }
@@ -298,7 +298,7 @@ mod tests {
         /// Returns the findings for a server with these tools.
         fn found(tools: &Value) -> Vec<String> {
             let surface = Surface::parse(&json!({ "tools": tools }).to_string()).unwrap();
-            let costs = token_costs(surface.items(ListKind::Tools));
+            let costs = token_costs(surface.items(SurfaceList::Tools));
             let found = lint_definitions(&surface, &costs);
             found.iter().map(Finding::to_string).collect()
         }

@@ -26,4 +26,4 @@ pub use reader::{ServerReader, read_all_pages};
 pub use report::{CheckReport, Judged};
 #[cfg(feature = "skills")]
 pub use skills::{ReadSkill, read_skills};
-pub use surface::{ListKind, Surface, SurfaceChange, compare_surfaces};
+pub use surface::{Surface, SurfaceChange, SurfaceList, compare_surfaces};

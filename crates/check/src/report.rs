@@ -8,7 +8,7 @@ use crate::finding::{Finding, Findings};
 use crate::pages::{ReadPage, lint_pages};
 #[cfg(feature = "skills")]
 use crate::skills::{ReadSkill, lint_skills};
-use crate::surface::{ListKind, Surface, SurfaceChange};
+use crate::surface::{Surface, SurfaceChange, SurfaceList};
 
 /// What is judged.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub struct CheckReport {
     /// The changes since the surface was saved.
     pub changes: Vec<SurfaceChange>,
     /// The number of items in each list.
-    counts: Vec<(ListKind, usize)>,
+    counts: Vec<(SurfaceList, usize)>,
     /// The tools that models read, each with its estimated number of tokens, largest first.
     costs: Vec<(String, usize)>,
 }
@@ -49,10 +49,10 @@ impl CheckReport {
         let costs = token_costs(judged.listed);
         let mut found = Findings::new();
         found.all = lint_definitions(surface, &costs);
-        lint_pages(judged.pages, surface.items(ListKind::Tools), &mut found);
+        lint_pages(judged.pages, surface.items(SurfaceList::Tools), &mut found);
         #[cfg(feature = "skills")]
         lint_skills(judged.skills, &mut found);
-        let counts = ListKind::ALL.map(|list| (list, surface.items(list).len()));
+        let counts = SurfaceList::ALL.map(|list| (list, surface.items(list).len()));
         let costs = costs.iter().map(|cost| (cost.tool.to_owned(), cost.tokens));
         Self {
             findings: found.all,
@@ -89,7 +89,7 @@ impl CheckReport {
         });
         let counts = counts.collect::<Vec<_>>().join(", ");
         let (total, listed) = (self.total(), self.costs.len());
-        let tools = if self.counts.contains(&(ListKind::Tools, listed)) {
+        let tools = if self.counts.contains(&(SurfaceList::Tools, listed)) {
             "the tools".to_owned()
         } else {
             format!("the {listed} tools that models read")
@@ -156,7 +156,7 @@ mod tests {
         let surface = Surface::parse(&surface.to_string()).unwrap();
         CheckReport::new(&Judged {
             surface: &surface,
-            listed: surface.items(ListKind::Tools),
+            listed: surface.items(SurfaceList::Tools),
             pages: &[],
             #[cfg(feature = "skills")]
             skills: &[],

@@ -12,7 +12,7 @@ use crate::narrowing::{ValueDirection, narrowings};
 
 /// A list that a server may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ListKind {
+pub enum SurfaceList {
     /// `tools/list`
     Tools,
     /// `prompts/list`
@@ -23,7 +23,7 @@ pub enum ListKind {
     Templates,
 }
 
-impl ListKind {
+impl SurfaceList {
     /// All of them, in the order of reports.
     pub const ALL: [Self; 4] = [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
 
@@ -101,7 +101,7 @@ impl Surface {
                 surface.insert(name.into(), value);
             }
         }
-        for list in ListKind::ALL {
+        for list in SurfaceList::ALL {
             let mut items = match members.remove(list.member()) {
                 Some(Value::Array(items)) => items,
                 _ => Vec::new(),
@@ -143,7 +143,7 @@ impl Surface {
 
     /// Returns the items of a list.
     #[must_use]
-    pub fn items(&self, list: ListKind) -> &[Value] {
+    pub fn items(&self, list: SurfaceList) -> &[Value] {
         let items = self.0.get(list.member()).and_then(Value::as_array);
         items.map_or(&[], Vec::as_slice)
     }
@@ -179,7 +179,7 @@ pub fn compare_surfaces(old: &Surface, new: &Surface) -> Vec<SurfaceChange> {
         changes.push_compatible("the instructions are different");
     }
     changes.compare_extensions(old, new);
-    for list in ListKind::ALL {
+    for list in SurfaceList::ALL {
         changes.compare_lists(list, old.items(list), new.items(list));
     }
     changes.0.sort_by_key(|change| !change.is_breaking);
@@ -202,7 +202,7 @@ impl SurfaceChanges {
         self.0.push(SurfaceChange { is_breaking, text });
     }
 
-    fn compare_lists(&mut self, list: ListKind, old: &[Value], new: &[Value]) {
+    fn compare_lists(&mut self, list: SurfaceList, old: &[Value], new: &[Value]) {
         let (before, mut after) = (items_by_key(list, old), items_by_key(list, new));
         let mut gone = Vec::new();
         for (key, was) in before {
@@ -215,7 +215,7 @@ impl SurfaceChanges {
             // If a template with the same name still exists, it was changed rather than removed.
             let moved = after.iter().find(|(_, is)| is["name"] == was["name"]);
             match moved.map(|(key, is)| (*key, *is)) {
-                Some((now, is)) if list == ListKind::Templates => {
+                Some((now, is)) if list == SurfaceList::Templates => {
                     after.remove(now);
                     self.push_breaking(describe_moved_template(key, now));
                     self.compare_items(list, &kind_and_name(list, now), was, is);
@@ -228,11 +228,11 @@ impl SurfaceChanges {
         }
     }
 
-    fn compare_items(&mut self, list: ListKind, name: &str, was: &Value, is: &Value) {
+    fn compare_items(&mut self, list: SurfaceList, name: &str, was: &Value, is: &Value) {
         match list {
-            ListKind::Tools => self.compare_tool_schemas(name, was, is),
-            ListKind::Prompts => self.compare_prompt_arguments(name, was, is),
-            ListKind::Resources | ListKind::Templates => {}
+            SurfaceList::Tools => self.compare_tool_schemas(name, was, is),
+            SurfaceList::Prompts => self.compare_prompt_arguments(name, was, is),
+            SurfaceList::Resources | SurfaceList::Templates => {}
         }
         for (member, said) in [
             ("title", "a different title"),
@@ -308,7 +308,7 @@ impl SurfaceChanges {
     }
 }
 
-fn items_by_key(list: ListKind, items: &[Value]) -> BTreeMap<&str, &Value> {
+fn items_by_key(list: SurfaceList, items: &[Value]) -> BTreeMap<&str, &Value> {
     let items = items.iter();
     items
         .filter_map(|item| Some((item[list.item_key()].as_str()?, item)))
@@ -323,7 +323,7 @@ fn arguments_by_name(prompt: &Value) -> BTreeMap<&str, &Value> {
 }
 
 /// Returns the kind and name of an item for use in messages.
-fn kind_and_name(list: ListKind, key: &str) -> String {
+fn kind_and_name(list: SurfaceList, key: &str) -> String {
     format!("{} `{key}`", list.word())
 }
 

@@ -176,7 +176,7 @@ impl ByteBudget {
         self: &Arc<Self>,
         holder: &Holder,
         limit: std::time::Duration,
-    ) -> Result<(), Shortage> {
+    ) -> Result<(), BudgetExceeded> {
         let account = self.account(holder);
         let waiting = async {
             loop {
@@ -191,19 +191,19 @@ impl ByteBudget {
         };
         let waited = timeout(limit, waiting).await;
         waited.map_err(|_| match account.held.load(Relaxed) {
-            0 => Shortage::Everywhere,
-            _ => Shortage::OfClient,
+            0 => BudgetExceeded::ByOthers,
+            _ => BudgetExceeded::ByClient,
         })
     }
 }
 
-/// The reason why there is no room.
+/// Whose bytes exceed the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shortage {
+pub enum BudgetExceeded {
     /// The client itself holds too much.
-    OfClient,
+    ByClient,
     /// Others hold too much.
-    Everywhere,
+    ByOthers,
 }
 
 impl Total {

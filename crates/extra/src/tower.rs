@@ -4,9 +4,9 @@ use std::error::Error as StdError;
 use std::future::poll_fn;
 use std::sync::Arc;
 
-use mcp_core::handler::call::{CallOutput, Running};
 use mcp_core::handler::handler_error::{HandlerError, Result};
 use mcp_core::handler::middleware::{Call, Next, UnlinkedMiddleware};
+use mcp_core::handler::run::{CallOutput, Running};
 pub use tower_layer::Layer;
 use tower_service::Service;
 

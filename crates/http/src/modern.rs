@@ -207,7 +207,7 @@ fn read_claim<'m>(
     match claim {
         VersionClaim::Valid(modern) => Ok(modern),
         VersionClaim::Unsupported(error) | VersionClaim::Malformed(error) => Err(error),
-        VersionClaim::None => Err(errors::missing_claim()),
+        VersionClaim::Absent => Err(errors::missing_claim()),
     }
 }
 

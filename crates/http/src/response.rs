@@ -18,7 +18,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use hyper::header::HeaderValue;
 use hyper::{Response, StatusCode, header};
-use mcp_core::budget::{Charge, Shortage};
+use mcp_core::budget::{BudgetExceeded, Charge};
 use mcp_core::context::Principal;
 use mcp_core::dispatch::WrittenResponse;
 use mcp_core::limits::Limits;
@@ -602,13 +602,13 @@ impl HttpRefusal {
     }
 }
 
-impl From<Shortage> for HttpRefusal {
-    fn from(shortage: Shortage) -> Self {
-        match shortage {
-            Shortage::OfClient => {
+impl From<BudgetExceeded> for HttpRefusal {
+    fn from(exceeded: BudgetExceeded) -> Self {
+        match exceeded {
+            BudgetExceeded::ByClient => {
                 Self::too_many("unread answers for this caller", errors::RETRY_AFTER)
             }
-            Shortage::Everywhere => Self::unavailable("there are too many unread answers"),
+            BudgetExceeded::ByOthers => Self::unavailable("there are too many unread answers"),
         }
     }
 }

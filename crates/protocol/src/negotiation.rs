@@ -26,7 +26,7 @@ use crate::{Era, ProtocolVersion, errors};
 #[derive(Debug)]
 pub enum VersionClaim<'a> {
     /// The message contains no claim and is therefore legacy.
-    None,
+    Absent,
     /// The message claims to be modern, with a supported version.
     Valid(ModernMeta<'a>),
     /// The claimed version is unsupported or requires a handshake (error -32022).
@@ -93,7 +93,7 @@ impl KnownClientInfo {
 #[must_use]
 pub fn claim<'a>(params: &Params<'a>, known: &KnownClientInfo) -> VersionClaim<'a> {
     if params.meta(MetaMember::ProtocolVersion).is_none() {
-        return VersionClaim::None;
+        return VersionClaim::Absent;
     }
     let Ok(Some(requested)) = params.meta_string(MetaMember::ProtocolVersion) else {
         return VersionClaim::Malformed(malformed_claim_error(
@@ -538,7 +538,7 @@ mod tests {
                     panic!("{text}")
                 };
                 match claim(&message.params, &KnownClientInfo::default()) {
-                    VersionClaim::None => assert_eq!(expected, "none", "{meta}"),
+                    VersionClaim::Absent => assert_eq!(expected, "none", "{meta}"),
                     VersionClaim::Valid(_) => assert_eq!(expected, "valid", "{meta}"),
                     VersionClaim::Unsupported(error) => {
                         assert_eq!(expected, "unsupported", "{meta}");

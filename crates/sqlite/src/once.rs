@@ -15,7 +15,7 @@ use crate::writer::{milliseconds, now};
 const CLAIM_KEPT: Duration = Duration::from_hours(24);
 
 /// [`OnceWork`] for the writer's thread.
-struct OwnedWork {
+struct WorkRow {
     call: CallId,
     name: String,
     claim: ClaimId,
@@ -26,7 +26,7 @@ struct OwnedWork {
     kept: Duration,
 }
 
-impl From<OnceWork<'_>> for OwnedWork {
+impl From<OnceWork<'_>> for WorkRow {
     fn from(work: OnceWork<'_>) -> Self {
         Self {
             call: work.call,
@@ -42,7 +42,7 @@ impl From<OnceWork<'_>> for OwnedWork {
 }
 
 /// Returns the response to a claim, without claiming anything.
-fn find(db: &Connection, work: &OwnedWork) -> Result<Option<OnceClaim>> {
+fn find(db: &Connection, work: &WorkRow) -> Result<Option<OnceClaim>> {
     let sql = "SELECT result, claim = ?3, note FROM once WHERE call = ?1 AND name = ?2 AND expires_at > ?4";
     let mut select = db.prepare_cached(sql)?;
     let (call, claim) = (work.call.as_bytes(), work.claim.as_bytes());
@@ -58,7 +58,7 @@ fn find(db: &Connection, work: &OwnedWork) -> Result<Option<OnceClaim>> {
 }
 
 /// Returns the refusal of a claim for which there is no room.
-fn refusal(db: &Connection, work: &OwnedWork, limits: &Limits) -> Result<Option<OnceClaim>> {
+fn refusal(db: &Connection, work: &WorkRow, limits: &Limits) -> Result<Option<OnceClaim>> {
     let room = work.kind.room(limits);
     let kind = work.kind.as_str();
     let size = length(work.size);
@@ -74,7 +74,7 @@ fn refusal(db: &Connection, work: &OwnedWork, limits: &Limits) -> Result<Option<
     Ok(is_full.then_some(OnceClaim::Full))
 }
 
-fn insert(db: &Connection, work: &OwnedWork, kept: Duration) -> Result<()> {
+fn insert(db: &Connection, work: &WorkRow, kept: Duration) -> Result<()> {
     let sql = "INSERT INTO once (call, name, claim, kind, owner, note, bytes, expires_at) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     let mut insert = db.prepare_cached(sql)?;
@@ -92,7 +92,7 @@ fn insert(db: &Connection, work: &OwnedWork, kept: Duration) -> Result<()> {
 }
 
 /// Removes an entry that has expired but has not been swept yet, so that the triggers count its removal.
-fn remove_expired(db: &Connection, work: &OwnedWork) -> Result<()> {
+fn remove_expired(db: &Connection, work: &WorkRow) -> Result<()> {
     let sql = "DELETE FROM once WHERE call = ?1 AND name = ?2 AND expires_at <= ?3";
     let mut delete = db.prepare_cached(sql)?;
     let deleted = delete.execute(params![work.call.as_bytes(), work.name, now()]);
@@ -101,7 +101,7 @@ fn remove_expired(db: &Connection, work: &OwnedWork) -> Result<()> {
 
 impl OnceStore for Sqlite {
     fn begin<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, OnceClaim> {
-        let (work, limits) = (OwnedWork::from(work), self.0.options.limits.clone());
+        let (work, limits) = (WorkRow::from(work), self.0.options.limits.clone());
         self.0.writer.write(move |db| {
             if let Some(known) = find(db, &work)? {
                 return Ok(known);
@@ -116,7 +116,7 @@ impl OnceStore for Sqlite {
     }
 
     fn complete<'a>(&'a self, work: OnceWork<'a>, result: &'a str) -> StoreFuture<'a, ()> {
-        let (work, result) = (OwnedWork::from(work), result.to_owned());
+        let (work, result) = (WorkRow::from(work), result.to_owned());
         self.0.writer.record(move |db| {
             if find(db, &work)?.is_none() {
                 remove_expired(db, &work)?;
@@ -133,7 +133,7 @@ impl OnceStore for Sqlite {
     }
 
     fn abandon<'a>(&'a self, work: OnceWork<'a>) -> StoreFuture<'a, ()> {
-        let work = OwnedWork::from(work);
+        let work = WorkRow::from(work);
         self.0.writer.record(move |db| {
             let sql =
                 "DELETE FROM once WHERE call = ?1 AND name = ?2 AND claim = ?3 AND result IS NULL";
@@ -151,7 +151,7 @@ impl OnceStore for Sqlite {
     }
 
     fn forget<'a>(&'a self, work: OnceWork<'a>, result: &'a str) -> StoreFuture<'a, ()> {
-        let (work, result) = (OwnedWork::from(work), result.to_owned());
+        let (work, result) = (WorkRow::from(work), result.to_owned());
         self.0.writer.record(move |db| {
             let sql = "DELETE FROM once WHERE call = ?1 AND name = ?2 AND result = ?3";
             let mut forget = db.prepare_cached(sql)?;

@@ -33,7 +33,7 @@ struct SealedText {
 
 /// The sealed parts of a task. Each is bound to its place, so that it cannot take the place of another.
 #[derive(Clone, Copy)]
-enum Part<'a> {
+enum SealedPart<'a> {
     Call,
     State,
     Outcome,
@@ -53,7 +53,7 @@ impl SealedTaskStore {
     }
 
     /// Seals a string. An empty string stays empty, because stores check for it.
-    fn sealed(&self, id: &TaskId, part: Part<'_>, text: &str) -> Result<Arc<str>, BoxError> {
+    fn sealed(&self, id: &TaskId, part: SealedPart<'_>, text: &str) -> Result<Arc<str>, BoxError> {
         if text.is_empty() {
             return Ok("".into());
         }
@@ -65,7 +65,7 @@ impl SealedTaskStore {
     }
 
     /// Opens a string. A string that was stored before there were keys is not sealed.
-    fn opened(&self, id: &TaskId, part: Part<'_>, text: &str) -> Result<Arc<str>, BoxError> {
+    fn opened(&self, id: &TaskId, part: SealedPart<'_>, text: &str) -> Result<Arc<str>, BoxError> {
         let Ok(SealedText { sealed }) = serde_json::from_str(text) else {
             return Ok(text.into());
         };
@@ -77,7 +77,7 @@ impl SealedTaskStore {
 
     fn seal_outcome(&self, id: &TaskId, outcome: &mut TaskOutcome) -> Result<(), BoxError> {
         let (TaskOutcome::Result { json, .. } | TaskOutcome::Error { json }) = outcome;
-        *json = self.sealed(id, Part::Outcome, json)?;
+        *json = self.sealed(id, SealedPart::Outcome, json)?;
         Ok(())
     }
 
@@ -89,12 +89,12 @@ impl SealedTaskStore {
             opened.map(|opened| *text = opened).is_ok()
         };
         let (call, state) = (
-            is_open(Part::Call, &mut task.call),
-            is_open(Part::State, &mut task.state),
+            is_open(SealedPart::Call, &mut task.call),
+            is_open(SealedPart::State, &mut task.state),
         );
         let outcome = match &mut task.outcome {
             Some(TaskOutcome::Result { json, .. } | TaskOutcome::Error { json }) => {
-                is_open(Part::Outcome, json)
+                is_open(SealedPart::Outcome, json)
             }
             None => true,
         };
@@ -146,12 +146,12 @@ impl SealedTaskStore {
 }
 
 /// Returns the value to which a part is bound.
-fn binding(id: &TaskId, part: Part<'_>) -> [u8; 32] {
+fn binding(id: &TaskId, part: SealedPart<'_>) -> [u8; 32] {
     let (kind, name) = match part {
-        Part::Call => ("call", ""),
-        Part::State => ("state", ""),
-        Part::Outcome => ("outcome", ""),
-        Part::Step(name) => ("step", name),
+        SealedPart::Call => ("call", ""),
+        SealedPart::State => ("state", ""),
+        SealedPart::Outcome => ("outcome", ""),
+        SealedPart::Step(name) => ("step", name),
     };
     hash(format!("mcp task {id} {kind} {name}").as_bytes())
 }
@@ -168,8 +168,8 @@ impl TaskStore for SealedTaskStore {
     fn create(&self, task: NewTask) -> StoreFuture<'_, TaskCreation> {
         Box::pin(async move {
             let mut sealed = task.clone();
-            sealed.call = self.sealed(&task.id, Part::Call, &task.call)?;
-            sealed.state = self.sealed(&task.id, Part::State, &task.state)?;
+            sealed.call = self.sealed(&task.id, SealedPart::Call, &task.call)?;
+            sealed.state = self.sealed(&task.id, SealedPart::State, &task.state)?;
             match self.store.create(sealed).await? {
                 TaskCreation::Created(stored) => Ok(TaskCreation::Created(self.open_task(stored))),
                 other => Ok(other),
@@ -207,7 +207,7 @@ impl TaskStore for SealedTaskStore {
     ) -> StoreFuture<'a, TaskChanged> {
         Box::pin(async move {
             if let Some(state) = &mut change.state {
-                *state = self.sealed(id, Part::State, state)?;
+                *state = self.sealed(id, SealedPart::State, state)?;
             }
             if let Some(outcome) = &mut change.outcome {
                 self.seal_outcome(id, outcome)?;
@@ -266,9 +266,10 @@ impl TaskStore for SealedTaskStore {
         Box::pin(async move {
             Ok(
                 match self.store.begin_step(id, attempt, name, claim).await? {
-                    OnceClaim::Done(result) => {
-                        OnceClaim::Done(self.opened(id, Part::Step(name), &result)?.to_string())
-                    }
+                    OnceClaim::Done(result) => OnceClaim::Done(
+                        self.opened(id, SealedPart::Step(name), &result)?
+                            .to_string(),
+                    ),
                     other => other,
                 },
             )
@@ -283,7 +284,7 @@ impl TaskStore for SealedTaskStore {
         result: &'a str,
     ) -> StoreFuture<'a, ()> {
         Box::pin(async move {
-            let result = self.sealed(id, Part::Step(name), result)?;
+            let result = self.sealed(id, SealedPart::Step(name), result)?;
             self.store.complete_step(id, attempt, name, &result).await
         })
     }
@@ -417,13 +418,16 @@ mod tests {
         let memory = Arc::<MemoryTaskStore>::default();
         let store = sealed(&memory, &[1]);
         let (one, other) = (failed(&store).await, failed(&store).await);
-        let text = store.sealed(&one.id, Part::Call, "x").unwrap();
-        assert_eq!(&*store.opened(&one.id, Part::Call, &text).unwrap(), "x");
+        let text = store.sealed(&one.id, SealedPart::Call, "x").unwrap();
+        assert_eq!(
+            &*store.opened(&one.id, SealedPart::Call, &text).unwrap(),
+            "x"
+        );
         for (id, part) in [
-            (&other.id, Part::Call),
-            (&one.id, Part::State),
-            (&one.id, Part::Outcome),
-            (&one.id, Part::Step("")),
+            (&other.id, SealedPart::Call),
+            (&one.id, SealedPart::State),
+            (&one.id, SealedPart::Outcome),
+            (&one.id, SealedPart::Step("")),
         ] {
             assert!(store.opened(id, part, &text).is_err());
         }

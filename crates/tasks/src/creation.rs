@@ -12,10 +12,10 @@ use mcp_core::extension::{
     QuestionAnswer,
 };
 use mcp_core::handler::background::{AttachedEnd, WaitingRequest};
-use mcp_core::handler::call::CallOutput;
 use mcp_core::handler::definition::Kind;
 use mcp_core::handler::handler_error::{HandlerError, Result};
 use mcp_core::handler::middleware::{BackgroundPermit, Call, Next};
+use mcp_core::handler::run::CallOutput;
 use mcp_core::sync::CancellationToken;
 use mcp_protocol::jsonrpc::{ErrorObject, read_json};
 use mcp_protocol::types::CallToolResult;
@@ -382,7 +382,7 @@ impl PatientCall {
             match end {
                 AttachedEnd::Output(output) => return output,
                 AttachedEnd::Panicked(panic) => resume_unwind(Box::new(panic)),
-                AttachedEnd::Detached(outcome) => return detached_output(outcome),
+                AttachedEnd::Background(outcome) => return background_output(outcome),
                 AttachedEnd::InputRequired { journal, questions } => {
                     if self.context.request().protocol_version().is_modern() {
                         let asking = self.context.asking();
@@ -469,7 +469,7 @@ impl PatientCall {
     }
 
     fn handle(&self, task: &StoredTask) -> CallOutput {
-        self.context.ending().set_continues();
+        self.context.continuation().set_continues();
         CallOutput::Tool(jobs::handle(task, self.is_handle_an_error))
     }
 }
@@ -493,7 +493,7 @@ async fn ask(context: &Context, question: &TaskQuestion) -> Result<QuestionAnswe
 }
 
 /// Returns the output of a run that has ended as if no request were waiting for it.
-fn detached_output(outcome: BackgroundOutcome) -> Result<CallOutput> {
+fn background_output(outcome: BackgroundOutcome) -> Result<CallOutput> {
     match outcome {
         BackgroundOutcome::Done { result, .. } => {
             let result: CallToolResult = serde_json::from_str(result.get())?;

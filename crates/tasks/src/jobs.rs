@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use mcp_core::context::{AskError, Context};
 use mcp_core::extension::BackgroundQuestion;
-use mcp_core::handler::call::CallOutput;
 use mcp_core::handler::dynamic::{Arguments, DynamicTool};
 use mcp_core::handler::handler_error::{HandlerError, Result};
 use mcp_core::handler::middleware::{Call, Next};
+use mcp_core::handler::run::CallOutput;
 use mcp_protocol::jsonrpc::{ErrorObject, constant};
 use mcp_protocol::types::CallToolResult;
 use mcp_stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};

@@ -34,7 +34,7 @@ use std::time::Duration;
 
 use mcp_core::context::Caller;
 use mcp_core::extension::{Extension, ExtensionMethod, FilterMember};
-use mcp_core::handler::call::ExtensionVersions;
+use mcp_core::handler::run::ExtensionVersions;
 use mcp_protocol::ProtocolVersion;
 #[doc(hidden)]
 pub use options::TASKS;

@@ -262,7 +262,7 @@ impl TaskService {
         tokio::select! {
             biased;
             end = running => match end {
-                AttachedEnd::Detached(outcome) => AttemptEnd::Ended(outcome),
+                AttachedEnd::Background(outcome) => AttemptEnd::Ended(outcome),
                 _ => AttemptEnd::failed("internal error"),
             },
             never = self.write_status_messages(task, local, &reports) => never,

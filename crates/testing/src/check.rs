@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::{env, fs};
 
 use mcp_check::{
-    CheckReport, Judged, ListKind, ServerReader, Surface, SurfaceChange, compare_surfaces,
+    CheckReport, Judged, ServerReader, Surface, SurfaceChange, SurfaceList, compare_surfaces,
     read_pages,
 };
 use mcp_client::{InProcessClient, RequestError};
@@ -142,9 +142,9 @@ fn changes(path: &Path, surface: &Surface) -> Vec<SurfaceChange> {
 async fn report(client: &InProcessClient, surface: &Surface) -> Result<CheckReport, String> {
     let text = |failure: RequestError| failure.to_string();
     let listed = client.fetch_list(Capability::Tools).await.map_err(text)?;
-    let items = |list: ListKind| surface.items(list);
-    let tools = items(ListKind::Tools);
-    let pages = read_pages(&TestedServer(client), tools, items(ListKind::Resources)).await;
+    let items = |list: SurfaceList| surface.items(list);
+    let tools = items(SurfaceList::Tools);
+    let pages = read_pages(&TestedServer(client), tools, items(SurfaceList::Resources)).await;
     #[cfg(feature = "skills")]
     let skills =
         mcp_check::read_skills(&TestedServer(client), client.server_capabilities()).await?;

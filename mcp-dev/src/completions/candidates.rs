@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::{Arg, Command};
-use mcp_check::{ListKind, ServerReader as _};
+use mcp_check::{ServerReader as _, SurfaceList};
 use mcp_schema::format::{BASE64, of_schema};
 use mcp_schema::template::percent_encode;
 use serde_json::{Map, Value, json};
@@ -42,12 +42,12 @@ impl CompletedServer<'_> {
         ServerClient::for_completion(self.program).await
     }
 
-    fn find(&self, list: ListKind, key: &str) -> Option<&Value> {
+    fn find(&self, list: SurfaceList, key: &str) -> Option<&Value> {
         let mut items = self.about.items(list).iter();
         items.find(|item| item[list.item_key()] == key)
     }
 
-    fn names(&self, list: ListKind) -> Vec<Candidate> {
+    fn names(&self, list: SurfaceList) -> Vec<Candidate> {
         names(list, self.about.items(list))
     }
 }
@@ -100,24 +100,24 @@ pub(super) async fn candidates(
     let position = line.given.len();
     let first = line.given.first().map_or("", String::as_str);
     match (line.command.get_name(), position) {
-        ("call", 0) => Ok(Some(server.names(ListKind::Tools))),
-        ("prompt", 0) => Ok(Some(server.names(ListKind::Prompts))),
+        ("call", 0) => Ok(Some(server.names(SurfaceList::Tools))),
+        ("prompt", 0) => Ok(Some(server.names(SurfaceList::Prompts))),
         ("read", 0) => uris(server, typed).await.map(Some),
         ("complete", 0) => {
-            let mut found = server.names(ListKind::Prompts);
-            found.extend(server.names(ListKind::Templates));
+            let mut found = server.names(SurfaceList::Prompts);
+            found.extend(server.names(SurfaceList::Templates));
             Ok(Some(found))
         }
-        ("call", _) => Ok(match server.find(ListKind::Tools, first) {
+        ("call", _) => Ok(match server.find(SurfaceList::Tools, first) {
             Some(tool) => of_tool(&tool["inputSchema"], &line.given[1..], typed),
             None => Some(Vec::new()),
         }),
-        ("prompt", _) => match server.find(ListKind::Prompts, first) {
+        ("prompt", _) => match server.find(SurfaceList::Prompts, first) {
             Some(prompt) => of_prompt(server, prompt, &line.given[1..], typed).await,
             None => Ok(Some(Vec::new())),
         },
         ("complete", 1) => {
-            let prompt = server.find(ListKind::Prompts, first);
+            let prompt = server.find(SurfaceList::Prompts, first);
             let arguments = prompt.into_iter().flat_map(prompt_arguments);
             let arguments = arguments.map(|(name, about)| Candidate::new(name, about));
             Ok(Some(arguments.collect()))
@@ -133,7 +133,7 @@ pub(super) fn of_position(line: &CommandLine<'_>) -> Found {
     argument.map_or(Some(Vec::new()), |argument| of_values(argument, ""))
 }
 
-fn names(list: ListKind, items: &[Value]) -> Vec<Candidate> {
+fn names(list: SurfaceList, items: &[Value]) -> Vec<Candidate> {
     let names = items.iter().filter_map(|item| {
         let about = item["title"].as_str().or(item["description"].as_str());
         let about = about.or(item["name"].as_str()).unwrap_or_default();
@@ -345,9 +345,9 @@ fn push_values(root: &Value, schema: &Value, texts: &mut Vec<(String, String)>, 
 async fn uris(server: &CompletedServer<'_>, typed: &str) -> Result<Vec<Candidate>> {
     let client = server.connect().await?;
     // Functions may list other resources than the program describes.
-    let resources = client.list(ListKind::Resources).await?;
-    let mut found = names(ListKind::Resources, &resources);
-    for template in server.about.items(ListKind::Templates) {
+    let resources = client.list(SurfaceList::Resources).await?;
+    let mut found = names(SurfaceList::Resources, &resources);
+    for template in server.about.items(SurfaceList::Templates) {
         let Some(text) = template["uriTemplate"].as_str() else {
             continue;
         };

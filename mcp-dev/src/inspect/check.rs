@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use clap::{ArgMatches, Command, value_parser};
 use mcp_check::{
-    CheckReport, Finding, Judged, ListKind, ReadPage, ReadSkill, Surface, SurfaceChange,
+    CheckReport, Finding, Judged, ReadPage, ReadSkill, Surface, SurfaceChange, SurfaceList,
     compare_surfaces, read_pages, read_skills,
 };
 use serde_json::{Map, Value};
@@ -166,12 +166,12 @@ impl ServerAsRead {
     async fn read(target: &Target, options: ConnectOptions) -> Result<Self> {
         let client = ServerClient::open(target, options).await?;
         let declared = client.declarations().await?;
-        let items = |list: ListKind| {
+        let items = |list: SurfaceList| {
             let items = declared.get(list.member()).and_then(Value::as_array);
             items.map_or(&[][..], Vec::as_slice)
         };
-        let listed = items(ListKind::Tools).to_vec();
-        let pages = read_pages(&client, &listed, items(ListKind::Resources)).await;
+        let listed = items(SurfaceList::Tools).to_vec();
+        let pages = read_pages(&client, &listed, items(SurfaceList::Resources)).await;
         let skills = read_skills(&client, &client.status["capabilities"]).await;
         let skills = skills.map_err(anyhow::Error::msg)?;
         client.close().await;
@@ -186,7 +186,7 @@ impl ServerAsRead {
 
 /// Returns the place of a definition in the source.
 fn place(description: Option<&Description>, finding: &Finding) -> Option<String> {
-    let list = ListKind::ALL
+    let list = SurfaceList::ALL
         .into_iter()
         .find(|list| list.word() == finding.word)?;
     let source = description?.sources.get(list.member())?;

@@ -12,7 +12,7 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use mcp_check::ListKind;
+use mcp_check::SurfaceList;
 
 use crate::hub::Hub;
 use crate::session::{ConnectionOptions, Era, Session};
@@ -116,7 +116,7 @@ impl ServerClient {
     }
 
     /// Returns all items in a list, or no items if the server does not declare the list.
-    pub(crate) async fn list(&self, list: ListKind) -> Result<Vec<Value>> {
+    pub(crate) async fn list(&self, list: SurfaceList) -> Result<Vec<Value>> {
         if self.status["capabilities"].get(list.capability()).is_none() {
             return Ok(Vec::new());
         }
@@ -124,7 +124,7 @@ impl ServerClient {
         match items {
             Ok(items) => Ok(items),
             // Many servers declare resources and have no templates.
-            Err(reason) if list == ListKind::Templates && reason.contains(NO_METHOD) => {
+            Err(reason) if list == SurfaceList::Templates && reason.contains(NO_METHOD) => {
                 Ok(Vec::new())
             }
             Err(reason) => bail!("{}: {reason}", list.method()),
@@ -137,7 +137,7 @@ impl ServerClient {
         if let Some(text) = self.status["instructions"].as_str() {
             members.insert("instructions".into(), text.into());
         }
-        for list in ListKind::ALL {
+        for list in SurfaceList::ALL {
             let items = self.list(list).await?;
             members.insert(list.member().into(), items.into());
         }

@@ -107,6 +107,8 @@ impl<'a> ExpandedParameter<'a> {
         let flatten = options.flatten.is_present().then(|| quote!(.flatten()));
         let any_path = options.any_path.is_present().then(|| quote!(.any_path()));
         let probe = quote!(<__mcp::Probe<#owned>>);
+        // The compiler underlines this method if the type is of two kinds.
+        let kind = Ident::new("kind", macro_span_at(first_span(&self.written)));
         // Only the tools for which calls are compared are built with the code for it.
         let is_compared =
             matches!(&self.handler.options, Options::Tool(tool) if tool.idempotent_by.is_some());
@@ -114,7 +116,7 @@ impl<'a> ExpandedParameter<'a> {
         quote!(__mcp::source(
             #probe::from_context, #probe::async_from_context, #probe::deserialize, #probe::json_schema
         )
-            .parameter::<#owned>(#name, #doc) #constraints #default #complete #header #flatten #any_path #identity)
+            .#kind().parameter::<#owned>(#name, #doc) #constraints #default #complete #header #flatten #any_path #identity)
     }
 
     fn default_expression(&self) -> Option<TokenStream> {

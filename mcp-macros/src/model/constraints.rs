@@ -19,7 +19,7 @@ pub(crate) fn check_constraints(constraints: &Constraints, errors: &mut Errors) 
     {
         errors.push(syn::Error::new(
             *key,
-            "this range is empty, so it allows no lengths",
+            "this range is empty, so it allows no lengths; raise its end or lower its start",
         ));
     }
     if let Some(Keyed { value: pattern, .. }) = &constraints.pattern {
@@ -60,7 +60,7 @@ fn check_range(range: &Keyed<Range>, above: Option<&Keyed<Number>>, errors: &mut
     {
         errors.push(syn::Error::new(
             *key,
-            "this range is empty, so it allows no values",
+            "this range is empty, so it allows no values; raise its end or lower its start",
         ));
     }
 }
@@ -115,7 +115,9 @@ fn range_error(expression: &syn::Expr, constraints: &Constraints) -> Option<Stri
         && !above.value.value.is_less_than(number)
     {
         let above = above.value.value;
-        return Some(format!("`{number}` is not more than {above}"));
+        return Some(format!(
+            "`{number}` is not more than {above}, the `exclusive_minimum`"
+        ));
     }
     let range = &constraints.range.as_ref()?.value;
     let start = range.start.as_ref().map(|start| start.value);

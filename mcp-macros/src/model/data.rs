@@ -117,7 +117,7 @@ fn check_display(options: &DataOptions, ty: &syn::DeriveInput, errors: &mut Erro
         errors.push(syn::Error::new(
             options.display.span(),
             "`display` prints the name of a variant, so it is for enums that serde writes as names: without data in the \
-             variants and without a tag",
+             variants and without a tag; remove it, and implement `Display` if you need it",
         ));
     } else if options.input.is_present() {
         errors.push(syn::Error::new(

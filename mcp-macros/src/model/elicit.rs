@@ -94,7 +94,10 @@ fn model_form_fields(
         {
             errors.push(syn::Error::new(
                 field.parsed.ident.span(),
-                format!("field name `{}` is used twice", field.name.value),
+                format!(
+                    "field name `{}` is used twice; rename one of them",
+                    field.name.value
+                ),
             ));
         }
         form.push(field);

@@ -78,7 +78,7 @@ fn take_mark(variant: &mut syn::Variant, errors: &mut Errors) -> bool {
         if !matches!(attribute.meta, syn::Meta::Path(_)) {
             errors.push(syn::Error::new_spanned(
                 &attribute.meta,
-                "`#[expose]` on a variant takes no options",
+                "`#[expose]` on a variant takes no options; write `#[expose]`",
             ));
         }
         false

@@ -7,13 +7,13 @@ pub(crate) fn check_main_signature(signature: &syn::Signature, errors: &mut Erro
     if signature.asyncness.is_none() {
         errors.push(syn::Error::new_spanned(
             signature.fn_token,
-            "`#[main]` belongs on an `async fn`",
+            "`#[main]` belongs on an `async fn`: write `async fn main()`",
         ));
     }
     if let Some(parameter) = signature.inputs.first() {
         errors.push(syn::Error::new_spanned(
             parameter,
-            "`main` takes no parameters",
+            "`main` takes no parameters; remove them",
         ));
     }
 }

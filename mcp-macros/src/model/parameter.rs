@@ -75,7 +75,7 @@ impl Parameter {
             if json.is_none() {
                 errors.push(syn::Error::new_spanned(
                     example,
-                    "an example must be a literal",
+                    "an example must be written out: a number, a string, `true`, `false` or a list of these",
                 ));
             }
             json

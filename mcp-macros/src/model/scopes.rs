@@ -14,7 +14,7 @@ pub(crate) fn check_scopes(options: &ListedOptions, errors: &mut Errors) {
         if earlier.any(|earlier| earlier.value() == scope.value()) {
             errors.push(syn::Error::new(
                 scope.span(),
-                format!("scope `{}` is listed twice", scope.value()),
+                format!("scope `{}` is listed twice; keep one", scope.value()),
             ));
         }
     }

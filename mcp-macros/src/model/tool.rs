@@ -14,7 +14,7 @@ pub(crate) fn check_tool_options(options: &ToolOptions, errors: &mut Errors) {
     {
         errors.push(syn::Error::new(
             destructive.key,
-            "a tool cannot be both `read_only` and `destructive`",
+            "a tool cannot be both `read_only` and `destructive`; keep one",
         ));
     }
     check_idempotent_by(options, errors);
@@ -29,7 +29,7 @@ fn check_idempotent_by(options: &ToolOptions, errors: &mut Errors) {
     if options.read_only.as_ref().is_some_and(|flag| flag.value) {
         errors.push(syn::Error::new(
             by.key,
-            "a `read_only` tool may run again at any time, so it does not need `idempotent_by`",
+            "a `read_only` tool may run again at any time, so it does not need `idempotent_by`; remove it",
         ));
     }
     for (index, name) in by.names.iter().enumerate() {
@@ -47,7 +47,7 @@ fn check_idempotent_by(options: &ToolOptions, errors: &mut Errors) {
         {
             errors.push(syn::Error::new(
                 name.span(),
-                format!("`{text}` occurs twice in `idempotent_by`"),
+                format!("`{text}` occurs twice in `idempotent_by`; keep one"),
             ));
         }
     }

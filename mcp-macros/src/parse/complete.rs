@@ -4,6 +4,9 @@ use syn::spanned::Spanned;
 
 use crate::parse::value::Keyed;
 
+/// The form of the attribute.
+const FORM: &str = "`complete` takes the path of a function, or a list of strings: `#[complete(languages)]` or `#[complete([\"rust\", \"go\"])]`";
+
 /// The source of an argument's completion candidates.
 pub(crate) enum CandidateSource {
     /// The completer at a path.
@@ -14,7 +17,6 @@ pub(crate) enum CandidateSource {
 
 impl syn::parse::Parse for CandidateSource {
     fn parse(input: syn::parse::ParseStream<'_>) -> syn::Result<Self> {
-        const FORM: &str = "`complete` takes the path of a function, or a list of strings: `#[complete(languages)]` or `#[complete([\"rust\", \"go\"])]`";
         if !input.peek(syn::token::Bracket) {
             let function = input.parse().map(Self::Function);
             return function.map_err(|error| syn::Error::new(error.span(), FORM));
@@ -24,7 +26,10 @@ impl syn::parse::Parse for CandidateSource {
         let text = |input: syn::parse::ParseStream<'_>| {
             let text = input.parse::<syn::LitStr>();
             text.map_err(|error| {
-                syn::Error::new(error.span(), "a candidate must be a string literal")
+                syn::Error::new(
+                    error.span(),
+                    "a candidate must be a string in quotes, such as `\"rust\"`",
+                )
             })
         };
         let texts = list.parse_terminated(text, syn::Token![,])?;
@@ -46,6 +51,9 @@ pub(crate) fn parse_complete(
                 attribute.path(),
                 "`complete` is given twice; keep one",
             ));
+        }
+        if matches!(attribute.meta, syn::Meta::Path(_) | syn::Meta::NameValue(_)) {
+            return Err(syn::Error::new_spanned(attribute.path(), FORM));
         }
         let value = attribute.parse_args()?;
         found = Some(Keyed {

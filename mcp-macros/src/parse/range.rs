@@ -163,8 +163,9 @@ pub(crate) fn parse_number(expression: &syn::Expr) -> Result<Number> {
             let value = if negative { -value } else { value };
             Ok(number(literal, NumberValue::Float(value)))
         }
-        _ => {
-            Err(Error::custom("a limit on numbers must be a number literal").with_span(expression))
-        }
+        _ => Err(Error::custom(
+            "a limit must be written as a number, such as `5` or `0.5`; neither a string nor a constant",
+        )
+        .with_span(expression)),
     }
 }

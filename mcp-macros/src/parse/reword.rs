@@ -32,6 +32,10 @@ fn known_options(error: &darling::Error) -> Vec<String> {
         .collect()
 }
 
+/// The error for a value of a flag or of a group of options, the only options that darling reads itself.
+const NO_VALUE: &str =
+    "this option takes no value after `=`; write its name alone, or its options in parentheses";
+
 /// Rewords a message. `known` lists the existing options.
 fn reword_message(text: &str, known: &[String]) -> String {
     if let Some(rest) = text.strip_prefix("Unknown field: ") {
@@ -42,20 +46,18 @@ fn reword_message(text: &str, known: &[String]) -> String {
         };
     }
     if let Some(name) = text.strip_prefix("Duplicate field ") {
-        return format!("option {name} is given twice");
+        return format!("option {name} is given twice; keep one");
     }
-    if let Some(kind) = text
-        .strip_prefix("Unexpected type ")
-        .or_else(|| text.strip_prefix("Unexpected literal type "))
-    {
-        return format!("a value of type {kind} is not allowed here");
+    if text.starts_with("Unexpected type ") || text.starts_with("Unexpected literal type ") {
+        return NO_VALUE.to_owned();
     }
     match text {
         "Unexpected meta-item format `literal`" => {
             "expected `option = value`, such as `title = \"…\"`".to_owned()
         }
-        "Unexpected meta-item format `name-value`" | "Unexpected meta-item format `list`" => {
-            "this option takes no value".to_owned()
+        "Unexpected meta-item format `name-value`" => NO_VALUE.to_owned(),
+        "Unexpected meta-item format `list`" => {
+            "this option takes no value; write its name alone".to_owned()
         }
         other => other.to_owned(),
     }
@@ -173,7 +175,7 @@ mod tests {
     fn other_errors_are_reworded() {
         for (text, expected) in [
             ("Unknown field: `x`", "unknown option `x`"),
-            ("Duplicate field `x`", "option `x` is given twice"),
+            ("Duplicate field `x`", "option `x` is given twice; keep one"),
             ("anything else", "anything else"),
         ] {
             assert_eq!(reword_message(text, &[]), expected);

@@ -13,6 +13,8 @@ pub(crate) struct SkillFolder {
     pub(crate) runtime: Option<PathValue>,
 }
 
+const ONLY_A_FOLDER: &str = "`skills!` takes only a folder, and `crate = …`; remove this";
+
 /// Parses the folder and the `crate` option.
 pub(crate) fn parse_skills(input: TokenStream) -> syn::Result<SkillFolder> {
     syn::parse2(input)
@@ -29,13 +31,14 @@ impl Parse for SkillFolder {
             .map_err(|error| syn::Error::new(error.span(), expected))?;
         let mut runtime = None;
         if input.parse::<Option<syn::Token![,]>>()?.is_some() && !input.is_empty() {
-            input.parse::<syn::Token![crate]>()?;
+            let key = input.parse::<syn::Token![crate]>();
+            key.map_err(|error| syn::Error::new(error.span(), ONLY_A_FOLDER))?;
             input.parse::<syn::Token![=]>()?;
             runtime = Some(PathValue(input.call(syn::Path::parse_mod_style)?));
             input.parse::<Option<syn::Token![,]>>()?;
         }
         if !input.is_empty() {
-            return Err(input.error("unexpected token after the folder"));
+            return Err(input.error(ONLY_A_FOLDER));
         }
         Ok(Self { path, runtime })
     }

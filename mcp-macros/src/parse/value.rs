@@ -107,7 +107,13 @@ impl FromMeta for PathValue {
         let Expression(value) = Expression::from_meta(item)?;
         match value {
             syn::Expr::Path(path) if path.qself.is_none() => Ok(Self(path.path)),
-            other => Err(Error::custom("expected a path, without quotes").with_span(&other)),
+            other => {
+                let name = option_name(item);
+                let message = format!(
+                    "`{name}` takes a path, neither a string nor a closure: `{name} = some::path`"
+                );
+                Err(Error::custom(message).with_span(&other))
+            }
         }
     }
 }

@@ -123,14 +123,23 @@ fn scopes_are_strings_in_parentheses_each_once() {
         (r#"scopes = "a""#, FORM),
         (r#"scopes("a", b)"#, FORM),
         (r#"scopes("a", 1)"#, FORM),
-        (r#"scopes("a", "b", "a")"#, "scope `a` is listed twice"),
+        (
+            r#"scopes("a", "b", "a")"#,
+            "scope `a` is listed twice; keep one",
+        ),
         (
             r#"scopes("a"), scopes("b")"#,
             "option `scopes` is given twice",
         ),
         ("visible_if", "`visible_if` needs a value"),
-        (r#"visible_if = "staff""#, "expected a path, without quotes"),
-        ("visible_if = |_| true", "expected a path, without quotes"),
+        (
+            r#"visible_if = "staff""#,
+            "`visible_if` takes a path, neither a string nor a closure",
+        ),
+        (
+            "visible_if = |_| true",
+            "`visible_if` takes a path, neither a string nor a closure",
+        ),
     ] {
         let emitted = stages::expand_handler(Kind::Tool, tokens(options), tokens("fn add() {}"));
         let emitted = emitted.to_string();

@@ -23,6 +23,7 @@ fn the_first_parameter_of_a_completer_is_not_an_argument() {
                             <__mcp::Probe<<str as __mcp::Lend>::Owned>>::deserialize,
                             <__mcp::Probe<<str as __mcp::Lend>::Owned>>::json_schema,
                         )
+                        .kind()
                         .parameter::<<str as __mcp::Lend>::Owned>("", ""),
                     __mcp::source(
                             <__mcp::Probe<Option<String>>>::from_context,
@@ -30,6 +31,7 @@ fn the_first_parameter_of_a_completer_is_not_an_argument() {
                             <__mcp::Probe<Option<String>>>::deserialize,
                             <__mcp::Probe<Option<String>>>::json_schema,
                         )
+                        .kind()
                         .parameter::<Option<String>>("code", ""),
                 ];
                 const _: () = <__mcp::Probe<<str as __mcp::Lend>::Owned>>::CONSTRAINTS
@@ -100,6 +102,7 @@ fn the_completed_argument_is_checked() {
                             <__mcp::Probe<String>>::deserialize,
                             <__mcp::Probe<String>>::json_schema,
                         )
+                        .kind()
                         .parameter::<String>("", ""),
                 ];
                 const _: () = <__mcp::Probe<String>>::CONSTRAINTS.check_partial_text();

@@ -24,6 +24,7 @@ fn the_expansion_has_a_function_that_returns_the_parameters() {
                             <__mcp::Probe<Option<String>>>::deserialize,
                             <__mcp::Probe<Option<String>>>::json_schema,
                         )
+                        .kind()
                         .parameter::<Option<String>>("language", "")
                         .completer(|| __mcp::named(&languages::all)),
                     __mcp::source(
@@ -32,6 +33,7 @@ fn the_expansion_has_a_function_that_returns_the_parameters() {
                             <__mcp::Probe<<str as __mcp::Lend>::Owned>>::deserialize,
                             <__mcp::Probe<<str as __mcp::Lend>::Owned>>::json_schema,
                         )
+                        .kind()
                         .parameter::<<str as __mcp::Lend>::Owned>("style", "")
                         .candidates(&["short", "long"]),
                 ];

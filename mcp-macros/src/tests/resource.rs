@@ -69,6 +69,7 @@ fn a_template_has_its_variables_checked() {
                             <__mcp::Probe<u32>>::deserialize,
                             <__mcp::Probe<u32>>::json_schema,
                         )
+                        .kind()
                         .parameter::<u32>("id", ""),
                     __mcp::source(
                             <__mcp::Probe<<Context as __mcp::Lend>::Owned>>::from_context,
@@ -76,6 +77,7 @@ fn a_template_has_its_variables_checked() {
                             <__mcp::Probe<<Context as __mcp::Lend>::Owned>>::deserialize,
                             <__mcp::Probe<<Context as __mcp::Lend>::Owned>>::json_schema,
                         )
+                        .kind()
                         .parameter::<<Context as __mcp::Lend>::Owned>("ctx", ""),
                 ];
                 &__MCP_PARAMETERS

@@ -44,6 +44,7 @@ fn methods_are_called_on_a_shared_value() {
                             <__mcp::Probe<u8>>::deserialize,
                             <__mcp::Probe<u8>>::json_schema,
                         )
+                        .kind()
                         .parameter::<u8>("id", "")
                         .default_value(__mcp::DefaultValue::Rust {
                             fill: |__mcp_slot| __mcp::fill(__mcp_slot, __mcp_default_0()),

@@ -26,6 +26,7 @@ fn a_function_is_described_and_registered() {
                             <__mcp::Probe<i64>>::deserialize,
                             <__mcp::Probe<i64>>::json_schema,
                         )
+                        .kind()
                         .parameter::<i64>("a", "Left"),
                     __mcp::source(
                             <__mcp::Probe<i64>>::from_context,
@@ -33,6 +34,7 @@ fn a_function_is_described_and_registered() {
                             <__mcp::Probe<i64>>::deserialize,
                             <__mcp::Probe<i64>>::json_schema,
                         )
+                        .kind()
                         .parameter::<i64>("b", "")
                         .constraints(
                             &__mcp::Constraints {
@@ -167,6 +169,7 @@ fn the_future_owns_values_that_the_function_borrows() {
                             <__mcp::Probe<<str as __mcp::Lend>::Owned>>::deserialize,
                             <__mcp::Probe<<str as __mcp::Lend>::Owned>>::json_schema,
                         )
+                        .kind()
                         .parameter::<<str as __mcp::Lend>::Owned>("text", ""),
                     __mcp::source(
                             <__mcp::Probe<Cow<'static, str>>>::from_context,
@@ -174,6 +177,7 @@ fn the_future_owns_values_that_the_function_borrows() {
                             <__mcp::Probe<Cow<'static, str>>>::deserialize,
                             <__mcp::Probe<Cow<'static, str>>>::json_schema,
                         )
+                        .kind()
                         .parameter::<Cow<'static, str>>("other", ""),
                 ];
                 const _: () = __mcp::rules::check(
@@ -263,6 +267,7 @@ fn a_default_in_rust_occurs_once() {
                             <__mcp::Probe<Option<u8>>>::deserialize,
                             <__mcp::Probe<Option<u8>>>::json_schema,
                         )
+                        .kind()
                         .parameter::<Option<u8>>("type", "")
                         .default_value(__mcp::DefaultValue::Rust {
                             fill: |__mcp_slot| __mcp::fill(__mcp_slot, __mcp_default_0()),

@@ -22,13 +22,13 @@ use crate::dispatch::{Admission, CacheHints, ServerAddOn, ServerParts, ServerSha
 use crate::error::{Error, ErrorKind};
 use crate::extension;
 use crate::extension::{Extension, Extensions, ServerChanges};
-use crate::handler::call::CallOutput;
 #[cfg(feature = "tower")]
 use crate::handler::definition::Kind;
 use crate::handler::definition::Selected;
 use crate::handler::handler_error::Result;
 use crate::handler::middleware::{Call, Next, UnlinkedMiddleware};
 use crate::handler::option::StoresByType;
+use crate::handler::run::CallOutput;
 use crate::handler::{middleware, rules};
 use crate::observe::Observers;
 use crate::protocol::encode::CacheHint;

@@ -3,7 +3,7 @@
 //! A handler awaits an [`Ask`] without knowing how the question reaches the client. In legacy protocol versions, the
 //! server sends a request and the handler waits for the response. In modern protocol versions, the call ends by
 //! returning its open questions, and the handler runs again once the answers have arrived. The implementation of
-//! [`ClientQuestions`](crate::context::questions::ClientQuestions) chooses between the two mechanisms.
+//! [`ClientQuestions`](crate::context::client_questions::ClientQuestions) chooses between the two mechanisms.
 //!
 //! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests"; client/elicitation, client/sampling,
 //! client/roots.
@@ -25,9 +25,9 @@ use crate::types::{
     ClientFeature, CreateMessageResult, Field, Form, InputRequest, Meta, Root, SamplingRequest,
 };
 
-pub use crate::context::asking::AskError;
-pub(crate) use crate::context::asking::{
-    CallQuestion, DetachedQuestion, QuestionKey, QuestionProgress,
+pub use crate::context::question::AskError;
+pub(crate) use crate::context::question::{
+    CallQuestion, QuestionKey, QuestionParts, QuestionProgress,
 };
 
 /// A question for the client, which is not sent until it is awaited.

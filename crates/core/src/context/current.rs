@@ -42,8 +42,8 @@ pub fn outside_calls<T>(work: impl FnOnce() -> T) -> T {
 
 fn with_call<T>(call: Option<Context>, work: impl FnOnce() -> T) -> T {
     /// Restores the previous call, even if `work` panics.
-    struct Restore(Option<Context>);
-    impl Drop for Restore {
+    struct RestoreCall(Option<Context>);
+    impl Drop for RestoreCall {
         fn drop(&mut self) {
             let before = self.0.take();
             // This fails if the thread is exiting, in which case no call needs to be restored.
@@ -52,7 +52,7 @@ fn with_call<T>(call: Option<Context>, work: impl FnOnce() -> T) -> T {
     }
     // This fails if the thread is exiting, in which case it is not running any call.
     let before = CURRENT.try_with(|current| current.replace(call));
-    let _restore = before.ok().map(Restore);
+    let _restore = before.ok().map(RestoreCall);
     work()
 }
 

@@ -367,7 +367,7 @@ pub const fn check_length(kind: FieldKind) {
 pub const fn check_format(kind: FieldKind) {
     assert!(
         matches!(kind, FieldKind::Text),
-        "`format` applies to strings"
+        "`format` applies to strings; remove it"
     );
 }
 

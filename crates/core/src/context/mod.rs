@@ -2,10 +2,10 @@
 //! is behind a context: the messages and questions of the call, what it does once, and what it keeps between rounds.
 
 pub(crate) mod ask;
-mod asking;
 mod caller;
 mod capability;
 mod change_log;
+pub(crate) mod client_questions;
 pub mod current;
 pub mod form;
 mod from_context;
@@ -16,7 +16,7 @@ pub mod once;
 mod once_store;
 pub(crate) mod outbound;
 pub(crate) mod pending;
-pub(crate) mod questions;
+mod question;
 pub(crate) mod request;
 mod request_info;
 pub(crate) mod rounds;
@@ -24,7 +24,7 @@ mod states;
 pub mod watching;
 
 pub use ask::{Ask, AskError, Elicited, Questions};
-pub(crate) use ask::{CallQuestion, DetachedQuestion, QuestionKey, QuestionProgress};
+pub(crate) use ask::{CallQuestion, QuestionKey, QuestionParts, QuestionProgress};
 pub(crate) use caller::CallerRecord;
 pub use caller::{Caller, Principal};
 pub use capability::Capability;
@@ -43,7 +43,7 @@ pub use once_store::{
 pub use once_store::{OwnSteps, is_refused, patiently};
 pub use outbound::{Amount, Progress};
 pub use request::Context;
-pub(crate) use request::{CallEnding, ClientIdentity, RequestContext};
+pub(crate) use request::{CallContinuation, ClientIdentity, DeferredEffects, RequestContext};
 pub use request_info::RequestInfo;
 pub use request_info::{EnvironmentHeaders, RequestSource};
 pub use states::States;

@@ -1,5 +1,5 @@
 //! Work that runs only once per call, no matter how often the handler runs; effects that are deferred until a call has
-//! its final result; and leaving the request, for calls that continue apart from it.
+//! its final result; and leaving the request, for calls that continue in the background.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -11,15 +11,15 @@ use std::{fmt, mem};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::context::asking::{INSIDE_COMMIT, INSIDE_ONCE, is_inside_commit, is_inside_once};
-use crate::context::questions::ClientQuestions;
-use crate::context::request::CallEnding;
+use crate::context::client_questions::ClientQuestions;
+use crate::context::question::{INSIDE_COMMIT, INSIDE_ONCE, is_inside_commit, is_inside_once};
+use crate::context::request::DeferredEffects;
 use crate::context::watching::{CallSite, StepPoint, WatchedStep, pass};
 use crate::context::{
     CallId, ClaimId, Context, OnceClaim, OnceKind, OnceStore, OnceWork, is_refused, patiently,
 };
-use crate::handler::call::{CallOutput, Output};
 use crate::handler::handler_error::{HandlerError, Result};
+use crate::handler::run::{CallOutput, Output};
 
 impl Context {
     /// Runs `work` only once per call, no matter how often the handler runs again with answers from the client.
@@ -195,7 +195,7 @@ pub const UNKNOWN_OUTCOME: &str = "was started before, but its outcome is unknow
 struct StoredStep<'a> {
     context: &'a Context,
     store: Arc<dyn OnceStore>,
-    work: OwnedWork,
+    work: StepWork,
     /// `true` if the store has granted the claim of this run.
     is_granted: bool,
     unrecorded: Unrecorded,
@@ -203,7 +203,7 @@ struct StoredStep<'a> {
 
 /// The parts of a step's [`OnceWork`].
 #[derive(Clone)]
-struct OwnedWork {
+struct StepWork {
     call: CallId,
     name: Arc<str>,
     claim: ClaimId,
@@ -219,7 +219,7 @@ enum Unrecorded {
     Done(Arc<str>),
 }
 
-impl OwnedWork {
+impl StepWork {
     fn work(&self) -> OnceWork<'_> {
         OnceWork {
             call: self.call,
@@ -238,7 +238,7 @@ impl<'a> StoredStep<'a> {
         Self {
             context,
             store,
-            work: OwnedWork {
+            work: StepWork {
                 call: context.asking().call_id(),
                 name: name.into(),
                 claim: ClaimId::random(),
@@ -360,13 +360,13 @@ impl<T> Future for InsideOnce<'_, T> {
     type Output = Result<T>;
 
     fn poll(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<Result<T>> {
-        struct Restore(bool);
-        impl Drop for Restore {
+        struct RestoreInside(bool);
+        impl Drop for RestoreInside {
             fn drop(&mut self) {
                 INSIDE_ONCE.set(self.0);
             }
         }
-        let _restore = Restore(INSIDE_ONCE.replace(true));
+        let _restore = RestoreInside(INSIDE_ONCE.replace(true));
         let _entered = self.1.map(WatchedStep::enter);
         self.0.as_mut().poll(task)
     }
@@ -409,29 +409,29 @@ impl Context {
     /// inside `once` is not repeated when the handler runs again.
     pub fn on_commit(&self, effect: impl Future<Output = Result<()>> + Send + 'static) {
         if is_inside_once() {
-            return self.ending().defer(Box::pin(async {
+            return self.effects().defer(Box::pin(async {
                 Err(HandlerError::opaque(
                     "`on_commit` cannot be used inside `once`; use it before or afterwards",
                 ))
             }));
         }
-        self.ending().defer(Box::pin(effect));
+        self.effects().defer(Box::pin(effect));
     }
 
     /// Runs the deferred effects if the handler has succeeded, and drops them otherwise.
     pub(crate) async fn commit(&self, output: Output) -> Output {
-        let ending = self.ending();
-        if !ending.has_deferred() {
+        let effects = self.effects();
+        if !effects.has_deferred() {
             return output;
         }
         if !is_success(&output) {
-            drop(ending.take_deferred());
+            drop(effects.take_deferred());
             return output;
         }
-        let _committing = Committing::begin(ending);
+        let _committing = Committing::begin(effects);
         // An effect can defer further effects.
-        while ending.has_deferred() {
-            for mut effect in ending.take_deferred() {
+        while effects.has_deferred() {
+            for mut effect in effects.take_deferred() {
                 poll_fn(|task| {
                     let _inside = InsideCommit::enter();
                     effect.as_mut().poll(task)
@@ -453,12 +453,12 @@ fn is_success(output: &Output) -> bool {
 }
 
 /// Marks a call while its deferred effects are running.
-struct Committing<'a>(&'a CallEnding);
+struct Committing<'a>(&'a DeferredEffects);
 
 impl<'a> Committing<'a> {
-    fn begin(ending: &'a CallEnding) -> Self {
-        ending.set_committing(true);
-        Self(ending)
+    fn begin(effects: &'a DeferredEffects) -> Self {
+        effects.set_committing(true);
+        Self(effects)
     }
 }
 
@@ -483,7 +483,7 @@ impl Drop for InsideCommit {
 }
 
 impl Context {
-    /// Leaves the request if the call can continue apart from it: the handler waits here until it is dropped. In all
+    /// Leaves the request if the call can continue in the background: the handler waits here until it is dropped. In all
     /// other calls, this does nothing. `method` is the method that the author has called.
     #[doc(hidden)]
     pub async fn leave_request(&self, method: &str) {

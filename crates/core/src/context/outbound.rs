@@ -34,13 +34,13 @@ pub trait Sink: Send + Sync {
 pub enum CallMessages {
     /// They are sent to the client.
     Stream(CallStream),
-    /// The call runs apart from its request.
-    Apart(Box<dyn MessagesApart>),
+    /// The call runs in the background.
+    Background(Box<dyn BackgroundMessages>),
 }
 
-/// Where the messages of a call go that runs apart from its request. A trait, because only programs with such calls
+/// Where the messages of a call go that runs in the background. A trait, because only programs with such calls
 /// contain the code for it, and because it leads to the context of another request, which has messages itself.
-pub trait MessagesApart: Send + Sync {
+pub trait BackgroundMessages: Send + Sync {
     /// Reports progress to the owner of the run.
     fn report(&self, progress: &Progress);
     /// Passes the messages of the request that is waiting for the call to `send`. Returns `false` if none is waiting.
@@ -67,7 +67,7 @@ impl CallMessages {
     pub(crate) fn is_inside_request(&self) -> bool {
         match self {
             Self::Stream(_) => false,
-            Self::Apart(apart) => apart.waiting(&mut |_| {}),
+            Self::Background(messages) => messages.waiting(&mut |_| {}),
         }
     }
 
@@ -75,9 +75,9 @@ impl CallMessages {
     pub(crate) fn progress(&self, progress: &Progress) {
         match self {
             Self::Stream(stream) => stream.progress(progress),
-            Self::Apart(apart) => {
-                apart.report(progress);
-                apart.waiting(&mut |request| request.progress(progress));
+            Self::Background(messages) => {
+                messages.report(progress);
+                messages.waiting(&mut |request| request.progress(progress));
             }
         }
     }
@@ -87,7 +87,7 @@ impl CallMessages {
     pub(crate) fn keep_alive(&self, quiet: Duration) -> Duration {
         match self {
             Self::Stream(stream) => stream.keep_alive(quiet),
-            Self::Apart(_) => quiet,
+            Self::Background(_) => quiet,
         }
     }
 
@@ -95,9 +95,9 @@ impl CallMessages {
     pub fn accepts_level(&self, level: LoggingLevel) -> bool {
         match self {
             Self::Stream(stream) => stream.level.admits(level),
-            Self::Apart(apart) => {
+            Self::Background(messages) => {
                 let mut accepts = false;
-                apart.waiting(&mut |request| accepts = request.accepts_level(level));
+                messages.waiting(&mut |request| accepts = request.accepts_level(level));
                 accepts
             }
         }
@@ -107,8 +107,8 @@ impl CallMessages {
     pub(crate) fn close_stream(&self) {
         match self {
             Self::Stream(stream) => stream.close_stream(),
-            Self::Apart(apart) => {
-                apart.waiting(&mut Self::close_stream);
+            Self::Background(messages) => {
+                messages.waiting(&mut Self::close_stream);
             }
         }
     }
@@ -117,8 +117,8 @@ impl CallMessages {
     pub fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &str) {
         match self {
             Self::Stream(stream) => stream.log(level, logger, data),
-            Self::Apart(apart) => {
-                apart.waiting(&mut |request| request.log(level, logger, data));
+            Self::Background(messages) => {
+                messages.waiting(&mut |request| request.log(level, logger, data));
             }
         }
     }
@@ -127,8 +127,8 @@ impl CallMessages {
     pub(crate) fn extension(&self, method: &str, params: &Map<String, Value>) {
         match self {
             Self::Stream(stream) => stream.extension(method, params),
-            Self::Apart(apart) => {
-                apart.waiting(&mut |request| request.extension(method, params));
+            Self::Background(messages) => {
+                messages.waiting(&mut |request| request.extension(method, params));
             }
         }
     }

@@ -9,9 +9,9 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::context::client_questions::ClientQuestions;
 use crate::context::handle::notification_params;
 use crate::context::outbound::{CallMessages, Progress};
-use crate::context::questions::ClientQuestions;
 use crate::context::{Caller, Principal, RequestInfo, ServerHandle, States};
 use crate::handler::handler_error::Result;
 use crate::handler::tags::TagSelection;
@@ -40,13 +40,13 @@ pub(crate) struct CallContext {
     pub(crate) request: RequestContext,
     pub(crate) messages: CallMessages,
     pub(crate) asks: ClientQuestions,
-    /// The state that decides what follows when the handler ends.
-    pub(crate) ending: CallEnding,
+    pub(crate) effects: DeferredEffects,
+    pub(crate) continuation: CallContinuation,
 }
 
 /// What is added to a call's context on the way to its handler.
 struct AddedContext {
-    /// Cancelled when the handler leaves its request, if the call can continue apart from it.
+    /// Cancelled when the handler leaves its request, if the call can continue in the background.
     leaving: Option<CancellationToken>,
     /// The values of awaited parameters, if the call has waited for any.
     prepared: Option<Arc<PreparedValues>>,
@@ -92,8 +92,8 @@ impl RequestContext {
         self.cancelled.get_or_init(CancellationToken::default)
     }
 
-    /// Returns the same data for a run of the call that is separate from its request.
-    pub(crate) fn detached(&self) -> Self {
+    /// Returns the same data for a run of the call in the background.
+    pub(crate) fn for_background(&self) -> Self {
         Self {
             client: match &self.client {
                 ClientIdentity::Known(client) => ClientIdentity::Known(client.clone()),
@@ -172,7 +172,7 @@ impl Context {
         }
     }
 
-    /// Returns the token that is cancelled when the handler leaves its request, if the call can continue apart from it.
+    /// Returns the token that is cancelled when the handler leaves its request, if the call can continue in the background.
     pub(super) fn leaving(&self) -> Option<&CancellationToken> {
         self.added.as_ref()?.leaving.as_ref()
     }
@@ -214,10 +214,15 @@ impl Context {
         &self.call.asks
     }
 
+    /// Returns the effects that wait for the call's final result.
+    pub(crate) fn effects(&self) -> &DeferredEffects {
+        &self.call.effects
+    }
+
     #[doc(hidden)]
     #[must_use]
-    pub fn ending(&self) -> &CallEnding {
-        &self.call.ending
+    pub fn continuation(&self) -> &CallContinuation {
+        &self.call.continuation
     }
 
     /// Reports progress to the client, if the client requested progress notifications.
@@ -444,37 +449,33 @@ impl std::fmt::Debug for Context {
 // has been dropped.
 
 /// An effect that waits for the call's final result.
-pub(crate) type DeferredEffect = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
+pub(crate) type CommitEffect = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 
-/// The state of a call that determines what happens when its handler ends.
+/// The effects that wait for the call's final result.
 #[derive(Default)]
-pub struct CallEnding {
-    deferred: Mutex<DeferredEffects>,
+pub(crate) struct DeferredEffects {
+    deferred: Mutex<EffectQueue>,
     /// `true` once an effect has been deferred. Most calls defer no effects, so they can skip the lock.
     has_deferred: AtomicBool,
-    /// `true` while the effects that waited for the result are running.
+    /// `true` while the effects are running.
     is_committing: AtomicBool,
-    /// `true` once the round has ended with questions.
-    has_asked: AtomicBool,
-    /// `true` once the work continues independently of the request.
-    continues: AtomicBool,
 }
 
 #[derive(Default)]
-struct DeferredEffects {
-    effects: Vec<DeferredEffect>,
+struct EffectQueue {
+    effects: Vec<CommitEffect>,
     /// Number of handler runs that have not ended.
     running: usize,
 }
 
-impl CallEnding {
-    pub(crate) fn defer(&self, effect: DeferredEffect) {
+impl DeferredEffects {
+    pub(crate) fn defer(&self, effect: CommitEffect) {
         self.deferred().effects.push(effect);
         self.has_deferred.store(true, Ordering::Release);
     }
 
     /// Takes the effects, in the order in which they were deferred.
-    pub(crate) fn take_deferred(&self) -> Vec<DeferredEffect> {
+    pub(crate) fn take_deferred(&self) -> Vec<CommitEffect> {
         std::mem::take(&mut self.deferred().effects)
     }
 
@@ -506,6 +507,21 @@ impl CallEnding {
         self.is_committing.load(Ordering::Relaxed)
     }
 
+    fn deferred(&self) -> MutexGuard<'_, EffectQueue> {
+        lock(&self.deferred)
+    }
+}
+
+/// The reasons why a call continues after its handler has been dropped.
+#[derive(Default)]
+pub struct CallContinuation {
+    /// `true` once the round has ended with questions.
+    has_asked: AtomicBool,
+    /// `true` once the work continues independently of the request.
+    continues: AtomicBool,
+}
+
+impl CallContinuation {
     pub(crate) fn set_asked(&self) {
         self.has_asked.store(true, Ordering::Relaxed);
     }
@@ -522,9 +538,5 @@ impl CallEnding {
     /// Returns `true` once the work continues independently of the request, whose result is only a handle.
     pub fn continues(&self) -> bool {
         self.continues.load(Ordering::Relaxed)
-    }
-
-    fn deferred(&self) -> MutexGuard<'_, DeferredEffects> {
-        lock(&self.deferred)
     }
 }

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 
 use crate::context::OwnSteps;
 use crate::context::{
-    AskError, CallId, CallQuestion, DetachedQuestion, OnceClaim, OnceStore, OnceWork, QuestionKey,
+    AskError, CallId, CallQuestion, OnceClaim, OnceStore, OnceWork, QuestionKey, QuestionParts,
     QuestionProgress, StoreFuture,
 };
 use crate::handler::handler_error::HandlerError;
@@ -247,7 +247,7 @@ impl Round {
 
     /// Lets the round end with the questions and the journal of a run that was separate from the request. Returns
     /// `false` if the journal cannot be read.
-    pub(crate) fn adopt(&self, journal: &str, questions: Vec<DetachedQuestion>) -> bool {
+    pub(crate) fn adopt(&self, journal: &str, questions: Vec<QuestionParts>) -> bool {
         let Some(journal) = Journal::from_json(journal.as_bytes()) else {
             return false;
         };
@@ -390,12 +390,12 @@ pub(crate) struct Journal {
     /// Number of rounds that have ended.
     pub(crate) round: u16,
     /// What is kept for questions and `once` calls, by their keys and names, as JSON.
-    kept: BTreeMap<(Part, String), Box<str>>,
+    kept: BTreeMap<(JournalPart, String), Box<str>>,
 }
 
 /// A part of the journal, with the values that it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+enum JournalPart {
     /// An array of the question's digest, or `null` if the key contains it, and the client's answer.
     Answers,
     /// Number of invalid answers to a question.
@@ -408,7 +408,7 @@ enum Part {
     Open,
 }
 
-impl Part {
+impl JournalPart {
     const ALL: [Self; 5] = [
         Self::Answers,
         Self::Rejected,
@@ -458,7 +458,9 @@ impl Journal {
                     has_round = true;
                 }
                 member => {
-                    let part = Part::ALL.into_iter().find(|part| part.as_str() == member);
+                    let part = JournalPart::ALL
+                        .into_iter()
+                        .find(|part| part.as_str() == member);
                     let Some(part) = part else {
                         // A newer build has written it.
                         return scan.next_value().map(|_| ());
@@ -515,26 +517,29 @@ impl Journal {
         self.call.map(CallId)
     }
 
-    fn keep(&mut self, part: Part, key: String, json: impl Into<Box<str>>) {
+    fn keep(&mut self, part: JournalPart, key: String, json: impl Into<Box<str>>) {
         self.kept.insert((part, key), json.into());
     }
 
-    fn kept(&self, part: Part, key: &str) -> Option<&str> {
+    fn kept(&self, part: JournalPart, key: &str) -> Option<&str> {
         let kept = self.kept.get(&(part, key.to_owned()));
         kept.map(|json| &**json)
     }
 
-    fn remove(&mut self, part: Part, key: &str) -> Option<Box<str>> {
+    fn remove(&mut self, part: JournalPart, key: &str) -> Option<Box<str>> {
         self.kept.remove(&(part, key.to_owned()))
     }
 
     /// Moves all answers to the last round's questions into the journal, whether or not they are still needed. Other
     /// answers are left in `responses`.
     pub(crate) fn add_answers(&mut self, responses: &mut InputResponses) {
-        let open = self.kept.keys().filter(|(part, _)| *part == Part::Open);
+        let open = self
+            .kept
+            .keys()
+            .filter(|(part, _)| *part == JournalPart::Open);
         let open: Vec<String> = open.map(|(_, key)| key.clone()).collect();
         for key in open {
-            let digest = self.remove(Part::Open, &key);
+            let digest = self.remove(JournalPart::Open, &key);
             if let Some((digest, response)) = digest.zip(responses.remove(&key)) {
                 self.keep_answer(key, &digest, response.get());
             }
@@ -548,22 +553,22 @@ impl Journal {
     }
 
     fn keep_answer(&mut self, key: String, digest: &str, answer: &str) {
-        self.keep(Part::Answers, key, format!("[{digest},{answer}]"));
+        self.keep(JournalPart::Answers, key, format!("[{digest},{answer}]"));
     }
 
     /// Returns the answer to a question, unless the question has changed.
     pub(crate) fn answer(&self, identity: &QuestionKey) -> Option<&str> {
-        let [digest, response] = pair(self.kept(Part::Answers, &identity.key)?)?;
+        let [digest, response] = pair(self.kept(JournalPart::Answers, &identity.key)?)?;
         let is_same = unquoted(digest).is_none_or(|digest| *digest == *identity.digest);
         is_same.then_some(response)
     }
 
     /// Adds an error as the answer to a question that was open when the last round ended.
     pub(crate) fn add_failure(&mut self, key: &str, code: i64, message: &str) {
-        if self.remove(Part::Open, key).is_some() {
+        if self.remove(JournalPart::Open, key).is_some() {
             let message = quoted(Some(message));
             self.keep(
-                Part::Failures,
+                JournalPart::Failures,
                 key.to_owned(),
                 format!("[{code},{message}]"),
             );
@@ -572,46 +577,49 @@ impl Journal {
 
     /// Returns the code and the message of the error with which the client answered a question.
     pub(crate) fn failure(&self, key: &str) -> Option<(i64, String)> {
-        let [code, message] = pair(self.kept(Part::Failures, key)?)?;
+        let [code, message] = pair(self.kept(JournalPart::Failures, key)?)?;
         Some((code.parse().ok()?, unquoted(message)?.into_owned()))
     }
 
     /// Counts an invalid answer. If fewer than `max` answers have been rejected, removes the answer and returns `true`,
     /// so that the question may be asked again.
     pub(crate) fn reject_answer(&mut self, key: &str, max: u32) -> bool {
-        let rejected = self.kept(Part::Rejected, key);
+        let rejected = self.kept(JournalPart::Rejected, key);
         let rejected: u32 = rejected.and_then(|count| count.parse().ok()).unwrap_or(0);
         let rejected = rejected.saturating_add(1);
-        self.keep(Part::Rejected, key.to_owned(), rejected.to_string());
+        self.keep(JournalPart::Rejected, key.to_owned(), rejected.to_string());
         let again = rejected < max;
         if again {
-            self.remove(Part::Answers, key);
+            self.remove(JournalPart::Answers, key);
         }
         again
     }
 
     /// Returns the result of the `once` call with this name.
     pub(crate) fn once_result(&self, name: &str) -> Option<&str> {
-        self.kept(Part::Done, name)
+        self.kept(JournalPart::Done, name)
     }
 
     /// Stores the result of the `once` call with this name. Does nothing if it is not JSON, because a store has damaged it.
     pub(crate) fn set_once_result(&mut self, name: &str, result: &str) {
         if is_json(result) {
-            self.keep(Part::Done, name.to_owned(), result);
+            self.keep(JournalPart::Done, name.to_owned(), result);
         }
     }
 
     /// Returns the names of all `once` calls that have a result.
     pub(crate) fn once_names(&self) -> BTreeSet<String> {
-        let done = self.kept.keys().filter(|(part, _)| *part == Part::Done);
+        let done = self
+            .kept
+            .keys()
+            .filter(|(part, _)| *part == JournalPart::Done);
         done.map(|(_, name)| name.clone()).collect()
     }
 
     /// Drops the results of all other `once` calls, because a store keeps them.
     pub(crate) fn keep_once_results(&mut self, names: &BTreeSet<String>) {
         self.kept
-            .retain(|(part, name), _| *part != Part::Done || names.contains(name));
+            .retain(|(part, name), _| *part != JournalPart::Done || names.contains(name));
     }
 
     /// Ends the round and records its open questions.
@@ -622,10 +630,10 @@ impl Journal {
     ) {
         self.call = Some(call.0);
         self.round = self.round.saturating_add(1);
-        self.kept.retain(|(part, _), _| *part != Part::Open);
+        self.kept.retain(|(part, _), _| *part != JournalPart::Open);
         for identity in open {
             let digest = identity.named.then_some(&*identity.digest);
-            self.keep(Part::Open, identity.key.clone(), quoted(digest));
+            self.keep(JournalPart::Open, identity.key.clone(), quoted(digest));
         }
     }
 }

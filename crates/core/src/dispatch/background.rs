@@ -13,13 +13,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::context::outbound::{CallMessages, MessagesApart};
-use crate::context::questions::{ClientQuestions, QuestionDelivery};
+use crate::context::client_questions::{ClientQuestions, QuestionDelivery};
+use crate::context::outbound::{BackgroundMessages, CallMessages};
 use crate::context::request::CallContext;
 use crate::context::rounds::{CallMemory, Journal, Round, RoundEnd};
 use crate::context::{
-    CallEnding, CallerRecord, ClientIdentity, Context, Progress, RequestContext, RequestInfo,
-    ServerHandle, watching,
+    CallContinuation, CallerRecord, ClientIdentity, Context, DeferredEffects, Progress,
+    RequestContext, RequestInfo, ServerHandle, watching,
 };
 use crate::dispatch::Dispatcher;
 use crate::dispatch::call::{CallScope, HandlerRun, WrappedHandler};
@@ -50,10 +50,10 @@ impl Call {
     pub fn into_background(self, next: Next) -> BackgroundCall {
         let handler = self.innermost().downcast_ref::<WrappedHandler>();
         let handler = handler.expect("the innermost step is a wrapped handler");
-        let runner = Arc::new(DetachedCall {
+        let runner = Arc::new(CallRunner {
             dispatcher: Arc::clone(&handler.dispatcher),
             target: handler.target.clone(),
-            request: self.context().request_context().detached(),
+            request: self.context().request_context().for_background(),
         });
         let journal = self.context().asking().journal().into();
         let (name, arguments) = self.into_name_and_arguments();
@@ -67,7 +67,7 @@ impl Call {
     }
 }
 
-impl BackgroundRunner for DetachedCall {
+impl BackgroundRunner for CallRunner {
     fn permit(self: Arc<Self>) -> Pin<Box<dyn Future<Output = Option<CallPermit>> + Send>> {
         Box::pin(async move { self.target.guards()?.permits.as_ref()?.wait().await })
     }
@@ -119,8 +119,8 @@ impl BackgroundRunner for DetachedCall {
             let waiting = Some(request.clone());
             match self.run_once(&next, &arguments, run, waiting).await {
                 Ok(ended) if request.context().is_some() => self.attached_end(ended),
-                Ok(ended) => AttachedEnd::Detached(self.outcome(ended)),
-                Err(what) => AttachedEnd::Detached(failed(what)),
+                Ok(ended) => AttachedEnd::Background(self.outcome(ended)),
+                Err(what) => AttachedEnd::Background(failed(what)),
             }
         })
     }
@@ -157,7 +157,7 @@ struct EndedRun {
     inherited: Option<BTreeSet<String>>,
 }
 
-impl DetachedCall {
+impl CallRunner {
     /// Runs the call. The error is the reason why it cannot run.
     async fn run_once(
         &self,
@@ -188,7 +188,7 @@ impl DetachedCall {
         });
         let keeps_steps = steps.is_some();
         let round = Round::new(Some(memory), arguments).with_steps(steps);
-        let request = self.request.detached();
+        let request = self.request.for_background();
         let asks = ClientQuestions::new(
             &self.dispatcher.questions,
             request.version,
@@ -197,12 +197,13 @@ impl DetachedCall {
         );
         let context = Arc::new(CallContext {
             request,
-            messages: CallMessages::Apart(Box::new(DetachedMessages {
+            messages: CallMessages::Background(Box::new(WaitingRequestMessages {
                 on_progress,
                 waiting: waiting.clone(),
             })),
             asks,
-            ending: CallEnding::default(),
+            effects: DeferredEffects::default(),
+            continuation: CallContinuation::default(),
         });
         let handler = WrappedHandler::new(&self.dispatcher, &self.target, permit);
         let request_of_run = waiting.clone();
@@ -259,10 +260,10 @@ impl DetachedCall {
                 BackgroundOutcome::InputRequired { journal, questions } => {
                     AttachedEnd::InputRequired { journal, questions }
                 }
-                outcome => AttachedEnd::Detached(outcome),
+                outcome => AttachedEnd::Background(outcome),
             },
             outcome @ CallOutcome::TimedOut(_) => {
-                AttachedEnd::Detached(self.rendered(outcome, None))
+                AttachedEnd::Background(self.rendered(outcome, None))
             }
         }
     }
@@ -377,19 +378,19 @@ fn asked(end: RoundEnd, inherited: Option<&BTreeSet<String>>) -> BackgroundOutco
 }
 
 /// The data shared by all runs of a call.
-pub(super) struct DetachedCall {
+pub(super) struct CallRunner {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) target: CallTarget,
     pub(super) request: RequestContext,
 }
 
 /// Passes a call's messages to the request that is waiting for the call. If there is none, only progress is reported.
-pub(super) struct DetachedMessages {
+pub(super) struct WaitingRequestMessages {
     pub(super) on_progress: Box<dyn Fn(&Progress) + Send + Sync>,
     pub(super) waiting: Option<WaitingRequest>,
 }
 
-impl MessagesApart for DetachedMessages {
+impl BackgroundMessages for WaitingRequestMessages {
     fn report(&self, progress: &Progress) {
         (self.on_progress)(progress);
     }
@@ -527,7 +528,7 @@ impl Dispatcher {
             states: Arc::clone(&self.settings.states),
             server: self.handle(),
         };
-        let runner = DetachedCall {
+        let runner = CallRunner {
             dispatcher: Arc::clone(&self),
             target,
             request,

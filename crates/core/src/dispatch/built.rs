@@ -209,7 +209,7 @@ impl BuiltServer {
         }
         let modern = match claim(&message.params, &self.known) {
             VersionClaim::Valid(modern) => modern,
-            VersionClaim::None => return self.start_legacy(message, id, sender, &origin),
+            VersionClaim::Absent => return self.start_legacy(message, id, sender, &origin),
             VersionClaim::Malformed(error) | VersionClaim::Unsupported(error) => {
                 return Some(Answer::of_error(Some(id), error));
             }

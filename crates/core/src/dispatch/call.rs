@@ -12,24 +12,26 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
+use crate::context::client_questions::{ClientQuestions, QuestionDelivery};
 use crate::context::outbound::CallMessages;
 use crate::context::outbound::{CallLogBudget, CallStream, LogBudget, LogLevel, Sink};
-use crate::context::questions::{ClientQuestions, QuestionDelivery};
 use crate::context::request::CallContext;
 use crate::context::rounds::{CallMemory, Round, RoundEnd};
-use crate::context::{CallEnding, Context, RequestContext, RequestInfo, RequestSource, current};
+use crate::context::{
+    CallContinuation, Context, DeferredEffects, RequestContext, RequestInfo, RequestSource, current,
+};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::finish::{CallFinisher, CallOutcome, WrittenResponse};
 use crate::dispatch::request::{Request, RequestSender};
 use crate::dispatch::target::CallTarget;
 use crate::fnv::FnvMap;
-use crate::handler::call::{Blocking, Output, Running};
 use crate::handler::decode::Decoder;
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 use crate::handler::middleware::{
     BackgroundPermit, Call, InnermostStep, KeptMembers, PermitFuture,
 };
 use crate::handler::option::AttachedOption;
+use crate::handler::run::{Blocking, Output, Running};
 use crate::host::{Instant, Sleep, TaskHandle, sleep};
 use crate::jsonrpc::{Member, RequestId};
 use crate::observe::RequestRecording;
@@ -130,7 +132,7 @@ impl CallScope {
     #[inline]
     pub(super) fn has_deferred(&self) -> bool {
         let context = self.0.as_ref();
-        context.is_some_and(|context| context.ending.has_deferred())
+        context.is_some_and(|context| context.effects.has_deferred())
     }
 
     /// Returns the context if effects wait for the call's result.
@@ -143,9 +145,9 @@ impl CallScope {
     /// Ends the round if possible and returns its outcome. Called when the handler is pending.
     fn end_round(&self) -> Option<Box<RoundEnd>> {
         let context = self.0.as_ref();
-        let context = context.filter(|context| !context.ending.is_committing())?;
+        let context = context.filter(|context| !context.effects.is_committing())?;
         let end = context.asks.end_round()?;
-        context.ending.set_asked();
+        context.continuation.set_asked();
         Some(end)
     }
 
@@ -362,7 +364,8 @@ impl Dispatcher {
         let version = request.version;
         let own_logs = || CallLogBudget::Own(OnceLock::new());
         CallContext {
-            ending: CallEnding::default(),
+            effects: DeferredEffects::default(),
+            continuation: CallContinuation::default(),
             asks: ClientQuestions::new(
                 &self.questions,
                 version,
@@ -547,7 +550,7 @@ struct HandlerRunGuard(Context);
 impl HandlerRunGuard {
     fn begin(context: Context) -> Self {
         context.asking().begin_run();
-        context.ending().begin_run();
+        context.effects().begin_run();
         Self(context)
     }
 }
@@ -555,7 +558,7 @@ impl HandlerRunGuard {
 impl Drop for HandlerRunGuard {
     fn drop(&mut self) {
         self.0.asking().end_run();
-        self.0.ending().end_run();
+        self.0.effects().end_run();
     }
 }
 

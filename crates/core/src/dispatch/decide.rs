@@ -163,7 +163,7 @@ impl Dispatcher {
                 let scope = (&channel.origin, Some(listens));
                 return self.answer_claimed((name, id, params), modern, scope, out);
             }
-            VersionClaim::None => {}
+            VersionClaim::Absent => {}
         }
         let method = match Method::named(name) {
             Some(Method::Initialize) => {

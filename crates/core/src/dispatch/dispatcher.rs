@@ -12,7 +12,7 @@ use std::time::Duration;
 use tracing::Instrument as _;
 
 use crate::budget::{ByteBudget, ClientNetwork, Holder, LazyCharge};
-use crate::context::questions::QuestionSettings;
+use crate::context::client_questions::QuestionSettings;
 use crate::context::{
     Caller, Capability, ChangeListeners, ChangeLog, ChangeNotification, Edit, EditStep,
     EnvironmentHeaders, ExtensionNotification, LoggedChange, OnceStore, RequestSource,
@@ -322,7 +322,7 @@ pub struct ServerShared {
     /// Set when the server starts.
     pub(super) dispatcher: OnceLock<Weak<dyn Any + Send + Sync>>,
     shutdown: CancellationToken,
-    pub(super) work: OwnedWork,
+    pub(super) work: ServerWork,
     /// Set when the server starts, if other processes serve together with this one.
     change_log: OnceLock<Arc<dyn ChangeLog>>,
 }
@@ -500,7 +500,7 @@ impl ServerControl for ServerShared {
 /// A server's middleware and what add-ons put around it.
 ///
 /// There is one chain for most calls, linked at start-up. A tool with an option that add-ons serve has a chain of its own, linked at
-/// its first call, because the links depend on its options; a run apart from its request has only the links that concern results.
+/// its first call, because the links depend on its options; a run in the background has only the links that concern results.
 pub struct LinkedMiddleware {
     /// The author's middleware, which is around all calls.
     plain: Next,
@@ -557,7 +557,7 @@ impl LinkedMiddleware {
         !is_wrapped && self.plain.is_handler() && !self.are_requested
     }
 
-    /// Returns what is put around a run of a call that continues apart from its request.
+    /// Returns what is put around a run of a call that continues in the background.
     pub(super) fn for_runs(&self, callable: &Callable) -> Next {
         chain_around(
             self.plain.clone(),
@@ -602,8 +602,8 @@ impl LinkedMiddleware {
 
     /// Links all that calls of a tool may need. Each link passes on the calls that do not need it.
     fn around(&self, tool: &Callable) -> Next {
-        let apart = self.for_runs(tool);
-        let request = chain_around(apart, self.links(tool, WrappingPlace::Request));
+        let background = self.for_runs(tool);
+        let request = chain_around(background, self.links(tool, WrappingPlace::Request));
         chain_around(request, self.links(tool, WrappingPlace::Outermost))
     }
 
@@ -626,7 +626,7 @@ const OVERTIME: Duration = Duration::from_millis(500);
 
 /// Background work, which starts once the server accepts requests and is dropped when the server shuts down.
 #[derive(Default)]
-pub(super) struct OwnedWork {
+pub(super) struct ServerWork {
     /// Set once the server accepts requests.
     is_serving: AtomicBool,
     /// Work submitted before the server accepts requests.
@@ -638,7 +638,7 @@ pub(super) struct OwnedWork {
     stopping: CancellationToken,
 }
 
-impl OwnedWork {
+impl ServerWork {
     /// Runs the work submitted so far. From then on, new work runs immediately.
     pub(super) fn begin(&self) {
         if self.is_serving.load(Ordering::Relaxed) {

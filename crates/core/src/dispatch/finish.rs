@@ -13,10 +13,10 @@ use crate::context::rounds::RoundEnd;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::target::CallTarget;
 use crate::error::{Causes, Error, ErrorKind};
-use crate::handler::call::{CallOutput, Output};
 use crate::handler::completion::rank;
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 use crate::handler::middleware::ForModel;
+use crate::handler::run::{CallOutput, Output};
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::observe::{
     LoggedFailure, RecordedOutcome, RefusalKind, RequestRecording, record_refusal,

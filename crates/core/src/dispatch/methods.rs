@@ -17,7 +17,7 @@ use crate::dispatch::sources::{AskedSource, SourcePage, SourcedTarget, listed_it
 use crate::dispatch::target::{
     CallTarget, CompletionTarget, ListTarget, MethodTarget, ReadTarget, UnfinishedPage,
 };
-use crate::extension::FilterProblem;
+use crate::extension::FilterRefusal;
 use crate::handler::definition::ClientFeature;
 use crate::handler::tags::TagSelection;
 use crate::jsonrpc::{ErrorObject, Member, Params, each_member, read_json, unquote};
@@ -330,9 +330,9 @@ impl Dispatcher {
         let client = request.sender.capabilities();
         let filters = extensions.read_filter(&wanted, (request.version, &client));
         filters.map_err(|problem| match problem {
-            FilterProblem::NotStrings(name) => errors::invalid_member(name, "an array of strings"),
-            FilterProblem::NotABoolean(name) => errors::invalid_member(name, "a boolean"),
-            FilterProblem::Undeclared(id) => {
+            FilterRefusal::NotStrings(name) => errors::invalid_member(name, "an array of strings"),
+            FilterRefusal::NotABoolean(name) => errors::invalid_member(name, "a boolean"),
+            FilterRefusal::Undeclared(id) => {
                 errors::undeclared_extension(request.version, "subscriptions/listen", id)
             }
         })

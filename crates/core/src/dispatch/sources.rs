@@ -418,7 +418,10 @@ impl SourcedTarget {
         let snapshot = authors.registry.snapshot();
         for named in &authors.sources {
             // Another source may have reserved the name.
-            if rules.check_name_for(Some(&named.name), name).is_err() {
+            if rules
+                .check_not_reserved_by_others(Some(&named.name), name)
+                .is_err()
+            {
                 continue;
             }
             let doing = || {
@@ -526,7 +529,7 @@ impl SourcePage {
         let name = tool.name();
         let problem = if view.has_tool_named(name) {
             "the server has a tool with this name".to_owned()
-        } else if let Err(reason) = rules.check_name_for(Some(&named.name), name) {
+        } else if let Err(reason) = rules.check_not_reserved_by_others(Some(&named.name), name) {
             reason
         } else {
             match tool.callable(rules) {

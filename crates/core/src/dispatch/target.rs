@@ -6,15 +6,15 @@ use serde_json::{Map, Value};
 
 use crate::context::{AwaitedValues, Context, States};
 use crate::dispatch::sources::{SourcePage, SourcedTarget};
-use crate::handler::call::{CallOutput, ExtensionResult};
 use crate::handler::definition::Kind;
 use crate::handler::handler_error::{CallRefusal, HandlerError};
 use crate::handler::option::AttachedOption;
+use crate::handler::run::{CallOutput, ExtensionResult};
 use crate::observe::CalledItem;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::CacheHint;
 use crate::registry::{
-    Callable, FirstPollPace, HandlerLimits, HandlerProgress, ItemDetails, OutputChecker,
+    Callable, FirstPollPace, HandlerGuards, HandlerProgress, ItemDetails, OutputChecker,
     PartialPage, RequestedCompleter,
 };
 use crate::types::Tool;
@@ -123,7 +123,7 @@ impl CallTarget {
         awaited.filter(|awaited| awaited.are_missing(states))
     }
 
-    pub(super) fn guards(&self) -> Option<&HandlerLimits> {
+    pub(super) fn guards(&self) -> Option<&HandlerGuards> {
         self.callable().map(|callable| &callable.guards)
     }
 

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::context::{Caller, Capability, ServerHandle};
-use crate::handler::call::{CallOutput, ExtensionResult, ExtensionVersions};
 use crate::handler::extension::{
     CoreCapability, Extension, ExtensionMethod, ExtensionMiddleware, FilterMember, MethodVersions,
     Setup,
 };
 use crate::handler::handler_error::HandlerError;
 use crate::handler::middleware::{Next, UnlinkedMiddleware};
+use crate::handler::run::{CallOutput, ExtensionResult, ExtensionVersions};
 use crate::protocol::encode::ExtensionFilter;
 use crate::protocol::{ProtocolVersion, is_core_meta_key, is_core_name, is_reserved_meta_key};
 use crate::registry;
@@ -643,7 +643,7 @@ impl Extensions {
         &self,
         wanted: &Map<String, Value>,
         (version, client): (ProtocolVersion, &ClientCapabilities),
-    ) -> Result<Vec<ExtensionFilter>, FilterProblem<'_>> {
+    ) -> Result<Vec<ExtensionFilter>, FilterRefusal<'_>> {
         let mut filters = Vec::new();
         for known in &self.members {
             let value = wanted.get(&*known.name).filter(|value| !value.is_null());
@@ -655,16 +655,16 @@ impl Extensions {
                 (Value::Bool(true), false) => None,
                 (Value::Array(keys), true) => {
                     let keys: Option<Vec<&str>> = keys.iter().map(Value::as_str).collect();
-                    let mut keys = keys.ok_or(FilterProblem::NotStrings(&known.name))?;
+                    let mut keys = keys.ok_or(FilterRefusal::NotStrings(&known.name))?;
                     keys.sort_unstable();
                     keys.dedup();
                     Some(keys)
                 }
-                (_, false) => return Err(FilterProblem::NotABoolean(&known.name)),
-                (_, true) => return Err(FilterProblem::NotStrings(&known.name)),
+                (_, false) => return Err(FilterRefusal::NotABoolean(&known.name)),
+                (_, true) => return Err(FilterRefusal::NotStrings(&known.name)),
             };
             if !known.extension.is_open_to(client, version) {
-                return Err(FilterProblem::Undeclared(&known.extension.id));
+                return Err(FilterRefusal::Undeclared(&known.extension.id));
             }
             filters.push(ExtensionFilter {
                 member: Arc::clone(&known.name),
@@ -727,7 +727,7 @@ impl Extensions {
 
 /// The reason why a filter is refused.
 #[derive(Debug)]
-pub enum FilterProblem<'a> {
+pub enum FilterRefusal<'a> {
     /// The member with this name must be an array of strings.
     NotStrings(&'a str),
     /// The member with this name must be a boolean.

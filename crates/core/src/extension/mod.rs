@@ -11,7 +11,7 @@ mod build;
 pub use crate::handler::background::{
     BackgroundCall, BackgroundOutcome, BackgroundQuestion, BackgroundRun, QuestionAnswer,
 };
-pub use crate::handler::call::{ExtensionResult, IntoExtensionResult};
 pub use crate::handler::extension::{Extension, ExtensionMethod, FilterMember};
 pub use crate::handler::middleware::BackgroundPermit;
-pub use build::{Extensions, FilterProblem, ServerChanges, build};
+pub use crate::handler::run::{ExtensionResult, IntoExtensionResult};
+pub use build::{Extensions, FilterRefusal, ServerChanges, build};

@@ -16,13 +16,13 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::context::OwnSteps;
 use crate::context::{Context, OnceStore, Progress};
-use crate::handler::call::Output;
 use crate::handler::middleware::{BackgroundPermit, Next};
 use crate::handler::option::{AttachedOption, ToolOption, find_option};
+use crate::handler::run::Output;
 use crate::jsonrpc::ErrorObject;
 use crate::sync::lock;
 
-/// A call that has been detached from its request with
+/// A call that has been moved to the background with
 /// [`Call::into_background`](crate::handler::middleware::Call::into_background). It can run after the response has been sent,
 /// and can be rerun from the start with the answers to its questions. Cheap to clone.
 ///
@@ -89,7 +89,7 @@ pub enum AttachedEnd {
         questions: Vec<BackgroundQuestion>,
     },
     /// The request is no longer waiting.
-    Detached(BackgroundOutcome),
+    Background(BackgroundOutcome),
 }
 
 /// The request that is waiting for a run, until it stops waiting.

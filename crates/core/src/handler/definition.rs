@@ -5,10 +5,10 @@ use std::any::TypeId;
 use mcp_schema::suggest::same;
 use schemars::{Schema, SchemaGenerator};
 
-use crate::handler::call::Run;
 use crate::handler::item_option::{Completes, ItemOption};
 use crate::handler::listing::Lister;
 use crate::handler::parameter::ParameterMeta;
+use crate::handler::run::Run;
 pub use crate::types::ClientFeature;
 
 /// The kind of a handler, as determined by its attribute.

@@ -12,7 +12,6 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::context::{Capability, Context};
-use crate::handler::call::{Running, prompt, resource, running, tool};
 use crate::handler::handler_error::HandlerError;
 use crate::handler::item_option;
 use crate::handler::item_option::{
@@ -21,6 +20,7 @@ use crate::handler::item_option::{
 use crate::handler::listing::{Lister, Page};
 use crate::handler::option::{AttachedOption, ToolOption};
 use crate::handler::output::{IntoPromptResult, IntoResourceResult, IntoToolResult};
+use crate::handler::run::{Running, prompt, resource, running, tool};
 use crate::types::{PromptArgument, Resource};
 
 /// The arguments passed to a dynamic handler.

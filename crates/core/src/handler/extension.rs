@@ -12,11 +12,11 @@ use serde_json::{Map, Value};
 
 use crate::context::{Caller, Capability, Context, ServerHandle};
 use crate::error::Error;
-use crate::handler::call::{CallOutput, ExtensionVersions, IntoExtensionResult, running};
 use crate::handler::dynamic::{Arguments, DynamicHandler};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::item_option::guarded;
 use crate::handler::middleware::{Call, Next};
+use crate::handler::run::{CallOutput, ExtensionVersions, IntoExtensionResult, running};
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::ProtocolVersion;
 use crate::spawn;
@@ -75,7 +75,7 @@ pub struct Extension {
 
 /// An extension's middleware, before it is limited to the results that the extension may return.
 pub(crate) type ExtensionMiddleware =
-    Box<dyn Fn(Call, Next) -> crate::handler::call::Running + Send + Sync>;
+    Box<dyn Fn(Call, Next) -> crate::handler::run::Running + Send + Sync>;
 
 /// A function that returns the value of a core protocol capability for a caller.
 pub(crate) type CoreCapability = Box<dyn Fn(&Caller) -> Value + Send + Sync>;
@@ -475,9 +475,9 @@ impl FilterMember {
 
 /// A `visible_if` function that takes a caller and a key. By default, every caller sees every key.
 #[derive(Clone, Default)]
-pub struct KeyVisibility(Option<Arc<VisibleIf>>);
+pub struct KeyVisibility(Option<Arc<IsKeyVisible>>);
 
-type VisibleIf = dyn Fn(&Caller, &str) -> bool + Send + Sync;
+type IsKeyVisible = dyn Fn(&Caller, &str) -> bool + Send + Sync;
 
 impl KeyVisibility {
     /// Returns the visibility of keys that this function decides for each caller.

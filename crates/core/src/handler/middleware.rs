@@ -13,12 +13,12 @@ use serde_json::{Map, Value};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::context::{Context, Principal};
-use crate::handler::call::{CallOutput, Running};
 use crate::handler::decode::{ArgumentIdentities, Decoder, as_received};
 use crate::handler::definition::Kind;
 use crate::handler::dynamic::Arguments;
 use crate::handler::handler_error::Result;
 use crate::handler::option::{AttachedOption, ToolOption, find_option};
+use crate::handler::run::{CallOutput, Running};
 use crate::jsonrpc::{ErrorObject, Member, read_json};
 use crate::types::{CallToolResult, GetPromptResult, ReadResourceResult};
 
@@ -339,7 +339,7 @@ mod service {
     use tower_service::Service;
 
     use super::{Call, Next};
-    use crate::handler::call::{Output, Running};
+    use crate::handler::run::{Output, Running};
 
     impl Service<Call> for Next {
         type Response = Output;

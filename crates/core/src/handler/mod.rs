@@ -5,7 +5,6 @@
 
 pub mod access;
 pub mod background;
-pub mod call;
 pub mod completion;
 pub mod decode;
 pub mod definition;
@@ -19,4 +18,5 @@ pub mod option;
 pub mod output;
 pub mod parameter;
 pub mod rules;
+pub mod run;
 pub mod tags;

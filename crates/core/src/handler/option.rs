@@ -238,9 +238,9 @@ pub type IsRequested = for<'m> fn(&ReadMember<'m>, &RequestSource) -> bool;
 /// Where a wrapping is put, from the outermost place to the innermost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WrappingPlace {
-    /// Around everything, also around calls that continue apart from their request.
+    /// Around everything, also around calls that continue in the background.
     Outermost,
-    /// Around all that continues if a call continues apart from its request.
+    /// Around all that continues if a call continues in the background.
     Request,
     /// Around the middleware of the author.
     Results,

@@ -40,7 +40,7 @@ pub struct Json<T>(pub T);
     message = "`{Self}` cannot be returned from a tool",
     label = "not a tool result",
     note = "return text, a number, `bool`, `()`, content blocks, a `Vec` or tuple of strings or content blocks, `Json<T>`, a tuple of content and `Json<T>` such as `(text, Json<T>)`, an `Option` or `Result` of these, or `CallToolResult`",
-    note = "for `Json<T>`, put `#[data]` on the type `T` (or derive `serde::Serialize` and `schemars::JsonSchema`)"
+    note = "wrap other values in `Json<…>`, such as `Json<Vec<u32>>`, with `#[data]` on types of your own (or derive `serde::Serialize` and `schemars::JsonSchema`)"
 )]
 pub trait IntoToolResult {
     /// `true` if every successful result has `structuredContent`.
@@ -300,7 +300,7 @@ pub enum JsonText {
 /// A tool result whose text is its JSON and can therefore be replaced with the `text` option.
 #[diagnostic::on_unimplemented(
     message = "`text` applies to tools that return `Json<T>`, but this tool returns `{Self}`",
-    label = "has custom text",
+    label = "not `Json<T>`",
     note = "remove `text`, or return `Json<T>` or an `Option` or `Result` of it"
 )]
 pub trait JsonResult: IntoToolResult + Sized {

@@ -2,7 +2,7 @@
 //!
 //! The compiler determines the kind of a parameter through [`Parameter`]; the macros never examine how a type is
 //! spelled. All information about a parameter is stored in a static ([`ParameterMeta`]). Only the constructor,
-//! `Source::parameter`, has the bound, so that a type of neither kind causes only one error.
+//! `KnownKind::parameter`, has the bound, so that a type of neither kind causes only one error.
 
 use std::any::{Any, TypeId};
 use std::borrow::Borrow;
@@ -16,7 +16,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::context::{AsyncFromContext, Context, FromContext, Prepare, States};
+use crate::context::{AsyncFromContext, Context, FromContext, Prepare, State, States};
 use crate::handler::handler_error::HandlerError;
 use crate::handler::rules::{ApplicableConstraints, RuleVerdict};
 
@@ -125,6 +125,9 @@ impl<K, T: Parameter<Neither>, S> Parameter<Neither> for HashMap<K, T, S> {}
 
 impl<K, T: Parameter<Neither>> Parameter<Neither> for BTreeMap<K, T> {}
 
+// Never used, because such a state can be injected: with it, the compiler's error names what threads cannot share.
+impl<T: Send + Sync + 'static> Parameter<Neither> for State<T> {}
+
 /// Static data that contains everything the runtime knows about a parameter.
 #[derive(Debug)]
 pub struct ParameterMeta {
@@ -215,16 +218,33 @@ pub const fn source<C, A, D, J>(
 }
 
 impl<C, A, D, J> ImplementedTraits<C, A, D, J> {
+    /// Returns the kind of the type's parameters.
+    ///
+    /// This is the only place that requires a single kind. Its return type does not name [`KindOf`], because the compiler
+    /// would then report a missing method.
+    #[must_use]
+    pub const fn kind<K>(self) -> KnownKind<K>
+    where
+        (C, A, D, J): KindOf<Kind = K>,
+    {
+        KnownKind(PhantomData)
+    }
+}
+
+/// The kind of a parameter.
+#[derive(Debug)]
+pub struct KnownKind<K>(PhantomData<fn() -> K>);
+
+impl<K> KnownKind<K> {
     /// Describes a parameter of the type `T`.
     ///
-    /// This is the only place that requires `T: Parameter`. At this point, the compiler knows the kind.
+    /// This is the only place that requires `T: Parameter`.
     #[must_use]
     pub const fn parameter<T>(self, name: &'static str, doc: &'static str) -> ParameterMeta
     where
-        (C, A, D, J): KindOf,
-        T: Parameter<<(C, A, D, J) as KindOf>::Kind> + 'static,
+        T: Parameter<K> + 'static,
     {
-        ParameterMeta::of::<T, <(C, A, D, J) as KindOf>::Kind>(name, doc)
+        ParameterMeta::of::<T, K>(name, doc)
     }
 }
 

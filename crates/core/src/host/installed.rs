@@ -181,10 +181,10 @@ pub async fn run_blocking<T: Send + 'static>(
 
 /// Ends a task, or tells whether it has ended.
 #[derive(Clone, Debug, Default)]
-pub struct TaskHandle(Arc<TaskState>);
+pub struct TaskHandle(Arc<HostTaskState>);
 
 #[derive(Debug, Default)]
-struct TaskState {
+struct HostTaskState {
     is_aborted: AtomicBool,
     /// Wakes the task when it is aborted.
     aborted: Bell,
@@ -211,7 +211,7 @@ impl TaskHandle {
 )]
 pub fn spawn(work: Work) -> TaskHandle {
     let handle = TaskHandle::default();
-    let task = Task {
+    let task = HostTask {
         work: Some(work),
         state: Arc::clone(&handle.0),
     };
@@ -222,12 +222,12 @@ pub fn spawn(work: Work) -> TaskHandle {
 }
 
 /// Work that can be aborted.
-struct Task {
+struct HostTask {
     work: Option<Work>,
-    state: Arc<TaskState>,
+    state: Arc<HostTaskState>,
 }
 
-impl Future for Task {
+impl Future for HostTask {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<()> {
@@ -244,7 +244,7 @@ impl Future for Task {
     }
 }
 
-impl Drop for Task {
+impl Drop for HostTask {
     fn drop(&mut self) {
         self.work = None;
         self.state.ended.cancel();

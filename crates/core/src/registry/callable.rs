@@ -19,7 +19,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::context::{AwaitedValues, Context};
 use crate::handler::access::Access;
-use crate::handler::call::{Blocking, CallOutput, HandlerCall, Output, Run, Running};
 use crate::handler::completion::Candidates;
 use crate::handler::decode::{Decoder, HeaderArgument, strings, to_map};
 use crate::handler::definition::{ClientFeature, Kind};
@@ -28,6 +27,7 @@ use crate::handler::handler_error::{CallRefusal, HandlerError};
 use crate::handler::listing::{Lister, Page};
 use crate::handler::middleware::Next;
 use crate::handler::option::{AttachedOption, ToolUse};
+use crate::handler::run::{Blocking, CallOutput, HandlerCall, Output, Run, Running};
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{CacheHint, one_line};
 use crate::protocol::shape::ShapeForVersion;
@@ -42,7 +42,7 @@ pub struct Callable {
     pub name: Arc<str>,
     pub(crate) details: ItemDetails,
     pub handler: Handler,
-    pub(crate) guards: HandlerLimits,
+    pub(crate) guards: HandlerGuards,
     /// The options that add-ons define.
     pub(crate) options: Box<[AttachedOption]>,
     /// What is put around calls, once one of them has needed it.
@@ -534,7 +534,7 @@ fn has_null(json: &str) -> bool {
 
 /// The limits for a single handler. The server's limits apply as well.
 #[derive(Debug, Default)]
-pub struct HandlerLimits {
+pub struct HandlerGuards {
     pub(crate) timeout: Option<Duration>,
     pub(crate) rate: Option<RateLimiter>,
     pub(crate) permits: Option<CallPermits>,
@@ -604,15 +604,15 @@ impl CallPermits {
         if let Some(permit) = self.try_acquire() {
             return Some(permit);
         }
-        let _waiting = QueuedCall::enter(&self.waiting, max_waiting)?;
+        let _waiting = WaitingForPermit::enter(&self.waiting, max_waiting)?;
         self.wait().await
     }
 }
 
 /// A call that is waiting for a permit.
-struct QueuedCall<'a>(&'a AtomicUsize);
+struct WaitingForPermit<'a>(&'a AtomicUsize);
 
-impl<'a> QueuedCall<'a> {
+impl<'a> WaitingForPermit<'a> {
     fn enter(waiting: &'a AtomicUsize, max: usize) -> Option<Self> {
         let entered = Self(waiting);
         let before = waiting.fetch_add(1, Ordering::Relaxed);
@@ -620,7 +620,7 @@ impl<'a> QueuedCall<'a> {
     }
 }
 
-impl Drop for QueuedCall<'_> {
+impl Drop for WaitingForPermit<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

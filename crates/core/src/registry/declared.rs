@@ -55,7 +55,7 @@ pub(super) fn declared_callable(
     let key = given.rules.lookup_key(definition);
     let problems = &mut draft.problems;
     if definition.kind == Kind::Tool {
-        problems.extend(given.rules.check_tool_name(&key).err());
+        problems.extend(given.rules.check_not_reserved(&key).err());
         if let Cow::Owned(prefixed) = &key {
             problems.extend(rules::tool_name(prefixed).into_result().err());
         }
@@ -375,12 +375,16 @@ impl ServerRules {
     }
 
     /// Returns an error if a source of tools reserves the name.
-    pub(super) fn check_tool_name(&self, name: &str) -> Result<(), String> {
-        self.check_name_for(None, name)
+    pub(super) fn check_not_reserved(&self, name: &str) -> Result<(), String> {
+        self.check_not_reserved_by_others(None, name)
     }
 
     /// Returns an error if a source of tools other than `own` reserves the name.
-    pub(crate) fn check_name_for(&self, own: Option<&str>, name: &str) -> Result<(), String> {
+    pub(crate) fn check_not_reserved_by_others(
+        &self,
+        own: Option<&str>,
+        name: &str,
+    ) -> Result<(), String> {
         let others = self.reservations.iter();
         let mut others = others.filter(|other| own != Some(&*other.source));
         others.try_for_each(|other| match spawn::catch(|| (other.reserves)(name)) {

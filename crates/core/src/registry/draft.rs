@@ -18,7 +18,7 @@ use crate::handler::option::{AdaptedTool, AttachedOption};
 use crate::handler::{rules, tags};
 use crate::rate::{Rate, RateLimiter};
 use crate::registry::callable::{
-    ArgumentCompleters, CallPermits, Callable, Handler, HandlerLimits, ItemDetails, cache_hint,
+    ArgumentCompleters, CallPermits, Callable, Handler, HandlerGuards, ItemDetails, cache_hint,
 };
 use crate::registry::declared::{ServerRules, meta_problems};
 use crate::types::{
@@ -30,7 +30,7 @@ use crate::types::{
 #[derive(Default)]
 pub(super) struct CallableDraft {
     wire: WireFields,
-    guards: HandlerLimits,
+    guards: HandlerGuards,
     access: Access,
     tags: Vec<Box<str>>,
     requires: Box<[ClientFeature]>,

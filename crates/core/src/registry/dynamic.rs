@@ -31,7 +31,7 @@ pub(super) fn dynamic_callable(item: DynamicItem, rules: &ServerRules) -> Result
     let made = match item {
         DynamicItem::Tool(definition) => {
             let allowed = rules
-                .check_tool_name(&name)
+                .check_not_reserved(&name)
                 .map_err(|problem| vec![problem]);
             allowed.and_then(|()| convert_tool(&name, definition, rules))
         }

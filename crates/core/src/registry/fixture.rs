@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
+use crate::context::client_questions::{ClientQuestions, QuestionDelivery, QuestionSettings};
 use crate::context::outbound::{CallLogBudget, CallMessages, CallStream, LogLevel, Sink};
-use crate::context::questions::{ClientQuestions, QuestionDelivery, QuestionSettings};
 use crate::context::request::CallContext;
 use crate::context::{
-    CallEnding, Caller, Capability, ChangeNotification, ClientIdentity, Context, Edit, EditStep,
-    RequestContext, RequestInfo, RequestSource, ServerControl, ServerHandle, States,
+    CallContinuation, Caller, Capability, ChangeNotification, ClientIdentity, Context,
+    DeferredEffects, Edit, EditStep, RequestContext, RequestInfo, RequestSource, ServerControl,
+    ServerHandle, States,
 };
 use crate::error::Error;
 use crate::handler::access::NotifiedCallers;
@@ -80,7 +81,8 @@ pub(crate) fn context() -> Context {
             state: Mutex::default(),
         }),
         asks,
-        ending: CallEnding::default(),
+        effects: DeferredEffects::default(),
+        continuation: CallContinuation::default(),
     }))
 }
 

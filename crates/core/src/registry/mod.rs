@@ -29,7 +29,7 @@ use crate::sync::lock;
 
 pub use build::{MethodReceiver, Sources, selected_options};
 pub use callable::{
-    CallPermit, CallPermits, Callable, FINDINGS, FirstPollPace, HandlerLimits, HandlerProgress,
+    CallPermit, CallPermits, Callable, FINDINGS, FirstPollPace, HandlerGuards, HandlerProgress,
     ItemDetails, OutputChecker, RequestedCompleter,
 };
 pub use cursor::{CursorSeal, INNER as MAX_LISTER_CURSOR_BYTES, SealedCursors, source_cursor};

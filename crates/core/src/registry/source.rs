@@ -120,9 +120,9 @@ pub trait ToolSource: Send + Sync + 'static {
 ///
 /// An answer at hand costs nothing more. A future can wait for as long as the request may take; it owns what it needs,
 /// and is dropped if the request is cancelled.
-pub struct SourceAnswer<T>(Answer<T>);
+pub struct SourceAnswer<T>(AnswerState<T>);
 
-enum Answer<T> {
+enum AnswerState<T> {
     Ready(Result<T>),
     Later(Pin<Box<dyn Future<Output = Result<T>> + Send>>),
 }
@@ -131,27 +131,27 @@ impl<T> SourceAnswer<T> {
     /// Answers now.
     #[must_use]
     pub const fn ready(value: T) -> Self {
-        Self(Answer::Ready(Ok(value)))
+        Self(AnswerState::Ready(Ok(value)))
     }
 
     /// Answers once the future has ended. An error fails the request that asked.
     pub fn later(future: impl Future<Output = Result<T>> + Send + 'static) -> Self {
-        Self(Answer::Later(Box::pin(future)))
+        Self(AnswerState::Later(Box::pin(future)))
     }
 
     /// Returns the answer, or `None` if it is not at hand.
     pub(crate) fn at_hand(self) -> Option<Result<T>> {
         match self.0 {
-            Answer::Ready(answer) => Some(answer),
-            Answer::Later(_) => None,
+            AnswerState::Ready(answer) => Some(answer),
+            AnswerState::Later(_) => None,
         }
     }
 
     /// Waits for the answer. A panic becomes `Err` with its message.
     pub(crate) async fn wait(self) -> std::result::Result<Result<T>, String> {
         let mut future = match self.0 {
-            Answer::Ready(answer) => return Ok(answer),
-            Answer::Later(future) => future,
+            AnswerState::Ready(answer) => return Ok(answer),
+            AnswerState::Later(future) => future,
         };
         let polled =
             std::future::poll_fn(|task| match spawn::catch(|| future.as_mut().poll(task)) {
@@ -165,16 +165,16 @@ impl<T> SourceAnswer<T> {
 /// An error fails the request that asked.
 impl<T> From<Result<T>> for SourceAnswer<T> {
     fn from(answer: Result<T>) -> Self {
-        Self(Answer::Ready(answer))
+        Self(AnswerState::Ready(answer))
     }
 }
 
 impl<T> fmt::Debug for SourceAnswer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
-            Answer::Ready(Ok(_)) => "Ready",
-            Answer::Ready(Err(_)) => "Failed",
-            Answer::Later(_) => "Later",
+            AnswerState::Ready(Ok(_)) => "Ready",
+            AnswerState::Ready(Err(_)) => "Failed",
+            AnswerState::Later(_) => "Later",
         })
     }
 }

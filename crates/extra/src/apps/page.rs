@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use mcp_core::handler::call::{CallOutput, Output};
 use mcp_core::handler::output::IntoResourceResult as _;
+use mcp_core::handler::run::{CallOutput, Output};
 use mcp_protocol::types::ResourceContents;
 use mcp_schema::template::normal_uri;
 use serde_json::{Map, Value, json};

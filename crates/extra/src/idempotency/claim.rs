@@ -15,9 +15,9 @@ use mcp_core::context::{
     CallId, ClaimId, Context, OnceClaim, OnceKind, OnceRoom, OnceStore, OnceWork, patiently,
 };
 use mcp_core::error::BoxError;
-use mcp_core::handler::call::{CallOutput, ExtensionResult};
 use mcp_core::handler::handler_error::{HandlerError, Result};
 use mcp_core::handler::middleware::Call;
+use mcp_core::handler::run::{CallOutput, ExtensionResult};
 use mcp_core::limits::IdempotencyLimits;
 use mcp_core::seal;
 use mcp_protocol::jsonrpc::Member;
@@ -282,7 +282,7 @@ impl Drop for RunGuard {
         let next = match mem::replace(&mut self.state, RunState::Recorded) {
             RunState::Recorded => return,
             RunState::Unrecorded(next) => next,
-            RunState::Running if self.context.ending().has_asked() => NextStep::Asked,
+            RunState::Running if self.context.continuation().has_asked() => NextStep::Asked,
             RunState::Running => NextStep::Ended(self.claim.ended(RecordedEnd::stopped())),
         };
         let claim = self.claim.clone();

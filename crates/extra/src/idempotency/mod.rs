@@ -11,12 +11,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_core::dispatch::{ServerAddOn, ServerParts};
-use mcp_core::handler::call::CallOutput;
 use mcp_core::handler::handler_error::{HandlerError, Result};
 use mcp_core::handler::middleware::{Call, Next};
 use mcp_core::handler::option::{
     AdaptedTool, AddOn, IsRequested, OptionWrapping, StartingServer, ToolOption, WrappingPlace,
 };
+use mcp_core::handler::run::CallOutput;
 use mcp_core::limits::IdempotencyLimits;
 use mcp_stores::MemoryOnceStore;
 use tokio::time::{Instant, sleep};
@@ -150,7 +150,7 @@ async fn run(guard: RunGuard, call: Call, next: Next) -> Result<CallOutput> {
     let output = next.run(call).await;
     // A failure that the handler reports is not a result: the client can correct its cause and call again.
     let is_kept = match &output {
-        Ok(CallOutput::Tool(result)) => !result.is_error || context.ending().continues(),
+        Ok(CallOutput::Tool(result)) => !result.is_error || context.continuation().continues(),
         Ok(_) => true,
         Err(_) => false,
     };

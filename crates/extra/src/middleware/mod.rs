@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use cache::cache;
-use mcp_core::handler::call::CallOutput;
 use mcp_core::handler::definition::Kind;
 use mcp_core::handler::handler_error::HandlerError;
 use mcp_core::handler::middleware::{Call, Next};
+use mcp_core::handler::run::CallOutput;
 use mcp_protocol::ProtocolVersion;
 use mcp_protocol::types::{CallToolResult, ContentBlock};
 

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use mcp_core::context::Context;
 use mcp_core::error::{Error, ErrorKind};
-use mcp_core::handler::call::{CallOutput, Running};
 use mcp_core::handler::dynamic::DynamicTool;
 use mcp_core::handler::handler_error::{HandlerError, Result};
 use mcp_core::handler::middleware::{Call, ForModel, Next};
@@ -17,6 +16,7 @@ use mcp_core::handler::option::{
     find_option,
 };
 use mcp_core::handler::output::table_of;
+use mcp_core::handler::run::{CallOutput, Running};
 use mcp_protocol::encode::{Identity, ResponseContext};
 use mcp_protocol::jsonrpc::RequestId;
 use mcp_protocol::shape::structured::OutputRoot;

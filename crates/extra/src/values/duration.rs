@@ -74,9 +74,9 @@ impl Serialize for HumanDuration {
 
 impl<'de> Deserialize<'de> for HumanDuration {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TextVisitor;
+        struct DurationVisitor;
 
-        impl Visitor<'_> for TextVisitor {
+        impl Visitor<'_> for DurationVisitor {
             type Value = HumanDuration;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -88,7 +88,7 @@ impl<'de> Deserialize<'de> for HumanDuration {
             }
         }
 
-        deserializer.deserialize_str(TextVisitor)
+        deserializer.deserialize_str(DurationVisitor)
     }
 }
 

@@ -132,9 +132,9 @@ impl<const MAX: usize> Serialize for Base64<MAX> {
 
 impl<'de, const MAX: usize> Deserialize<'de> for Base64<MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TextVisitor<const MAX: usize>;
+        struct Base64Visitor<const MAX: usize>;
 
-        impl<const MAX: usize> Visitor<'_> for TextVisitor<MAX> {
+        impl<const MAX: usize> Visitor<'_> for Base64Visitor<MAX> {
             type Value = Base64<MAX>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -146,7 +146,7 @@ impl<'de, const MAX: usize> Deserialize<'de> for Base64<MAX> {
             }
         }
 
-        deserializer.deserialize_str(TextVisitor::<MAX>)
+        deserializer.deserialize_str(Base64Visitor::<MAX>)
     }
 }
 

@@ -429,8 +429,8 @@ fn route_post<B: Body>(
         if state.unsent.is_scarce() {
             let holder = head.holder();
             let waiting = Box::pin(state.unsent.wait_for_room(&holder, UNSENT_PATIENCE));
-            if let Err(shortage) = waiting.await {
-                return HttpRefusal::from(shortage).into_response();
+            if let Err(exceeded) = waiting.await {
+                return HttpRefusal::from(exceeded).into_response();
             }
         }
         let body = match read_body(body, head.headers, state.limits()).await {

@@ -180,7 +180,10 @@ fn templates_follow_rfc_6570() {
             ("notes:///{ä}", "contains `ä`"),
             ("notes:///{a*b}", "contains `*`"),
             ("notes:///{a{b}", "contains `{`"),
-            ("notes:///{id}/{id}", "names a variable twice: `id`"),
+            (
+                "notes:///{id}/{id}",
+                "names a variable twice: `id`; rename one of them",
+            ),
             ("notes:///{a..b}", "contains `.`"),
             ("notes:///{a.}", "contains `.`"),
             ("notes:///{..a}", "contains `.`"),

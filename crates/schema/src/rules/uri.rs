@@ -134,7 +134,7 @@ pub const fn template_syntax(template: &str) -> RuleVerdict {
         if variable.count_in(template) > 1 {
             return RuleVerdict::wrong(&[WHAT, template, "` names a variable twice: `"])
                 .with(variable.name(template))
-                .with("`");
+                .with("`; rename one of them");
         }
     }
     RuleVerdict::HOLDS

@@ -63,7 +63,7 @@ const DEFAULT_MAX_HISTORIES: usize = 1_000;
 
 type WorldFactory<W> = Box<dyn Fn(Effects) -> W + Send + Sync>;
 type ServerFactory<W> = Box<dyn Fn(&W) -> Box<dyn UnstartedServer> + Send + Sync>;
-type Observer<W> = Box<dyn Fn(&W) -> String + Send + Sync>;
+type WorldReader<W> = Box<dyn Fn(&W) -> String + Send + Sync>;
 type Answerer = Box<dyn Fn(&Question) -> Option<Response> + Send + Sync>;
 
 /// A plan for trying histories of a tool in which its process dies and its questions are answered late, twice or never.
@@ -87,7 +87,7 @@ type Answerer = Box<dyn Fn(&Question) -> Option<Response> + Send + Sync>;
 pub struct Chaos<W> {
     world: WorldFactory<W>,
     server: ServerFactory<W>,
-    observer: Option<Observer<W>>,
+    observer: Option<WorldReader<W>>,
     answers: Vec<Response>,
     answerer: Option<Answerer>,
     seed: u64,

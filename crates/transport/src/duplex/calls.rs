@@ -132,7 +132,7 @@ impl Channel {
                 if !self.may_run(state) {
                     self.queue_or_refuse(state, id, batch, message);
                 } else if batch.is_some() || call.pace().is_some_and(|pace| pace.spawn_first()) {
-                    let queued = new_job(state, id, batch, message);
+                    let queued = enter_queued(state, id, batch, message);
                     drop(guard);
                     self.spawn_queued(queued);
                 } else {
@@ -162,7 +162,7 @@ impl Channel {
         let bytes = state.in_flight.queued_bytes().saturating_add(bytes);
         let fits = bytes <= limits.message.max_line_bytes || state.in_flight.queued_calls() == 0;
         if fits && state.in_flight.queued_calls() < limits.calls.max_queued {
-            let queued = new_job(state, id, batch, message);
+            let queued = enter_queued(state, id, batch, message);
             return state.in_flight.enqueue(queued);
         }
         self.origin.record_refusal(RefusalKind::TooMany);
@@ -245,7 +245,7 @@ fn record_if_forbidden(response: &WrittenResponse) {
     }
 }
 
-fn new_job(
+fn enter_queued(
     state: &mut ChannelState,
     id: &RequestId,
     batch: Option<BatchId>,

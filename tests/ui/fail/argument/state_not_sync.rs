@@ -4,7 +4,7 @@ struct Notes(std::cell::RefCell<Vec<String>>);
 
 #[tool]
 fn count(notes: State<Notes>) -> usize {
-    notes.0.0.borrow().len()
+    notes.0.borrow().len()
 }
 
 fn main() {}

@@ -4,13 +4,13 @@ use expect_test::{Expect, expect};
 
 use super::*;
 use crate::context::{Caller, Capability, Edit, EditStep, State};
-use crate::handler::call::{CallOutput, Run};
 use crate::handler::completion::Candidates;
 use crate::handler::definition::Owner;
 use crate::handler::dynamic::ItemKind as _;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::item_option::{Completes, Made};
-use crate::handler::parameter::ParameterMeta;
+use crate::handler::parameter::{Injected, ParameterMeta};
+use crate::handler::run::{CallOutput, Run};
 use crate::jsonrpc::ErrorObject;
 use crate::registry::Registry;
 use crate::registry::callable::HandlerProgress;
@@ -331,7 +331,7 @@ fn all_registration_errors_are_reported_together_with_locations() {
     resource.parameters = Box::leak(Box::new([ParameterMeta::of::<String, _>("id", "")]));
     let mut state = tool::<3>("c");
     state.parameters = Box::leak(Box::new([
-        ParameterMeta::of::<State<Notes>, _>("db", ""),
+        ParameterMeta::of::<State<Notes>, Injected>("db", ""),
         ParameterMeta::of::<i64, _>("n", "").default_json("\"x\""),
     ]));
     let mut meta = tool::<4>("d");

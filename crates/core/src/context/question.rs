@@ -12,8 +12,8 @@ use crate::jsonrpc::ErrorObject;
 use crate::protocol::errors;
 use crate::types::InputRequest;
 
-/// A question from a run that is separate from the request: its key, method and parameters.
-pub(crate) type DetachedQuestion = (String, &'static str, Value);
+/// A question from a run in the background: its key, method and parameters.
+pub(crate) type QuestionParts = (String, &'static str, Value);
 
 /// A question asked during one run of a handler.
 pub(crate) struct CallQuestion {

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{Context as TaskContext, Poll};
 
-use crate::context::asking::{is_inside_commit, is_inside_once};
 use crate::context::outbound::Sink;
 use crate::context::pending::{PendingQuestions, wire_id};
+use crate::context::question::{is_inside_commit, is_inside_once};
 use crate::context::rounds::{Journal, Round, RoundEnd};
 use crate::context::{
-    AskError, CallId, CallQuestion, DetachedQuestion, OnceStore, QuestionKey, QuestionProgress,
+    AskError, CallId, CallQuestion, OnceStore, QuestionKey, QuestionParts, QuestionProgress,
 };
 use crate::host::{Work, sleep};
 use crate::limits::ElicitationLimits;
@@ -411,7 +411,7 @@ impl ClientQuestions {
 
     /// Ends the call's round, once the handler is pending, with the questions and the journal of a run that is separate
     /// from the request. Returns `false` if the call has no rounds.
-    pub fn end_round_with(&self, journal: &str, questions: Vec<DetachedQuestion>) -> bool {
+    pub fn end_round_with(&self, journal: &str, questions: Vec<QuestionParts>) -> bool {
         matches!(&self.delivery, QuestionDelivery::Rounds(round) if round.adopt(journal, questions))
     }
 

@@ -1,4 +1,4 @@
-//! A single call to a handler: its input, its start, and its result.
+//! What an expansion runs: a handler's input, its start, and its result.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -177,7 +177,7 @@ macro_rules! kind {
 
 /// Converts the return values of tools.
 pub mod tool {
-    use crate::handler::call::{CallOutput, IntoToolResult, JsonResult, JsonText, Output};
+    use crate::handler::run::{CallOutput, IntoToolResult, JsonResult, JsonText, Output};
 
     /// Converts the function's return value.
     pub fn reply<R: IntoToolResult>(value: R) -> Output {
@@ -517,7 +517,7 @@ impl<T: IntoExtensionResult, E: IntoHandlerError> IntoExtensionResult for Result
 mod tests {
     use serde_json::json;
 
-    use crate::handler::call::*;
+    use crate::handler::run::*;
 
     // Covers: TASK-05
     #[test]
