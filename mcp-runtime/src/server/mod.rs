@@ -8,6 +8,7 @@ mod environment;
 mod http;
 #[cfg(not(target_family = "wasm"))]
 mod log;
+mod missing_features;
 mod observing;
 #[cfg(not(target_family = "wasm"))]
 mod run;

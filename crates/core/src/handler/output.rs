@@ -40,7 +40,8 @@ pub struct Json<T>(pub T);
     message = "`{Self}` cannot be returned from a tool",
     label = "not a tool result",
     note = "return text, a number, `bool`, `()`, content blocks, a `Vec` or tuple of strings or content blocks, `Json<T>`, a tuple of content and `Json<T>` such as `(text, Json<T>)`, an `Option` or `Result` of these, or `CallToolResult`",
-    note = "wrap other values in `Json<…>`, such as `Json<Vec<u32>>`, with `#[data]` on types of your own (or derive `serde::Serialize` and `schemars::JsonSchema`)"
+    note = "wrap other values in `Json<…>`, such as `Json<Vec<u32>>`, with `#[data]` on types of your own (or derive `serde::Serialize` and `schemars::JsonSchema`)",
+    note = "another crate's type: enable the `chrono` (0.4), `decimal` (`rust_decimal` 1), `jiff` (0.2), `url` (2) or `uuid` (1) feature of `mcp-runtime`, for types of that version of the crate"
 )]
 pub trait IntoToolResult {
     /// `true` if every successful result has `structuredContent`.

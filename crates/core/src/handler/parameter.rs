@@ -658,7 +658,7 @@ unsuitable!(SystemTime: "a model would have to write this `SystemTime` as an obj
 /// `HasSchema` is [`Yes`] or [`No`], as determined by a [`Probe`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be used in a field of a `#[data]` type",
-    label = "put `#[data]` on `{Self}` as well",
+    label = "has no schema",
     note = "your own type: put `#[data]` on it (or derive the serde and schemars traits)",
     note = "another crate's type: enable the `chrono` (0.4), `decimal` (`rust_decimal` 1), `jiff` (0.2), `url` (2) or `uuid` (1) feature of `mcp-runtime`, for types of that version of the crate, or put `#[schemars(with = \"String\")]` on the field if the type implements the serde traits"
 )]

@@ -62,7 +62,7 @@ fn messages_in_the_troubleshooting_page_exist_in_the_sources() {
     let missing = missing(&page, &texts);
     assert!(
         missing.is_empty(),
-        "not in the sources:\n{}",
+        "docs/troubleshooting.md has messages that the sources no longer have; change them there, too:\n{}",
         missing.join("\n")
     );
 }
