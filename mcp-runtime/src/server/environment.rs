@@ -23,7 +23,7 @@ impl Server {
     /// booleans; other types are written as JSON.
     ///
     /// `--help` lists the variables. The log shows the variables' values, except for fields of type
-    /// [`Secret`](mcp_settings::Secret). Can be called more than once, with different types.
+    /// [`Secret`](crate::env::Secret). Can be called more than once, with different types.
     ///
     /// ```
     /// use mcp_runtime::env::Secret;

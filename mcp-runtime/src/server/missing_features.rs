@@ -22,10 +22,6 @@ pub trait NeedsTelemetry {}
 pub trait NeedsTower {}
 
 #[cfg(not(feature = "telemetry"))]
-#[allow(
-    clippy::missing_const_for_fn,
-    reason = "the method with the feature is not either"
-)]
 impl Server {
     #[doc(hidden)]
     pub fn on_span(self, _: impl NeedsTelemetry) -> Self {
@@ -34,10 +30,6 @@ impl Server {
 }
 
 #[cfg(not(feature = "tower"))]
-#[allow(
-    clippy::missing_const_for_fn,
-    reason = "the methods with the feature are not either"
-)]
 impl Server {
     #[doc(hidden)]
     pub fn layer(self, _: impl NeedsTower) -> Self {

@@ -9,6 +9,7 @@ use crate::dispatch::{BuiltServer, UnstartedServer};
 use crate::error::Error;
 use crate::handler::option::StoresByType;
 use crate::observe::Observers;
+use crate::seal::SealingKey;
 use crate::server::Server;
 use crate::types::Implementation;
 
@@ -47,10 +48,9 @@ impl UnstartedServer for Server {
         &mut self.stores
     }
 
-    fn survive_in(&mut self, once: Arc<dyn OnceStore>) {
+    fn survive_in(&mut self, once: Arc<dyn OnceStore>, key: SealingKey) {
         self.once_store = Some(once);
         if self.sealing_keys.is_empty() {
-            let key = crate::seal::SealingKey::from_bytes([7; 32]);
             self.sealing_keys.push(key);
         }
     }

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::handler::option::StoresByType;
 use crate::limits::Limits;
 use crate::observe::Observers;
+use crate::seal::SealingKey;
 use crate::types::Implementation;
 
 /// A server that has not started: what the client for tests is given. `Server` is one.
@@ -41,10 +42,10 @@ pub trait UnstartedServer: fmt::Debug + Send + 'static {
     #[doc(hidden)]
     fn stores_mut(&mut self) -> &mut StoresByType;
 
-    /// Replaces the store for steps and, unless there are keys, sets the one that every server so prepared has. A later
-    /// server with the same stores then continues what this one has begun.
+    /// Replaces the store for steps and, unless there are keys, sets this one. A later server with the same stores and
+    /// the same key then continues what this one has begun.
     #[doc(hidden)]
-    fn survive_in(&mut self, once: Arc<dyn OnceStore>);
+    fn survive_in(&mut self, once: Arc<dyn OnceStore>, key: SealingKey);
 
     /// Checks definitions and settings. All mistakes are reported.
     #[doc(hidden)]

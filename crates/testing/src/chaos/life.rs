@@ -8,6 +8,7 @@ use mcp_client::Question;
 use mcp_core::context::watching::RunWatcher as _;
 use mcp_core::context::{Caller, ClaimId, OnceClaim, OnceStore, StoreFuture, watching};
 use mcp_core::dispatch::UnstartedServer;
+use mcp_core::seal::SealingKey;
 use mcp_protocol::ProtocolVersion;
 use mcp_stores::{
     ClaimExceptions, MemoryOnceStore, MemoryTaskStore, NewTask, StoredTask, TaskChange,
@@ -73,7 +74,7 @@ impl SurvivingStores {
     /// Gives the stores to a process, which then continues the calls of those before it.
     fn give_to(&self, mut server: Box<dyn UnstartedServer>) -> Box<dyn UnstartedServer> {
         server.stores_mut().set(Arc::clone(&self.tasks));
-        server.survive_in(Arc::clone(&self.once));
+        server.survive_in(Arc::clone(&self.once), SealingKey::from_bytes([7; 32]));
         let tasks = &mut server.limits_mut().tasks;
         tasks.max_attempts = tasks.max_attempts.max(MIN_ATTEMPTS);
         server
