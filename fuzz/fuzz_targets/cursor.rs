@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mcp_runtime::Capability;
 use mcp_runtime::fuzzing::{cursor, read_cursor};
+use mcp_runtime::server::Capability;
 
 const LISTS: [Capability; 4] = [
     Capability::Tools,

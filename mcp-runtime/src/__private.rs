@@ -1,42 +1,43 @@
 //! Support for generated code only. This module is not covered by any stability guarantee.
 
-pub use crate::context::{
-    AsyncFromContext, Context, Elicit, FieldKind, FormChoice, FormField, FromContext, form,
-};
-pub use crate::handler::access::VisibleIf;
-pub use crate::handler::completion::IntoCompletionResult;
-pub use crate::handler::definition::{
+pub use std::borrow::Cow;
+
+pub use inventory;
+pub use mcp_core::handler::access::VisibleIf;
+pub use mcp_core::handler::completion::IntoCompletionResult;
+pub use mcp_core::handler::definition::{
     ClientFeature, Definition, IntoSchema, Kind, Location, Owner, Submitted, named, type_id_of,
 };
-pub use crate::handler::handler_error::{CallRefusal, ExposedError, exposed_text};
-pub use crate::handler::item_option::{Completes, ItemOption, Made};
-pub use crate::handler::listing::{Lister, lister};
-pub use crate::handler::option::{AttachedOption, ToolOption};
-pub use crate::handler::output::{IntoPromptResult, IntoResourceResult, IntoToolResult};
-pub use crate::handler::parameter::{
+pub use mcp_core::handler::handler_error::{CallRefusal, ExposedError, exposed_text};
+pub use mcp_core::handler::item_option::{Completes, ItemOption, Made};
+pub use mcp_core::handler::listing::{Lister, lister};
+pub use mcp_core::handler::option::{AttachedOption, ToolOption};
+pub use mcp_core::handler::output::{IntoPromptResult, IntoResourceResult, IntoToolResult};
+pub use mcp_core::handler::parameter::{
     DefaultValue, Lend, ParameterMeta, Probe, ProbeFallback, ValueIdentity, data_field, fill,
     referent, source, to_json,
 };
-pub use crate::handler::rules;
-pub use crate::handler::run::{
+pub use mcp_core::handler::rules;
+pub use mcp_core::handler::run::{
     Blocking, HandlerCall, Output, Run, Running, blocking, boxed, completer, prompt, resource,
     running, tool,
 };
-pub use crate::types::{CacheScope, Choice, Field, FieldFormat, Form, Icon, IconTheme, Meta, Role};
 pub use mcp_extra::apps::{
     App, AppCsp, AppPage, AppPermission, InApp, MIME_TYPE as APP_MIME_TYPE, ToolVisibility,
     page_contents, page_meta, tool_meta,
 };
 pub use mcp_extra::idempotency::IdempotentBy;
+#[cfg(feature = "skills")]
+pub use mcp_extra::skills::{CompiledSkill, CompiledSkillFile, compiled_skills, skill_contents};
 pub use mcp_extra::spill::Spill;
 pub use mcp_schema::constraint::{Bound, Constraints};
 pub use mcp_tasks::TaskOptions;
-
-pub use inventory;
-#[cfg(feature = "skills")]
-pub use mcp_extra::skills::{CompiledSkill, CompiledSkillFile, compiled_skills, skill_contents};
 pub use serde_json;
-pub use std::borrow::Cow;
+
+pub use crate::context::{
+    AsyncFromContext, Context, Elicit, FieldKind, FormChoice, FormField, FromContext, form,
+};
+pub use crate::types::{CacheScope, Choice, Field, FieldFormat, Form, Icon, IconTheme, Meta, Role};
 
 /// Runs a future to completion on a multi-threaded runtime with at least two workers. `#[main]` expands to a call to
 /// this function.

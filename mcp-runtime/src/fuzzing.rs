@@ -4,27 +4,23 @@
 //! Items that are private to a module are wrapped in that module's `fuzzing` module and re-exported here.
 
 use std::any::Any;
-
-use mcp_schema::explain::describe_faults;
-
-use crate::handler::decode::{ArgumentStyle, Decoder};
-use crate::handler::handler_error::CallRefusal;
-use crate::handler::parameter::{Parameter, ParameterMeta};
-
-pub use crate::registry::fuzzing::{cursor, read_cursor};
-pub use mcp_schema::template::UriTemplate as Template;
-pub use mcp_transport::fuzzing::lines;
-
 use std::time::Duration;
 
-use crate::seal::{Binding, Seal, SealingKey, SealingKeys};
-
+use mcp_core::handler::decode::{ArgumentStyle, Decoder};
+use mcp_core::handler::handler_error::CallRefusal;
+use mcp_core::handler::parameter::{Parameter, ParameterMeta};
 #[cfg(feature = "auth")]
 pub use mcp_http::auth::fuzzing::let_in;
 #[cfg(feature = "http")]
 pub use mcp_http::fuzzing::{
     accepts, is_allowed_host, is_allowed_origin, mirrors, read_event_id, unwrapped, write_event,
 };
+use mcp_schema::explain::describe_faults;
+pub use mcp_schema::template::UriTemplate as Template;
+pub use mcp_transport::fuzzing::lines;
+
+pub use crate::registry::fuzzing::{cursor, read_cursor};
+use crate::seal::{Binding, Seal, SealingKey, SealingKeys};
 
 /// Describes a parameter of type `T`, as a macro expansion would.
 #[must_use]

@@ -25,11 +25,11 @@
 //!
 //! | purpose | attribute | return type |
 //! |---|---|---|
-//! | an action for the model | [`#[tool]`](macro@tool) | [`IntoToolResult`] |
-//! | a conversation to start from | [`#[prompt]`](macro@prompt) | [`IntoPromptResult`] |
-//! | data to read | [`#[resource]`](macro@resource) | [`IntoResourceResult`] |
-//! | a family of resources | [`#[resource_template]`](macro@resource_template) | [`IntoResourceResult`] |
-//! | suggestions for an argument | [`#[completer]`](macro@completer) | [`IntoCompletionResult`] |
+//! | an action for the model | [`#[tool]`](macro@tool) | [`IntoToolResult`](handler::IntoToolResult) |
+//! | a conversation to start from | [`#[prompt]`](macro@prompt) | [`IntoPromptResult`](handler::IntoPromptResult) |
+//! | data to read | [`#[resource]`](macro@resource) | [`IntoResourceResult`](handler::IntoResourceResult) |
+//! | a family of resources | [`#[resource_template]`](macro@resource_template) | [`IntoResourceResult`](handler::IntoResourceResult) |
+//! | suggestions for an argument | [`#[completer]`](macro@completer) | [`IntoCompletionResult`](handler::IntoCompletionResult) |
 //! | methods of a type | [`#[server]`](macro@server) on the `impl` block | |
 //!
 //! A parameter is an argument if its type implements `Deserialize` and `JsonSchema`. A parameter is injected if its
@@ -37,13 +37,13 @@
 //! return errors whose messages the model reads; all other errors are only logged ([`HandlerError`]).
 //!
 //! A server supports the protocol versions 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 at the same
-//! time, over standard input and output ([`Server::run`]) or any [`Transport`] ([`Server::serve`]). [`Limits`] bounds
+//! time, over standard input and output ([`Server::run`]) or any [`Transport`](transport::Transport) ([`Server::serve`]). [`Limits`] bounds
 //! the load that clients can cause.
 //!
 //! | feature | default | provides |
 //! |---|---|---|
 //! | `cli` | yes | the commands and options of [`Server::run`] |
-//! | `client-logs` | yes | `client_logs`, which sends handlers' `tracing` events to the client |
+//! | `client-logs` | yes | `server::client_logs`, which sends handlers' `tracing` events to the client |
 //! | `http` | yes | HTTP, for all protocol versions; the HTTP+SSE transport of 2024-11-05 is enabled with `HttpOptions::legacy_sse` |
 //! | `main` | yes | [`#[main]`](macro@main): a multi-threaded runtime, for programs that do not set one up themselves |
 //! | `auth` | | authorization with access tokens over HTTP |
@@ -78,27 +78,8 @@ pub mod fuzzing;
 pub mod guide;
 mod macros;
 pub mod prelude;
-mod server;
+pub mod server;
 
-#[doc(inline)]
-pub use context::{
-    AskError, AsyncFromContext, Caller, Capability, Context, Elicit, Elicited, FromContext,
-    Notifier, Principal, ServerHandle, State, States,
-};
-#[doc(inline)]
-pub use error::{Error, ErrorKind};
-#[doc(inline)]
-pub use handler::completion::IntoCompletionResult;
-#[doc(inline)]
-pub use handler::definition::{IntoSchema, Selected};
-#[doc(inline)]
-pub use handler::handler_error::{HandlerError, IntoHandlerError, Result, ResultExt};
-#[doc(inline)]
-pub use handler::output::{IntoPromptResult, IntoResourceResult, IntoToolResult, Json};
-#[doc(inline)]
-pub use jsonrpc::ErrorObject;
-#[doc(inline)]
-pub use limits::Limits;
 #[cfg(feature = "main")]
 pub use macros::main;
 #[cfg(feature = "skills")]
@@ -108,36 +89,33 @@ pub use macros::{
 };
 #[doc(inline)]
 pub use mcp_core::bail;
-pub(crate) use mcp_core::{
-    context, dispatch, error, handler, observe, order, rate, registry, seal, sync,
+#[doc(inline)]
+pub use mcp_core::context::{
+    AskError, Caller, Context, Elicit, Elicited, FromContext, Principal, State,
 };
 #[doc(inline)]
-pub use mcp_extra::idempotency as retries;
+pub use mcp_core::error::Error;
+#[doc(inline)]
+pub use mcp_core::handler::handler_error::{HandlerError, Result, ResultExt};
+#[doc(inline)]
+pub use mcp_core::handler::output::Json;
+#[doc(inline)]
+pub use mcp_core::limits::Limits;
+pub(crate) use mcp_core::{context, dispatch, error, observe, order, rate, registry, seal, sync};
 #[doc(inline)]
 pub use mcp_extra::safe_path::SafePath;
-#[doc(inline)]
-pub use mcp_extra::tool_search;
 #[cfg(feature = "auth")]
 #[doc(inline)]
 pub use mcp_http::auth;
 pub(crate) use mcp_protocol as protocol;
-pub(crate) use mcp_protocol::jsonrpc;
-// Short names for `mcp_protocol` and its modules.
 #[doc(inline)]
 pub use mcp_protocol::types;
-#[cfg(not(target_family = "wasm"))]
-#[doc(inline)]
-pub use mcp_transport::{Transport, shutdown_signal};
 #[doc(inline)]
 pub use protocol::ProtocolVersion;
-#[cfg(feature = "client-logs")]
-pub use server::client_logs;
-pub use server::{Cacheable, Server};
+#[doc(inline)]
+pub use server::Server;
 #[doc(inline)]
 pub use types::SamplingRequest;
-
-#[doc(inline)]
-pub use crate::seal::{SealingKey, SealingKeys};
 
 /// MCP Apps: pages that hosts display next to tool results, using the extension `io.modelcontextprotocol/ui`.
 pub mod apps {
@@ -154,66 +132,23 @@ pub mod limits {
     };
 }
 
-/// Stores for data that outlives a request: a [`Backend`](backend::Backend) that combines all stores, and the trait for tasks
-/// with its in-memory store.
-///
-/// The traits for sessions and for events are in `http`; the trait for the results of [`once`](Context::once) is in
-/// [`once`](mod@once).
+/// Stores for data that outlives a request: a [`Backend`](backend::Backend) that combines all stores, the traits for stores
+/// of your own, and stores in memory.
 pub mod backend {
+    #[doc(inline)]
+    pub use mcp_core::context::{
+        ClaimId, OnceClaim, OnceKind, OnceRoom, OnceStore, OnceWork, StoreFuture, StoreRefusal,
+    };
     #[doc(inline)]
     pub use mcp_stores::{
         Backend, ClaimExceptions, DefinitionStore, InstanceRelay, KeptResult,
-        MemoryDefinitionStore, MemoryInstanceRelay, MemoryResultStore, MemoryTaskStore, NewTask,
-        NotificationRelay, RateDecision, RateFallback, RateStore, RateToken, RelayedTexts,
-        ResultId, ResultStore, StoredDefinitions, StoredTask, TaskChange, TaskChanged, TaskClaim,
-        TaskCreation, TaskDetails, TaskId, TaskOutcome, TaskPage, TaskStatus, TaskStep, TaskStore,
+        MemoryDefinitionStore, MemoryInstanceRelay, MemoryOnceStore, MemoryResultStore,
+        MemoryTaskStore, NewTask, NotificationRelay, RateDecision, RateFallback, RateStore,
+        RateToken, RelayedTexts, ResultId, ResultStore, StoredDefinitions, StoredTask, TaskChange,
+        TaskChanged, TaskClaim, TaskCreation, TaskDetails, TaskId, TaskOutcome, TaskPage,
+        TaskStatus, TaskStep, TaskStore,
     };
-    #[cfg(feature = "testing")]
-    #[doc(inline)]
-    pub use mcp_stores::{check_definition_store, check_task_store};
-}
-
-/// Completion candidates and their total number.
-pub mod completion {
-    #[doc(inline)]
-    pub use crate::handler::completion::Candidates;
-}
-
-/// Definitions that are added, changed and removed at run time.
-pub mod dynamic {
-    #[doc(inline)]
-    pub use crate::context::{Editor, ListEdit};
-    #[doc(inline)]
-    pub use crate::handler::dynamic::{
-        Arguments, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool,
-    };
-    pub use crate::server::SharedDefinitions;
-}
-
-/// Questions to the client, and forms for the user to fill in.
-pub mod elicit {
-    #[doc(inline)]
-    pub use crate::context::{Ask, FormChoice, FormField, Questions};
-}
-
-/// Settings from environment variables: see [`Server::env`].
-pub mod env {
-    #[doc(inline)]
-    pub use mcp_settings::Secret;
-}
-
-/// HTTP: options, the `tower` service, listeners, and stores for sessions and events.
-///
-/// A single endpoint serves the modern transport, sessions that use the 2025 protocol versions, and the 2024-11-05
-/// event stream. [`HttpService`](http::HttpService) is a `tower::Service`; [`Server::serve_http`] runs a listener for it. A
-/// program that mounts the service itself must do the listener's work: disconnect slow clients and limit the number of
-/// connections.
-#[cfg(feature = "http")]
-pub mod http {
-    #[doc(inline)]
-    pub use mcp_http::{
-        HttpBody, HttpListener, HttpOptions, HttpService, HttpSessions, TrustedProxies,
-    };
+    #[cfg(feature = "http")]
     #[doc(inline)]
     pub use mcp_stores::{
         EventStore, MaybeReady, MemoryEvents, MemorySessions, SessionRecord, SessionStore,
@@ -221,7 +156,69 @@ pub mod http {
     };
     #[cfg(feature = "testing")]
     #[doc(inline)]
+    pub use mcp_stores::{
+        check_definition_store, check_once_limits, check_once_store, check_task_store,
+        few_once_entries,
+    };
+    #[cfg(all(feature = "http", feature = "testing"))]
+    #[doc(inline)]
     pub use mcp_stores::{check_event_store, check_session_store};
+}
+
+/// Definitions that are added, changed and removed at run time.
+pub mod dynamic {
+    #[doc(inline)]
+    pub use mcp_core::context::{Editor, ListEdit};
+    #[doc(inline)]
+    pub use mcp_core::handler::dynamic::{
+        Arguments, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool,
+    };
+
+    pub use crate::server::shared_definitions::SharedDefinitions;
+}
+
+/// Questions to the client, and forms for the user to fill in.
+pub mod elicit {
+    #[doc(inline)]
+    pub use mcp_core::context::{Ask, FormChoice, FormField, Questions};
+}
+
+/// What handlers take and return, besides the names in the root: results, lists, completions, the request, progress and
+/// steps.
+pub mod handler {
+    #[cfg(feature = "http")]
+    #[doc(inline)]
+    pub use mcp_core::context::RequestExtension;
+    #[doc(inline)]
+    pub use mcp_core::context::{
+        Amount, AsyncFromContext, CallId, OnceStep, Progress, RequestInfo,
+    };
+    #[doc(inline)]
+    pub use mcp_core::handler::completion::{Candidates, IntoCompletionResult};
+    #[doc(inline)]
+    pub use mcp_core::handler::definition::IntoSchema;
+    #[doc(inline)]
+    pub use mcp_core::handler::handler_error::IntoHandlerError;
+    #[doc(inline)]
+    pub use mcp_core::handler::listing::{ListCursor, Page};
+    #[doc(inline)]
+    pub use mcp_core::handler::output::{IntoPromptResult, IntoResourceResult, IntoToolResult};
+    #[doc(inline)]
+    pub use mcp_core::observe::TraceContext;
+}
+
+/// HTTP: options, the `tower` service, and listeners.
+///
+/// A single endpoint serves the modern transport, sessions that use the 2025 protocol versions, and the 2024-11-05
+/// event stream. [`HttpService`](http::HttpService) is a `tower::Service`; [`Server::serve_http`] runs a listener for it. A
+/// program that mounts the service itself must do the listener's work: disconnect slow clients and limit the number of
+/// connections. Stores for sessions and events are in [`backend`].
+#[cfg(feature = "http")]
+pub mod http {
+    #[doc(inline)]
+    pub use mcp_http::{
+        HttpBody, HttpListener, HttpOptions, HttpService, HttpSessions, TrustedProxies,
+    };
 }
 
 /// Middleware: functions and `tower` layers that wrap calls, and a few ready-made functions.
@@ -244,66 +241,19 @@ pub mod http {
 /// ```
 pub mod middleware {
     #[doc(inline)]
+    pub use mcp_core::handler::definition::Kind;
+    #[cfg(feature = "tower")]
+    #[doc(inline)]
+    pub use mcp_core::handler::middleware::ResponseFuture;
+    #[doc(inline)]
+    pub use mcp_core::handler::middleware::{Call, Next};
+    #[doc(inline)]
+    pub use mcp_core::handler::run::CallOutput;
+    #[doc(inline)]
     pub use mcp_extra::middleware::*;
     #[cfg(feature = "tower")]
     #[doc(inline)]
     pub use mcp_extra::tower::CallService;
-
-    #[doc(inline)]
-    pub use crate::handler::definition::Kind;
-    #[cfg(feature = "tower")]
-    #[doc(inline)]
-    pub use crate::handler::middleware::ResponseFuture;
-    #[doc(inline)]
-    pub use crate::handler::middleware::{Call, Next};
-    #[doc(inline)]
-    pub use crate::handler::run::CallOutput;
-}
-
-/// Programs with a loop of their own: serverless functions, WebAssembly modules, and whatever else gets a message and wants its
-/// answer. See [`Server::build`].
-pub mod host {
-    #[doc(inline)]
-    pub use mcp_core::dispatch::{BuiltServer, MessageSender};
-    #[cfg(any(target_family = "wasm", doc))]
-    #[doc(inline)]
-    pub use mcp_core::host::{Host, install};
-}
-
-/// Paginated lists of a template's resources.
-pub mod listing {
-    #[doc(inline)]
-    pub use crate::handler::listing::{ListCursor, Page};
-}
-
-/// Steps that run only once in a call, even if the handler runs again.
-pub mod once {
-    #[doc(inline)]
-    pub use mcp_stores::MemoryOnceStore;
-    #[cfg(feature = "testing")]
-    #[doc(inline)]
-    pub use mcp_stores::{check_once_limits, check_once_store, few_once_entries};
-
-    #[doc(inline)]
-    pub use crate::context::{
-        CallId, ClaimId, OnceClaim, OnceKind, OnceRoom, OnceStep, OnceStore, OnceWork, StoreFuture,
-        StoreRefusal,
-    };
-}
-
-/// Progress reports.
-pub mod progress {
-    #[doc(inline)]
-    pub use crate::context::{Amount, Progress};
-}
-
-/// The request that started a call: its headers, addresses and extensions.
-pub mod request {
-    #[cfg(feature = "http")]
-    #[doc(inline)]
-    pub use crate::context::RequestExtension;
-    #[doc(inline)]
-    pub use crate::context::RequestInfo;
 }
 
 /// Skills: folders with instructions for models, served by the extension `io.modelcontextprotocol/skills`.
@@ -313,26 +263,34 @@ pub mod skills {
     pub use mcp_extra::skills::{Skill, Skills};
 }
 
-/// Sources of tools that are asked at run time: see [`Server::tool_source`].
-pub mod sources {
-    #[doc(inline)]
-    pub use crate::registry::{SourceAnswer, SourceRequest, SourceTool, ToolSource};
-}
-
 /// Tasks: tool calls that continue after their request has been answered.
 pub mod tasks {
     #[doc(inline)]
-    pub use mcp_tasks::{TaskCallExt, TaskContextExt, TaskOptions, TaskToolExt};
+    pub use mcp_tasks::{TaskCallExt, TaskContextExt, TaskOptions, TaskToolExt, Tasks};
 }
 
-/// Utilities for strings that clients, models and people read.
-pub mod text {
+/// Transports: memory, sockets, standard input and output, and any other kind of byte stream.
+#[cfg(not(target_family = "wasm"))]
+pub mod transport {
+    #[doc(inline)]
+    pub use mcp_transport::{Connection, Memory, Stdio, Transport, memory};
+}
+
+/// Types for values without a dedicated JSON type, and utilities for strings that clients, models and people read.
+pub mod values {
+    #[doc(inline)]
+    pub use mcp_core::handler::decode::{InvalidJson, JsonReader};
     #[doc(inline)]
     pub use mcp_extra::sanitize::strip_invisible;
+    #[doc(inline)]
+    pub use mcp_extra::values::Base64;
+    #[cfg(feature = "duration")]
+    #[doc(inline)]
+    pub use mcp_extra::values::HumanDuration;
     /// Finds the name that the caller probably meant, so that an error message can suggest it.
     ///
     /// ```
-    /// use mcp_runtime::{text::did_you_mean, HandlerError};
+    /// use mcp_runtime::{values::did_you_mean, HandlerError};
     ///
     /// fn no_such(plant: &str) -> HandlerError {
     ///     match did_you_mean(plant, ["basil", "rose"]) {
@@ -347,40 +305,13 @@ pub mod text {
     /// list or send in notifications, because clients read and subscribe to exactly these URIs.
     ///
     /// ```
-    /// let name = mcp_runtime::text::percent_encode("olive oil, 1/2");
+    /// let name = mcp_runtime::values::percent_encode("olive oil, 1/2");
     /// assert_eq!(format!("shopping:///{name}"), "shopping:///olive%20oil%2C%201%2F2");
     /// ```
     ///
     /// For `{+path}` see [`SafePath::to_percent_encoded`](crate::SafePath::to_percent_encoded).
     #[doc(inline)]
     pub use mcp_schema::template::percent_encode;
-}
-
-/// Integration with `tracing`: log events for clients and the trace context of requests.
-pub mod trace {
-    #[doc(inline)]
-    pub use crate::observe::TraceContext;
-    #[cfg(feature = "client-logs")]
-    pub use crate::server::ClientLogs;
-}
-
-/// Transports: memory, sockets, standard input and output, and any other kind of byte stream.
-#[cfg(not(target_family = "wasm"))]
-pub mod transport {
-    #[doc(inline)]
-    pub use mcp_transport::{Connection, Memory, Stdio, Transport, memory};
-}
-
-/// Types for values without a dedicated JSON type.
-pub mod values {
-    #[doc(inline)]
-    pub use mcp_extra::values::Base64;
-    #[cfg(feature = "duration")]
-    #[doc(inline)]
-    pub use mcp_extra::values::HumanDuration;
-
-    #[doc(inline)]
-    pub use crate::handler::decode::{InvalidJson, JsonReader};
 }
 
 pub use schemars;

@@ -3,10 +3,11 @@
 //! The prelude does not include the derive macros from serde and schemars. These macros work only in programs that
 //! depend on those crates, and such programs can import them directly. [`#[data]`](crate::data) works in any program.
 
+pub use mcp_extra::spill::SpillExt;
 pub use serde_json::json;
 
 pub use crate::apps::AppContextExt as _;
-pub use crate::listing::{ListCursor, Page};
+pub use crate::handler::{AsyncFromContext, ListCursor, Page};
 #[cfg(feature = "skills")]
 pub use crate::macros::skills;
 pub use crate::macros::{
@@ -15,7 +16,6 @@ pub use crate::macros::{
 pub use crate::tasks::{TaskCallExt as _, TaskContextExt as _, TaskToolExt as _};
 pub use crate::types::{ContentBlock, PromptMessage, Resource};
 pub use crate::{
-    AskError, AsyncFromContext, Context, Elicit, Elicited, FromContext, HandlerError, Json,
-    Principal, Result, ResultExt, SafePath, SamplingRequest, Server, State, bail, new_server,
+    AskError, Context, Elicit, Elicited, FromContext, HandlerError, Json, Principal, Result,
+    ResultExt, SafePath, SamplingRequest, Server, State, bail, new_server,
 };
-pub use mcp_extra::spill::SpillExt;

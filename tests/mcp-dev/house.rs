@@ -242,9 +242,10 @@ fn sweep() {}
 
 fn server() -> Server {
     let text = "---\nname: check-in\ndescription: Checks a guest in. Use it when a guest arrives.\n---\n# Check-in\n\nAsk for the [name](references/names.md).\n";
-    let skill = Skill::new("check-in", text).file("references/names.md", "Names are **never** shouted.\n");
+    let skill =
+        Skill::new("check-in", text).file("references/names.md", "Names are **never** shouted.\n");
     let skills = Skills::new().skill(skill);
-    Server::new("guest-house", "1.0.0").skills(skills)
+    Server::new("guest-house", "1.0.0").with(skills)
 }
 
 #[mcp_runtime::main]

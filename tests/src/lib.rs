@@ -28,3 +28,9 @@ pub use directory::Directory;
 pub use link::{Link, Served};
 pub use process::{Process, binary};
 pub use version::Version;
+
+/// Returns the default limits, but with this many items on a list page.
+#[must_use]
+pub fn pages_of(items: usize) -> mcp_runtime::Limits {
+    mcp_runtime::Limits::default().with(|limits| limits.message.max_page_items = items)
+}

@@ -3,8 +3,9 @@
 use std::io;
 use std::net::SocketAddr;
 
-use mcp_runtime::{Server, Transport};
-use mcp_runtime::{http::HttpOptions, transport::Connection};
+use mcp_runtime::Server;
+use mcp_runtime::http::HttpOptions;
+use mcp_runtime::transport::{Connection, Transport};
 use tokio::net::TcpListener;
 use tokio::process::Child;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};

@@ -11,15 +11,12 @@ use std::time::{Duration, Instant};
 
 use benches::client;
 use benches::data::{Order, PAGE, PICTURE, ROWS, Row};
+use mcp_runtime::dynamic::{Arguments, DynamicTool};
 use mcp_runtime::prelude::*;
 use mcp_runtime::skills::{Skill, Skills};
 use mcp_runtime::tasks::TaskOptions;
 use mcp_runtime::transport::Stdio;
-use mcp_runtime::{
-    Error, Limits,
-    dynamic::{Arguments, DynamicTool},
-    serde_json,
-};
+use mcp_runtime::{Error, Limits, serde_json};
 
 /// Adds two integers.
 #[tool]
@@ -128,7 +125,7 @@ fn main() -> Result<(), Error> {
             }));
         }
         if skills > 0 {
-            server = server.skills((0..skills).map(skill).fold(Skills::new(), Skills::skill));
+            server = server.with((0..skills).map(skill).fold(Skills::new(), Skills::skill));
         }
         if !over_http {
             return server.serve(Stdio::open()?).await;

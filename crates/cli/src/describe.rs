@@ -6,7 +6,7 @@
 use clap::builder::PossibleValue;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use mcp_core::context::Capability;
-use mcp_core::handler::definition::{Definition, Kind, Selected, Submitted};
+use mcp_core::handler::definition::{Definition, Kind, SelectedFunction, Submitted};
 use mcp_protocol::ProtocolVersion;
 use mcp_settings::DeclaredVariable;
 use serde_json::{Map, Value, json};
@@ -170,7 +170,7 @@ fn http(http: &HttpDescription) -> Value {
 /// The lines of the source on which definitions begin.
 struct SourceLines {
     /// Prefixes of names, each with the functions whose names have it.
-    prefixes: Vec<(String, Vec<Selected>)>,
+    prefixes: Vec<(String, Vec<SelectedFunction>)>,
 }
 
 impl SourceLines {

@@ -38,7 +38,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use mcp_core::context::Capability;
 use mcp_core::dispatch::UnstartedServer;
 use mcp_core::error::Error;
-use mcp_core::handler::definition::Selected;
+use mcp_core::handler::definition::SelectedFunction;
 use mcp_protocol::types::Implementation;
 use mcp_settings::ServerEnvironment;
 use mcp_stores::TaskStore;
@@ -62,7 +62,7 @@ pub struct Program {
     /// The variables that it reads.
     pub settings: ServerEnvironment,
     /// Prefixes of names, each with the functions whose names have it.
-    pub prefixes: Vec<(String, Vec<Selected>)>,
+    pub prefixes: Vec<(String, Vec<SelectedFunction>)>,
     /// `true` if the server has tasks, and thus commands for them.
     pub has_tasks: bool,
     /// The store for tasks that the author has set.

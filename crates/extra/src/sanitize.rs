@@ -102,10 +102,10 @@ impl fmt::Debug for Sanitizer {
 /// Removes characters that people cannot see but that models may act on: terminal escape sequences, control characters,
 /// and Unicode characters that only tag text or change its direction. Line breaks and tabs are kept.
 ///
-/// Intended for `Server::sanitize`.
+/// Intended for a [`Sanitizer`].
 ///
 /// ```
-/// use mcp_runtime::text::strip_invisible;
+/// use mcp_runtime::values::strip_invisible;
 ///
 /// assert_eq!(strip_invisible("\u{1b}[31mred\u{1b}[0m\tand\nblue"), "red\tand\nblue");
 /// assert_eq!(strip_invisible("harmless\u{E0041}\u{E0042}"), "harmless");

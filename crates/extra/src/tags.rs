@@ -3,16 +3,33 @@
 
 use std::fmt::Write as _;
 
-use mcp_core::dispatch::RequestInstructions;
+use mcp_core::dispatch::{RequestInstructions, ServerAddOn, ServerParts};
 use mcp_core::order::sort_by;
 use mcp_core::registry::CallerView;
 
 /// Maximum number of tools to name for each tag. Models find the other tools in the list.
 const MAX_NAMES: usize = 40;
 
-/// Returns the instructions about tags, given tags with their descriptions. Each caller reads of the tools that it may use.
-#[must_use]
-pub fn instructions(descriptions: Vec<(String, String)>) -> RequestInstructions {
+/// Lets the server's instructions end with a line for each tag that contains the tag's description
+/// (`Server::describe_tag`) and the names of its tools. Each client is shown only the tools that it may use.
+///
+/// ```
+/// use mcp_runtime::extension::TagInstructions;
+/// # use mcp_runtime::prelude::*;
+///
+/// let server = new_server!().describe_tag("issues", "Bugs and wishes.").with(TagInstructions);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct TagInstructions;
+
+impl ServerAddOn for TagInstructions {
+    fn add_to(self, parts: &mut ServerParts) {
+        parts.describe_groups = Some(instructions);
+    }
+}
+
+/// Returns the instructions about tags, given tags with their descriptions.
+fn instructions(descriptions: Vec<(String, String)>) -> RequestInstructions {
     Box::new(move |view| {
         let groups = tools_by_tag(view, &descriptions);
         if groups.is_empty() {

@@ -112,14 +112,6 @@ impl ProtocolVersion {
         matches!(self, Self::V2025_03_26)
     }
 
-    /// Returns `true` if the specification requires invalid arguments to be reported as a tool result; earlier versions
-    /// do not specify this.
-    #[inline]
-    #[must_use]
-    pub fn reports_argument_faults_as_results(self) -> bool {
-        self >= Self::V2025_11_25
-    }
-
     /// Returns `true` if tool results have structured content in addition to text.
     #[inline]
     #[must_use]
@@ -413,10 +405,6 @@ mod tests {
                     V2025_06_18,
                 ),
                 (ProtocolVersion::primes_streams, V2025_11_25),
-                (
-                    ProtocolVersion::reports_argument_faults_as_results,
-                    V2025_11_25,
-                ),
                 (ProtocolVersion::has_structured_values, V2026_07_28),
                 (
                     ProtocolVersion::reports_missing_capabilities_as_errors,

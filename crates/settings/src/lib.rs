@@ -35,7 +35,7 @@ use serde_json::{Map, Value, json};
 /// another copy.
 ///
 /// ```
-/// use mcp_runtime::env::Secret;
+/// use mcp_runtime::server::Secret;
 ///
 /// let key = Secret::new("s3cr3t".to_owned());
 /// assert_eq!(format!("{key:?}"), "Secret(***)");

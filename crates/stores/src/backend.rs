@@ -23,7 +23,7 @@ use crate::{NotificationRelay, RateFallback, RateStore, ResultStore, TaskStore};
 /// ```
 /// # use std::sync::Arc;
 /// use mcp_runtime::backend::{Backend, MemoryTaskStore};
-/// use mcp_runtime::once::MemoryOnceStore;
+/// use mcp_runtime::backend::MemoryOnceStore;
 /// # use mcp_runtime::prelude::*;
 ///
 /// let backend = Backend::new()
@@ -75,7 +75,6 @@ impl Backend {
     }
 
     /// Sets the store for tasks, which is used if a tool has the `task` option.
-    /// `Server::task_store` takes precedence.
     pub fn tasks(mut self, store: Arc<dyn TaskStore>) -> Self {
         self.tasks = Some(store);
         self

@@ -24,7 +24,7 @@ const KINDS: [OnceKind; 2] = [
 /// Checks that a store for completed work follows the rules of [`OnceStore`], except for those about its room.
 ///
 /// ```
-/// # use mcp_runtime::once::{MemoryOnceStore, check_once_store};
+/// # use mcp_runtime::backend::{MemoryOnceStore, check_once_store};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
 /// check_once_store(&MemoryOnceStore::new()).await;

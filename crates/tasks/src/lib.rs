@@ -38,7 +38,7 @@ use mcp_core::handler::run::ExtensionVersions;
 use mcp_protocol::ProtocolVersion;
 #[doc(hidden)]
 pub use options::TASKS;
-pub use options::{TaskCallExt, TaskContextExt, TaskOptions, TaskToolExt};
+pub use options::{TaskCallExt, TaskContextExt, TaskOptions, TaskToolExt, Tasks};
 use serde_json::json;
 #[doc(hidden)]
 pub use wire::ID;

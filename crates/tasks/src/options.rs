@@ -7,6 +7,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mcp_core::context::Context;
+use mcp_core::dispatch::{ServerAddOn, ServerParts};
 use mcp_core::handler::background::BackgroundCall;
 use mcp_core::handler::dynamic::DynamicTool;
 use mcp_core::handler::middleware::{Call, Next};
@@ -145,8 +146,7 @@ impl ToolOption for TaskOptions {
 pub trait TaskToolExt: Sized {
     /// Lets calls become tasks. By default, they cannot become tasks.
     ///
-    /// If the server has no such tool when it starts, it serves tasks only if it has a
-    /// `task_store`.
+    /// If the server has no such tool when it starts, it serves tasks only with [`Tasks`].
     #[must_use]
     fn task(self, options: TaskOptions) -> Self;
 }
@@ -183,6 +183,17 @@ pub(super) fn requested_task(call: &Call) -> Option<&str> {
 }
 
 // --- What tasks add to a server that has a tool with the `task` option, or a store for tasks.
+
+/// Offers tasks although no tool has the `task` option when the server starts, for servers whose tools are inserted later:
+/// `Server::with(Tasks)`.
+#[derive(Clone, Copy, Debug)]
+pub struct Tasks;
+
+impl ServerAddOn for Tasks {
+    fn add_to(self, parts: &mut ServerParts) {
+        parts.add_ons.push(TASKS);
+    }
+}
 
 /// The add-on that serves tasks.
 pub const TASKS: AddOn = AddOn {

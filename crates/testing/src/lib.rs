@@ -412,7 +412,9 @@ impl Connect {
     /// `RequestInfo` that return anything else about an HTTP request, such as all of its headers, still return `None`.
     ///
     /// ```
-    /// # use mcp_runtime::{prelude::*, request::RequestInfo, testing::TestClient};
+    /// # use mcp_runtime::handler::RequestInfo;
+    /// # use mcp_runtime::prelude::*;
+    /// # use mcp_runtime::testing::TestClient;
     /// # use serde_json::json;
     /// #[tool(read_only)]
     /// fn tenant(request: &RequestInfo) -> Result<String> {

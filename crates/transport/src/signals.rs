@@ -19,7 +19,7 @@ use crate::watchdog::{ForcedExit, Watchdog, WatchdogWaker};
 /// # async fn serve(server: mcp_runtime::Server) -> Result<(), mcp_runtime::Error> {
 /// let handle = server.handle();
 /// tokio::spawn(async move {
-///     mcp_runtime::shutdown_signal().await;
+///     mcp_runtime::server::shutdown_signal().await;
 ///     handle.shut_down();
 /// });
 /// server.serve_http("127.0.0.1:8000").await

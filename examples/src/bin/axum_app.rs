@@ -10,10 +10,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::extract::Request;
-use axum::http::{StatusCode, header::AUTHORIZATION};
+use axum::http::StatusCode;
+use axum::http::header::AUTHORIZATION;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
-use axum::{Router, extract, routing::get};
+use axum::routing::get;
+use axum::{Router, extract};
 use mcp_runtime::prelude::*;
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
@@ -77,7 +79,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let listener = TcpListener::bind(address).await?;
     let stop = async move {
-        mcp_runtime::shutdown_signal().await;
+        mcp_runtime::server::shutdown_signal().await;
         handle.shut_down(); // ends the event streams, which axum waits for
     };
     Ok(axum::serve(listener, app)

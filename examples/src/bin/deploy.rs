@@ -4,11 +4,13 @@
 //! Several instances behind one URL need the same keys: set `DEPLOY_STATE_KEYS` (`openssl rand -base64 32` generates
 //! one).
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use mcp_runtime::backend::{Backend, MemoryOnceStore};
+use mcp_runtime::bail;
 use mcp_runtime::prelude::*;
-use mcp_runtime::{bail, once::MemoryOnceStore};
 use tokio::time::sleep;
 
 /// Number of deployments so far.
@@ -130,7 +132,7 @@ async fn carry_out(plan: &Plan, approval: &Approval) -> Result<String> {
 async fn main() -> Result<(), mcp_runtime::Error> {
     let mut server = Server::new("deploy", "1.0.0")
         .state(Deployments::default())
-        .once_store(MemoryOnceStore::new());
+        .backend(Backend::new().once(Arc::new(MemoryOnceStore::new())));
     if std::env::var_os("DEPLOY_STATE_KEYS").is_some() {
         server = server.sealing_keys_from_env("DEPLOY_STATE_KEYS");
     }

@@ -7,11 +7,9 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 
+use mcp_runtime::dynamic::{Arguments, DynamicTool};
 use mcp_runtime::prelude::*;
-use mcp_runtime::{
-    Capability, ServerHandle,
-    dynamic::{Arguments, DynamicTool},
-};
+use mcp_runtime::server::{Capability, ServerHandle};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 /// A tool, as defined in the file.

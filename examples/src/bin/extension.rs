@@ -44,5 +44,5 @@ fn harvest() -> &'static str {
 
 #[mcp_runtime::main]
 async fn main() -> Result<(), mcp_runtime::Error> {
-    new_server!().extension(garden()).run().await
+    new_server!().with(garden()).run().await
 }

@@ -6,12 +6,10 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use mcp_runtime::handler::{ListCursor, Page};
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::ServerHandle;
 use mcp_runtime::types::{Resource, ResourceContents};
-use mcp_runtime::{
-    ServerHandle,
-    listing::{ListCursor, Page},
-};
 use notify::event::ModifyKind;
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 

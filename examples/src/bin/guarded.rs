@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use mcp_runtime::extension::Sanitizer;
 use mcp_runtime::middleware::{Call, CallOutput, Kind, Next};
 use mcp_runtime::prelude::*;
 
@@ -104,8 +105,8 @@ async fn main() -> Result<(), mcp_runtime::Error> {
         .rate("1000/s")
         .middleware(audit)
         .middleware(cached)
-        .sanitize(without_accounts)
-        .sanitize(mcp_runtime::text::strip_invisible)
+        .with(Sanitizer::new(without_accounts))
+        .with(Sanitizer::new(mcp_runtime::values::strip_invisible))
         .run()
         .await
 }

@@ -1,7 +1,7 @@
 //! A server with more tools than models like to read. Hosts select a part of it by tags (`many_tools --tags issues`, or
 //! `/mcp?tags=issues` with `--http`), and a model searches the rest.
+use mcp_runtime::extension::{TagInstructions, ToolSearch};
 use mcp_runtime::prelude::*;
-use mcp_runtime::tool_search::ToolSearch;
 
 /// Lists the open issues.
 #[tool(tags("issues"), read_only)]
@@ -48,7 +48,7 @@ async fn main() -> Result<(), mcp_runtime::Error> {
     new_server!()
         .describe_tag("issues", "Bugs and wishes")
         .describe_tag("pulls", "Changes to the code")
-        .tags_in_instructions(true)
+        .with(TagInstructions)
         // A real server would say 40; four tools need no search.
         .with(ToolSearch::above(2).pin(["list_issues"]))
         .trust_anonymous()

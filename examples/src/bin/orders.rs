@@ -40,7 +40,7 @@ fn count_orders(orders: &State<Orders>) -> u32 {
 async fn main() -> Result<(), mcp_runtime::Error> {
     new_server!()
         .state(Orders::default())
-        .with(mcp_runtime::retries::IdempotencyKeys)
+        .with(mcp_runtime::extension::IdempotencyKeys)
         .run()
         .await
 }

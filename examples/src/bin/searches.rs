@@ -1,9 +1,9 @@
 //! Tools from the rows of a table: each row is a saved search, and its owner sees it as a tool.
 use mcp_runtime::Caller;
 use mcp_runtime::dynamic::{Arguments, DynamicTool};
-use mcp_runtime::listing::Page;
+use mcp_runtime::extension::{SourceAnswer, SourceRequest, SourceTool, ToolSource};
+use mcp_runtime::handler::Page;
 use mcp_runtime::prelude::*;
-use mcp_runtime::sources::{SourceAnswer, SourceRequest, SourceTool, ToolSource};
 
 /// The table: the owner, name and query of each search. Searches without an owner are for everybody.
 const TABLE: [(&str, &str, &str); 3] = [

@@ -28,5 +28,5 @@ async fn main() -> Result<(), mcp_runtime::Error> {
     let skills = skills!("skills/")
         .dynamic(own_skills)
         .visible_if(|caller, path| path != "release-notes" || caller.has_scope("maintainer"));
-    Server::new("skills", "1.0.0").skills(skills).run().await
+    Server::new("skills", "1.0.0").with(skills).run().await
 }

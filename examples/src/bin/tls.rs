@@ -11,7 +11,8 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tracing_subscriber::filter::LevelFilter;
 
 /// Interval between looks at the files. Renewed certificates overlap with the old ones by days.
@@ -105,7 +106,7 @@ async fn main() -> Result<(), Error> {
     let server = new_server!();
     let handle = server.handle();
     tokio::spawn(async move {
-        mcp_runtime::shutdown_signal().await;
+        mcp_runtime::server::shutdown_signal().await;
         handle.shut_down(); // calls in progress can finish
     });
     server

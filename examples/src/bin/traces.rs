@@ -6,8 +6,8 @@
 
 use std::io::Write as _;
 
+use mcp_runtime::handler::TraceContext;
 use mcp_runtime::prelude::*;
-use mcp_runtime::trace::TraceContext;
 use opentelemetry::Context as OtelContext;
 use opentelemetry::trace::{
     SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TracerProvider,

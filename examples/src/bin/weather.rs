@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use mcp_runtime::env::Secret;
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Secret;
 
 /// Time limit for an answer of the service.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -4,8 +4,8 @@
 #[cfg(target_family = "wasm")]
 mod module;
 
-use mcp_runtime::host::BuiltServer;
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::BuiltServer;
 
 /// Counts the words and characters of a text.
 #[tool]

@@ -22,7 +22,8 @@ use std::time::Duration;
 
 use futures_executor::{LocalPool, LocalSpawner};
 use futures_util::task::{LocalSpawnExt as _, SpawnExt as _};
-use mcp_runtime::host::{BuiltServer, Host, install};
+use mcp_runtime::server::install_host;
+use mcp_runtime::server::{BuiltServer, Host};
 
 #[link(wasm_import_module = "host")]
 unsafe extern "C" {
@@ -53,7 +54,7 @@ thread_local! {
 extern "C" fn start() {
     // SAFETY: this is called once, before anything else. Because it is called here, the linker does not call it.
     unsafe { __wasm_call_ctors() };
-    install(&Surroundings);
+    install_host(&Surroundings);
     let server = crate::server().expect("the server is right, as its tests show");
     SERVER.with(|built| drop(built.set(server)));
 }

@@ -49,7 +49,7 @@ fn definition_fields(handler: &Handler, parameters: &[ExpandedParameter<'_>]) ->
     let receiver = handler.self_type.as_ref().filter(|_| handler.has_receiver);
     let receiver = option_expression(receiver.map(|ty| {
         let name = quote!(#ty).to_string().replace(' ', "");
-        quote!(__mcp::Owner { id: ::core::any::TypeId::of::<#ty>(), name: #name })
+        quote!(__mcp::Owner::of::<#ty>(#name))
     }));
     let location = location_expression(&handler.ident);
     let output = return_type(handler);

@@ -79,10 +79,7 @@ fn visible_if_of_a_method_can_name_a_function_of_its_type() {
                     kind: __mcp::Kind::Resource,
                     name: "all",
                     function: __mcp::type_id_of(&<Notes>::all),
-                    receiver: ::core::option::Option::Some(__mcp::Owner {
-                        id: ::core::any::TypeId::of::<Notes>(),
-                        name: "Notes",
-                    }),
+                    receiver: ::core::option::Option::Some(__mcp::Owner::of::<Notes>("Notes")),
                     location: __mcp::Location {
                         file: ::core::file!(),
                         line: ::core::line!(),

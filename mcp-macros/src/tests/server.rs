@@ -59,10 +59,7 @@ fn methods_are_called_on_a_shared_value() {
                     kind: __mcp::Kind::Tool,
                     name: "delete",
                     function: __mcp::type_id_of(&<Notes>::delete),
-                    receiver: ::core::option::Option::Some(__mcp::Owner {
-                        id: ::core::any::TypeId::of::<Notes>(),
-                        name: "Notes",
-                    }),
+                    receiver: ::core::option::Option::Some(__mcp::Owner::of::<Notes>("Notes")),
                     location: __mcp::Location {
                         file: ::core::file!(),
                         line: ::core::line!(),
@@ -103,10 +100,7 @@ fn methods_are_called_on_a_shared_value() {
                     kind: __mcp::Kind::Prompt,
                     name: "show",
                     function: __mcp::type_id_of(&<Notes>::show),
-                    receiver: ::core::option::Option::Some(__mcp::Owner {
-                        id: ::core::any::TypeId::of::<Notes>(),
-                        name: "Notes",
-                    }),
+                    receiver: ::core::option::Option::Some(__mcp::Owner::of::<Notes>("Notes")),
                     location: __mcp::Location {
                         file: ::core::file!(),
                         line: ::core::line!(),

@@ -1,47 +1,41 @@
 //! Builds a server from the definitions collected by the macros and the settings added by the author.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "tower")]
+use mcp_core::handler::definition::Kind;
+use mcp_core::handler::definition::{Selected, SelectedFunction};
+use mcp_core::handler::handler_error::Result;
+use mcp_core::handler::middleware::{Call, Next, UnlinkedMiddleware};
+use mcp_core::handler::option::StoresByType;
+use mcp_core::handler::run::CallOutput;
+use mcp_core::handler::{middleware, rules};
 use mcp_core::limits::Limits;
-use mcp_extra::sanitize::Sanitizer;
-#[cfg(feature = "skills")]
-use mcp_extra::skills::Skills;
 #[cfg(feature = "tower")]
 use mcp_extra::tower::{self, CallService, Layer};
 use mcp_settings::ServerEnvironment;
 use mcp_stores::Backend;
 
-use crate::context::{
-    Capability, EnvironmentHeaders, OnceStore, ServerControl, ServerHandle, States,
-};
+use crate::context::{Capability, EnvironmentHeaders, ServerControl, ServerHandle, States};
 use crate::dispatch::{Admission, CacheHints, ServerAddOn, ServerParts, ServerShared};
 use crate::error::{Error, ErrorKind};
 use crate::extension;
 use crate::extension::{Extension, Extensions, ServerChanges};
-#[cfg(feature = "tower")]
-use crate::handler::definition::Kind;
-use crate::handler::definition::Selected;
-use crate::handler::handler_error::Result;
-use crate::handler::middleware::{Call, Next, UnlinkedMiddleware};
-use crate::handler::option::StoresByType;
-use crate::handler::run::CallOutput;
-use crate::handler::{middleware, rules};
 use crate::observe::Observers;
 use crate::protocol::encode::CacheHint;
 use crate::rate::Rate;
 use crate::registry::{MethodReceiver, ToolSource};
 use crate::seal::SealingKey;
 use crate::server::tags::TagSettings;
-use crate::types::{CacheScope, Icon, Implementation};
+use crate::types::{CacheScope, Implementation};
 
 /// A server that has not been started yet, together with its settings.
 ///
 /// The server serves every annotated function that is linked into the program, unless the selection is narrowed with
-/// [`only`](Self::only) or [`tags`](Self::tags). Definitions and settings are checked only when the server starts, and
+/// [`only`](Self::only). Definitions and settings are checked only when the server starts, and
 /// all mistakes are reported together.
 ///
 /// ```no_run
@@ -71,17 +65,14 @@ pub struct Server {
     pub(super) environment: ServerEnvironment,
     pub(super) environment_headers: EnvironmentHeaders,
     pub(super) receivers: Vec<MethodReceiver>,
-    pub(super) selected: Option<Vec<Selected>>,
-    pub(super) prefixes: Vec<(String, Vec<Selected>)>,
+    pub(super) selected: Option<Vec<SelectedFunction>>,
+    pub(super) prefixes: Vec<(String, Vec<SelectedFunction>)>,
     pub(super) tags: Vec<String>,
     pub(super) tag_scopes: Vec<(String, Vec<String>)>,
     pub(super) tag_settings: TagSettings,
     pub(super) tool_sources: Vec<Arc<dyn ToolSource>>,
     pub(super) offered: Vec<Capability>,
     pub(super) extensions: ExtensionSettings,
-    pub(super) page_size: usize,
-    pub(super) logging: bool,
-    pub(super) argument_errors: bool,
     pub(super) expose_errors: bool,
     pub(super) check_outputs: bool,
     pub(super) cache: CacheHints,
@@ -91,7 +82,6 @@ pub struct Server {
     /// Mistakes found in the settings so far, to be reported at startup.
     pub(super) faults: Vec<String>,
     pub(super) backend: Backend,
-    pub(super) once_store: Option<Arc<dyn OnceStore>>,
     /// What settings add, and the stores that were set for it.
     pub(super) added: ServerParts,
     pub(super) stores: StoresByType,
@@ -119,7 +109,7 @@ macro_rules! new_server {
     };
 }
 
-/// A kind of result that clients may cache, for use with [`Server::cache`].
+/// A kind of result that clients may cache, for use with [`Server::cache_hints`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Cacheable {
@@ -158,9 +148,6 @@ impl Server {
             tool_sources: Vec::new(),
             offered: Vec::new(),
             extensions: ExtensionSettings::default(),
-            page_size: 1_000,
-            logging: true,
-            argument_errors: false,
             expose_errors: false,
             check_outputs: true,
             cache: CacheHints::default(),
@@ -169,7 +156,6 @@ impl Server {
             wrapping: WrappingSettings::default(),
             faults: Vec::new(),
             backend: Backend::new(),
-            once_store: None,
             added: ServerParts::default(),
             stores: StoresByType::default(),
             observers: Observers::default(),
@@ -194,19 +180,17 @@ impl Server {
         self
     }
 
-    /// Sets the URL of the server's website. The URL is sent to clients that use protocol version 2025-11-25 or later.
-    pub fn website(mut self, url: impl Into<String>) -> Self {
-        self.identity.website_url = Some(url.into());
-        self
-    }
-
-    /// Adds an icon, which is sent to clients that use protocol version 2025-11-25 or later. Start-up fails if the
-    /// icon's source is not an `https:` or `data:` URI.
-    pub fn icon(mut self, icon: Icon) -> Self {
-        let verdict = rules::icon(&icon.src).into_result();
-        self.faults
-            .extend(verdict.err().map(|problem| format!("server: {problem}")));
-        self.identity.icons.push(icon);
+    /// Changes what else clients are told about the server: its website and icons, which are sent to clients that use
+    /// protocol version 2025-11-25 or later.
+    ///
+    /// ```
+    /// let server = mcp_runtime::new_server!()
+    ///     .server_info(|info| info.website_url = Some("https://example.com".to_owned()));
+    /// ```
+    ///
+    /// Start-up fails if an icon's source is not an `https:` or `data:` URI.
+    pub fn server_info(mut self, change: impl FnOnce(&mut Implementation)) -> Self {
+        change(&mut self.identity);
         self
     }
 
@@ -217,28 +201,34 @@ impl Server {
         self
     }
 
-    /// Serves only these functions instead of all functions that are linked into the program. If combined with
-    /// [`tags`](Self::tags), both selections are served.
+    /// Serves only these functions, or those that have a [tag](Selected::tag), instead of all functions that are linked into
+    /// the program. Can be called more than once; what any of the calls selects is served.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
+    /// # use mcp_runtime::server::Selected;
     /// # #[tool] fn add() {}
-    /// # #[prompt] fn greet() -> &'static str { "" }
-    /// let server = new_server!().only([tool(add), prompt(greet)]);
+    /// # #[prompt(tags("public"))] fn greet() -> &'static str { "" }
+    /// let server = new_server!().only([tool(add), Selected::tag("public")]);
     /// ```
     ///
-    /// Start-up fails if a function is not annotated or is annotated as a different kind of handler.
-    pub fn only(mut self, functions: impl IntoIterator<Item = Selected>) -> Self {
-        self.selected.get_or_insert_default().extend(functions);
-        self
-    }
-
-    /// Serves only the functions that have one of these tags instead of all functions that are linked into the program.
-    /// Can be called more than once.
+    /// State has to be provided only for what is served. To hide definitions from clients, see
+    /// [`filter_tags`](Self::filter_tags).
     ///
-    /// Start-up fails if a tag is not used by any definition.
-    pub fn tags(mut self, tags: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.tags.extend(tags.into_iter().map(Into::into));
+    /// Start-up fails if a function is not annotated or is annotated as a different kind of handler, or if a tag is not
+    /// used by any definition.
+    pub fn only(mut self, selected: impl IntoIterator<Item = Selected>) -> Self {
+        let before = self.tags.len();
+        let mut functions = Vec::new();
+        for selected in selected {
+            match selected.into_function() {
+                Ok(function) => functions.push(function),
+                Err(tag) => self.tags.push(tag),
+            }
+        }
+        if !functions.is_empty() || self.tags.len() == before {
+            self.selected.get_or_insert_default().extend(functions);
+        }
         self
     }
 
@@ -258,45 +248,26 @@ impl Server {
         self
     }
 
-    /// Sets the maximum number of items on a list page. Defaults to 1,000; the minimum is 1.
-    pub fn page_size(mut self, items: usize) -> Self {
-        self.page_size = items.max(1);
-        self
-    }
-
-    /// Sets whether handlers may send log messages to clients. Defaults to `true`.
-    pub fn logging(mut self, offered: bool) -> Self {
-        self.logging = offered;
-        self
-    }
-
-    /// Sets whether invalid tool arguments cause error -32602 instead of a tool result for clients that use protocol
-    /// version 2025-06-18 or earlier. Defaults to `false`, so that the model can read the error message and try again.
-    pub fn invalid_arguments_as_errors(mut self, as_errors: bool) -> Self {
-        self.argument_errors = as_errors;
-        self
-    }
-
-    /// Sets whether models may read the messages of all errors that handlers return, including their causes. Defaults
-    /// to `false`, so models read only messages that are [exposed](crate::HandlerError).
+    /// Lets models read the messages of all errors that handlers return, including their causes. By default, models read
+    /// only messages that are [exposed](crate::HandlerError).
     ///
     /// Use this for servers that run for a single user on the user's machine, where errors do not contain secrets.
     /// Errors are logged in either case. Panic messages are never sent.
-    pub fn expose_errors(mut self, expose: bool) -> Self {
-        self.expose_errors = expose;
+    pub fn expose_errors(mut self) -> Self {
+        self.expose_errors = true;
         self
     }
 
-    /// Sets whether tool results are validated against their output schemas before they are sent. Defaults to `true`.
-    /// If a result is invalid, the client receives an internal error and the mismatch is logged.
+    /// Sends tool results without validating them against their output schemas, which is done by default: if a result is
+    /// invalid, the client receives an internal error and the mismatch is logged.
     ///
     /// Results of type [`Json<T>`](crate::Json) are valid by construction, so checking them is free unless the server
-    /// has middleware or a sanitizer. Disable this check if dynamic tools return large results that are known to be
+    /// has middleware or a sanitizer. Skip the check if dynamic tools return large results that are known to be
     /// valid.
     ///
     /// Source: revision 2025-06-18 and later, server/tools, "Output Schema".
-    pub fn check_outputs(mut self, check: bool) -> Self {
-        self.check_outputs = check;
+    pub fn skip_output_checks(mut self) -> Self {
+        self.check_outputs = false;
         self
     }
 
@@ -308,7 +279,7 @@ impl Server {
     ///
     /// Source: revision 2026-07-28, server/utilities/caching. Clients that use older protocol versions do not receive
     /// the hints.
-    pub fn cache(mut self, what: Cacheable, ttl: Duration, scope: CacheScope) -> Self {
+    pub fn cache_hints(mut self, what: Cacheable, ttl: Duration, scope: CacheScope) -> Self {
         let hint = CacheHint { ttl, scope };
         let cache = &mut self.cache;
         match what {
@@ -336,24 +307,21 @@ impl Server {
     /// new_server!().backend(Sqlite::open("state.db")?)
     /// ```
     ///
-    /// A store that is set by itself, such as with [`once_store`](Self::once_store), takes precedence.
+    /// A backend can also be put together from single stores, as in `Backend::new().tasks(…)`.
     pub fn backend(mut self, backend: impl Into<Backend>) -> Self {
         self.backend = backend.into();
         self
     }
 
-    /// Sets the store that records the work done by [`Context::once`](crate::Context::once), so that the work runs at
-    /// most once even if a client resends a round of a call. [`MemoryOnceStore`](crate::once::MemoryOnceStore) is
-    /// sufficient for a single instance.
-    pub fn once_store(mut self, store: impl OnceStore) -> Self {
-        self.once_store = Some(Arc::new(store));
-        self
-    }
-
-    /// Adds something that the server gets as a whole, and no tool by an option of its own:
-    /// `new_server!().with(…)`. What can be added implements [`ServerAddOn`].
+    /// Adds something that the server gets as a whole: an [extension](crate::extension::Extension) of the protocol, skills,
+    /// a sanitizer, tool search, or whatever else implements [`ServerAddOn`]. Can be called more than once.
+    ///
+    /// Start-up fails if two extensions use the same name, or if an extension uses a name from the core protocol.
     pub fn with(mut self, add_on: impl ServerAddOn) -> Self {
         add_on.add_to(&mut self.added);
+        for extension in std::mem::take(&mut self.added.extensions) {
+            self.add_extension(extension);
+        }
         self
     }
 
@@ -405,8 +373,16 @@ impl Server {
         prefix: impl Into<String>,
         functions: impl IntoIterator<Item = Selected>,
     ) -> Self {
-        let functions = functions.into_iter().collect();
-        self.prefixes.push((prefix.into(), functions));
+        let mut prefixed = Vec::new();
+        for selected in functions {
+            match selected.into_function() {
+                Ok(function) => prefixed.push(function),
+                Err(tag) => self.faults.push(format!(
+                    "names cannot get a prefix by the tag `{tag}`; list the functions"
+                )),
+            }
+        }
+        self.prefixes.push((prefix.into(), prefixed));
         self
     }
 }
@@ -414,15 +390,9 @@ impl Server {
 // Values that handlers share: state, and receivers for the methods in `#[server]` blocks.
 
 impl Server {
-    /// Shares a value with every handler that takes [`State<T>`](crate::State). Only one value of each type is kept; a
-    /// second value of the same type replaces the first.
+    /// Shares a value with every handler that takes [`State<T>`](crate::State). To share it with the rest of the program,
+    /// too, pass an `Arc<T>`. Only one value of each type is kept; a second value of the same type replaces the first.
     pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
-        self.states.insert(Arc::new(value));
-        self
-    }
-
-    /// Shares a value that is already in an [`Arc`]. Otherwise works like [`state`](Self::state).
-    pub fn shared_state<T: Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
         self.states.insert(value);
         self
     }
@@ -458,15 +428,10 @@ impl Server {
         self
     }
 
-    /// Serves the methods in the `#[server]` blocks of `T` by calling them on `value`. Start-up fails if the value for
-    /// any `#[server]` block is missing, unless the server [serves only](Self::only) functions of others.
-    pub fn handlers<T: Send + Sync + 'static>(self, value: T) -> Self {
-        self.shared_handlers(Arc::new(value))
-    }
-
-    /// Serves the methods of a value that is already in an [`Arc`], for example because the routes of an axum program
-    /// share it. Otherwise works like [`handlers`](Self::handlers).
-    pub fn shared_handlers<T: Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
+    /// Serves the methods in the `#[server]` blocks of `T` by calling them on `value`, which can also be an `Arc<T>`.
+    /// Start-up fails if the value for any `#[server]` block is missing, unless the server [serves only](Self::only)
+    /// functions of others.
+    pub fn handlers<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.receivers.push(MethodReceiver::new(value));
         self
     }
@@ -553,12 +518,8 @@ impl Server {
 pub(super) struct ExtensionSettings(Vec<Extension>);
 
 impl Server {
-    /// Adds a protocol extension. Can be called more than once.
-    ///
-    /// Start-up fails if two extensions use the same name, or if an extension uses a name from the core protocol.
-    ///
-    /// Source: revision 2026-07-28, basic/extensions.
-    pub fn extension(mut self, mut extension: Extension) -> Self {
+    /// Adds a protocol extension.
+    pub(super) fn add_extension(&mut self, mut extension: Extension) {
         let ServerChanges {
             middleware,
             capabilities,
@@ -566,18 +527,6 @@ impl Server {
         self.wrapping.around.extend(middleware);
         self.offered.extend(capabilities);
         self.extensions.0.push(extension);
-        self
-    }
-}
-
-#[cfg(feature = "skills")]
-impl Server {
-    /// Serves skills, which are folders with instructions for models. Start-up fails if any skill is invalid, and all
-    /// mistakes are reported together.
-    ///
-    /// Source: the extension `io.modelcontextprotocol/skills`.
-    pub fn skills(self, skills: Skills) -> Self {
-        self.extension(skills.into_extension())
     }
 }
 
@@ -646,28 +595,6 @@ impl Server {
             Err(problem) => self.faults.push(problem),
         }
         self
-    }
-
-    /// Applies `clean`, after any sanitizers added earlier, to all text that a model reads: tool results and errors,
-    /// prompt messages, resource contents, and the names and values in structured content.
-    ///
-    /// ```
-    /// use std::borrow::Cow;
-    ///
-    /// let server = mcp_runtime::new_server!()
-    ///     .sanitize(mcp_runtime::text::strip_invisible)
-    ///     .sanitize(|text| Cow::Owned(text.replace("hunter2", "***")));
-    /// ```
-    ///
-    /// URIs, `_meta`, images and audio remain unchanged, and numbers in structured content keep all their digits. If
-    /// `clean` panics, or gives two members of an object the same name, the call fails with an internal error.
-    ///
-    /// Source: revision 2026-07-28, server/tools, "Security Considerations".
-    pub fn sanitize(
-        self,
-        clean: impl for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync + 'static,
-    ) -> Self {
-        self.with(Sanitizer::new(clean))
     }
 
     /// Adds middleware that wraps every call to a tool, prompt, resource or completer. The middleware added first is

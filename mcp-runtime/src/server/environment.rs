@@ -23,10 +23,10 @@ impl Server {
     /// booleans; other types are written as JSON.
     ///
     /// `--help` lists the variables. The log shows the variables' values, except for fields of type
-    /// [`Secret`](crate::env::Secret). Can be called more than once, with different types.
+    /// [`Secret`](crate::server::Secret). Can be called more than once, with different types.
     ///
     /// ```
-    /// use mcp_runtime::env::Secret;
+    /// use mcp_runtime::server::Secret;
     /// use mcp_runtime::prelude::*;
     ///
     /// #[data(input)]
@@ -86,7 +86,7 @@ impl Server {
     ///
     /// ```no_run
     /// # use mcp_runtime::prelude::*;
-    /// # use mcp_runtime::env::Secret;
+    /// # use mcp_runtime::server::Secret;
     /// # struct Pool;
     /// # impl Pool { async fn connect(_: &str) -> std::io::Result<Self> { Ok(Self) } }
     /// # #[data(input)] struct Settings { database_url: Secret<String> }
@@ -165,8 +165,8 @@ impl Server {
 
     /// Lets an environment variable stand in for an HTTP header over standard input and output, where requests have no
     /// headers, and for other callers who are [trusted](crate::Caller). Handlers then read both in the same way, with
-    /// [`RequestInfo::header`](crate::request::RequestInfo::header) or
-    /// [`trusted_header`](crate::request::RequestInfo::trusted_header). Over HTTP, the variable is never used.
+    /// [`RequestInfo::header`](crate::handler::RequestInfo::header) or
+    /// [`trusted_header`](crate::handler::RequestInfo::trusted_header). Over HTTP, the variable is never used.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;

@@ -57,7 +57,7 @@ impl Server {
         self
     }
 
-    /// Serves over HTTP until [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) is called. The path defaults
+    /// Serves over HTTP until [`ServerHandle::shut_down`](crate::server::ServerHandle::shut_down) is called. The path defaults
     /// to `/mcp` and can be changed with [`http`](Self::http).
     ///
     /// Serves all protocol versions at the same time. Clients send individual requests in 2026-07-28, open sessions in
@@ -118,7 +118,7 @@ impl Server {
     /// Turns the server into a `tower` service that can be mounted in a program that already serves HTTP. With the
     /// `axum` feature, the service can be converted into a router: `Router::new().merge(server.into_http_service()?)`.
     ///
-    /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) ends the service's event streams and, after
+    /// [`ServerHandle::shut_down`](crate::server::ServerHandle::shut_down) ends the service's event streams and, after
     /// [`limits.calls.drain_timeout`](crate::Limits), its calls, so that a graceful shutdown of the program can
     /// complete.
     ///

@@ -1,4 +1,5 @@
-//! Builds a server from definitions and settings, and runs it.
+//! Servers: settings, handles to a running server, and embedding in programs with a loop of their own
+//! ([`Server::build`]).
 
 mod builder;
 #[cfg(feature = "cli")]
@@ -15,7 +16,7 @@ mod run;
 mod sealing;
 #[cfg(all(feature = "cli", feature = "http"))]
 mod service_manager;
-mod shared_definitions;
+pub(crate) mod shared_definitions;
 mod start;
 mod stores;
 mod tags;
@@ -25,6 +26,23 @@ mod tracing_layer;
 mod unstarted;
 
 pub use builder::{Cacheable, Server};
-pub use shared_definitions::SharedDefinitions;
+#[doc(inline)]
+pub use mcp_core::context::{Capability, Notifier, ServerHandle, States};
+#[doc(inline)]
+pub use mcp_core::dispatch::{BuiltServer, MessageSender};
+#[doc(inline)]
+pub use mcp_core::error::ErrorKind;
+#[doc(inline)]
+pub use mcp_core::handler::definition::Selected;
+#[cfg(any(target_family = "wasm", doc))]
+#[doc(inline)]
+pub use mcp_core::host::{Host, install as install_host};
+#[doc(inline)]
+pub use mcp_core::seal::{SealingKey, SealingKeys};
+#[doc(inline)]
+pub use mcp_settings::Secret;
+#[cfg(not(target_family = "wasm"))]
+#[doc(inline)]
+pub use mcp_transport::shutdown_signal;
 #[cfg(feature = "client-logs")]
 pub use tracing_layer::{ClientLogs, client_logs};

@@ -6,6 +6,7 @@ use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use mcp_core::handler::dynamic::ItemKind;
 use mcp_stores::{DefinitionStore, StoredDefinitions};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -14,7 +15,6 @@ use tokio::time::sleep;
 
 use crate::context::{Editor, ServerHandle};
 use crate::error::{Error, ErrorKind};
-use crate::handler::dynamic::ItemKind;
 use crate::server::Server;
 
 /// Maximum size of a record, in bytes of JSON.

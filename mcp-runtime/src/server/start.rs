@@ -3,17 +3,19 @@
 use std::any::TypeId;
 use std::sync::Arc;
 
+use mcp_core::handler::dynamic::DynamicTemplate;
+use mcp_core::handler::item_option::attached;
+use mcp_core::handler::option::{
+    AddOn, Additions, AttachedOption, OptionTools, StartingServer, StoresByType,
+};
+use mcp_core::handler::rules;
+
 use crate::context::{Capability, ServerControl, ServerHandle};
 use crate::dispatch::{
     BuiltServer, CoveringSource, Dispatcher, LinkedMiddleware, ServerShared, ServerSources,
     Settings,
 };
 use crate::error::{Error, ErrorKind};
-use crate::handler::dynamic::DynamicTemplate;
-use crate::handler::item_option::attached;
-use crate::handler::option::{
-    AddOn, Additions, AttachedOption, OptionTools, StartingServer, StoresByType,
-};
 use crate::observe::describe_metrics;
 use crate::order;
 use crate::protocol::encode::Identity;
@@ -27,7 +29,10 @@ impl Server {
     /// Describes each mistake in the settings that apply to all transports.
     pub(super) fn setting_faults(&self) -> Vec<String> {
         let faults = self.faults.iter().chain(&self.environment.faults);
-        faults.cloned().chain(self.limits.faults()).collect()
+        let icons = self.identity.icons.iter();
+        let icons = icons.filter_map(|icon| rules::icon(&icon.src).into_result().err());
+        let icons = icons.map(|problem| format!("server: {problem}"));
+        (faults.cloned().chain(icons).chain(self.limits.faults())).collect()
     }
 
     /// Returns the add-ons of the settings and of the options of tools, each of them once, and the types of those options.
@@ -69,7 +74,7 @@ impl Server {
             identity,
             limits: &self.limits,
             rewrites: &self.added.rewrites,
-            once_store: self.once_store.as_ref().or(self.backend.once.as_ref()),
+            once_store: self.backend.once.as_ref(),
             options,
             stores,
             added,
@@ -95,13 +100,13 @@ impl Server {
     /// # Ok::<_, mcp_runtime::Error>(()) }).unwrap().unwrap();
     /// ```
     ///
-    /// No runtime is needed: any executor can poll what [`handle`](crate::host::BuiltServer::handle) returns. Values of
+    /// No runtime is needed: any executor can poll what [`handle`](crate::server::BuiltServer::handle) returns. Values of
     /// [`state_with`](Self::state_with) are made when a call first needs them.
     ///
     /// # Errors
     ///
     /// Fails if definitions or settings are invalid; all mistakes are reported. On targets without an operating system,
-    /// also fails if no [host](crate::host) has been installed.
+    /// also fails if no `Host` has been installed.
     pub fn build(self) -> Result<BuiltServer, Error> {
         let (dispatcher, shared) = self.start()?;
         Ok(BuiltServer::new(dispatcher, shared))
@@ -126,7 +131,7 @@ impl Server {
         let added = self.starting(&identity, (&options, &stores), Additions::default());
         let mut added = added.start(add_ons.iter().filter(|add_on| add_on.adds_extension));
         for extension in std::mem::take(&mut added.extensions) {
-            self = self.extension(extension);
+            self.add_extension(extension);
         }
         let (extensions, meta_keys) = std::mem::take(&mut self.extensions).start(&handle)?;
         let identity = identity.with_meta_keys(meta_keys.clone());
@@ -138,7 +143,7 @@ impl Server {
         let server_name = self.identity.name;
         let states = Arc::new(self.states);
         let wrapping = self.wrapping;
-        let once_store = self.once_store.or(self.backend.once);
+        let once_store = self.backend.once;
         let cover = self.added.cover.map(|create| create()).transpose()?;
         let own = (cover, added.tools, added.templates);
         let mut sources = gather_sources(own, self.tool_sources)?;
@@ -159,7 +164,7 @@ impl Server {
             states: Arc::clone(&states),
             early: self.shared.take_early(),
             offered: self.offered,
-            page_size: self.page_size,
+            page_size: self.limits.message.max_page_items,
             has_methods: extensions.has_methods(),
         })?);
         self.shared.attach(&registry, &extensions)?;
@@ -186,8 +191,6 @@ impl Server {
             seal,
             cursors,
             once_store,
-            logging: self.logging,
-            argument_errors: self.argument_errors,
             expose_errors: self.expose_errors,
             check_outputs: self.check_outputs,
             cache: self.cache,
@@ -198,8 +201,8 @@ impl Server {
             admission: self.admission,
             extensions,
             rules,
-            request_instructions: (self.tag_settings.in_instructions)
-                .then(|| mcp_extra::tags::instructions(self.tag_settings.descriptions)),
+            request_instructions: (self.added.describe_groups)
+                .map(|describe| describe(self.tag_settings.descriptions)),
         };
         let dispatcher = Dispatcher::new(settings, added.rates, registry, Arc::clone(&self.shared));
         Ok((dispatcher, self.shared))

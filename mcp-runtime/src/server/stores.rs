@@ -2,28 +2,13 @@
 
 use std::sync::Arc;
 
+use mcp_core::handler::option::StoresByType;
 use mcp_stores::TaskStore;
 use mcp_tasks as tasks;
 
-use crate::handler::option::StoresByType;
 use crate::server::Server;
 
 impl Server {
-    /// Sets the store for [tasks](crate::tasks). By default, tasks are kept in memory and are lost when the server
-    /// restarts.
-    ///
-    /// The server supports tasks if it has such a store or a tool with the `task` option.
-    pub fn task_store(self, store: impl TaskStore) -> Self {
-        self.shared_task_store(Arc::new(store))
-    }
-
-    /// Sets a store for tasks that is already in an [`Arc`]. Otherwise works like [`task_store`](Self::task_store).
-    pub fn shared_task_store(mut self, store: Arc<dyn TaskStore>) -> Self {
-        self.stores.set(store);
-        self.added.add_ons.push(tasks::TASKS);
-        self
-    }
-
     /// Returns the stores for add-ons: those that were set individually and, for the others, those of the backend.
     pub(super) fn stores_for_add_ons(&self) -> StoresByType {
         let mut stores = StoresByType::default();
@@ -57,7 +42,7 @@ impl Server {
         Arc::new(mcp_stores::SealedTaskStore::new(store, &self.sealing_keys))
     }
 
-    /// Returns `true` if a tool has the `task` option or there is a task store.
+    /// Returns `true` if tasks are offered.
     #[cfg(feature = "cli")]
     pub(super) fn has_tasks(&self) -> bool {
         let (add_ons, _) = self.add_ons();

@@ -1,6 +1,7 @@
 //! Tag settings: descriptions of tags, and the selection of definitions by tag.
 
-use crate::handler::tags::{self, TagSelection};
+use mcp_core::handler::tags::{self, TagSelection};
+
 use crate::server::Server;
 
 impl Server {
@@ -10,17 +11,17 @@ impl Server {
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
-    /// let server = new_server!().select_tags("issues,-admin");
+    /// let server = new_server!().filter_tags("issues,-admin");
     /// ```
     ///
-    /// In contrast to [`tags`](Self::tags), which determines the values that the program must provide, a selection also
+    /// In contrast to [`only`](Self::only), which determines the values that the program must provide, a selection also
     /// applies to definitions that are created at run time, and it can exclude tags. HTTP clients can narrow it further
     /// for each request; see [Many tools](crate::guide::many_tools). For clients, definitions that are not selected do
     /// not appear to exist.
     ///
     /// Start-up fails if a tag is unknown, that is, if no definition has it and it is not described with
     /// [`describe_tag`](Self::describe_tag).
-    pub fn select_tags(mut self, tags: impl AsRef<str>) -> Self {
+    pub fn filter_tags(mut self, tags: impl AsRef<str>) -> Self {
         self.add_tag_selection(tags.as_ref());
         self
     }
@@ -39,7 +40,7 @@ impl Server {
         }
     }
 
-    /// Describes a tag to models in a few words, for use with [`tags_in_instructions`](Self::tags_in_instructions). A
+    /// Describes a tag to models in a few words, for use with [`TagInstructions`](crate::extension::TagInstructions). A
     /// described tag can be selected even while no definition has it, because definitions with the tag may be inserted
     /// later. A description makes the tag public: anyone can learn that it exists, even callers from whom all
     /// definitions with the tag are hidden.
@@ -56,14 +57,6 @@ impl Server {
         descriptions.push((tag, description.into()));
         self
     }
-
-    /// Sets whether the [`instructions`](Self::instructions) end with a line for each tag that contains the tag's
-    /// description and the names of its tools. Each client is shown only the tools that it may use. Defaults to
-    /// `false`.
-    pub fn tags_in_instructions(mut self, show: bool) -> Self {
-        self.tag_settings.in_instructions = show;
-        self
-    }
 }
 
 /// The tag settings of a server that has not been started yet.
@@ -71,7 +64,6 @@ impl Server {
 pub(super) struct TagSettings {
     pub(super) selection: Option<TagSelection>,
     pub(super) descriptions: Vec<(String, String)>,
-    pub(super) in_instructions: bool,
 }
 
 impl TagSettings {

@@ -21,7 +21,7 @@ use crate::types::LoggingLevel;
 /// ```
 /// use tracing_subscriber::prelude::*;
 ///
-/// tracing_subscriber::registry().with(mcp_runtime::client_logs()).init();
+/// tracing_subscriber::registry().with(mcp_runtime::server::client_logs()).init();
 /// ```
 #[must_use]
 pub fn client_logs() -> ClientLogs {

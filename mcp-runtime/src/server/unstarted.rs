@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use mcp_core::handler::option::StoresByType;
 use mcp_core::limits::Limits;
 
 use crate::context::{EnvironmentHeaders, OnceStore};
 use crate::dispatch::{BuiltServer, UnstartedServer};
 use crate::error::Error;
-use crate::handler::option::StoresByType;
 use crate::observe::Observers;
 use crate::seal::SealingKey;
 use crate::server::Server;
@@ -49,7 +49,7 @@ impl UnstartedServer for Server {
     }
 
     fn survive_in(&mut self, once: Arc<dyn OnceStore>, key: SealingKey) {
-        self.once_store = Some(once);
+        self.backend.once = Some(once);
         if self.sealing_keys.is_empty() {
             self.sealing_keys.push(key);
         }

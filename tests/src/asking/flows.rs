@@ -243,12 +243,12 @@ async fn stuck_at_first(ctx: Context, ledger: State<Ledger>) -> Result<String> {
 async fn repeated_after_stuck(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     let _dropped = Dropped(Ledger::clone(&ledger));
     let Name { name } = ctx.elicit("Who are you?").await?;
-    let after = ctx.once("after", async || {
+    let after = ctx.step("after", async || {
         if ledger.note("after") == 1 {
             pending::<()>().await;
         }
         Ok(())
     });
-    after.retry().await?;
+    after.await?;
     Ok(name)
 }

@@ -9,9 +9,12 @@ mod ledger;
 mod misuse;
 mod sampling;
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_runtime::{Limits, Server, once::MemoryOnceStore};
+use mcp_runtime::backend::{Backend, MemoryOnceStore};
+use mcp_runtime::server::Selected;
+use mcp_runtime::{Limits, Server};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -49,11 +52,11 @@ pub fn server(setup: &Setup) -> Server {
         limits.calls.drain_timeout = Duration::from_millis(time);
     }
     let server = Server::new("asking", "1")
-        .tags(["asking"])
+        .only(Selected::tag("asking"))
         .state(setup.ledger.clone())
         .limits(limits);
     if setup.store {
-        server.once_store(MemoryOnceStore::new())
+        server.backend(Backend::new().once(Arc::new(MemoryOnceStore::new())))
     } else {
         server
     }

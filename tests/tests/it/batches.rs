@@ -151,7 +151,7 @@ async fn a_cancelled_element_is_left_out() {
 // Covers: BATCH-01
 #[tokio::test]
 async fn a_large_list_in_a_batch_is_whole() {
-    let server = crate::fixture::server().page_size(1_000);
+    let server = crate::fixture::server().limits(tests::pages_of(1_000));
     for number in 0..100 {
         let name = format!("one_of_many_tools_{number}");
         let tool = DynamicTool::new(name, json!({"type": "object"}), async |_, _| "done");

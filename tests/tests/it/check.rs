@@ -4,6 +4,7 @@ use std::future::IntoFuture as _;
 use std::path::PathBuf;
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime::testing::{Check, check};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -34,7 +35,7 @@ struct Settings {
 }
 
 fn server(tags: &str) -> Server {
-    Server::new("checked", "1").tags([tags])
+    Server::new("checked", "1").only(Selected::tag(tags))
 }
 
 /// Makes a check, and returns the message of its panic.

@@ -1,6 +1,7 @@
 //! The schemas of functions, as clients get them.
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use serde_json::{Value, json};
 use tests::Version;
 
@@ -114,7 +115,7 @@ fn flat_levels(#[arg(flatten)] it: L16) -> u32 {
 
 /// Returns the tools of the server by name.
 async fn listed(version: Version) -> Value {
-    let server = Server::new("generated", "1").tags(["generated"]);
+    let server = Server::new("generated", "1").only(Selected::tag("generated"));
     let (tools, _) = connect(server, version)
         .await
         .list("tools/list", "tools")
@@ -206,7 +207,7 @@ async fn a_schema_that_would_double_with_each_level_keeps_references() {
             assert!(schema.len() < 5_000, "{tool}: {schema}");
         }
         // Arguments are read and explained through references as well.
-        let server = Server::new("generated", "1").tags(["generated"]);
+        let server = Server::new("generated", "1").only(Selected::tag("generated"));
         let mut client = connect(server, version).await;
         let mut value = json!({"value": 7});
         let mut wrong = json!({"valeu": 7});

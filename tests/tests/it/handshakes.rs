@@ -1,6 +1,7 @@
 //! The client's description of itself in a handshake: unreadable members are ignored, unless they are required.
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use serde_json::{Value, json};
 use tests::{Client, Version};
 
@@ -42,7 +43,7 @@ fn introduced(ctx: &Context) -> String {
 }
 
 fn server() -> Server {
-    crate::fixture::server().tags(["handshakes"])
+    crate::fixture::server().only(Selected::tag("handshakes"))
 }
 
 fn hello(version: Version, capabilities: &Value, info: &Value) -> Value {

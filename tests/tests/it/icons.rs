@@ -1,12 +1,10 @@
 //! Icons: a client never receives one that it must not trust.
 
+use mcp_runtime::dynamic::{DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool};
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::{ErrorKind, Selected};
 use mcp_runtime::transport::memory;
 use mcp_runtime::types::{ContentBlock, Icon, Resource, ResourceLink};
-use mcp_runtime::{
-    ErrorKind,
-    dynamic::{DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool},
-};
 use serde_json::{Value, json};
 use tests::Version;
 
@@ -64,7 +62,7 @@ fn every_icon() -> Vec<Icon> {
 }
 
 fn server() -> Server {
-    Server::new("icons", "1").tags(["icons"])
+    Server::new("icons", "1").only(Selected::tag("icons"))
 }
 
 fn sources(item: &Value) -> Vec<&str> {
@@ -82,7 +80,10 @@ async fn an_icon_that_clients_must_not_trust_is_refused_at_the_start() {
             let tool = DynamicTool::new("t", json!({"type": "object"}), |_, _| async { "t" });
             let inserted = with_tool.handle().tools().insert(tool.icon(icon()));
             inserted.expect("before the start a change is only noted");
-            for server in [server().icon(icon()), with_tool] {
+            for server in [
+                server().server_info(|info| info.icons.push(icon())),
+                with_tool,
+            ] {
                 let (transport, stream) = memory();
                 drop(stream);
                 let served = server.serve(transport).await;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp_runtime::listing::{ListCursor, Page};
+use mcp_runtime::handler::{ListCursor, Page};
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime::types::Resource;
 use serde_json::{Value, json};
 use tests::Version;
@@ -20,6 +21,7 @@ const LISTS: [(&str, &str); 4] = [
 ];
 
 // Covers: PAGE-01, PAGE-02, TOOL-02, CACHE-01
+// Limits: message.max_page_items
 #[tokio::test]
 async fn pages_add_up_to_the_whole_list_whatever_their_size() {
     for version in Version::ALL {
@@ -27,8 +29,9 @@ async fn pages_add_up_to_the_whole_list_whatever_their_size() {
         for (method, member) in LISTS {
             let (all, pages) = whole.list(method, member).await;
             assert_eq!(pages, 1);
-            for size in [1, 2, 3, 7] {
-                let mut client = connect(fixture::server().page_size(size), version).await;
+            for size in [0, 1, 2, 3, 7] {
+                let mut client =
+                    connect(fixture::server().limits(tests::pages_of(size)), version).await;
                 let (items, pages) = client.list(method, member).await;
                 assert_eq!(items, all, "{method} in pages of {size}");
                 // The items that a template lists have separate pages.
@@ -38,7 +41,7 @@ async fn pages_add_up_to_the_whole_list_whatever_their_size() {
                         .is_none_or(|uri| !uri.starts_with("item:"))
                 });
                 assert!(
-                    pages >= own.count().div_ceil(size),
+                    pages >= own.count().div_ceil(size.max(1)),
                     "{method}: {pages} pages of {size}"
                 );
             }
@@ -78,7 +81,7 @@ async fn list_order_is_the_same_on_every_start_and_connection() {
 #[tokio::test]
 async fn a_cursor_that_was_not_given_out_is_invalid_params() {
     for version in Version::ALL {
-        let mut client = connect(fixture::server().page_size(2), version).await;
+        let mut client = connect(fixture::server().limits(tests::pages_of(2)), version).await;
         let mut foreign = json!("x");
         for (method, _) in LISTS {
             let first = client.ok(method, json!({})).await;
@@ -115,7 +118,7 @@ async fn a_cursor_that_was_not_given_out_is_invalid_params() {
 #[tokio::test]
 async fn cursors_stay_valid_after_changes_and_on_other_connections() {
     for version in Version::ALL {
-        let server = fixture::server().page_size(2);
+        let server = fixture::server().limits(tests::pages_of(2));
         let mut client = connect(server, version).await;
         let first = client.ok("tools/list", json!({})).await;
         client
@@ -132,7 +135,7 @@ async fn cursors_stay_valid_after_changes_and_on_other_connections() {
             second["tools"][0]["name"], "arguments",
             "neither skipped nor repeated"
         );
-        let mut other = connect(fixture::server().page_size(2), version).await;
+        let mut other = connect(fixture::server().limits(tests::pages_of(2)), version).await;
         other
             .ok("tools/list", json!({"cursor": first["nextCursor"]}))
             .await;
@@ -268,7 +271,7 @@ async fn a_lister_with_endless_pages_is_an_internal_error() {
     for version in Version::ERAS {
         for (tag, most) in [("lists-same", 2), ("lists-next", 65)] {
             let pages = Pages::default();
-            let server = new_server!().tags([tag]).state(pages.clone());
+            let server = new_server!().only(Selected::tag(tag)).state(pages.clone());
             let mut client = connect(server, version).await;
             let (log, _guard) = crate::results::Log::begin();
             client.fails("resources/list", json!({}), -32603).await;

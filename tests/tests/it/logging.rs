@@ -1,9 +1,9 @@
 //! Log messages to the client.
 
+use mcp_runtime::server::Selected;
 use serde_json::{Value, json};
 use tests::Version;
 
-use crate::fixture;
 use crate::support::{capture, client, connect};
 
 const LEVELS: [&str; 8] = [
@@ -76,22 +76,6 @@ async fn a_modern_request_sets_its_own_log_level() {
     }
 }
 
-// Covers: LOG-01, BASE-07
-#[tokio::test]
-async fn a_server_without_logging_sends_none() {
-    for version in Version::ALL {
-        let mut client = connect(fixture::server().logging(false), version).await;
-        client
-            .meta
-            .insert("io.modelcontextprotocol/logLevel".into(), json!("debug"));
-        client.tool("log_all", json!({})).await;
-        assert_eq!(client.drain().await, Vec::<Value>::new());
-        client
-            .fails("logging/setLevel", json!({"level": "info"}), -32601)
-            .await;
-    }
-}
-
 /// Says the same so often.
 #[mcp_runtime::tool(tags("flood"))]
 fn flood(ctx: &mcp_runtime::Context, messages: u32) {
@@ -105,7 +89,7 @@ fn flood(ctx: &mcp_runtime::Context, messages: u32) {
 async fn log_messages_of_a_call_are_rate_limited() {
     for version in Version::ALL {
         let limits = mcp_runtime::Limits::default().with(|limits| limits.log.max_per_second = 10);
-        let server = mcp_runtime::Server::new("flood", "1").tags(["flood"]);
+        let server = mcp_runtime::Server::new("flood", "1").only(Selected::tag("flood"));
         let mut client = connect(server.limits(limits), version).await;
         if version.is_modern() {
             let key = "io.modelcontextprotocol/logLevel";
@@ -143,10 +127,10 @@ async fn traced() {
 // Covers: LOG-07
 #[tokio::test]
 async fn events_of_a_handler_reach_its_client() {
-    let _guard = capture(mcp_runtime::client_logs());
+    let _guard = capture(mcp_runtime::server::client_logs());
     tracing::error!("outside of any call");
     for version in Version::ALL {
-        let server = mcp_runtime::Server::new("traced", "1").tags(["traced"]);
+        let server = mcp_runtime::Server::new("traced", "1").only(Selected::tag("traced"));
         let mut client = connect(server, version).await;
         let key = "io.modelcontextprotocol/logLevel";
         let mut params = json!({"name": "traced"});

@@ -1,8 +1,10 @@
 //! `_meta` of requests and results, and the client's description of itself.
 
+use mcp_runtime::Caller;
+use mcp_runtime::dynamic::DynamicTool;
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime::types::CallToolResult;
-use mcp_runtime::{Caller, dynamic::DynamicTool};
 use serde_json::{Value, json};
 use tests::link::Hub;
 use tests::{Client, Version};
@@ -120,7 +122,7 @@ fn mirror(ctx: &Context) -> CallToolResult {
 #[tokio::test]
 async fn a_handler_reads_and_sets_meta_except_reserved_keys() {
     for version in Version::ALL {
-        let server = Server::new("meta", "1").tags(["meta"]);
+        let server = Server::new("meta", "1").only(Selected::tag("meta"));
         let mut client = connect(server, version).await;
         let meta = json!({"com.example/asked": {"deep": [1, null, "x"]}, "org.other/x": 1});
         let params = json!({"name": "mirror"});

@@ -1,6 +1,7 @@
 //! Progress notifications.
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use serde_json::{Value, json};
 use tests::Version;
 
@@ -98,7 +99,7 @@ async fn without_a_token_there_is_no_progress() {
 #[tokio::test]
 async fn numbers_that_json_does_not_have_are_not_reported() {
     for version in Version::ERAS {
-        let mut client = connect(new_server!().tags(["progress"]), version).await;
+        let mut client = connect(new_server!().only(Selected::tag("progress")), version).await;
         let params = json!({"name": "report_nonsense", "_meta": {"progressToken": 1}});
         client.ok("tools/call", params).await;
         let seen = client.drain().await;

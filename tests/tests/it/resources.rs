@@ -1,6 +1,7 @@
 //! Listing, reading and subscribing to resources.
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use serde_json::Value;
 use tests::Version;
 
@@ -105,7 +106,7 @@ fn page(number: u32) -> Result<String> {
 #[tokio::test]
 async fn a_not_found_error_can_have_an_explanation() {
     for version in Version::ALL {
-        let server = Server::new("book", "1").tags(["pages"]);
+        let server = Server::new("book", "1").only(Selected::tag("pages"));
         let mut client = raw(server, version).connect().await;
         let code = if version.is_modern() { -32602 } else { -32002 };
         let params = json!({"uri": "page:///10"});

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
+use mcp_runtime::Context;
+use mcp_runtime::dynamic::{Arguments, DynamicPrompt};
 use mcp_runtime::prelude::*;
-use mcp_runtime::{
-    Context,
-    dynamic::{Arguments, DynamicPrompt},
-};
+use mcp_runtime::server::Selected;
 use serde_json::{Value, json};
 use tests::Version;
 use tokio::time::Instant;
@@ -30,7 +29,7 @@ async fn ask_and_wait(ctx: &Context) -> Result<String> {
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_waits_for_an_answer_does_not_delay_the_end() {
     for version in [Version::V2025_06_18, Version::V2025_11_25] {
-        let server = fixture::server().tags(["sessions"]);
+        let server = fixture::server().only(Selected::tag("sessions"));
         let mut client = raw(server, version);
         client.capabilities = json!({"elicitation": {}});
         let mut client = client.connect().await;

@@ -8,9 +8,9 @@ use std::task::{Context as TaskContext, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use mcp_runtime::host::{BuiltServer, MessageSender};
 use mcp_runtime::prelude::*;
-use mcp_runtime::{Caller, Limits, Principal, SealingKey};
+use mcp_runtime::server::{BuiltServer, MessageSender, SealingKey, Selected};
+use mcp_runtime::{Caller, Limits, Principal};
 use serde_json::{Value, json};
 use tests::{Version, schema};
 
@@ -126,7 +126,7 @@ fn secret() -> &'static str {
 
 fn server() -> Server {
     Server::new("single", "1")
-        .tags(["single"])
+        .only(Selected::tag("single"))
         .state(Seen::default())
         .state_with(|| async { Ok::<_, std::io::Error>(7_u64) })
 }
@@ -487,7 +487,7 @@ fn a_question_ends_the_round_and_its_answer_comes_with_the_next_request() {
 fn nothing_runs_before_the_first_poll_and_dropping_the_future_drops_the_handler() {
     for version in Version::ERAS {
         let seen = Seen::default();
-        let server = Server::new("single", "1").tags(["single"]);
+        let server = Server::new("single", "1").only(Selected::tag("single"));
         let server = server.state(seen.clone()).state(7_u64).build().unwrap();
         let request = request(version, "tools/call", json!({"name": "held"})).to_string();
         drop(server.handle_from(request.as_bytes(), sender(version)));

@@ -3,11 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use mcp_runtime::Principal;
+use mcp_runtime::dynamic::DynamicResource;
+use mcp_runtime::extension::ToolSearch;
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime::testing::TestClient;
-use mcp_runtime::tool_search::ToolSearch;
 use mcp_runtime::types::Resource;
-use mcp_runtime::{Principal, dynamic::DynamicResource};
 use serde_json::{Value, json};
 use tests::Version;
 
@@ -64,9 +66,9 @@ fn server() -> (Server, std::sync::Arc<Rows>) {
     let rows = std::sync::Arc::new(Rows::default());
     rows.ids.lock().unwrap().extend([1, 2, 3]);
     let server = Server::new("surface", "1")
-        .tags(["surface"])
-        .page_size(2)
-        .shared_state(std::sync::Arc::clone(&rows));
+        .only(Selected::tag("surface"))
+        .limits(tests::pages_of(2))
+        .state(std::sync::Arc::clone(&rows));
     (server, rows)
 }
 
@@ -125,7 +127,7 @@ async fn a_surface_contains_disabled_definitions() {
 
 #[tokio::test]
 async fn a_surface_contains_the_search_tools_and_the_tools_they_find() {
-    let server = Server::new("search", "1").tags(["search"]);
+    let server = Server::new("search", "1").only(Selected::tag("search"));
     let client = TestClient::both(server.with(ToolSearch::above(3))).await;
     let surface: Value = serde_json::from_str(&client.surface().await).unwrap();
     let tools = surface["tools"].as_array().unwrap();
@@ -152,7 +154,7 @@ async fn an_error_of_a_lister_names_its_template() {
     for version in Version::ALL {
         let (server, rows) = server();
         rows.is_down.store(true, Ordering::SeqCst);
-        let mut client = connect(server.page_size(1_000), version).await;
+        let mut client = connect(server.limits(tests::pages_of(1_000)), version).await;
         let failure = client.fails("resources/list", json!({}), -32603).await;
         assert_eq!(
             failure.message,

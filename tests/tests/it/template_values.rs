@@ -2,12 +2,13 @@
 
 use mcp_runtime::dynamic::{Arguments, DynamicTemplate};
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use tests::{Client, Version};
 
 use crate::support::connect;
 
 fn server() -> Server {
-    Server::new("template_values", "1").tags(["template_values"])
+    Server::new("template_values", "1").only(Selected::tag("template_values"))
 }
 
 #[resource_template("simple:///{x}", tags("template_values"))]

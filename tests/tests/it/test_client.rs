@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use mcp_runtime::Capability;
 use mcp_runtime::ProtocolVersion::{V2025_06_18, V2025_11_25, V2026_07_28};
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::{Capability, Selected};
 use mcp_runtime::testing::{Notification, Response, TestClient};
 use mcp_runtime::types::{LoggingLevel, Root};
 
@@ -128,8 +128,8 @@ fn numbers() -> Json<Vec<u32>> {
 
 fn server() -> Server {
     Server::new("s", "1")
-        .tags(["test-client"])
-        .page_size(2)
+        .only(Selected::tag("test-client"))
+        .limits(tests::pages_of(2))
         .state(Counter::default())
 }
 
@@ -366,7 +366,7 @@ async fn an_elicitation_without_an_answer_fails_the_test() {
 #[tokio::test]
 #[should_panic(expected = "the server does not start")]
 async fn a_server_that_does_not_start_fails_the_test() {
-    TestClient::both(Server::new("s", "1").tags(["test-client"])).await;
+    TestClient::both(Server::new("s", "1").only(Selected::tag("test-client"))).await;
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! What the client for testing servers prints.
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime::testing::TestClient;
 
 /// Fails for a reason only the log sees.
@@ -13,7 +14,7 @@ fn break_down() -> Result<String> {
 #[tokio::test]
 #[ignore = "is run by another test, which reads what it prints"]
 async fn prints_a_cause() {
-    let client = TestClient::both(new_server!().tags(["test-output"])).await;
+    let client = TestClient::both(new_server!().only(Selected::tag("test-output"))).await;
     drop(client.call("break_down", json!({})).await);
 }
 

@@ -1,5 +1,6 @@
 //! Hand-written schemas.
 
+use mcp_runtime::server::Selected;
 use serde_json::{Value, json};
 use tests::Version;
 
@@ -35,7 +36,7 @@ fn takes_written(kind: Option<Value>, a: Option<Value>, b: Option<Value>) -> Str
 #[tokio::test]
 async fn a_schema_that_an_author_wrote_is_served_as_it_is() {
     for version in Version::ALL {
-        let server = mcp_runtime::Server::new("written", "1").tags(["written"]);
+        let server = mcp_runtime::Server::new("written", "1").only(Selected::tag("written"));
         let made =
             mcp_runtime::dynamic::DynamicTool::new("made", written(), |_, _| async { "made" });
         server.handle().tools().insert(made).unwrap();

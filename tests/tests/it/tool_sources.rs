@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_runtime::dynamic::{Arguments, DynamicTool};
-use mcp_runtime::listing::Page;
+use mcp_runtime::extension::{SourceAnswer, SourceRequest, SourceTool, ToolSearch, ToolSource};
+use mcp_runtime::handler::Page;
 use mcp_runtime::middleware::{Call, Next};
 use mcp_runtime::prelude::*;
-use mcp_runtime::sources::{SourceAnswer, SourceRequest, SourceTool, ToolSource};
-use mcp_runtime::tool_search::ToolSearch;
-use mcp_runtime::{Caller, ErrorKind, Limits, Principal, ServerHandle};
+use mcp_runtime::server::{ErrorKind, ServerHandle};
+use mcp_runtime::{Caller, Limits, Principal};
 use serde_json::{Value, json};
 use tests::http::Request;
 use tests::link::Hub;
@@ -158,7 +158,7 @@ async fn tools_of_sources_follow_those_of_the_server_page_by_page() {
         for waits in [false, true] {
             for (page_size, pages) in [(1, 8), (2, 5), (3, 4), (100, 2)] {
                 let server = server(&["a", "b", "c"])
-                    .page_size(page_size)
+                    .limits(tests::pages_of(page_size))
                     .tool_source(shelf("one", &["p", "q", "r"], waits))
                     .tool_source(shelf("none", &[], waits))
                     .tool_source(shelf("two", &["x"], waits));
@@ -270,7 +270,7 @@ async fn tags_select_tools_of_sources_and_require_scopes() {
             });
         let server = server(&[])
             .describe_tag("drop", "left out")
-            .select_tags("-drop")
+            .filter_tags("-drop")
             .require_scopes("docs", ["admin"])
             .tool_source(source);
         let hub = Hub::serve(server);
@@ -641,7 +641,7 @@ async fn a_tool_of_a_source_is_called_like_any_other() {
 async fn a_search_covers_the_servers_own_tools_only() {
     for version in Version::ERAS {
         let server = server(&["a", "b", "c"])
-            .page_size(3)
+            .limits(tests::pages_of(3))
             .with(ToolSearch::above(2))
             .tool_source(shelf("one", &["x", "y", "z", "search_tools"], false));
         let mut client = connect(server, version).await;

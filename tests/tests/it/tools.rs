@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 use tests::Version;
 
-use crate::fixture;
-use crate::support::{client, connect};
+use crate::support::client;
 
 #[tokio::test]
 async fn a_misspelt_field_inside_of_an_argument_is_named() {
@@ -140,26 +139,6 @@ async fn every_bad_argument_is_explained_to_the_model_at_once() {
             "n 10 None None"
         );
         assert_eq!(client.text("add", json!({"a": 1.0, "b": 2})).await, "3");
-    }
-}
-
-// Covers: TOOL-10
-#[tokio::test]
-async fn an_option_reports_invalid_arguments_as_errors_to_older_versions() {
-    for version in Version::ALL {
-        let mut client =
-            connect(fixture::server().invalid_arguments_as_errors(true), version).await;
-        if version <= Version::V2025_06_18 {
-            client
-                .fails(
-                    "tools/call",
-                    json!({"name": "add", "arguments": {"a": "x"}}),
-                    -32602,
-                )
-                .await;
-        } else {
-            client.refused("add", json!({"a": "x"})).await;
-        }
     }
 }
 

@@ -1,11 +1,12 @@
 //! Equivalent URIs are one resource, however they are written, and those in lists are ASCII.
 
+use mcp_runtime::Caller;
 use mcp_runtime::dynamic::{DynamicResource, DynamicTemplate, DynamicTool};
-use mcp_runtime::listing::Page;
+use mcp_runtime::handler::Page;
 use mcp_runtime::middleware::{Call, Next};
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::{ErrorKind, Selected};
 use mcp_runtime::types::Resource;
-use mcp_runtime::{Caller, ErrorKind};
 use serde_json::Value;
 use tests::{Client, Version};
 
@@ -65,7 +66,7 @@ struct Menu;
 fn show_menu() {}
 
 fn server() -> Server {
-    Server::new("uri_spellings", "1").tags(["uri_spellings"])
+    Server::new("uri_spellings", "1").only(Selected::tag("uri_spellings"))
 }
 
 /// Reads a resource; returns the URI and the text of its contents, or `None` if there is no such resource.
@@ -144,7 +145,8 @@ async fn listed_uris_are_ascii_and_listed_once() {
 #[tokio::test]
 async fn a_tool_names_its_page_as_the_page_is_listed() {
     for version in Version::ERAS {
-        let server = Server::new("uri_spellings", "1").tags(["uri_spellings_of_pages"]);
+        let server =
+            Server::new("uri_spellings", "1").only(Selected::tag("uri_spellings_of_pages"));
         let mut client = connect(server, version).await;
         let uri = "ui://caf%C3%A9/men%C3%BC";
         let (tools, _) = client.list("tools/list", "tools").await;
@@ -157,13 +159,14 @@ async fn a_tool_names_its_page_as_the_page_is_listed() {
 #[tokio::test]
 async fn a_page_is_selected_with_a_tool_that_writes_its_uri_in_another_way() {
     for version in Version::ERAS {
-        let server = Server::new("uri_spellings", "1").tags(["uri_spellings_of_pages"]);
+        let server =
+            Server::new("uri_spellings", "1").only(Selected::tag("uri_spellings_of_pages"));
         let open = async |_: mcp_runtime::dynamic::Arguments, _: Context| "open";
         let tool = DynamicTool::new("open_menu", json!({"type": "object"}), open)
             .meta("ui", json!({"resourceUri": "ui://caf%c3%a9/menü"}))
             .tags(["open_menu"]);
         server.handle().tools().insert(tool).unwrap();
-        let mut client = connect(server.select_tags("open_menu"), version).await;
+        let mut client = connect(server.filter_tags("open_menu"), version).await;
         let (pages, _) = client.list("resources/list", "resources").await;
         assert_eq!(pages[0]["uri"], "ui://caf%C3%A9/men%C3%BC");
     }

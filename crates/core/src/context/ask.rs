@@ -410,6 +410,7 @@ impl Context {
     /// # Errors
     ///
     /// Returns [`AskError::Failed`] with the client's error, or the reason why there is no answer.
+    #[doc(hidden)]
     pub async fn forward_question(
         &self,
         question: &BackgroundQuestion,

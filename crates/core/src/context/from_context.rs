@@ -59,7 +59,8 @@ pub trait FromContext: Sized {
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
-/// use mcp_runtime::{AsyncFromContext, Principal};
+/// use mcp_runtime::Principal;
+/// use mcp_runtime::handler::AsyncFromContext;
 ///
 /// # struct Database;
 /// # impl Database { async fn tenant(&self, _: &str) -> std::io::Result<Option<String>> { Ok(None) } }
@@ -76,7 +77,7 @@ pub trait FromContext: Sized {
 ///         }
 ///     }
 ///
-///     fn check(states: &mcp_runtime::States) -> Result<(), String> {
+///     fn check(states: &mcp_runtime::server::States) -> Result<(), String> {
 ///         State::<Database>::check(states)
 ///     }
 /// }

@@ -433,7 +433,8 @@ impl Notifier {
     /// Replaces any previous choice of callers.
     ///
     /// ```
-    /// # use mcp_runtime::{Notifier, serde_json::json};
+    /// # use mcp_runtime::serde_json::json;
+    /// # use mcp_runtime::server::Notifier;
     /// fn for_tenant(notify: &Notifier, tenant: &'static str) -> Notifier {
     ///     notify.for_callers(move |caller| {
     ///         let claims = caller.principal().map(|who| who.claims());

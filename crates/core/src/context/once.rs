@@ -40,7 +40,7 @@ impl Context {
     ///
     /// Work that was interrupted, because its process died or its client cancelled the call, may or may not have had
     /// its effect. With a store, or in a task, such work does not run again: the step fails with an error that names
-    /// it. For work that can safely be done twice, use [`retry`](OnceStep::retry).
+    /// it. For work that can safely be done twice, use [`step`](Self::step).
     ///
     /// Tests can find effects outside such work that occur twice ("Tests" in the guide).
     ///
@@ -55,17 +55,42 @@ impl Context {
         W: FnOnce() -> F + Send + 'a,
         F: Future<Output = Result<T>> + Send,
     {
-        OnceStep(StepState::New {
-            context: self,
-            name: name.into(),
-            work: Box::pin(async move { work().await }),
-            may_repeat: false,
-            site: CallSite::here(),
-        })
+        OnceStep::new(self, name.into(), work, false)
+    }
+
+    /// Runs work at least once per call: like [`once`](Self::once), but work that was interrupted runs again. The result is
+    /// stored and is returned when the handler runs again.
+    ///
+    /// Use it for work that may be done twice, such as a download or a request that the receiver recognizes when it is
+    /// repeated. The [`Context::call_id`] and the step's name are the same each time, so together they can serve as the
+    /// key by which the receiver recognizes it:
+    ///
+    /// ```
+    /// # use mcp_runtime::prelude::*;
+    /// # async fn pay(_: String) -> Result<u64> { Ok(7) }
+    /// # async fn f(ctx: &Context) -> Result<()> {
+    /// let key = format!("{}/pay", ctx.call_id());
+    /// let receipt = ctx.step("pay", async || pay(key).await).await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// In a plain call, the work can run twice concurrently if the client sends a round twice.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`once`](Self::once), except that an unknown outcome is no error.
+    #[track_caller]
+    pub fn step<'a, T, W, F>(&'a self, name: impl Into<String>, work: W) -> OnceStep<'a, T>
+    where
+        T: Serialize + DeserializeOwned,
+        W: FnOnce() -> F + Send + 'a,
+        F: Future<Output = Result<T>> + Send,
+    {
+        OnceStep::new(self, name.into(), work, true)
     }
 }
 
-/// A step that runs only once per call, created by [`Context::once`]. The step does not begin until it is awaited.
+/// A step of a call, created by [`Context::once`] or [`Context::step`]. The step does not begin until it is awaited.
 #[must_use = "a step does not run unless it is awaited"]
 pub struct OnceStep<'a, T>(StepState<'a, T>);
 
@@ -84,29 +109,20 @@ enum StepState<'a, T> {
     Over,
 }
 
-impl<T> OnceStep<'_, T> {
-    /// Lets the work run again if it was interrupted, so that it is done at least once rather than at most once. The
-    /// result is still stored and is returned when the handler runs again.
-    ///
-    /// Use it for work that may be done twice, such as a download or a request that the receiver recognizes when it is
-    /// repeated. The [`Context::call_id`] and the step's name are the same each time, so together they can serve as the
-    /// key by which the receiver recognizes it:
-    ///
-    /// ```
-    /// # use mcp_runtime::prelude::*;
-    /// # async fn pay(_: String) -> Result<u64> { Ok(7) }
-    /// # async fn f(ctx: &Context) -> Result<()> {
-    /// let key = format!("{}/pay", ctx.call_id());
-    /// let receipt = ctx.once("pay", async || pay(key).await).retry().await?;
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// In a plain call, the work can run twice concurrently if the client sends a round twice.
-    pub fn retry(mut self) -> Self {
-        if let StepState::New { may_repeat, .. } = &mut self.0 {
-            *may_repeat = true;
-        }
-        self
+impl<'a, T> OnceStep<'a, T> {
+    #[track_caller]
+    fn new<W, F>(context: &'a Context, name: String, work: W, may_repeat: bool) -> Self
+    where
+        W: FnOnce() -> F + Send + 'a,
+        F: Future<Output = Result<T>> + Send,
+    {
+        Self(StepState::New {
+            context,
+            name,
+            work: Box::pin(async move { work().await }),
+            may_repeat,
+            site: CallSite::here(),
+        })
     }
 }
 

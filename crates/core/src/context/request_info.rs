@@ -219,7 +219,7 @@ impl fmt::Debug for RequestInfo {
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
-/// use mcp_runtime::request::RequestExtension;
+/// use mcp_runtime::handler::RequestExtension;
 ///
 /// /// Attached by a layer of the program in which the server is mounted.
 /// #[derive(Clone)]

@@ -9,8 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::sync::watch;
 
-use crate::error::BoxError;
-use crate::error::{Causes, Error, ErrorKind};
+use crate::error::{BoxError, Causes, Error, ErrorKind};
 use crate::host::{TaskHandle, spawn};
 use crate::sync::lock;
 
@@ -18,7 +17,8 @@ use crate::sync::lock;
 /// one for each type.
 #[derive(Default)]
 pub struct States {
-    values: HashMap<TypeId, StateValue>,
+    /// The values, each with its type and that of an `Arc` that holds it.
+    values: HashMap<TypeId, (StateValue, (TypeId, TypeId))>,
     /// The values to be created, in the order in which they were declared.
     later: Vec<Arc<LazyState>>,
     /// The values to be created that checks have looked up since [`begin_check`](Self::begin_check).
@@ -33,8 +33,8 @@ enum StateValue {
 
 impl States {
     #[doc(hidden)]
-    pub fn insert<T: Send + Sync + 'static>(&mut self, value: Arc<T>) {
-        self.set(TypeId::of::<T>(), StateValue::Made(value));
+    pub fn insert<T: Send + Sync + 'static>(&mut self, value: T) {
+        self.set::<T>(StateValue::Made(Arc::new(value)));
     }
 
     /// Inserts a value that `make` creates when it is first needed.
@@ -52,25 +52,48 @@ impl States {
                 Ok(Arc::new(value) as SharedValue)
             }
         }));
-        self.set(TypeId::of::<T>(), StateValue::Later(Arc::clone(&later)));
+        self.set::<T>(StateValue::Later(Arc::clone(&later)));
         self.later.push(later);
     }
 
-    fn set(&mut self, ty: TypeId, value: StateValue) {
-        if let Some(StateValue::Later(former)) = self.values.insert(ty, value) {
-            self.later.retain(|later| !Arc::ptr_eq(later, &former));
+    /// Keeps a value, in place of one of the same type, whether that one is in an [`Arc`] or not.
+    fn set<T: 'static>(&mut self, value: StateValue) {
+        let ty = TypeId::of::<T>();
+        let of_inner = |(kept, shared): &(TypeId, TypeId)| (*shared == ty).then_some(*kept);
+        let inner = self
+            .values
+            .values()
+            .map(|(_, types)| types)
+            .find_map(of_inner);
+        for replaced in [Some(ty), Some(TypeId::of::<Arc<T>>()), inner] {
+            let former = replaced.and_then(|ty| self.values.remove(&ty));
+            if let Some((StateValue::Later(former), _)) = former {
+                self.later.retain(|later| !Arc::ptr_eq(later, &former));
+            }
         }
+        let types = (ty, TypeId::of::<Arc<T>>());
+        self.values.insert(ty, (value, types));
     }
 
-    /// Returns the value of type `T`, if any. For a value that is created when it is first needed, this returns `None`
+    /// Returns the value from which [`get`](Self::get) takes its value.
+    fn find<T: 'static>(&self) -> Option<&StateValue> {
+        let shared = || self.values.get(&TypeId::of::<Arc<T>>());
+        let found = self.values.get(&TypeId::of::<T>()).or_else(shared);
+        found.map(|(value, _)| value)
+    }
+
+    /// Returns the value of type `T`, if any, also if it was passed in an [`Arc`]. For a value that is created when it is first needed, this returns `None`
     /// until then, although [`contains`](Self::contains) returns `true`.
     #[must_use]
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
-        let value = match self.values.get(&TypeId::of::<T>())? {
+        let value = match self.find::<T>()? {
             StateValue::Made(value) => value,
             StateValue::Later(later) => later.value()?,
         };
-        Arc::clone(value).downcast().ok()
+        match Arc::clone(value).downcast() {
+            Ok(value) => Some(value),
+            Err(shared) => shared.downcast_ref::<Arc<T>>().cloned(),
+        }
     }
 
     /// Returns `true` if there is a value of type `T`, even if it has not been created yet.
@@ -79,7 +102,7 @@ impl States {
     /// created before the handler's parameters.
     #[must_use]
     pub fn contains<T: Send + Sync + 'static>(&self) -> bool {
-        let value = self.values.get(&TypeId::of::<T>());
+        let value = self.find::<T>();
         if let Some(StateValue::Later(later)) = value {
             lock(&self.looked_up).push(Arc::clone(later));
         }
@@ -88,7 +111,7 @@ impl States {
 
     /// Returns `true` if there is a value of type `T`, without recording that the value is needed.
     pub(crate) fn is_declared<T: Send + Sync + 'static>(&self) -> bool {
-        self.values.contains_key(&TypeId::of::<T>())
+        self.find::<T>().is_some()
     }
 
     /// Starts a check of one handler's parameters.

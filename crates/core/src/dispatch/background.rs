@@ -47,6 +47,7 @@ impl Call {
         clippy::missing_panics_doc,
         reason = "the dispatcher creates all calls"
     )]
+    #[doc(hidden)]
     pub fn into_background(self, next: Next) -> BackgroundCall {
         let handler = self.innermost().downcast_ref::<WrappedHandler>();
         let handler = handler.expect("the innermost step is a wrapped handler");
@@ -473,6 +474,7 @@ impl ServerHandle {
     /// # Errors
     ///
     /// Returns a sentence for the client that explains why the call cannot run.
+    #[doc(hidden)]
     pub fn restore_call(&self, text: &str) -> Result<BackgroundCall, String> {
         let dispatcher = self.0.dispatcher().ok_or("the server does not serve")?;
         let dispatcher = dispatcher.downcast::<Dispatcher>();

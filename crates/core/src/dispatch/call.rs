@@ -13,8 +13,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
 use crate::context::client_questions::{ClientQuestions, QuestionDelivery};
-use crate::context::outbound::CallMessages;
-use crate::context::outbound::{CallLogBudget, CallStream, LogBudget, LogLevel, Sink};
+use crate::context::outbound::{CallLogBudget, CallMessages, CallStream, LogBudget, Sink};
 use crate::context::request::CallContext;
 use crate::context::rounds::{CallMemory, Round, RoundEnd};
 use crate::context::{
@@ -376,11 +375,7 @@ impl Dispatcher {
                 sink,
                 version,
                 token: request.progress_token().map(Into::into),
-                level: if self.settings.logging {
-                    request.sender.log_level()
-                } else {
-                    LogLevel::Off
-                },
+                level: request.sender.log_level(),
                 longest: self.limits().log.max_message_bytes,
                 logs: logs.map_or_else(own_logs, CallLogBudget::Session),
                 log_rate: self.limits().log.max_per_second,

@@ -21,11 +21,11 @@ use crate::context::{
 use crate::dispatch::admission::{Admission, RateLimits};
 use crate::dispatch::notifications::NotificationListeners;
 use crate::dispatch::request::{Request, RequestOrigin};
-use crate::dispatch::sources::ServerSources;
+use crate::dispatch::sources::{RequestInstructions, ServerSources};
 use crate::dispatch::target::CallTarget;
 use crate::error::Error;
 use crate::extension::Extensions;
-use crate::handler::access::NotifiedCallers;
+use crate::handler::access::{Access, NotifiedCallers};
 use crate::handler::dynamic::DynamicTool;
 use crate::handler::middleware::{KeptMembers, Next, Rewrites, UnlinkedMiddleware, chain_around};
 use crate::handler::option::{OptionWrapping, ReadMember, WrappingPlace};
@@ -38,16 +38,13 @@ use crate::order;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::rate::{Rate, RateCounter};
-use crate::registry::{
-    CallPermits, Callable, CallerView, CursorSeal, Registry, ServerRules, Snapshot,
-};
+use crate::registry::{CallPermits, Callable, CursorSeal, Registry, ServerRules, Snapshot};
 use crate::seal::Seal;
 use crate::sync::{CancellationToken, lock};
 use crate::types::{
-    ClientCapabilities, ListChangedCapability, ResourcesCapability, ServerCapabilities,
+    ClientCapabilities, ListChangedCapability, LoggingCapability, ResourcesCapability,
+    ServerCapabilities,
 };
-
-use crate::handler::access::Access;
 
 /// State shared by all of a server's channels.
 pub struct Dispatcher {
@@ -81,11 +78,6 @@ pub struct Settings {
     pub cursors: Arc<dyn CursorSeal>,
     /// Store for `once` results, in addition to the call's own journal.
     pub once_store: Option<Arc<dyn OnceStore>>,
-    /// `true` if the logging capability is declared.
-    pub logging: bool,
-    /// `true` if clients that use protocol version 2025-06-18 or earlier receive error -32602 for invalid arguments
-    /// rather than a tool result.
-    pub argument_errors: bool,
     /// `true` if models may read the messages of all errors.
     pub expose_errors: bool,
     /// `true` if results are validated against output schemas.
@@ -109,9 +101,6 @@ pub struct Settings {
     /// The sources that are asked besides the registry.
     pub sources: ServerSources,
 }
-
-/// Returns what instructions say besides to a caller that sees these definitions, if anything.
-pub type RequestInstructions = Box<dyn Fn(CallerView<'_>) -> Option<String> + Send + Sync>;
 
 /// Cache hints for results other than resource contents.
 #[derive(Clone, Copy, Debug, Default)]
@@ -297,7 +286,7 @@ impl Dispatcher {
         offered.prompts = snapshot.has_prompts().then_some(list);
         offered.resources = self.has_resources(snapshot).then_some(resources);
         offered.completions = snapshot.has_completers().then(Default::default);
-        offered.logging = self.settings.logging.then(Default::default);
+        offered.logging = Some(LoggingCapability::default());
         offered
     }
 }

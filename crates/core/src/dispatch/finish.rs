@@ -9,6 +9,8 @@ use bytes::Bytes;
 use mcp_schema::explain::{Fault, describe_faults};
 
 use crate::context::Caller;
+#[cfg(feature = "http")]
+use crate::context::HttpParts;
 use crate::context::rounds::RoundEnd;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::target::CallTarget;
@@ -28,9 +30,6 @@ use crate::registry::{ItemDetails, OutputChecker};
 use crate::seal::Binding;
 use crate::types::{CallToolResult, ReadResourceResult, Tool};
 use crate::{random, seal, spawn};
-
-#[cfg(feature = "http")]
-use crate::context::HttpParts;
 
 /// The data needed to write the response once a call has finished.
 pub(super) struct CallFinisher {
@@ -480,14 +479,11 @@ impl CallFinisher {
         }
     }
 
-    /// Reports invalid arguments. For a tool, invalid arguments are normally reported in a result so that the model can
-    /// correct them. In all other cases, they are reported as an error.
+    /// Reports invalid arguments: for a tool in a result, so that the model can correct them, and in all other cases as an
+    /// error.
     fn write_faults(&self, faults: &[Fault], out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         let text = describe_faults(faults);
-        let is_tool = self.target.tool().is_some();
-        let as_error = self.dispatcher.settings.argument_errors
-            && !self.version.reports_argument_faults_as_results();
-        if is_tool && !as_error {
+        if self.target.tool().is_some() {
             return self.write_tool_error(text, out);
         }
         let faults = faults
@@ -610,8 +606,7 @@ fn random_reference() -> String {
 #[cfg(test)]
 mod located_tests {
     use crate::dispatch::finish::*;
-    use crate::handler::output::IntoResourceResult;
-    use crate::handler::output::Json;
+    use crate::handler::output::{IntoResourceResult, Json};
     use crate::types::ResourceContents;
 
     #[test]

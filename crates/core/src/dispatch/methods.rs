@@ -131,8 +131,7 @@ impl Dispatcher {
                 self.has_resources(snapshot)
             }
             Some(MethodCapability::Completions) => snapshot.has_completers(),
-            Some(MethodCapability::Logging) => self.settings.logging,
-            None => true,
+            Some(MethodCapability::Logging) | None => true,
         }
     }
 

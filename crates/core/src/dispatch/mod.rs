@@ -26,15 +26,16 @@ pub use built::{BuiltServer, MessageSender};
 pub use call::{CallProgress, CallTable, RemovedCall, RunningCall};
 pub use channel::{ChannelMemory, HandshakeOutcome, ListenRequest, SeenChanges, SessionMemory};
 pub use decide::{Decision, RequestDecision, cancelled_request, read_batch};
-pub use dispatcher::{
-    CacheHints, Dispatcher, LinkedMiddleware, RequestInstructions, ServerShared, Settings,
-};
+pub use dispatcher::{CacheHints, Dispatcher, LinkedMiddleware, ServerShared, Settings};
 pub use finish::{SharedText, WrittenResponse};
 pub use methods::MirroredName;
 pub use notifications::{ListVersion, Subscriptions};
 pub use prepared::PreparedCall;
 pub use request::{ChannelId, RequestOrigin};
-pub use sources::{CoveringSource, CreateCover, ServerAddOn, ServerParts, ServerSources};
+pub use sources::{
+    CoveringSource, CreateCover, DescribeGroups, RequestInstructions, ServerAddOn, ServerParts,
+    ServerSources,
+};
 pub use unstarted::UnstartedServer;
 
 pub use crate::context::outbound::Sink;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::context::{Context, ServerHandle};
 use crate::error::{Error, ErrorKind};
+use crate::extension::Extension;
 use crate::handler::dynamic::DynamicTemplate;
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr, Result};
 use crate::handler::listing::Page;
@@ -572,6 +573,12 @@ impl SourcePage {
     }
 }
 
+impl ServerAddOn for Extension {
+    fn add_to(self, parts: &mut ServerParts) {
+        parts.extensions.push(self);
+    }
+}
+
 /// Something that a server gets as a whole, not by an option of one of its tools: see `Server::with`.
 pub trait ServerAddOn {
     /// Adds itself to the server.
@@ -589,7 +596,18 @@ pub struct ServerParts {
     pub cover: Option<CreateCover>,
     /// What changes everything that models read.
     pub rewrites: Rewrites,
+    /// Extensions of the protocol.
+    pub extensions: Vec<Extension>,
+    /// What the instructions say about groups of definitions.
+    pub describe_groups: Option<DescribeGroups>,
 }
+
+/// Returns what instructions say besides to a caller that sees these definitions, if anything.
+pub type RequestInstructions = Box<dyn Fn(CallerView<'_>) -> Option<String> + Send + Sync>;
+
+/// Creates what instructions say about groups of definitions, given their names and descriptions.
+#[doc(hidden)]
+pub type DescribeGroups = fn(Vec<(String, String)>) -> RequestInstructions;
 
 /// Creates a source that stands for the tools of the registry. A function, so that a program without such a source does
 /// not contain its code.

@@ -1,6 +1,7 @@
 //! The output of the macros for an annotated function: a static [`Definition`] that is registered through `inventory`.
 
 use std::any::TypeId;
+use std::sync::Arc;
 
 use mcp_schema::suggest::same;
 use schemars::{Schema, SchemaGenerator};
@@ -110,8 +111,22 @@ impl Definition {
 pub struct Owner {
     /// The type.
     pub id: TypeId,
+    /// The type of an [`Arc`] that holds it, which can be given instead.
+    pub shared: TypeId,
     /// The name as written in the `impl` block, for use in messages.
     pub name: &'static str,
+}
+
+impl Owner {
+    /// Returns the owner of this type.
+    #[must_use]
+    pub const fn of<T: 'static>(name: &'static str) -> Self {
+        Self {
+            id: TypeId::of::<T>(),
+            shared: TypeId::of::<Arc<T>>(),
+            name,
+        }
+    }
 }
 
 /// A position in the source code, as returned by `file!()`, `line!()` and `column!()`.
@@ -149,14 +164,41 @@ pub fn named<F: 'static>(_: &F) -> (TypeId, &'static str) {
     (TypeId::of::<F>(), std::any::type_name::<F>())
 }
 
-/// A function selected by [`tool(path)`](fn@tool), [`prompt(path)`](fn@prompt) and so on, for
-/// `Server::only`.
+/// What a server serves, for `Server::only`: a function, selected by [`tool(path)`](fn@tool), [`prompt(path)`](fn@prompt)
+/// and so on, or all functions that have a [tag](Self::tag).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Selected(Selection);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Selection {
+    Function(SelectedFunction),
+    Tag(String),
+}
+
+impl Selected {
+    /// Selects all functions that have this tag. The start of the server fails if there are none.
+    #[must_use]
+    pub fn tag(tag: impl Into<String>) -> Self {
+        Self(Selection::Tag(tag.into()))
+    }
+
+    /// Returns the function, or the tag.
+    #[doc(hidden)]
+    pub fn into_function(self) -> std::result::Result<SelectedFunction, String> {
+        match self.0 {
+            Selection::Function(function) => Ok(function),
+            Selection::Tag(tag) => Err(tag),
+        }
+    }
+}
+
+/// A function that an author has selected.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Selected {
+pub struct SelectedFunction {
     /// The kind, as determined by the selecting function.
     pub(crate) kind: Kind,
     /// The type of the function item.
-    #[doc(hidden)]
     pub function: TypeId,
     /// The path of the function, for use in messages.
     pub(crate) path: &'static str,
@@ -229,11 +271,11 @@ pub(crate) const fn has_argument(parameters: &[ParameterMeta], name: &str) -> bo
 
 /// Selects a function item.
 fn selected<F: 'static>(kind: Kind, _: F) -> Selected {
-    Selected {
+    Selected(Selection::Function(SelectedFunction {
         kind,
         function: TypeId::of::<F>(),
         path: std::any::type_name::<F>(),
-    }
+    }))
 }
 
 /// Defines functions that share their names with attributes. Because functions and macros are in different namespaces,

@@ -96,7 +96,8 @@ impl DynamicHandler {
 ///
 /// ```
 /// # use mcp_runtime::dynamic::{Arguments, DynamicTool};
-/// # use mcp_runtime::{Context, Error, ServerHandle};
+/// # use mcp_runtime::{Context, Error};
+/// # use mcp_runtime::server::ServerHandle;
 /// # use mcp_runtime::serde_json::json;
 /// fn add_weather(server: &ServerHandle) -> Result<(), Error> {
 ///     let schema = json!({

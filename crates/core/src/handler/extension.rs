@@ -47,7 +47,7 @@ use crate::spawn;
 ///     .settings(json!({"unit": "litre"}))
 ///     .method(ExtensionMethod::new("garden/water", water).mirrored_name("bed"))
 ///     .notification("notifications/garden/watered", FilterMember::keys("gardenBeds"));
-/// let server = new_server!().extension(garden);
+/// let server = new_server!().with(garden);
 /// ```
 ///
 /// Clients see the extension in `capabilities.extensions`: in the result of `server/discover`, and for legacy protocol
@@ -346,6 +346,7 @@ impl ExtensionMethod {
     /// Lets the handler forward questions from [background calls](crate::extension::BackgroundCall) to legacy clients,
     /// with [`Context::forward_question`](crate::context::Context::forward_question).
     #[must_use]
+    #[doc(hidden)]
     pub fn forwards_questions(mut self) -> Self {
         self.forwards_questions = true;
         self

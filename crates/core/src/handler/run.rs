@@ -116,7 +116,10 @@ impl<'a> HandlerCall<'a> {
     /// Returns an error if the value is missing or has a different type, which indicates a bug in the framework.
     pub fn receiver<T: Send + Sync + 'static>(&self) -> Result<Arc<T>, CallRefusal> {
         self.receiver
-            .and_then(|receiver| Arc::clone(receiver).downcast().ok())
+            .and_then(|receiver| match Arc::clone(receiver).downcast() {
+                Ok(value) => Some(value),
+                Err(receiver) => receiver.downcast_ref::<Arc<T>>().cloned(),
+            })
             .ok_or_else(|| {
                 HandlerError::framework_bug("a method was called without its receiver").into()
             })

@@ -34,7 +34,7 @@ fn host() -> Option<&'static dyn Host> {
 ///
 /// Says what to call if there is none.
 pub fn check() -> Result<(), Error> {
-    let problem = "this target has no clock and no random bytes of its own; call `mcp_runtime::host::install` first";
+    let problem = "this target has no clock and no random bytes of its own; call `mcp_runtime::server::install_host` first";
     let missing = || Error::new(ErrorKind::Configuration, problem.to_owned());
     host().map(|_| ()).ok_or_else(missing)
 }

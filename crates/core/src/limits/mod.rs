@@ -7,12 +7,12 @@ mod tasks;
 
 use std::time::Duration;
 
-use crate::jsonrpc::ParseLimits;
-
 pub use http::{HttpLimits, SessionLimits};
 pub use idempotency::IdempotencyLimits;
 pub use results::ResultLimits;
 pub use tasks::TaskLimits;
+
+use crate::jsonrpc::ParseLimits;
 
 /// Bounds on everything that a peer can ask of the server, grouped by topic.
 ///
@@ -118,6 +118,8 @@ pub struct MessageLimits {
     pub max_cursor_bytes: usize,
     /// Maximum number of entries in a batch (2025-03-26 only). Default 100. When exceeded: -32600.
     pub max_batch: usize,
+    /// Maximum number of items on a list page. Default 1,000, minimum 1. The others are on the next pages.
+    pub max_page_items: usize,
 }
 
 impl Default for MessageLimits {
@@ -131,6 +133,7 @@ impl Default for MessageLimits {
             max_uri_bytes: 8 << 10,
             max_cursor_bytes: 1 << 10,
             max_batch: 100,
+            max_page_items: 1_000,
         }
     }
 }

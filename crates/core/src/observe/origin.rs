@@ -275,7 +275,7 @@ const STATE_MEMBERS: usize = 32;
 /// the context of its current span instead.
 ///
 /// ```
-/// use mcp_runtime::trace::TraceContext;
+/// use mcp_runtime::handler::TraceContext;
 ///
 /// let sent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 /// let trace = TraceContext::parse(sent, Some("vendor=value")).unwrap();

@@ -14,7 +14,7 @@ use crate::context::{Capability, Edit, EditStep, LazyState, States, short_type_n
 use crate::error::{Error, ErrorKind};
 use crate::handler::decode::ArgumentInfo;
 use crate::handler::definition::{
-    Definition, Kind, Location, Owner, Selected, Submitted, has_argument,
+    Definition, Kind, Location, Owner, SelectedFunction, Submitted, has_argument,
 };
 use crate::handler::item_option;
 use crate::handler::item_option::ItemOption;
@@ -34,7 +34,7 @@ use crate::registry::{declared, edit};
 #[derive(Debug)]
 pub struct Sources {
     /// The functions selected individually, or `None` if there is no selection.
-    pub only: Option<Vec<Selected>>,
+    pub only: Option<Vec<SelectedFunction>>,
     /// The selected tags. If no tags are selected and `only` is `None`, all linked functions are served.
     pub tags: Vec<String>,
     /// The rules for all definitions.
@@ -78,11 +78,11 @@ pub struct MethodReceiver {
 }
 
 impl MethodReceiver {
-    pub fn new<T: Send + Sync + 'static>(value: Arc<T>) -> Self {
+    pub fn new<T: Send + Sync + 'static>(value: T) -> Self {
         Self {
             kind: TypeId::of::<T>(),
             name: short_type_name::<T>(),
-            value,
+            value: Arc::new(value),
         }
     }
 }
@@ -103,7 +103,7 @@ pub(super) fn snapshot(sources: Sources) -> Result<Snapshot, Error> {
 
 /// Returns the options of each definition that the author selects, in any order.
 pub fn selected_options<'a>(
-    only: Option<&'a [Selected]>,
+    only: Option<&'a [SelectedFunction]>,
     tags: &'a [String],
 ) -> impl Iterator<Item = &'static [ItemOption]> + use<'a> {
     let choice = AuthorChoice { only, tags };
@@ -241,26 +241,19 @@ impl Build {
         definitions: &[&'static Definition],
     ) {
         for receiver in receivers {
-            if !definitions.iter().any(|definition| {
-                definition
-                    .receiver
-                    .is_some_and(|owner| owner.id == receiver.kind)
-            }) {
-                let advice = if receiver.name.starts_with("Arc<") {
-                    "pass a value in an `Arc` to `.shared_handlers(…)`"
-                } else {
-                    "put `#[server]` on its `impl` block"
-                };
+            let mut owners = definitions
+                .iter()
+                .filter_map(|definition| definition.receiver);
+            let owner = owners.find(|owner| [owner.id, owner.shared].contains(&receiver.kind));
+            if owner.is_none() {
                 self.problems.push(format!(
-                    "`.handlers(…)` was given a value of type `{}`, which has no annotated methods; {advice}",
+                    "`.handlers(…)` was given a value of type `{}`, which has no annotated methods; put `#[server]` on its \
+                     `impl` block",
                     receiver.name
                 ));
             }
-            if self
-                .receivers
-                .insert(receiver.kind, receiver.value)
-                .is_some()
-            {
+            let kind = owner.map_or(receiver.kind, |owner| owner.id);
+            if self.receivers.insert(kind, receiver.value).is_some() {
                 self.problems.push(format!(
                     "`.handlers(…)` was given two values of type `{}`; pass only one of each type",
                     receiver.name
@@ -376,7 +369,7 @@ const MAX_LISTED_METHODS: usize = 5;
 
 /// Returns the definitions to serve, each with its position in the program.
 fn choose_definitions(
-    only: Option<&[Selected]>,
+    only: Option<&[SelectedFunction]>,
     tags: &[String],
     definitions: &[&'static Definition],
     early: &[Edit],
@@ -461,7 +454,10 @@ fn check_prefixes(definitions: &[&'static Definition], build: &mut Build) {
 }
 
 /// Returns the problem with a selected function, if it is not annotated or if its attribute is a different one.
-fn selection_problem(selected: &Selected, definitions: &[&'static Definition]) -> Option<String> {
+fn selection_problem(
+    selected: &SelectedFunction,
+    definitions: &[&'static Definition],
+) -> Option<String> {
     let found = definitions
         .iter()
         .find(|definition| definition.function == selected.function);
@@ -488,7 +484,7 @@ fn selection_problem(selected: &Selected, definitions: &[&'static Definition]) -
 /// The author's selection: functions, tags, or everything.
 #[derive(Clone, Copy)]
 struct AuthorChoice<'a> {
-    pub(crate) only: Option<&'a [Selected]>,
+    pub(crate) only: Option<&'a [SelectedFunction]>,
     pub(crate) tags: &'a [String],
 }
 
@@ -531,7 +527,9 @@ fn missing_receiver_message(owner: &str, methods: &[&Definition]) -> String {
         [_] => format!("1 method of `{owner}` has"),
         several => format!("{} methods of `{owner}` have", several.len()),
     };
-    text.push_str(" no value to be called on; add `.handlers(…)`, or choose what is served with `.only(…)` or `.tags(…)`:");
+    text.push_str(
+        " no value to be called on; add `.handlers(…)`, or choose what is served with `.only(…)`:",
+    );
     for (index, method) in methods.iter().take(MAX_LISTED_METHODS).enumerate() {
         let comma = if index > 0 { "," } else { "" };
         let _ = write!(text, "{comma} `{}` at {}", method.name, method.location);

@@ -14,7 +14,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::context::{AwaitedValues, Capability, LazyState};
 use crate::handler::decode::{ArgumentInfo, ArgumentStyle, Decoder};
-use crate::handler::definition::{Definition, Kind, Selected};
+use crate::handler::definition::{Definition, Kind, SelectedFunction};
 use crate::handler::rules;
 use crate::handler::tags::TagSelection;
 use crate::limits::MessageLimits;
@@ -350,7 +350,7 @@ pub struct ServerRules {
     /// Tags that are valid even while no definition has them.
     pub described_tags: Vec<String>,
     /// Prefixes of names, each with the functions whose names have it.
-    pub prefixes: Vec<(String, Vec<Selected>)>,
+    pub prefixes: Vec<(String, Vec<SelectedFunction>)>,
 }
 
 impl ServerRules {

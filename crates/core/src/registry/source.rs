@@ -32,10 +32,10 @@ use crate::types::ClientCapabilities;
 /// ```
 /// use mcp_runtime::Caller;
 /// use mcp_runtime::dynamic::{Arguments, DynamicTool};
-/// use mcp_runtime::listing::Page;
+/// use mcp_runtime::handler::Page;
 /// use mcp_runtime::prelude::*;
 /// use mcp_runtime::serde_json::json;
-/// use mcp_runtime::sources::{SourceAnswer, SourceRequest, SourceTool, ToolSource};
+/// use mcp_runtime::extension::{SourceAnswer, SourceRequest, SourceTool, ToolSource};
 ///
 /// /// A tool for each of the caller's lamps.
 /// struct Lamps;

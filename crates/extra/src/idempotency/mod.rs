@@ -59,7 +59,7 @@ impl ToolOption for IdempotentBy {
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
-/// use mcp_runtime::retries::IdempotencyKeys;
+/// use mcp_runtime::extension::IdempotencyKeys;
 ///
 /// let server = new_server!().with(IdempotencyKeys);
 /// ```

@@ -18,6 +18,7 @@ use std::time::Duration;
 use bytes::Bytes;
 pub use catalog::Skill;
 use mcp_core::context::{Caller, Capability, Context, ServerHandle};
+use mcp_core::dispatch::{ServerAddOn, ServerParts};
 use mcp_core::extension::{Extension, ExtensionMethod, ExtensionResult};
 use mcp_core::handler::extension::KeyVisibility;
 use mcp_core::handler::handler_error::{HandlerError, IntoHandlerError, Result};
@@ -35,13 +36,13 @@ use crate::skills::catalog::{Catalog, ServedFile, ServedSkill, Sight};
 /// The identifier of the extension.
 pub const ID: &str = "io.modelcontextprotocol/skills";
 
-/// Skills to serve, for `Server::skills`.
+/// Skills to serve, for `Server::with`.
 ///
 /// ```no_run
 /// use mcp_runtime::prelude::*;
 /// use mcp_runtime::skills::Skills;
 ///
-/// let server = new_server!().skills(Skills::dir("skills"));
+/// let server = new_server!().with(Skills::dir("skills"));
 /// ```
 ///
 /// Each skill is a directory with a `SKILL.md`, which begins with YAML front matter that contains a `name` (the
@@ -72,6 +73,12 @@ pub struct Skills {
 /// A function that returns the skills for a request.
 type FindSkills =
     dyn Fn(Context) -> Pin<Box<dyn Future<Output = Result<Vec<Skill>>> + Send>> + Send + Sync;
+
+impl ServerAddOn for Skills {
+    fn add_to(self, parts: &mut ServerParts) {
+        parts.extensions.push(self.into_extension());
+    }
+}
 
 impl Skills {
     /// Creates an empty collection.
@@ -155,9 +162,7 @@ impl Skills {
         self
     }
 
-    /// Converts the collection into an extension.
-    #[doc(hidden)]
-    pub fn into_extension(self) -> Extension {
+    fn into_extension(self) -> Extension {
         let ttl = self.ttl;
         let scope = if self.visible_if.is_restricted() || !self.functions.is_empty() {
             CacheScope::Private

@@ -37,7 +37,7 @@ use crate::tool_search::index::ToolIndex;
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
-/// use mcp_runtime::tool_search::ToolSearch;
+/// use mcp_runtime::extension::ToolSearch;
 ///
 /// let server = new_server!().with(ToolSearch::above(40).pin(["list_issues"]));
 /// ```

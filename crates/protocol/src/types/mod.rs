@@ -42,5 +42,7 @@ pub use logging::LoggingLevel;
 pub use sampling::{IncludeContext, ModelPreferences, SamplingRequest};
 pub use sampling_message::{CreateMessageResult, SamplingContent, SamplingMessage};
 
+pub use crate::jsonrpc::ErrorObject;
+
 #[cfg(test)]
 mod tests;

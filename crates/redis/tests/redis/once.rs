@@ -1,11 +1,13 @@
 //! Results of `once` in calls that are not tasks.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcp_runtime::once::{check_once_limits, few_once_entries};
+use mcp_runtime::backend::{Backend, check_once_limits, few_once_entries};
 use mcp_runtime::prelude::*;
 use mcp_runtime::serde_json::json;
+use mcp_runtime::server::Selected;
 use mcp_runtime::testing::TestClient;
 use mcp_runtime_redis::RedisOptions;
 
@@ -46,9 +48,9 @@ async fn the_steps_of_a_call_are_kept_only_if_its_client_can_continue_it() {
     let redis = RedisServer::start();
     let store = redis.connect_with(RedisOptions::new()).await;
     let server = new_server!()
-        .tags(["once"])
+        .only(Selected::tag("once"))
         .state(AtomicUsize::new(0))
-        .once_store(store);
+        .backend(Backend::new().once(Arc::new(store)));
     let client = TestClient::modern(server).await;
     let paid = client.call("pay", json!({})).await.unwrap();
     assert_eq!(paid.text(), "1");

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use mcp_runtime::backend::{
-    ClaimExceptions, NewTask, RateStore as _, RateToken, StoredTask, TaskChange, TaskChanged,
-    TaskClaim, TaskCreation, TaskStatus, TaskStore as _,
+    ClaimExceptions, ClaimId, NewTask, RateStore as _, RateToken, StoredTask, TaskChange,
+    TaskChanged, TaskClaim, TaskCreation, TaskStatus, TaskStore as _,
 };
-use mcp_runtime::once::ClaimId;
 use mcp_runtime::prelude::*;
 use mcp_runtime::serde_json::json;
+use mcp_runtime::server::Selected;
 use mcp_runtime::testing::TestClient;
 use mcp_runtime_redis::{Redis, RedisOptions};
 use rustix::process::Signal;
@@ -350,7 +350,7 @@ async fn tasks_and_idempotent_calls_survive_outages_at_their_start_and_end() {
         });
         let store = connect(&redis).await;
         let server = new_server!()
-            .tags(["outages"])
+            .only(Selected::tag("outages"))
             .state(Arc::clone(&bench))
             .backend(store);
         let client = TestClient::modern(server).await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_runtime::Limits;
-use mcp_runtime::http::{EventStore as _, MaybeReady, SessionRecord, SessionStore, StreamEntry};
+use mcp_runtime::backend::{EventStore as _, MaybeReady, SessionRecord, SessionStore, StreamEntry};
 use mcp_runtime::serde_json::{from_value, json};
 use mcp_runtime_redis::{Redis, RedisOptions};
 

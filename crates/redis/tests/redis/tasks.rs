@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use mcp_runtime::Limits;
 use mcp_runtime::backend::{
-    Backend, ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim,
-    TaskCreation, TaskId, TaskStatus, TaskStore,
+    Backend, ClaimExceptions, ClaimId, NewTask, OnceClaim, StoredTask, TaskChange, TaskChanged,
+    TaskClaim, TaskCreation, TaskId, TaskStatus, TaskStore,
 };
-use mcp_runtime::once::{ClaimId, OnceClaim};
 use mcp_runtime_redis::{Redis, RedisOptions};
 use tokio::time::timeout;
 

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_runtime::Server;
+use mcp_runtime::backend::Backend;
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime::testing::TestClient;
 use mcp_stores::{check_once_limits, few_once_entries};
 use rusqlite::Connection;
@@ -44,8 +46,10 @@ async fn ask_and_pay(ctx: &Context, paid: State<AtomicUsize>) -> Result<usize> {
 }
 
 fn server(store: &Sqlite) -> Server {
-    let server = new_server!().tags(["once"]).state(AtomicUsize::new(0));
-    server.once_store(store.clone())
+    let server = new_server!()
+        .only(Selected::tag("once"))
+        .state(AtomicUsize::new(0));
+    server.backend(Backend::new().once(Arc::new(store.clone())))
 }
 
 async fn kept(store: &Sqlite) -> Vec<String> {
@@ -164,7 +168,7 @@ fn impatient(folder: &Folder) -> Sqlite {
 async fn a_task_completes_although_the_file_is_locked_when_its_step_begins_and_ends() {
     let (folder, bench) = (Folder::new(), Bench::new());
     let server = new_server!()
-        .tags(["locked"])
+        .only(Selected::tag("locked"))
         .state(bench.clone())
         .backend(impatient(&folder));
     let client = TestClient::modern(server).await;
@@ -185,7 +189,7 @@ async fn a_task_completes_although_the_file_is_locked_when_its_step_begins_and_e
 async fn a_repeat_gets_the_result_of_a_call_that_ended_while_the_file_was_locked() {
     let (folder, bench) = (Folder::new(), Bench::new());
     let server = new_server!()
-        .tags(["locked"])
+        .only(Selected::tag("locked"))
         .state(bench.clone())
         .backend(impatient(&folder));
     let client = TestClient::modern(server).await;

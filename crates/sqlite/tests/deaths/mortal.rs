@@ -6,10 +6,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use mcp_runtime::backend::{
-    ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
-    TaskDetails, TaskId, TaskPage, TaskStore,
+    ClaimExceptions, ClaimId, NewTask, OnceClaim, StoreFuture, StoredTask, TaskChange, TaskChanged,
+    TaskClaim, TaskCreation, TaskDetails, TaskId, TaskPage, TaskStore,
 };
-use mcp_runtime::once::{ClaimId, OnceClaim, StoreFuture};
 use rustix::process::{Signal, getpid, kill_process};
 
 use crate::server::append;

@@ -3,9 +3,11 @@
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_runtime::Limits;
+use mcp_runtime::backend::Backend;
 use mcp_runtime::prelude::*;
 
 use crate::mortal::Mortal;
@@ -35,5 +37,8 @@ pub(crate) async fn serve(folder: &Path) -> Result<(), Box<dyn std::error::Error
     let server = new_server!()
         .limits(limits)
         .state(Folder(folder.to_owned()));
-    Ok(server.task_store(store).run().await?)
+    Ok(server
+        .backend(Backend::new().tasks(Arc::new(store)))
+        .run()
+        .await?)
 }

@@ -101,11 +101,11 @@ async fn chunks(ctx: &Context, folder: State<Folder>) -> Result<String> {
 /// Does steps that may be repeated before and after one that may not.
 #[tool(task)]
 async fn retried(ctx: &Context, folder: State<Folder>) -> Result<String> {
-    let download = ctx.once("download", async || folder.done("download"));
-    let file = download.retry().await?;
+    let download = ctx.step("download", async || folder.done("download"));
+    let file = download.await?;
     ctx.once("load", async || folder.done("load")).await?;
-    let notify = ctx.once("notify", async || folder.done("notify"));
-    notify.retry().await?;
+    let notify = ctx.step("notify", async || folder.done("notify"));
+    notify.await?;
     Ok(format!("{file}ed, loaded and notified"))
 }
 
@@ -131,7 +131,7 @@ async fn parallel(ctx: &Context, folder: State<Folder>) -> Result<String> {
     tokio::try_join!(
         ctx.once("left", async || folder.done("left")),
         ctx.once("right", async || folder.done("right")),
-        ctx.once("middle", async || folder.done("middle")).retry(),
+        ctx.step("middle", async || folder.done("middle")),
     )?;
     ctx.once("last", async || folder.done("last")).await?;
     Ok("all sides".into())

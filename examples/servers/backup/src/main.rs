@@ -8,8 +8,9 @@ mod archive;
 mod tests;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use mcp_runtime::once::MemoryOnceStore;
+use mcp_runtime::backend::{Backend, MemoryOnceStore};
 use mcp_runtime::prelude::*;
 
 use crate::archive::{Archive, Plan};
@@ -83,7 +84,7 @@ async fn in_thread<T: Send + 'static>(
 }
 
 fn server() -> Server {
-    new_server!().once_store(MemoryOnceStore::new())
+    new_server!().backend(Backend::new().once(Arc::new(MemoryOnceStore::new())))
 }
 
 #[mcp_runtime::main]

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use mcp_runtime::env::Secret;
 use mcp_runtime::prelude::{data, expose};
 use mcp_runtime::serde_json::Value;
+use mcp_runtime::server::Secret;
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue, LINK, RETRY_AFTER};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 use serde::de::DeserializeOwned;

@@ -3,7 +3,7 @@
 
 use std::error::Error;
 
-use mcp_runtime::trace::TraceContext;
+use mcp_runtime::handler::TraceContext;
 use metrics_exporter_otel::OpenTelemetryRecorder;
 use opentelemetry::Context;
 use opentelemetry::metrics::MeterProvider;
@@ -15,7 +15,8 @@ use opentelemetry_sdk::metrics::SdkMeterProvider;
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
-use tracing_subscriber::{EnvFilter, prelude::*};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::prelude::*;
 
 /// Bucket bounds in seconds.
 const BUCKETS: [f64; 8] = [0.001, 0.01, 0.1, 0.5, 1.0, 5.0, 30.0, 300.0];

@@ -1,10 +1,10 @@
 //! The API: its URL, the requests, and the results and errors that a model reads.
 
-use mcp_runtime::IntoToolResult as _;
+use mcp_runtime::handler::IntoToolResult as _;
 use mcp_runtime::prelude::*;
 use mcp_runtime::serde_json::{self, Map, Value};
-use mcp_runtime::text::strip_invisible;
 use mcp_runtime::types::CallToolResult;
+use mcp_runtime::values::strip_invisible;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use reqwest::{Client, Response, Url};
 

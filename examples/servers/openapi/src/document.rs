@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mcp_runtime::prelude::json;
 use mcp_runtime::serde_json::{Map, Value};
-use mcp_runtime::text::{did_you_mean, strip_invisible};
+use mcp_runtime::values::{did_you_mean, strip_invisible};
 use reqwest::Method;
 
 use crate::operation::{Input, Location, Operation, Style};

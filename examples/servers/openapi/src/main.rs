@@ -12,9 +12,9 @@ mod tests;
 
 use std::sync::Arc;
 
-use mcp_runtime::Capability;
 use mcp_runtime::dynamic::{Arguments, DynamicTool};
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Capability;
 
 use crate::api::Api;
 use crate::operation::Operation;

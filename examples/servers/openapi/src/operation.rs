@@ -2,7 +2,7 @@
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::serde_json::{Map, Value};
-use mcp_runtime::text::percent_encode;
+use mcp_runtime::values::percent_encode;
 use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 

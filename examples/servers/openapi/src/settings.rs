@@ -3,9 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use mcp_runtime::env::Secret;
 use mcp_runtime::prelude::data;
 use mcp_runtime::serde_json::{self, Value};
+use mcp_runtime::server::Secret;
 use reqwest::{Client, Url, redirect};
 
 use crate::api::read_body;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::{env, fmt, fs};
 
-use mcp_runtime::env::Secret;
 use mcp_runtime::prelude::data;
 use mcp_runtime::serde_json;
+use mcp_runtime::server::Secret;
 
 /// Variables that programs get from the gateway's environment. All others could be secrets of other servers.
 const PASSED: [&str; 15] = [

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use mcp_runtime::Error;
 use mcp_runtime::dynamic::{Arguments, DynamicPrompt, DynamicResource, DynamicTool};
 use mcp_runtime::http::HttpService;
 use mcp_runtime::prelude::*;
 use mcp_runtime::serde_json::{self, Value};
+use mcp_runtime::server::ServerHandle;
 use mcp_runtime::types::{PromptArgument, ToolAnnotations};
-use mcp_runtime::{Error, ServerHandle};
 use rmcp::model;
 
 use crate::forward;

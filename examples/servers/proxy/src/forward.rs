@@ -1,9 +1,9 @@
 //! Requests to the servers, and their results and errors as they are.
 
+use mcp_runtime::HandlerError;
 use mcp_runtime::prelude::*;
 use mcp_runtime::serde_json::{self, Map, Value};
-use mcp_runtime::types::{CallToolResult, GetPromptResult, ReadResourceResult};
-use mcp_runtime::{ErrorObject, HandlerError};
+use mcp_runtime::types::{CallToolResult, ErrorObject, GetPromptResult, ReadResourceResult};
 use rmcp::model::{CallToolRequestParams, GetPromptRequestParams, ReadResourceRequestParams};
 use rmcp::service::ServiceError;
 use rmcp::{Peer, RoleClient};

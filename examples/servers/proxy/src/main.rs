@@ -14,8 +14,8 @@ mod upstream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_runtime::Capability;
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Capability;
 use tokio::task::JoinSet;
 
 use crate::config::Settings;
@@ -49,7 +49,7 @@ async fn gateway(
         .capability(Capability::Prompts)
         .capability(Capability::Resources)
         // The servers have checked their results, and clients check them again.
-        .check_outputs(false);
+        .skip_output_checks();
     let registry = Arc::new(Registry::new(server.handle())?);
     let mut starting = JoinSet::new();
     for (prefix, connector) in connectors {

@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_runtime::dynamic::{Arguments, DynamicPrompt, DynamicResource, DynamicTool};
+use mcp_runtime::handler::IntoToolResult as _;
 use mcp_runtime::prelude::*;
 use mcp_runtime::serde_json::Value;
+use mcp_runtime::server::{Capability, ServerHandle};
 use mcp_runtime::testing::{Notification, TestClient};
 use mcp_runtime::types::CallToolResult;
-use mcp_runtime::{Capability, IntoToolResult as _, ServerHandle};
 
 use crate::config::{Target, parse};
 use crate::connect::Connector;

@@ -80,7 +80,7 @@ pub async fn serve(
     eprintln!("http://{}/mcp", listener.local_addr()?);
     let delay = Duration::from_secs(settings.shutdown_delay);
     let stop = async move {
-        mcp_runtime::shutdown_signal().await;
+        mcp_runtime::server::shutdown_signal().await;
         stopping.store(true, Ordering::Relaxed); // load balancers look elsewhere from here on
         tokio::time::sleep(delay).await;
         handle.shut_down();

@@ -15,8 +15,8 @@ mod tenant;
 mod tests;
 mod tools;
 
-use mcp_runtime::env::Secret;
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Secret;
 
 use crate::http::Settings;
 use crate::store::Store;

@@ -1,7 +1,7 @@
 //! The tenant of a call, from what a client cannot choose: its access token, or a header that the gateway sets.
 
-use mcp_runtime::States;
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::States;
 use uuid::Uuid;
 
 use crate::store::Store;

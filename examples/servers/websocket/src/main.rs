@@ -43,7 +43,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     eprintln!("ws://{}/mcp", listener.local_addr()?);
     let handle = server.handle();
     tokio::spawn(async move {
-        mcp_runtime::shutdown_signal().await;
+        mcp_runtime::server::shutdown_signal().await;
         handle.shut_down();
     });
     http::serve(server, listener, settings.origins.clone()).await

@@ -1,9 +1,9 @@
 //! The server, with a real client of WebSocket in both eras.
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use mcp_runtime::ServerHandle;
 use mcp_runtime::prelude::*;
 use mcp_runtime::serde_json::{self, Value};
+use mcp_runtime::server::ServerHandle;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{Error, Message};

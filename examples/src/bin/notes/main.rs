@@ -5,10 +5,9 @@
 
 mod store;
 
-use mcp_runtime::listing::{ListCursor, Page};
+use mcp_runtime::handler::{ListCursor, Page};
 use mcp_runtime::prelude::*;
 use mcp_runtime::types::{Resource, ResourceContents};
-
 use store::{Note, Store};
 
 /// Maximum number of notes on a page of the list, and in a prompt.

@@ -1,8 +1,9 @@
 //! MCP Apps: pages, the tools that name them, and the clients that show them.
 
 use mcp_runtime::apps::{App, MIME_TYPE};
+use mcp_runtime::extension::ToolSearch;
 use mcp_runtime::prelude::*;
-use mcp_runtime::tool_search::ToolSearch;
+use mcp_runtime::server::Selected;
 use serde_json::{Value, json};
 use tests::{Client, Version, bridge};
 use tokio::net::TcpListener;
@@ -61,7 +62,7 @@ impl Bench {
 }
 
 fn server() -> Server {
-    new_server!().tags(["apps"]).handlers(Bench)
+    new_server!().only(Selected::tag("apps")).handlers(Bench)
 }
 
 async fn host(version: Version, mime_types: Value) -> Client {
@@ -123,7 +124,7 @@ fn survey() {}
 #[tokio::test]
 async fn built_in_tools_are_for_models_only() {
     for version in Version::ALL {
-        let server = new_server!().tags(["apps-built-in"]);
+        let server = new_server!().only(Selected::tag("apps-built-in"));
         let server = server.with(ToolSearch::above(0));
         let mut client = connect(server, version).await;
         let (tools, _) = client.list("tools/list", "tools").await;

@@ -10,11 +10,12 @@ mod types;
 
 use mcp_runtime::dynamic::{Arguments, DynamicPrompt, DynamicTool};
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use serde_json::Value;
 use tests::{Client, Failure};
 
 fn server() -> Server {
-    Server::new("arguments", "1").tags(["arguments"])
+    Server::new("arguments", "1").only(Selected::tag("arguments"))
 }
 
 /// Sends a request with one member of `params` as raw JSON text, which `Value` could not represent; returns the answer.

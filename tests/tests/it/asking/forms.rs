@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use serde_json::json;
 use tests::{Answer, Version};
 
@@ -41,7 +42,7 @@ async fn farewell(ctx: &Context, expected: Reason) -> Result<String> {
 #[tokio::test]
 async fn form_fields_have_their_serde_names() {
     for version in Version::ERAS {
-        let server = new_server!().tags(["renamed"]);
+        let server = new_server!().only(Selected::tag("renamed"));
         let mut client = client_of(server, version, able()).await;
         client.answer(|_| {
             Answer::accept(json!({"lastSeen": "May", "why": "given_away", "said": "moo"}))
@@ -255,7 +256,7 @@ async fn form_fields_can_be_changed_for_one_elicitation() {
         Version::V2025_11_25,
         Version::V2026_07_28,
     ] {
-        let server = new_server!().tags(["changed-fields"]);
+        let server = new_server!().only(Selected::tag("changed-fields"));
         let mut client = client_of(server, version, able()).await;
         // This version has no lists in forms.
         let list = move |extra: &str| match version {
@@ -325,7 +326,7 @@ async fn form_fields_can_be_changed_for_one_elicitation() {
 #[tokio::test]
 async fn a_field_that_changes_between_rounds_is_asked_for_again_under_the_same_key() {
     let server = new_server!()
-        .tags(["growing-bound"])
+        .only(Selected::tag("growing-bound"))
         .state(AtomicU32::new(0));
     let mut client = client_of(server, Version::V2026_07_28, able()).await;
     client.answer(|asked| {

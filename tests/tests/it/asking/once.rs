@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp_runtime::once::{MemoryOnceStore, OnceClaim, OnceStore, OnceWork, StoreFuture};
-use mcp_runtime::{SealingKey, prelude::*};
+use mcp_runtime::backend::{Backend, MemoryOnceStore, OnceClaim, OnceStore, OnceWork, StoreFuture};
+use mcp_runtime::prelude::*;
+use mcp_runtime::server::{SealingKey, Selected};
 use serde_json::{Value, json};
 use tests::asking::{Setup, able, server};
 use tests::{Answer, Client, Link, Served, Version};
@@ -159,7 +160,7 @@ async fn instances_with_shared_keys_and_store_run_a_step_once() {
     let instance = || {
         let server = server(&setup).sealing_keys([SealingKey::from_bytes([1; 32])]);
         client_of(
-            server.once_store(store.clone()),
+            server.backend(Backend::new().once(Arc::new(store.clone()))),
             Version::V2026_07_28,
             able(),
         )
@@ -207,8 +208,7 @@ impl OnceStore for Elsewhere {
 /// Downloads a file, which fails.
 #[tool(tags("downloads"))]
 async fn download(ctx: &Context) -> Result<u64> {
-    ctx.once("download", async || -> Result<u64> { bail!("no network") })
-        .retry()
+    ctx.step("download", async || -> Result<u64> { bail!("no network") })
         .await
 }
 
@@ -216,8 +216,13 @@ async fn download(ctx: &Context) -> Result<u64> {
 async fn a_repeated_step_does_not_release_the_claim_of_another_run() {
     for version in Version::ERAS {
         let store = Elsewhere::default();
-        let server = mcp_runtime::new_server!().tags(["downloads"]);
-        let mut client = client_of(server.once_store(store.clone()), version, able()).await;
+        let server = mcp_runtime::new_server!().only(Selected::tag("downloads"));
+        let mut client = client_of(
+            server.backend(Backend::new().once(Arc::new(store.clone()))),
+            version,
+            able(),
+        )
+        .await;
         let call = json!({"name": "download", "arguments": {}});
         let result = client.ok("tools/call", call).await;
         assert_eq!(result["content"][0]["text"], "no network", "{version:?}");

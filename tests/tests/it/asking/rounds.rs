@@ -1,6 +1,7 @@
 //! Questions that end a round, in the modern era.
 
-use mcp_runtime::{Limits, SealingKey};
+use mcp_runtime::Limits;
+use mcp_runtime::server::SealingKey;
 use mcp_runtime_sqlite::{Sqlite, SqliteOptions};
 use serde_json::json;
 use tests::asking::Setup;

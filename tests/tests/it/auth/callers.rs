@@ -12,6 +12,7 @@ use axum::response::Response;
 use axum::routing::post;
 use mcp_runtime::auth::{AuthError, Introspection, ProtectedResource, StaticTokens};
 use mcp_runtime::http::HttpOptions;
+use mcp_runtime::server::Selected;
 use mcp_runtime::{Limits, Principal};
 use serde_json::{Value, json};
 use tests::Version;
@@ -63,7 +64,7 @@ async fn a_closure_can_authenticate_callers() {
     let options = HttpOptions::new().authenticate(protected);
     let server = serve_server(
         fixture::server()
-            .tags(["auth"])
+            .only(Selected::tag("auth"))
             .limits(limits)
             .http(options),
     )
@@ -196,8 +197,8 @@ async fn authenticated(mut request: Incoming, next: Next) -> Response {
 async fn a_program_can_set_the_principal_in_its_own_middleware() {
     let shared = Shared::default();
     let server = fixture::server()
-        .tags(["auth"])
-        .tags(["http"])
+        .only(Selected::tag("auth"))
+        .only(Selected::tag("http"))
         .state(shared);
     let service = server.into_http_service().unwrap();
     let app = Router::<()>::from(service).layer(from_fn(authenticated));

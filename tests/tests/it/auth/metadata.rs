@@ -1,9 +1,10 @@
 //! The metadata that tells clients how to get credentials.
 
 use axum::Router;
+use mcp_runtime::Principal;
 use mcp_runtime::auth::{Jwt, ProtectedResource, StaticTokens};
 use mcp_runtime::http::HttpOptions;
-use mcp_runtime::{ErrorKind, Principal};
+use mcp_runtime::server::ErrorKind;
 use serde_json::{Value, json};
 use tests::Version;
 use tests::http::{Request, Response, send};

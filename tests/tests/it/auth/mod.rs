@@ -16,6 +16,7 @@ use std::time::Duration;
 use mcp_runtime::auth::{Jwt, ProtectedResource};
 use mcp_runtime::http::HttpOptions;
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use serde_json::json;
 use tests::Version;
 use tests::http::{Request, Response};
@@ -57,7 +58,7 @@ fn options(issuer: &Issuer) -> HttpOptions {
 }
 
 async fn serve(options: HttpOptions) -> Served {
-    serve_server(fixture::server().tags(["auth"]).http(options)).await
+    serve_server(fixture::server().only(Selected::tag("auth")).http(options)).await
 }
 
 /// Adds a token to the request.

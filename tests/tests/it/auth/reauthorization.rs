@@ -1,6 +1,7 @@
 //! Handlers whose caller has to authorize again: the challenge comes with the response, or with the next one.
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use serde_json::json;
 use tests::Version;
 use tests::http::Request;
@@ -36,7 +37,7 @@ fn unreadable() -> Result<String> {
 }
 
 async fn serve(issuer: &Issuer) -> Served {
-    let server = fixture::server().tags(["reauthorize"]);
+    let server = fixture::server().only(Selected::tag("reauthorize"));
     serve_server(server.http(options(issuer))).await
 }
 
@@ -123,7 +124,7 @@ async fn after_the_headers_the_stream_ends_with_an_error_and_a_later_challenge()
 
 /// Mounts the server in a program whose gateway uses a separate token and names the user in a header.
 async fn mounted(layered: bool) -> std::net::SocketAddr {
-    let server = fixture::server().tags(["reauthorize"]);
+    let server = fixture::server().only(Selected::tag("reauthorize"));
     let mut app = axum::Router::from(server.into_http_service().unwrap());
     if layered {
         app = app.layer(axum::middleware::from_fn(
@@ -214,8 +215,11 @@ async fn a_batch_is_answered_normally_and_the_next_request_is_challenged() {
 #[tokio::test]
 async fn without_http_reauthorization_is_an_error_with_the_same_code() {
     for version in Version::ALL {
-        let mut client =
-            crate::support::connect(fixture::server().tags(["reauthorize"]), version).await;
+        let mut client = crate::support::connect(
+            fixture::server().only(Selected::tag("reauthorize")),
+            version,
+        )
+        .await;
         let params = |arguments| json!({"name": "upstream", "arguments": arguments});
         client
             .fails("tools/call", params(json!({"says": false})), 401)

@@ -1,8 +1,9 @@
 //! Scopes over HTTP: callers who lack them get a status and a challenge that names them.
 
 use axum::Router;
+use mcp_runtime::extension::ToolSearch;
 use mcp_runtime::http::HttpOptions;
-use mcp_runtime::tool_search::ToolSearch;
+use mcp_runtime::server::Selected;
 use serde_json::{Value, json};
 use tests::Version;
 use tests::http::{Request, send};
@@ -16,7 +17,9 @@ use crate::http::support::{Served, call, serve_server, text};
 const NEEDED: &str = r#"scope="notes:read notes:write""#;
 
 async fn serve(options: HttpOptions) -> Served {
-    let server = fixture::server().tags(["auth"]).tags(["auth-scopes"]);
+    let server = fixture::server()
+        .only(Selected::tag("auth"))
+        .only(Selected::tag("auth-scopes"));
     serve_server(server.http(options)).await
 }
 
@@ -57,7 +60,9 @@ async fn a_call_without_its_scopes_gets_403_with_all_required_scopes() {
         assert_eq!(names(&message).contains(&"write_note"), shown);
     }
     // The same applies through a search.
-    let search = fixture::server().tags(["auth"]).tags(["auth-scopes"]);
+    let search = fixture::server()
+        .only(Selected::tag("auth"))
+        .only(Selected::tag("auth-scopes"));
     let search = search.with(ToolSearch::above(0));
     let search = serve_server(search.http(options(&issuer))).await;
     let write = Request::tool("call_tool", json!({"name": "write_note"}));
@@ -159,9 +164,9 @@ async fn missing_scopes_without_an_http_status_are_a_json_rpc_error() {
 #[tokio::test]
 async fn an_anonymous_caller_gets_401_for_a_scoped_call() {
     let server = fixture::server()
-        .tags(["auth"])
-        .tags(["auth-scopes"])
-        .tags(["http"]);
+        .only(Selected::tag("auth"))
+        .only(Selected::tag("auth-scopes"))
+        .only(Selected::tag("http"));
     let service = server.state(Shared::default()).into_http_service().unwrap();
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use mcp_runtime::Limits;
-use mcp_runtime::http::{
-    EventStore, HttpOptions, HttpSessions, MemoryEvents, MemorySessions, SessionStore,
-};
+use mcp_runtime::backend::{EventStore, MemoryEvents, MemorySessions, SessionStore};
+use mcp_runtime::http::{HttpOptions, HttpSessions};
+use mcp_runtime::server::Selected;
 use serde_json::{Value, json};
 use tests::Version;
 use tests::http::{Request, Response};
@@ -287,7 +287,7 @@ async fn the_sessions_and_streams_of_a_principal_are_limited() {
         limits.streams.max_per_principal = 2;
     });
     let server = fixture::server()
-        .tags(["auth"])
+        .only(Selected::tag("auth"))
         .limits(limits)
         .http(options(&issuer));
     let server = serve_server(server).await;

@@ -2,6 +2,7 @@
 
 use mcp_runtime::Limits;
 use mcp_runtime::http::HttpOptions;
+use mcp_runtime::server::Selected;
 use serde_json::json;
 use tests::Version;
 use tests::http::Request;
@@ -206,8 +207,8 @@ async fn scopes_that_every_request_needs_are_challenged_at_once() {
     let protected = mcp_runtime::auth::ProtectedResource::new(super::RESOURCE, super::jwt(&issuer));
     let protected = protected.require_scopes(["mcp", "a"]);
     let server = fixture::server()
-        .tags(["auth"])
-        .tags(["auth-scopes"])
+        .only(Selected::tag("auth"))
+        .only(Selected::tag("auth-scopes"))
         .scope_implies("all", ["mcp", "a"])
         .http(HttpOptions::new().authenticate(protected));
     let server = serve_server(server).await;

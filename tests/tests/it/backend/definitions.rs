@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use mcp_runtime::Server;
 use mcp_runtime::backend::{
-    DefinitionStore, MemoryDefinitionStore, StoredDefinitions, check_definition_store,
+    DefinitionStore, MemoryDefinitionStore, StoreFuture, StoredDefinitions, check_definition_store,
 };
 use mcp_runtime::dynamic::{Arguments, DynamicPrompt, DynamicTool, SharedDefinitions};
-use mcp_runtime::once::StoreFuture;
 use mcp_runtime::prelude::*;
 use mcp_runtime::serde_json::json;
-use mcp_runtime::{ErrorKind, Server};
+use mcp_runtime::server::{ErrorKind, Selected};
 use tests::wait::until;
 use tests::{Client, Version};
 
@@ -114,7 +114,9 @@ impl DefinitionStore for Store {
 
 fn instance(store: &Arc<Store>) -> (Server, Answers) {
     let answers = Answers::new(Arc::<Store>::clone(store), "answers", answer_tool);
-    let server = new_server!().tags(["shared"]).shared_definitions(&answers);
+    let server = new_server!()
+        .only(Selected::tag("shared"))
+        .shared_definitions(&answers);
     (server.state(answers.clone()), answers)
 }
 
@@ -243,13 +245,17 @@ async fn definitions_of_any_kind_can_be_shared_and_belong_to_one_server() {
         unused.to_string().contains("belong to no running server"),
         "{unused}"
     );
-    let server = new_server!().tags(["shared"]).shared_definitions(&prompts);
+    let server = new_server!()
+        .only(Selected::tag("shared"))
+        .shared_definitions(&prompts);
     let server = server.state(instance(&Arc::default()).1);
     let mut client = connect(server, Version::V2025_06_18).await;
     assert!(names(&mut client, "prompts").await.is_empty());
     prompts.put(&answer("hours", "9 to 5")).await.unwrap();
     assert_eq!(names(&mut client, "prompts").await, ["hours"]);
-    let second = new_server!().tags(["shared"]).shared_definitions(&prompts);
+    let second = new_server!()
+        .only(Selected::tag("shared"))
+        .shared_definitions(&prompts);
     let (transport, _client) = mcp_runtime::transport::memory();
     let error = second.serve(transport).await.unwrap_err().to_string();
     assert!(

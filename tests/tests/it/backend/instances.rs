@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use mcp_runtime::Limits;
-use mcp_runtime::backend::{Backend, MemoryInstanceRelay};
-use mcp_runtime::http::{HttpOptions, MemoryEvents, MemorySessions};
+use mcp_runtime::backend::{Backend, MemoryEvents, MemoryInstanceRelay, MemorySessions};
+use mcp_runtime::http::HttpOptions;
 use serde_json::{Value, json};
 use tests::Version;
 use tests::http::{Request, Response};

@@ -10,10 +10,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mcp_runtime::Limits;
-use mcp_runtime::backend::{Backend, MemoryTaskStore, TaskStatus, TaskStore as _};
-use mcp_runtime::http::{HttpOptions, HttpSessions, MemoryEvents, MemorySessions};
-use mcp_runtime::once::{MemoryOnceStore, check_once_limits, few_once_entries};
+use mcp_runtime::backend::{
+    Backend, MemoryEvents, MemoryOnceStore, MemorySessions, MemoryTaskStore, TaskStatus,
+    TaskStore as _, check_once_limits, few_once_entries,
+};
+use mcp_runtime::http::{HttpOptions, HttpSessions};
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime_sqlite::{Sqlite, SqliteOptions};
 use serde_json::json;
 use tests::Version;
@@ -80,7 +83,9 @@ async fn the_tasks_of_both_eras_are_in_the_backend() {
     for version in Version::ERAS {
         let folder = Folder::new();
         let store = folder.open();
-        let server = new_server!().tags(["backend"]).backend(store.clone());
+        let server = new_server!()
+            .only(Selected::tag("backend"))
+            .backend(store.clone());
         let mut client = raw(server, version);
         client.capabilities = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
         let mut client = client.connect().await;
@@ -218,9 +223,9 @@ async fn a_store_that_is_set_by_itself_takes_precedence() {
         assert_eq!(other.send(&echo(&session)).await.status, 404);
     }
     let tasks = Arc::new(MemoryTaskStore::default());
-    let server = new_server!().tags(["backend"]);
-    let server = server.shared_task_store(tasks.clone());
-    let mut client = raw(server.backend(folder.open()), Version::V2025_11_25)
+    let server = new_server!().only(Selected::tag("backend"));
+    let backend = Backend::from(folder.open()).tasks(tasks.clone());
+    let mut client = raw(server.backend(backend), Version::V2025_11_25)
         .connect()
         .await;
     let params = json!({"name": "in_the_backend", "arguments": {}, "task": {}});

@@ -4,9 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mcp_runtime::Limits;
-use mcp_runtime::backend::{Backend, NotificationRelay, RelayedTexts};
-use mcp_runtime::http::{HttpOptions, MemorySessions};
-use mcp_runtime::once::StoreFuture;
+use mcp_runtime::backend::{Backend, MemorySessions, NotificationRelay, RelayedTexts, StoreFuture};
+use mcp_runtime::http::HttpOptions;
 use serde_json::{Value, json};
 use tests::Version;
 use tests::http::{Request, Response};

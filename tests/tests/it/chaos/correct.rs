@@ -13,11 +13,11 @@ async fn charges(ctx: &Context, world: State<World>) -> Result<String> {
 /// Downloads as often as it must, and then loads each part once.
 #[tool(tags("chaos"), task)]
 async fn downloads(ctx: &Context, world: State<World>) -> Result<String> {
-    let download = ctx.once("download", async || {
+    let download = ctx.step("download", async || {
         world.effects.record("download");
         Ok(3)
     });
-    let parts = download.retry().await?;
+    let parts = download.await?;
     for part in 0..parts {
         let name = format!("part-{part}");
         ctx.once(&*name, async || world.charge(&name).await).await?;

@@ -2,6 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use mcp_runtime::server::Selected;
+
 use super::*;
 
 /// Always fails.
@@ -28,7 +30,9 @@ fn a_call_that_cannot_succeed_fails_the_test() {
 #[test]
 fn an_elicitation_without_an_answer_fails_the_test() {
     let without = Chaos::new(World::new, |world| {
-        new_server!().tags(["chaos"]).state(world.clone())
+        new_server!()
+            .only(Selected::tag("chaos"))
+            .state(world.clone())
     });
     let panic = panic_of(|| without.call("asks_only", json!({})));
     assert!(

@@ -7,6 +7,7 @@ mod limits;
 use std::sync::{Arc, Mutex};
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime::testing::chaos::{Chaos, ChaosFault, ChaosReport, Effects, FaultKind};
 use serde_json::json;
 use tokio::time::Instant;
@@ -59,7 +60,9 @@ struct Sure {
 
 fn chaos() -> Chaos<World> {
     let chaos = Chaos::new(World::new, |world| {
-        new_server!().tags(["chaos"]).state(world.clone())
+        new_server!()
+            .only(Selected::tag("chaos"))
+            .state(world.clone())
     });
     chaos.answer(Sure { sure: true })
 }

@@ -2,6 +2,7 @@
 
 use mcp_runtime::Limits;
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use serde_json::{Value, json};
 use tests::Version;
 use tests::link::Hub;
@@ -240,7 +241,7 @@ async fn only_a_client_that_declares_the_extension_gets_its_results_from_core_me
     }
     // Middleware that does not belong to an extension cannot send such a result at all.
     let server = new_server!()
-        .tags(["extension"])
+        .only(Selected::tag("extension"))
         .middleware(async |call, next| {
             drop(next.run(call).await?);
             let result = mcp_runtime::extension::ExtensionResult::new(json!({}))?;
@@ -266,7 +267,9 @@ async fn a_call_can_send_notifications_of_the_extension_before_its_response() {
 #[tokio::test]
 async fn a_call_that_can_become_a_job_sends_extension_notifications() {
     for version in Version::ERAS {
-        let server = new_server!().tags(["extension-task"]).extension(garden());
+        let server = new_server!()
+            .only(Selected::tag("extension-task"))
+            .with(garden());
         let mut client = declaring(server, version, json!({GARDEN: {}})).await;
         assert_eq!(client.text("open_valve", json!({})).await, "open");
         let seen = client.drain().await;

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use mcp_runtime::Limits;
 use mcp_runtime::extension::{Extension, FilterMember};
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use serde_json::{Value, json};
 use tests::Version;
 use tests::link::Hub;
@@ -65,7 +66,7 @@ async fn subscriptions_listen_exists_if_there_is_something_to_listen_to() {
     client.fails("subscriptions/listen", params, -32601).await;
     let changed = FilterMember::flag("gardenChanged");
     let garden = Extension::new(GARDEN).notification("notifications/garden/changed", changed);
-    let server = bare().extension(garden);
+    let server = bare().with(garden);
     let mut client = declaring(server, MODERN, json!({GARDEN: {}})).await;
     let filter = json!({"gardenChanged": true});
     assert_eq!(client.listen("flag", filter.clone()).await, filter);
@@ -126,7 +127,9 @@ async fn the_number_and_length_of_keys_are_checked_before_their_visibility() {
         limits.streams.max_subscriptions = 2;
         limits.message.max_uri_bytes = 64;
     });
-    let server = new_server!().tags(["extension"]).extension(extension);
+    let server = new_server!()
+        .only(Selected::tag("extension"))
+        .with(extension);
     let mut client = declaring(server.limits(limits), MODERN, json!({GARDEN: {}})).await;
     for (keys, expected) in [
         (json!(["a", "hidden", "b"]), "at most 2 resources and keys"),

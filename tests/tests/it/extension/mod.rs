@@ -8,11 +8,11 @@ mod start_up;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp_runtime::ProtocolVersion;
 use mcp_runtime::extension::{Extension, ExtensionMethod, ExtensionResult, FilterMember};
 use mcp_runtime::middleware::{CallOutput, Kind};
 use mcp_runtime::prelude::*;
-use mcp_runtime::{Caller, Principal};
+use mcp_runtime::server::Selected;
+use mcp_runtime::{Caller, Principal, ProtocolVersion};
 use serde_json::{Value, json};
 use tests::link::Hub;
 use tests::{Client, Version};
@@ -197,9 +197,9 @@ fn new() -> Extension {
 
 fn server() -> Server {
     new_server!()
-        .tags(["extension"])
-        .extension(new())
-        .extension(garden())
+        .only(Selected::tag("extension"))
+        .with(new())
+        .with(garden())
 }
 
 /// Connects a client that declares these extensions.

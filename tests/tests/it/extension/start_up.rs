@@ -2,6 +2,7 @@
 
 use mcp_runtime::extension::{Extension, ExtensionMethod, FilterMember};
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime::transport::memory;
 use serde_json::{Value, json};
 
@@ -12,8 +13,8 @@ fn method(name: &str) -> ExtensionMethod {
 }
 
 async fn problem(extensions: impl IntoIterator<Item = Extension>) -> String {
-    let server = new_server!().tags(["extension"]);
-    let server = extensions.into_iter().fold(server, Server::extension);
+    let server = new_server!().only(Selected::tag("extension"));
+    let server = extensions.into_iter().fold(server, Server::with);
     let (transport, stream) = memory();
     drop(stream);
     match server.serve(transport).await {
@@ -219,7 +220,7 @@ async fn an_extension_can_use_its_own_reserved_meta_keys() {
         let run = async |_: Arguments, _: Context| "";
         DynamicTool::new("planted", json!({"type": "object"}), run).meta(key, 1)
     };
-    let plain = new_server!().tags(["extension"]);
+    let plain = new_server!().only(Selected::tag("extension"));
     plain.handle().tools().insert(tool()).unwrap();
     let (transport, _stream) = memory();
     let refused = plain.serve(transport).await.unwrap_err();
@@ -230,7 +231,7 @@ async fn an_extension_can_use_its_own_reserved_meta_keys() {
     let garden = Extension::new("io.modelcontextprotocol/garden")
         .meta_key(key)
         .setup(move |server| server.tools().insert(tool()));
-    let server = new_server!().tags(["extension"]).extension(garden);
+    let server = new_server!().only(Selected::tag("extension")).with(garden);
     let mut client = crate::support::connect(server, tests::Version::V2026_07_28).await;
     let (tools, _) = client.list("tools/list", "tools").await;
     assert!(

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use tests::client::Failure;
 use tests::wait::in_time;
 use tokio::runtime::Handle;
@@ -120,7 +121,7 @@ async fn ask_twice(ctx: Context) -> Result<String> {
 
 fn server() -> Server {
     Server::new("guards", "1")
-        .tags(["guards"])
+        .only(Selected::tag("guards"))
         .state(Shared::default())
         .state(Gate::default())
 }

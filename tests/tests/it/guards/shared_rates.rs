@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use mcp_runtime::backend::{Backend, RateDecision, RateFallback, RateStore, RateToken};
-use mcp_runtime::once::StoreFuture;
-use mcp_runtime::{SealingKey, SealingKeys, Server};
+use mcp_runtime::Server;
+use mcp_runtime::backend::{
+    Backend, RateDecision, RateFallback, RateStore, RateToken, StoreFuture,
+};
+use mcp_runtime::server::{SealingKey, SealingKeys};
 use serde_json::{Value, json};
 use tests::http::Request;
 use tests::{Answer, Version};

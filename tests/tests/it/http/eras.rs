@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
 use mcp_runtime::Limits;
-use mcp_runtime::http::{HttpOptions, HttpSessions, SessionStore};
+use mcp_runtime::backend::SessionStore;
+use mcp_runtime::http::{HttpOptions, HttpSessions};
 use serde_json::{Value, json};
 use tests::Version;
 use tests::http::Request;

@@ -287,7 +287,7 @@ async fn an_address_in_use_is_named() {
     let address = taken.local_addr().unwrap();
     let error = crate::fixture::server().serve_http(address).await;
     let error = error.unwrap_err();
-    assert_eq!(error.kind(), mcp_runtime::ErrorKind::Io);
+    assert_eq!(error.kind(), mcp_runtime::server::ErrorKind::Io);
     assert!(error.to_string().contains(&address.to_string()), "{error}");
 }
 
@@ -297,7 +297,7 @@ async fn an_address_that_others_can_reach_needs_its_host_names() {
     let server = || crate::fixture::server();
     let refused = |server: Server| async { server.serve_http("0.0.0.0:0").await.unwrap_err() };
     let error = refused(server()).await;
-    assert_eq!(error.kind(), mcp_runtime::ErrorKind::Configuration);
+    assert_eq!(error.kind(), mcp_runtime::server::ErrorKind::Configuration);
     assert!(error.to_string().contains("--allow-host"));
     let allowed = server().http(HttpOptions::new().allow_host("mcp.example.com"));
     let handle = allowed.handle();

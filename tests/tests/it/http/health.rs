@@ -1,12 +1,14 @@
 //! Liveness and readiness, for orchestrators.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use axum::Router;
 use mcp_runtime::http::HttpOptions;
-use mcp_runtime::{ErrorKind, Limits, Server};
+use mcp_runtime::server::ErrorKind;
+use mcp_runtime::{Limits, Server};
 use serde_json::json;
 use tests::Version;
 use tests::http::{Request, response, send, write};

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_runtime::{Limits, ServerHandle};
+use mcp_runtime::Limits;
+use mcp_runtime::server::{Selected, ServerHandle};
 use serde_json::json;
 use tests::Version;
 use tests::client::PATIENCE;
@@ -41,7 +42,7 @@ impl Served {
         let tls = TlsAcceptor::from(Arc::new(config));
         let shared = Shared::default();
         let server = fixture::server()
-            .tags(["http"])
+            .only(Selected::tag("http"))
             .state(shared.clone())
             .limits(limits);
         let handle = server.handle();

@@ -9,8 +9,9 @@ use axum::http::StatusCode;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use mcp_runtime::Limits;
 use mcp_runtime::http::{HttpOptions, HttpService};
-use mcp_runtime::{Limits, ServerHandle};
+use mcp_runtime::server::{Selected, ServerHandle};
 use serde_json::json;
 use tests::Version;
 use tests::client::PATIENCE;
@@ -211,7 +212,7 @@ async fn a_program_that_is_stopped_waits_for_calls_only_so_long() {
     let limits =
         Limits::default().with(|limits| limits.calls.drain_timeout = Duration::from_millis(100));
     let server = fixture::server()
-        .tags(["http"])
+        .only(Selected::tag("http"))
         .state(shared.clone())
         .limits(limits);
     let handle = server.handle();

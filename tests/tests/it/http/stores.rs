@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_runtime::Limits;
-use mcp_runtime::http::{
-    EventStore, HttpOptions, HttpSessions, MaybeReady, MemoryEvents, SessionRecord, SessionStore,
-    StreamEntry,
+use mcp_runtime::backend::{
+    EventStore, MaybeReady, MemoryEvents, SessionRecord, SessionStore, StreamEntry,
 };
+use mcp_runtime::http::{HttpOptions, HttpSessions};
 use tests::wait::in_time;
 use tokio::sync::Notify;
 use tokio::time::Instant;

@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use mcp_runtime::auth::{AuthError, ProtectedResource};
 use mcp_runtime::http::HttpOptions;
 use mcp_runtime::prelude::*;
-use mcp_runtime::{Limits, Principal, ServerHandle};
+use mcp_runtime::server::{Selected, ServerHandle};
+use mcp_runtime::{Limits, Principal};
 use serde_json::{Value, json};
 use tests::Version;
 use tests::http::{Request, Response, send};
@@ -129,7 +130,7 @@ pub(crate) async fn serve_nobody() -> Served {
 /// Serves this server, with the fixture tools that need HTTP.
 pub(crate) async fn serve_server(server: Server) -> Served {
     let shared = Shared::default();
-    let server = server.tags(["http"]).state(shared.clone());
+    let server = server.only(Selected::tag("http")).state(shared.clone());
     let handle = server.handle();
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -8,6 +8,7 @@
 
 use mcp_runtime::extension::Extension;
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use serde_json::{Value, json};
 use tests::Version;
 use tests::http::Request;
@@ -60,8 +61,8 @@ fn echo_extensions(ctx: &Context) -> String {
 async fn extensions_are_declared_by_both_sides_of_legacy_handshakes() {
     let extension = Extension::new(ECHO).settings(json!({"loud": true}));
     let echoing = Server::new("upcoming", "1")
-        .tags(["upcoming"])
-        .extension(extension);
+        .only(Selected::tag("upcoming"))
+        .with(extension);
     let served = serve_server(echoing).await;
     let version = Version::V2025_11_25;
     let declared = json!({ECHO: {"quiet": true}, "com.example/other": {}});
@@ -143,7 +144,7 @@ mod scope_challenge {
         let protected = ProtectedResource::new(RESOURCE, Tokens)
             .authorization_server("https://login.example.com");
         let options = HttpOptions::new().authenticate(protected);
-        let server = Server::new("challenge", "1").tags(["challenge"]);
+        let server = Server::new("challenge", "1").only(Selected::tag("challenge"));
         serve_server(server.http(options)).await
     }
 

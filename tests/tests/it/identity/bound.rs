@@ -1,6 +1,9 @@
 //! A caller's cursors, states and the like are of no use to other callers.
 
-use mcp_runtime::{SealingKey, once::MemoryOnceStore};
+use std::sync::Arc;
+
+use mcp_runtime::backend::{Backend, MemoryOnceStore};
+use mcp_runtime::server::SealingKey;
 use serde_json::{Value, json};
 use tests::link::Hub;
 use tests::{Answer, Version};
@@ -59,7 +62,7 @@ async fn concurrent_equal_calls_of_different_callers_are_independent() {
     let hub = Hub::serve(
         server()
             .sealing_keys(keys)
-            .once_store(MemoryOnceStore::default()),
+            .backend(Backend::new().once(Arc::new(MemoryOnceStore::default()))),
     );
     let mut states = Vec::new();
     for who in [WRITER, ADMIN] {

@@ -1,6 +1,7 @@
 //! Callers' access to calls, prompts and completions, and the errors they get when access is denied.
 
 use mcp_runtime::Principal;
+use mcp_runtime::server::Selected;
 use mcp_runtime::testing::TestClient;
 use serde_json::{Value, json};
 use tests::Version;
@@ -187,7 +188,7 @@ async fn suggestions_name_only_definitions_visible_to_the_caller() {
 #[tokio::test]
 async fn a_definition_is_hidden_from_all_if_its_visibility_check_panics() {
     for version in Version::ERAS {
-        let hub = Hub::serve(server().tags(["riddle"]));
+        let hub = Hub::serve(server().only(Selected::tag("riddle")));
         for who in [Identity::Anonymous, Identity::Owner, ADMIN] {
             let mut client = who.connect(&hub, version).await;
             client.fails("tools/call", call("riddle"), -32602).await;

@@ -2,9 +2,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use mcp_runtime::SealingKey;
-use mcp_runtime::listing::{ListCursor, Page};
+use mcp_runtime::handler::{ListCursor, Page};
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::{SealingKey, Selected};
 use mcp_runtime::types::Resource;
 use serde_json::json;
 use tests::Version;
@@ -40,7 +40,9 @@ fn front_office() -> &'static str {
 
 fn instance(name: &str, keys: &[u8]) -> Hub {
     let keys = keys.iter().map(|key| SealingKey::from_bytes([*key; 32]));
-    let server = Server::new(name, "1").tags(["cursors"]).page_size(1);
+    let server = Server::new(name, "1")
+        .only(Selected::tag("cursors"))
+        .limits(tests::pages_of(1));
     let server = server.scope_implies("admin", ["staff"]);
     Hub::serve(server.sealing_keys(keys))
 }

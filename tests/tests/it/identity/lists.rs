@@ -1,9 +1,11 @@
 //! Lists that depend on the caller.
 
-use mcp_runtime::types::CacheScope;
-use mcp_runtime::{Cacheable, dynamic::DynamicTool};
-use serde_json::{Value, json};
 use std::time::Duration;
+
+use mcp_runtime::dynamic::DynamicTool;
+use mcp_runtime::server::Cacheable;
+use mcp_runtime::types::CacheScope;
+use serde_json::{Value, json};
 use tests::Version;
 use tests::link::Hub;
 
@@ -41,7 +43,7 @@ const FOR_STAFF: [&[&str]; 4] = [
 async fn callers_see_their_definitions_with_any_page_size() {
     for version in Version::ALL {
         for size in [1, 2, 1_000] {
-            let hub = Hub::serve(server().page_size(size));
+            let hub = Hub::serve(server().limits(tests::pages_of(size)));
             for (who, parts) in [
                 (Identity::Anonymous, vec![OPEN]),
                 (READER, vec![OPEN, FOR_READERS]),
@@ -77,12 +79,15 @@ async fn callers_see_their_definitions_with_any_page_size() {
 async fn a_list_that_depends_on_the_caller_always_has_private_cache_scope() {
     let public = |server: mcp_runtime::Server| {
         let day = Duration::from_hours(24);
-        server.cache(Cacheable::Everything, day, CacheScope::Public)
+        server.cache_hints(Cacheable::Everything, day, CacheScope::Public)
     };
     for (hub, scope) in [
-        (Hub::serve(public(server().page_size(2))), "private"),
         (
-            Hub::serve(public(crate::fixture::server().page_size(2))),
+            Hub::serve(public(server().limits(tests::pages_of(2)))),
+            "private",
+        ),
+        (
+            Hub::serve(public(crate::fixture::server().limits(tests::pages_of(2)))),
             "public",
         ),
     ] {
@@ -110,7 +115,7 @@ async fn a_list_that_depends_on_the_caller_always_has_private_cache_scope() {
 #[tokio::test]
 async fn a_cursor_is_of_no_use_to_another_caller() {
     for version in Version::ALL {
-        let hub = Hub::serve(server().page_size(1));
+        let hub = Hub::serve(server().limits(tests::pages_of(1)));
         let mut admin = ADMIN.connect(&hub, version).await;
         let mut others = Vec::new();
         for who in [
@@ -182,7 +187,7 @@ async fn dynamic_definitions_have_scopes_and_visibility() {
 
 #[tokio::test]
 async fn page_size_applies_to_the_definitions_that_the_caller_sees() {
-    let hub = Hub::serve(server().page_size(2));
+    let hub = Hub::serve(server().limits(tests::pages_of(2)));
     let mut anonymous = Identity::Anonymous
         .connect(&hub, Version::V2026_07_28)
         .await;

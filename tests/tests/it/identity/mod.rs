@@ -9,6 +9,7 @@ mod resources;
 mod start;
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime::types::Resource;
 use mcp_runtime::{Caller, Principal};
 use tests::link::Hub;
@@ -124,7 +125,7 @@ fn touch(ctx: Context, uri: &str) {
 
 pub(crate) fn server() -> Server {
     Server::new("identity", "1")
-        .tags(["identity"])
+        .only(Selected::tag("identity"))
         .scope_implies("admin", ["staff", "notes:write"])
         .scope_implies("notes:write", ["notes:read"])
 }

@@ -1,9 +1,7 @@
 //! A changed list is reported to the callers whose view of it changed.
 
-use mcp_runtime::{
-    Context, Principal,
-    dynamic::{Arguments, DynamicTool},
-};
+use mcp_runtime::dynamic::{Arguments, DynamicTool};
+use mcp_runtime::{Context, Principal};
 use serde_json::json;
 use tests::link::Hub;
 use tests::{Client, Version};
@@ -131,8 +129,8 @@ async fn a_program_may_notify_one_principal_or_those_it_chooses() {
         for (notifier, expected) in chosen {
             for send in [
                 (|notifier| notifier.resource_updated("identity:open"))
-                    as fn(&mcp_runtime::Notifier),
-                mcp_runtime::Notifier::resources_changed,
+                    as fn(&mcp_runtime::server::Notifier),
+                mcp_runtime::server::Notifier::resources_changed,
             ] {
                 send(&notifier);
                 for (client, expected) in clients.iter_mut().zip(expected) {

@@ -1,6 +1,7 @@
 //! Start-up errors about callers.
 
-use mcp_runtime::{ErrorKind, Server};
+use mcp_runtime::Server;
+use mcp_runtime::server::ErrorKind;
 use serde_json::json;
 use tests::Version;
 use tests::link::Hub;

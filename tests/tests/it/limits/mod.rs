@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use mcp_runtime::server::Selected;
 use mcp_runtime::{Context, Limits, State, tool};
 use tests::{Client, Version};
 
@@ -50,8 +51,8 @@ fn steps(ctx: &Context, steps: u32) {
 async fn tight(version: Version, limits: Limits) -> (Client, Arc<Held>) {
     let held = Arc::new(Held::default());
     let server = mcp_runtime::Server::new("limits", "1")
-        .tags(["limits"])
-        .shared_state(Arc::clone(&held))
+        .only(Selected::tag("limits"))
+        .state(Arc::clone(&held))
         .limits(limits);
     (connect(server, version).await, held)
 }

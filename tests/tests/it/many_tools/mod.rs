@@ -8,6 +8,7 @@ mod server_tags;
 mod tags;
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime::types::Resource;
 use serde_json::{Value, json};
 use tests::Version;
@@ -68,7 +69,7 @@ async fn all_issues() -> Vec<Resource> {
 }
 
 pub(crate) fn server() -> Server {
-    Server::new("many", "1").tags(["many"])
+    Server::new("many", "1").only(Selected::tag("many"))
 }
 
 /// A client over HTTP, whose requests all go to the same URL with the same headers, as configured in a host.

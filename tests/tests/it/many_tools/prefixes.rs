@@ -1,6 +1,7 @@
 //! Prefixes of the names of tools and prompts.
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime::testing::TestClient;
 
 /// Looks for a text.
@@ -18,7 +19,7 @@ fn summarize(#[complete(["short", "long"])] style: &str) -> String {
 #[tokio::test]
 async fn clients_use_names_with_their_prefixes() {
     let make = || {
-        let server = new_server!().tags(["prefixed"]);
+        let server = new_server!().only(Selected::tag("prefixed"));
         server.prefix_names("notes_", [tool(find_text), prompt(summarize)])
     };
     for client in [

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mcp_runtime::dynamic::{Arguments, DynamicTool};
+use mcp_runtime::extension::ToolSearch;
 use mcp_runtime::prelude::*;
-use mcp_runtime::tool_search::ToolSearch;
+use mcp_runtime::server::Selected;
 use mcp_runtime::{Context, Principal};
 use serde_json::{Value, json};
 use tests::http::Request;
@@ -74,7 +75,7 @@ fn open_hours() -> &'static str {
 }
 
 fn server() -> Server {
-    Server::new("search", "1").tags(["search"])
+    Server::new("search", "1").only(Selected::tag("search"))
 }
 
 pub(super) fn searching() -> Server {

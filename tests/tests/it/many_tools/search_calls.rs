@@ -1,9 +1,10 @@
 //! Calls through the search: they ask questions and are subject to limits, just like direct calls.
 
 use mcp_runtime::Limits;
+use mcp_runtime::extension::ToolSearch;
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime::testing::TestClient;
-use mcp_runtime::tool_search::ToolSearch;
 use serde_json::{Value, json};
 use tests::link::Hub;
 use tests::{Client, Version};
@@ -114,7 +115,9 @@ async fn ship(shared: State<Shared>) -> &'static str {
 
 fn through_server() -> Server {
     let search = ToolSearch::above(0);
-    Server::new("through", "1").tags(["through"]).with(search)
+    Server::new("through", "1")
+        .only(Selected::tag("through"))
+        .with(search)
 }
 
 #[tokio::test]
@@ -123,7 +126,7 @@ async fn calls_through_the_search_count_towards_the_concurrency_of_their_tool() 
     for version in Version::ERAS {
         let shared = Shared::default();
         let server = Server::new("shipping", "1")
-            .tags(["shipping"])
+            .only(Selected::tag("shipping"))
             .with(ToolSearch::above(0))
             .state(shared.clone())
             .limits(limits.clone());

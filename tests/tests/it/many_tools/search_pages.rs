@@ -1,7 +1,8 @@
 //! Tool searches alongside apps, whose tools hosts have to find in the list; and pages of selected tools.
 
+use mcp_runtime::extension::{TagInstructions, ToolSearch};
 use mcp_runtime::prelude::*;
-use mcp_runtime::tool_search::ToolSearch;
+use mcp_runtime::server::Selected;
 use serde_json::json;
 use tests::Version;
 use tests::link::Hub;
@@ -32,12 +33,8 @@ fn clean_scales() -> &'static str {
 
 #[tokio::test]
 async fn tools_with_pages_stay_listed_and_page_only_tools_are_not_found() {
-    let scales = || Server::new("scales", "1").tags(["scales"]);
-    let hub = Hub::serve(
-        scales()
-            .with(ToolSearch::above(1))
-            .tags_in_instructions(true),
-    );
+    let scales = || Server::new("scales", "1").only(Selected::tag("scales"));
+    let hub = Hub::serve(scales().with(ToolSearch::above(1)).with(TagInstructions));
     for version in Version::ALL {
         let mut client = anonymous(&hub, version).await;
         assert_eq!(
@@ -71,7 +68,7 @@ async fn tools_with_pages_stay_listed_and_page_only_tools_are_not_found() {
     }
     // So does the server's own selection, in which pinned tools may be missing.
     let search = ToolSearch::above(9).pin(["clean_scales"]);
-    let hub = Hub::serve(scales().select_tags("shown").with(search));
+    let hub = Hub::serve(scales().filter_tags("shown").with(search));
     for version in Version::ALL {
         let mut client = anonymous(&hub, version).await;
         assert_eq!(names(&mut client).await, ["show_scales"]);

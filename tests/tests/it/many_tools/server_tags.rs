@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use mcp_runtime::Principal;
 use mcp_runtime::dynamic::DynamicTool;
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Cacheable;
 use mcp_runtime::types::CacheScope;
-use mcp_runtime::{Cacheable, Principal};
 use serde_json::json;
 use tests::Version;
 use tests::link::Hub;
@@ -21,7 +22,7 @@ fn task(name: &str) -> DynamicTool {
 #[tokio::test]
 async fn a_server_tag_selection_is_narrowed_by_requests() {
     let narrow = server()
-        .select_tags("issues,later")
+        .filter_tags("issues,later")
         .describe_tag("later", "Comes later");
     let handle = narrow.handle();
     let served = serve(narrow).await;
@@ -58,8 +59,8 @@ async fn a_server_tag_selection_is_narrowed_by_requests() {
 async fn lists_of_a_server_tag_selection_are_the_same_for_all_callers() {
     let day = Duration::from_hours(24);
     // The remaining definitions have no access rules.
-    let public = server().select_tags("issues").page_size(1);
-    let hub = Hub::serve(public.cache(Cacheable::Everything, day, CacheScope::Public));
+    let public = server().filter_tags("issues").limits(tests::pages_of(1));
+    let hub = Hub::serve(public.cache_hints(Cacheable::Everything, day, CacheScope::Public));
     let mut client = hub.client(Version::V2026_07_28).connect().await;
     let first = client.ok(TOOLS, json!({})).await;
     assert_eq!(first["cacheScope"], "public");
@@ -114,11 +115,11 @@ fn mistakes_in_tags_keep_a_server_from_starting() {
     let start = |server: Server| server.into_http_service().unwrap_err().to_string();
     for (server, expected) in [
         (
-            server().select_tags("issues,-amdin"),
+            server().filter_tags("issues,-amdin"),
             "no definition has the tag `amdin`; the tags are `admin`",
         ),
         (
-            server().select_tags("issues,"),
+            server().filter_tags("issues,"),
             "tags `issues,`: a tag is empty",
         ),
         (

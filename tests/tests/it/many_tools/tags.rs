@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use mcp_runtime::Error;
+use mcp_runtime::extension::TagInstructions;
 use mcp_runtime::http::HttpOptions;
+use mcp_runtime::server::Cacheable;
 use mcp_runtime::types::CacheScope;
-use mcp_runtime::{Cacheable, Error};
 use serde_json::{Value, json};
 use tests::Version;
 use tests::http::Request;
@@ -143,7 +145,7 @@ async fn a_selection_gives_no_rights() {
     let served = crate::http::support::serve_server(server()).await;
     let error = served_error(served).await;
     assert!(error.to_string().contains("search_docs"), "{error}");
-    let hub = Hub::serve(server().select_tags("docs,secret"));
+    let hub = Hub::serve(server().filter_tags("docs,secret"));
     for version in Version::ALL {
         let mut anonymous = hub.client(version).connect().await;
         let (items, _) = anonymous.list(TOOLS, "tools").await;
@@ -244,9 +246,11 @@ async fn the_transport_of_2024_carries_the_selection_in_its_endpoint() {
 #[tokio::test]
 async fn pages_of_a_tag_selection_have_private_cache_scope() {
     let day = Duration::from_hours(24);
-    let public = server()
-        .page_size(1)
-        .cache(Cacheable::Everything, day, CacheScope::Public);
+    let public = server().limits(tests::pages_of(1)).cache_hints(
+        Cacheable::Everything,
+        day,
+        CacheScope::Public,
+    );
     let served = serve(public).await;
     let host = HttpHost::connect(&served, Version::V2026_07_28, "/mcp?tags=issues", &[])
         .await
@@ -276,10 +280,10 @@ async fn instructions_have_a_line_for_each_tag_with_the_tools_of_the_reader() {
         server()
             .instructions("Read first.")
             .describe_tag("issues", "Bugs\nand wishes.")
-            .tags_in_instructions(true)
+            .with(TagInstructions)
     };
     let text = |result: &Value| result["instructions"].as_str().unwrap().to_owned();
-    let hub = Hub::serve(grouped().select_tags("issues,docs"));
+    let hub = Hub::serve(grouped().filter_tags("issues,docs"));
     let expected = "Read first.\n\nTools by tag:\n\
                     - issues (Bugs and wishes.): list_issues, close_issue\n\
                     - admin: close_issue\n- many: list_issues, close_issue";

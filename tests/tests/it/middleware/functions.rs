@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use mcp_runtime::extension::Sanitizer;
+use mcp_runtime::handler::CallId;
 use mcp_runtime::middleware::{Call, CallOutput, Kind, Next};
-use mcp_runtime::once::CallId;
 use mcp_runtime::prelude::*;
 use mcp_runtime::types::CallToolResult;
 use serde_json::{Value, json};
@@ -282,7 +283,7 @@ async fn middleware_wraps_calls_over_http() {
     let seen = Seen::default();
     let server = server()
         .middleware(noting(&seen, "around"))
-        .sanitize(redact);
+        .with(Sanitizer::new(redact));
     let server = serve_server(server).await;
     let (status, message) = server.message(&Request::tool("fails", json!({}))).await;
     assert_eq!(status, 200);

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_runtime::middleware::{Call, CallOutput, Next};
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime::types::ResourceContents;
 use serde_json::Value;
 
@@ -79,7 +80,7 @@ async fn ask(ctx: Context) -> Result<String> {
 
 fn server() -> Server {
     Server::new("middleware", "1")
-        .tags(["middleware"])
+        .only(Selected::tag("middleware"))
         .state(Shared::default())
         .state(Seen::default())
 }

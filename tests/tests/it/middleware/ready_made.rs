@@ -9,6 +9,7 @@ use mcp_runtime::middleware::{
     AuditOutcome, AuditRecord, Call, CallOutput, Kind, Next, audit, cache, trim_text,
 };
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime::testing::TestClient;
 use serde_json::json;
 use tests::Version;
@@ -113,7 +114,7 @@ pub(super) struct Charges(pub(super) Calls);
 
 pub(super) fn server() -> (Server, Calls) {
     let calls = Calls::default();
-    let server = Server::new("ready-made", "1").tags(["ready-made"]);
+    let server = Server::new("ready-made", "1").only(Selected::tag("ready-made"));
     let server = server.state(Charges::default());
     (server.state(calls.clone()), calls)
 }
@@ -271,7 +272,7 @@ async fn results_of_an_extension_are_not_cached() {
     let (server, calls) = server();
     let server = server
         .middleware(cache(Duration::from_mins(1), |_| Some(String::new())))
-        .extension(estimates);
+        .with(estimates);
     let hub = tests::link::Hub::serve(server);
     let mut declaring = hub.client(Version::V2026_07_28);
     declaring.capabilities = json!({"extensions": {ESTIMATES: {}}});

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use mcp_runtime::extension::Sanitizer;
 use serde_json::{Value, json};
 use tests::{Client, Version};
 
@@ -20,8 +21,8 @@ async fn said(client: &mut Client, method: &str, params: Value) -> String {
 async fn every_text_a_model_reads_is_sanitized() {
     for version in Version::ERAS {
         let server = server()
-            .sanitize(redact)
-            .sanitize(mcp_runtime::text::strip_invisible);
+            .with(Sanitizer::new(redact))
+            .with(Sanitizer::new(mcp_runtime::values::strip_invisible));
         let mut client = connect(server, version).await;
         for (method, params) in [
             ("tools/call", json!({"name": "report"})),
@@ -65,10 +66,10 @@ async fn every_text_a_model_reads_is_sanitized() {
 
 #[tokio::test]
 async fn a_panic_in_a_sanitizer_is_an_internal_error_without_the_text() {
-    let server = server().sanitize(|text| {
+    let server = server().with(Sanitizer::new(|text| {
         assert!(!text.contains("secret"), "cannot be cleaned");
         Cow::Borrowed(text)
-    });
+    }));
     let mut client = connect(server, Version::V2026_07_28).await;
     let failure = client
         .fails("tools/call", json!({"name": "report"}), -32603)

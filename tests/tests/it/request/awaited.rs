@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use mcp_runtime::Principal;
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::{Selected, States};
 use mcp_runtime::testing::TestClient;
-use mcp_runtime::{Principal, States};
 use serde_json::json;
 use tests::Version;
 use tests::wait::in_time;
@@ -104,18 +105,20 @@ impl Maker {
 
     pub(super) fn server_with(&self, tags: [&str; 1]) -> Server {
         let Self(maker) = self.clone();
-        Server::new("awaited", "1").tags(tags).state_with(move || {
-            let maker = Arc::clone(&maker);
-            async move {
-                tokio::task::yield_now().await;
-                maker.0.fetch_add(1, Ordering::Relaxed);
-                if maker.1.load(Ordering::Relaxed) {
-                    return Err("the database is down");
+        Server::new("awaited", "1")
+            .only(tags.map(Selected::tag))
+            .state_with(move || {
+                let maker = Arc::clone(&maker);
+                async move {
+                    tokio::task::yield_now().await;
+                    maker.0.fetch_add(1, Ordering::Relaxed);
+                    if maker.1.load(Ordering::Relaxed) {
+                        return Err("the database is down");
+                    }
+                    let queries = AtomicU32::new(0);
+                    Ok(Database { queries })
                 }
-                let queries = AtomicU32::new(0);
-                Ok(Database { queries })
-            }
-        })
+            })
     }
 
     pub(super) fn made(&self) -> u32 {
@@ -215,8 +218,8 @@ async fn cancelling_a_call_drops_the_awaited_values() {
             dropped: Semaphore::new(0),
         });
         let server = Server::new("never", "1")
-            .tags(["never"])
-            .shared_state(Arc::clone(&waits));
+            .only(Selected::tag("never"))
+            .state(Arc::clone(&waits));
         let mut client = crate::support::connect(server, version).await;
         let params = json!({"name": "never", "arguments": {}});
         let id = client.start("tools/call", params).await;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use mcp_runtime::ErrorKind;
 use mcp_runtime::dynamic::{DynamicTemplate, DynamicTool};
-use mcp_runtime::listing::Page;
+use mcp_runtime::handler::Page;
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::{ErrorKind, Selected};
 use mcp_runtime::testing::TestClient;
 use serde_json::json;
 use tests::Version;
@@ -114,7 +114,7 @@ async fn a_client_that_cancels_its_call_does_not_keep_state_from_others() {
         let made = Arc::new(AtomicU32::new(0));
         let maker = (Arc::clone(&begun), Arc::clone(&go_on), Arc::clone(&made));
         let server = Server::new("awaited", "1")
-            .tags(["awaited"])
+            .only(Selected::tag("awaited"))
             .state_with(move || {
                 let (begun, go_on, made) = maker.clone();
                 async move {
@@ -273,7 +273,7 @@ fn takes_other(_other: &State<Other>) {}
 async fn a_list_waits_only_for_the_state_that_its_functions_take() {
     for version in Version::ERAS {
         let server = Server::new("other", "1")
-            .tags(["other"])
+            .only(Selected::tag("other"))
             .state_with(|| async { Err::<Other, _>("the other database is down") });
         let client = TestClient::new(server, version.protocol_version()).await;
         assert_eq!(client.resources().await.len(), 1, "{version:?}");
@@ -292,7 +292,7 @@ async fn a_listing_function_without_its_state_is_an_error_at_the_start() {
         Vec::new()
     }
     let (transport, _client) = mcp_runtime::transport::memory();
-    let server = Server::new("lacking", "1").tags(["lacking"]);
+    let server = Server::new("lacking", "1").only(Selected::tag("lacking"));
     let error = server.serve(transport).await.unwrap_err().to_string();
     let expected = "cannot get a parameter of its listing function: no state of type `Other`";
     assert!(error.contains(expected), "{error}");
@@ -314,7 +314,7 @@ fn undeclared(_value: Undeclared) {}
 #[tokio::test]
 async fn lazy_state_that_is_not_made_yet_is_not_reported_as_missing() {
     let server = Maker::default().server_with(["undeclared"]);
-    let client = TestClient::both(server.expose_errors(true)).await;
+    let client = TestClient::both(server.expose_errors()).await;
     let failed = client.call("undeclared", json!({})).await.unwrap();
     let text = failed.error_text();
     assert!(

@@ -8,8 +8,9 @@ mod mounted;
 mod principal_header;
 mod proxies;
 
+use mcp_runtime::handler::RequestInfo;
 use mcp_runtime::prelude::*;
-use mcp_runtime::request::RequestInfo;
+use mcp_runtime::server::Selected;
 
 use crate::fixture;
 
@@ -46,5 +47,5 @@ async fn trusted_header(ctx: Context, name: String) -> Result<String> {
 }
 
 fn server() -> Server {
-    fixture::server().tags(["request"])
+    fixture::server().only(Selected::tag("request"))
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use mcp_runtime::Limits;
 use mcp_runtime::http::{HttpOptions, TrustedProxies};
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use serde_json::{Value, json};
 use tests::Version;
 use tests::http::{Request, connect, response, write};
@@ -57,7 +58,7 @@ async fn behind(proxy: &str) -> Served {
     let limits = Limits::default().with(|limits| {
         limits.tasks.patience = Duration::from_millis(100);
     });
-    let server = new_server!().tags(["tenants"]).limits(limits);
+    let server = new_server!().only(Selected::tag("tenants")).limits(limits);
     serve_server(server.http(options(proxy))).await
 }
 
@@ -239,7 +240,7 @@ async fn a_header_that_does_not_name_one_principal_is_refused() {
 #[test]
 fn an_invalid_principal_header_setup_is_an_error_at_startup() {
     let refused = |options: HttpOptions| {
-        let server = new_server!().tags(["tenants"]).http(options);
+        let server = new_server!().only(Selected::tag("tenants")).http(options);
         server.into_http_service().unwrap_err().to_string()
     };
     let problem = refused(HttpOptions::new().principal_header(TENANT));

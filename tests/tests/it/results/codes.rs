@@ -1,7 +1,7 @@
 //! Handlers cannot answer with an error code that the protocol version forbids or that would be false.
 
-use mcp_runtime::ErrorObject;
 use mcp_runtime::prelude::*;
+use mcp_runtime::types::ErrorObject;
 use serde_json::{Value, json};
 use tests::Version;
 use tests::http::Request;

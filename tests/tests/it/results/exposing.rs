@@ -5,6 +5,7 @@ use std::fmt;
 
 use anyhow::Context as _;
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use serde_json::json;
 use tests::Version;
 
@@ -127,7 +128,7 @@ fn unreadable() -> anyhow::Result<String> {
 }
 
 fn server() -> Server {
-    Server::new("exposing", "1").tags(["exposing"])
+    Server::new("exposing", "1").only(Selected::tag("exposing"))
 }
 
 #[tokio::test]
@@ -153,7 +154,7 @@ async fn only_exposed_error_variants_are_shown() {
 #[tokio::test]
 async fn a_whole_server_may_show_its_errors_but_not_its_panics() {
     for version in Version::ERAS {
-        let mut client = connect(server().expose_errors(true), version).await;
+        let mut client = connect(server().expose_errors(), version).await;
         let shown = client.refused("with_anyhow", json!({})).await;
         assert_eq!(shown, "message: cause");
         let shown = client.refused("around", json!({"kind": "database"})).await;

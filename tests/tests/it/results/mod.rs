@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex};
 
 use mcp_runtime::Server;
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use tracing::field::{Field, Visit};
 use tracing::subscriber::DefaultGuard;
 use tracing::{Event, Subscriber};
@@ -23,7 +24,7 @@ use crate::support::capture;
 
 /// Returns a server with the handlers in this folder.
 fn server() -> Server {
-    new_server!().tags(["results"])
+    new_server!().only(Selected::tag("results"))
 }
 
 /// Collects everything that is logged on this thread.

@@ -7,18 +7,16 @@
 
 use std::collections::BTreeMap;
 
+use mcp_runtime::dynamic::{Arguments, DynamicTool};
+use mcp_runtime::extension::Sanitizer;
+use mcp_runtime::handler::IntoToolResult;
 use mcp_runtime::prelude::*;
 use mcp_runtime::types::CallToolResult;
-use mcp_runtime::{
-    IntoToolResult,
-    dynamic::{Arguments, DynamicTool},
-};
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use tests::Failure;
 use tests::http::Request;
-use tests::{Client, Version};
+use tests::{Client, Failure, Version};
 
 use super::{Log, server};
 use crate::http::support::serve_server;
@@ -258,13 +256,13 @@ async fn results_changed_by_middleware_must_match_the_output_schema() {
         })
     };
     let reword = |server: Server| {
-        server.sanitize(|text| {
+        server.with(Sanitizer::new(|text| {
             if text.contains("High") {
                 text.replace("High", "***").into()
             } else {
                 text.into()
             }
-        })
+        }))
     };
     let (log, _guard) = Log::begin();
     for version in Version::ERAS {
@@ -296,7 +294,7 @@ async fn over_http_results_that_violate_their_schema_are_not_sent() {
 #[tokio::test]
 async fn output_validation_can_be_disabled() {
     for version in Version::ERAS {
-        let server = serving().check_outputs(false);
+        let server = serving().skip_output_checks();
         let mut client = connect(server, version).await;
         // The results are read without the checks of the test client, which compares results with their schemas.
         for (name, arguments, expected) in [
@@ -314,7 +312,7 @@ async fn output_validation_can_be_disabled() {
 #[tokio::test]
 #[should_panic(expected = "`told` has the output schema")]
 async fn the_test_client_refuses_output_that_violates_its_schema() {
-    let mut client = connect(serving().check_outputs(false), Version::V2026_07_28).await;
+    let mut client = connect(serving().skip_output_checks(), Version::V2026_07_28).await;
     let told = json!({"structured": {"city": 5}});
     client.tool("told", told).await;
 }

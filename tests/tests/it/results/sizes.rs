@@ -117,6 +117,6 @@ async fn an_error_is_never_larger_than_any_answer_may_be() {
 
 #[prompt]
 fn long_code() -> Result<String> {
-    let error = mcp_runtime::ErrorObject::new(4711, "x".repeat(2_000));
+    let error = mcp_runtime::types::ErrorObject::new(4711, "x".repeat(2_000));
     Err(HandlerError::protocol(error))
 }

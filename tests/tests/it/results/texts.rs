@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use mcp_runtime::ErrorObject;
+use mcp_runtime::extension::Sanitizer;
 use mcp_runtime::prelude::*;
-use mcp_runtime::types::CallToolResult;
+use mcp_runtime::types::{CallToolResult, ErrorObject};
 use serde_json::json;
 use serde_json::value::RawValue;
 use tests::Version;
@@ -50,7 +50,7 @@ async fn sanitizing_leaves_numbers_as_they_are() {
         Version::V2025_11_25,
         Version::V2026_07_28,
     ] {
-        let mut client = connect(server().sanitize(redact), version).await;
+        let mut client = connect(server().with(Sanitizer::new(redact)), version).await;
         let id = client.start("tools/call", json!({"name": "exact"})).await;
         let line = loop {
             let line = client.read_line().await.unwrap();
@@ -70,7 +70,7 @@ async fn sanitizing_leaves_numbers_as_they_are() {
 async fn sanitized_names_that_collide_are_an_internal_error() {
     let (log, _guard) = Log::begin();
     for version in Version::ERAS {
-        let mut client = connect(server().sanitize(redact), version).await;
+        let mut client = connect(server().with(Sanitizer::new(redact)), version).await;
         let arguments = json!({"one": "a secret", "other": "secret"});
         let result = client.tool("by_name", arguments).await;
         assert_eq!(result["structuredContent"], json!({"a ***": 1, "***": 2}));

@@ -14,7 +14,7 @@ use crate::support::connect;
 const KEY: &str = "mcp-runtime/idempotencyKey";
 
 fn with_keys(shop: &Shop) -> Server {
-    server(shop).with(mcp_runtime::retries::IdempotencyKeys)
+    server(shop).with(mcp_runtime::extension::IdempotencyKeys)
 }
 
 fn pay(amount: u64, key: impl Into<Value>) -> Value {

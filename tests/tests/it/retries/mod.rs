@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use serde_json::{Value, json};
 use tests::{Client, Version};
 use tokio::sync::Semaphore;
@@ -156,7 +157,9 @@ async fn place_as_task(shop: State<Shop>, order_id: u64) -> String {
 }
 
 fn server(shop: &Shop) -> Server {
-    new_server!().tags(["retries"]).state(shop.clone())
+    new_server!()
+        .only(Selected::tag("retries"))
+        .state(shop.clone())
 }
 
 async fn client(shop: &Shop, version: Version) -> Client {

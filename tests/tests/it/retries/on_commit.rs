@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime::types::CallToolResult;
 use serde_json::{Value, json};
 use tests::wait::until;
@@ -135,7 +136,9 @@ async fn publish_as_task(ctx: &Context, shop: State<Shop>) -> Result<String> {
 }
 
 fn server(shop: &Shop) -> Server {
-    new_server!().tags(["commits"]).state(shop.clone())
+    new_server!()
+        .only(Selected::tag("commits"))
+        .state(shop.clone())
 }
 
 async fn client(server: Server, version: Version, sure: bool) -> Client {

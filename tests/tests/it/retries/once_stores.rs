@@ -3,8 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_runtime::backend::Backend;
-use mcp_runtime::once::{MemoryOnceStore, OnceClaim, OnceStore, OnceWork, StoreFuture};
+use mcp_runtime::backend::{Backend, MemoryOnceStore, OnceClaim, OnceStore, OnceWork, StoreFuture};
 use mcp_runtime::prelude::*;
 use mcp_runtime::transport::memory;
 use mcp_runtime::{Limits, Principal};
@@ -142,7 +141,11 @@ async fn the_end_of_a_call_is_recorded_when_a_store_that_was_away_is_back() {
         for (away, loses_replies) in [(1, false), (5, false), (30, false), (30, true)] {
             let shop = Shop::new();
             let store = Failing::new("complete", Duration::from_secs(away), loses_replies);
-            let mut client = connect(server(&shop).once_store(store), version).await;
+            let mut client = connect(
+                server(&shop).backend(Backend::new().once(Arc::new(store))),
+                version,
+            )
+            .await;
             let first = client.tool("place", json!({"order_id": 7})).await;
             if away > 5 {
                 // The client of these tests does not wait for so long.
@@ -160,7 +163,11 @@ async fn a_failure_frees_the_key_when_a_store_that_was_away_is_back() {
     for version in Version::ERAS {
         let shop = Shop::new();
         let store = Failing::new("abandon", Duration::from_secs(5), false);
-        let mut client = connect(server(&shop).once_store(store), version).await;
+        let mut client = connect(
+            server(&shop).backend(Backend::new().once(Arc::new(store))),
+            version,
+        )
+        .await;
         shop.set_broken(true);
         let call = || json!({"order_id": 7});
         client.refused("place_if_open", call()).await;
@@ -175,7 +182,7 @@ async fn a_call_whose_result_cannot_be_stored_is_answered_and_runs_once() {
     for version in Version::ERAS {
         let shop = Shop::new();
         let server = server(&shop)
-            .once_store(Failing::new("complete", FOR_EVER, false))
+            .backend(Backend::new().once(Arc::new(Failing::new("complete", FOR_EVER, false))))
             .limits(impatient());
         let mut client = connect(server, version).await;
         client.text("place", json!({"order_id": 7})).await;
@@ -191,7 +198,11 @@ async fn a_call_that_cannot_be_recorded_does_not_run_and_frees_its_key() {
         for loses_replies in [false, true] {
             let shop = Shop::new();
             let store = Failing::new("begin", Duration::from_secs(1), loses_replies);
-            let mut client = connect(server(&shop).once_store(store), version).await;
+            let mut client = connect(
+                server(&shop).backend(Backend::new().once(Arc::new(store))),
+                version,
+            )
+            .await;
             let refused = client.refused("place", json!({"order_id": 7})).await;
             assert!(refused.contains("cannot remember calls"), "{refused}");
             assert_eq!(shop.orders(), 0);
@@ -265,7 +276,11 @@ async fn stored_call_descriptions_count_towards_the_byte_limits() {
             ),
         ] {
             let store = MemoryOnceStore::with_limits(&limits);
-            let mut client = connect(server(&shop).once_store(store), version).await;
+            let mut client = connect(
+                server(&shop).backend(Backend::new().once(Arc::new(store))),
+                version,
+            )
+            .await;
             let order = json!({"order_id": 1});
             match refusal {
                 Some(refusal) => {

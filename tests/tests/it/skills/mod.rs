@@ -11,6 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mcp_runtime::middleware::{Call, Next};
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime::skills::{Skill, Skills};
 use mcp_runtime::{Caller, Principal};
 use ring::digest::{SHA256, digest};
@@ -41,7 +42,7 @@ fn skills() -> Skills {
 }
 
 fn server(skills: Skills) -> Server {
-    new_server!().tags(["extension"]).skills(skills)
+    new_server!().only(Selected::tag("extension")).with(skills)
 }
 
 async fn modern(skills: Skills) -> Client {

@@ -4,6 +4,7 @@ use mcp_runtime::Caller;
 use mcp_runtime::auth::{ProtectedResource, StaticTokens};
 use mcp_runtime::http::HttpOptions;
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use serde_json::{Value, json};
 use tests::Version;
 use tests::http::Request;
@@ -99,7 +100,7 @@ async fn protected() -> Served {
         .token(NARROW, Principal::new("alice"))
         .token(BOB, Principal::new("bob"));
     let resource = ProtectedResource::new("https://mcp.example.com/mcp", tokens);
-    let server = server().tags(["spill-access"]);
+    let server = server().only(Selected::tag("spill-access"));
     serve_server(server.http(HttpOptions::new().authenticate(resource))).await
 }
 

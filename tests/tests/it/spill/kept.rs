@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use mcp_runtime::backend::{Backend, MemoryResultStore};
 use mcp_runtime::dynamic::{Arguments, DynamicTool};
+use mcp_runtime::extension::Sanitizer;
 use mcp_runtime::middleware::trim_text;
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime::{Caller, Limits};
 use serde_json::json;
 use tests::Version;
@@ -47,16 +49,16 @@ async fn read_result_exists_only_with_tools_that_keep_results() {
         assert_eq!(resources.len(), 0);
 
         for tags in ["spill-hidden", "spill-plain"] {
-            let mut client = connect(new_server!().tags([tags]), version).await;
+            let mut client = connect(new_server!().only(Selected::tag(tags)), version).await;
             let (tools, _) = client.list("tools/list", "tools").await;
             assert_eq!(tools.len(), 1, "{tools:?}");
             let call = json!({"name": "read_result", "arguments": {"result_id": "x"}});
             client.fails("tools/call", call, -32602).await;
         }
-        let mut client = connect(new_server!().tags(["spill-plain"]), version).await;
+        let mut client = connect(new_server!().only(Selected::tag("spill-plain")), version).await;
         let uri = json!({"uri": "mcp-result:///x"});
         client.fails("resources/read", uri, -32601).await;
-        let mut client = connect(new_server!().tags(["spill-name"]), version).await;
+        let mut client = connect(new_server!().only(Selected::tag("spill-name")), version).await;
         assert_eq!(client.text("read_result", json!({})).await, "own");
     }
 }
@@ -132,7 +134,9 @@ fn clean(text: &str) -> Cow<'_, str> {
 #[tokio::test]
 async fn sanitizers_run_on_the_whole_result_and_trimming_does_not_shorten_it() {
     for version in Version::ERAS {
-        let server = server().sanitize(clean).middleware(trim_text(100));
+        let server = server()
+            .with(Sanitizer::new(clean))
+            .middleware(trim_text(100));
         let mut client = connect(server, version).await;
         let large = client.tool("lines", json!({"count": 1_000})).await;
         assert!(text(&large, 0).len() > 1_000);
@@ -153,7 +157,7 @@ async fn tools_made_at_run_time_keep_their_results_too() {
         DynamicTool::new(name, schema, long).max_output(3_000)
     };
     for version in Version::ERAS {
-        let server = new_server!().tags(["spill-plain"]);
+        let server = new_server!().only(Selected::tag("spill-plain"));
         let store = MemoryResultStore::default();
         let server = server.backend(Backend::new().results(std::sync::Arc::new(store)));
         server

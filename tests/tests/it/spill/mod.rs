@@ -6,6 +6,7 @@ mod parts;
 mod tasks;
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime::types::ContentBlock;
 use serde_json::{Value, json};
 use tests::{Client, Version};
@@ -70,7 +71,7 @@ fn draw(words: usize, pixels: usize) -> Vec<ContentBlock> {
 }
 
 fn server() -> Server {
-    new_server!().tags(["spill"])
+    new_server!().only(Selected::tag("spill"))
 }
 
 /// Returns the id of a kept result from the directions for reading it.

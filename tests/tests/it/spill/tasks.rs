@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use serde_json::json;
 use tests::Version;
 
@@ -18,7 +19,7 @@ async fn export(ctx: &Context, count: usize) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn the_large_result_of_a_task_is_kept_for_as_long_as_the_task() {
-    let server = || new_server!().tags(["spill-task"]);
+    let server = || new_server!().only(Selected::tag("spill-task"));
     let extension = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
     let mut client = raw(server(), Version::V2026_07_28);
     client.capabilities = extension;

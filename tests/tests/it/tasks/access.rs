@@ -1,13 +1,16 @@
 //! Access to tasks and jobs: each request about a call is decided like a call of its tool, by the credentials of the
 //! request and the definition of that moment.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mcp_runtime::auth::{ProtectedResource, StaticTokens};
+use mcp_runtime::backend::Backend;
 use mcp_runtime::dynamic::{Arguments, DynamicTool};
 use mcp_runtime::http::HttpOptions;
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime::tasks::TaskOptions;
 use mcp_runtime::{Caller, Limits};
 use serde_json::{Value, json};
@@ -83,12 +86,14 @@ async fn serve(bench: &Bench, place: &Place, limits: Limits) -> Served {
         .token(WIDE, alice.clone().with_scopes(["admin"]))
         .token(NARROW, alice);
     let resource = ProtectedResource::new("https://mcp.example.com/mcp", tokens);
-    let server = new_server!().tags(["task-access"]).state(bench.clone());
+    let server = new_server!()
+        .only(Selected::tag("task-access"))
+        .state(bench.clone());
     let server = server.limits(limits);
     let server = server.http(HttpOptions::new().authenticate(resource));
     serve_server(match place {
         Place::Memory => server,
-        Place::Shared(store) => server.task_store(store.clone()),
+        Place::Shared(store) => server.backend(Backend::new().tasks(Arc::new(store.clone()))),
         Place::Sqlite(folder) => server.backend(folder.open()),
     })
     .await

@@ -1,10 +1,12 @@
 //! Steps of tasks in a store that is away when a step begins or ends.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use mcp_runtime::backend::{TaskId, TaskStore as _};
+use mcp_runtime::backend::{Backend, TaskId, TaskStore as _};
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime::{Limits, Server};
 use serde_json::json;
 use tests::Version;
@@ -25,10 +27,10 @@ async fn pay(ctx: &Context, bench: State<Bench>) -> Result<String> {
 /// Pays in a step that may be repeated.
 #[tool(tags("away"), task(ttl = "1h"))]
 async fn pay_again(ctx: &Context, bench: State<Bench>) -> Result<String> {
-    let pay = ctx.once("pay", async || {
+    let pay = ctx.step("pay", async || {
         Ok(bench.once.fetch_add(1, Ordering::SeqCst))
     });
-    Ok(format!("payment {}", pay.retry().await?))
+    Ok(format!("payment {}", pay.await?))
 }
 
 /// Fails in a step, and then in a second run succeeds.
@@ -40,8 +42,12 @@ async fn fail_to_pay(ctx: &Context) -> Result<String> {
 
 fn server(bench: &Bench, store: &TestStore, lease: Duration) -> Server {
     let limits = Limits::default().with(|limits| limits.tasks.lease = lease);
-    let server = new_server!().tags(["away"]).state(bench.clone());
-    server.task_store(store.clone()).limits(limits)
+    let server = new_server!()
+        .only(Selected::tag("away"))
+        .state(bench.clone());
+    server
+        .backend(Backend::new().tasks(Arc::new(store.clone())))
+        .limits(limits)
 }
 
 fn go_away(store: &TestStore, operation: &'static str, fault: Fault, time: Duration) {

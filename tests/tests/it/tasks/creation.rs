@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use mcp_runtime::middleware::{Call, Next};
+use mcp_runtime::server::Selected;
 use serde_json::{Value, json};
 use tests::Version;
 use tests::wait::until;
@@ -52,7 +53,7 @@ async fn tasks_are_declared_in_the_place_that_each_version_defines() {
 #[tokio::test]
 async fn a_server_without_task_tools_declares_no_tasks() {
     for version in Version::ERAS {
-        let server = mcp_runtime::new_server!().tags(["extension"]);
+        let server = mcp_runtime::new_server!().only(Selected::tag("extension"));
         let mut client = client_of(server, version).await;
         let code = -32601;
         client

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use serde_json::json;
 use tests::Version;
 
@@ -40,7 +41,7 @@ async fn a_silent_call_sends_progress_every_15_seconds() {
             (false, &[0.0001, 0.0002, 0.0003][..]),
             (true, &[0.0001, 1.0, 1.0001, 1.0002]),
         ] {
-            let server = new_server!().tags(["heartbeat"]);
+            let server = new_server!().only(Selected::tag("heartbeat"));
             let mut client = connect(server, version).await;
             client.meta.insert("progressToken".into(), json!("p"));
             assert_eq!(
@@ -60,7 +61,7 @@ async fn progress_from_zero_after_a_heartbeat_is_sent() {
     for version in Version::ERAS {
         // Clients that support tasks also hear from a call that is not yet a task.
         for knows_tasks in [false, true] {
-            let mut client = raw(new_server!().tags(["heartbeat"]), version);
+            let mut client = raw(new_server!().only(Selected::tag("heartbeat")), version);
             if knows_tasks {
                 client.capabilities = json!({"extensions": {TASKS: {}}});
             }

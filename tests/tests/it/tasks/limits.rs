@@ -5,6 +5,7 @@ use std::time::Duration;
 use mcp_runtime::Limits;
 use mcp_runtime::limits::TaskLimits;
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use serde_json::{Value, json};
 use tests::wait::until;
 use tests::{Client, Version};
@@ -198,7 +199,9 @@ async fn the_ttl_and_poll_interval_of_a_task_follow_the_limits() {
             limits.tasks.max_ttl = Duration::from_secs(8);
             limits.tasks.poll_interval = Duration::from_secs(9);
         });
-        let server = new_server!().tags(["task-times"]).limits(limits);
+        let server = new_server!()
+            .only(Selected::tag("task-times"))
+            .limits(limits);
         let mut client = client_of(server, version).await;
         for (name, expected) in [("brief", 7_000), ("lasting", 8_000)] {
             let task = create(&mut client, name, json!({})).await;

@@ -24,8 +24,9 @@ mod unreliable;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp_runtime::ErrorObject;
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
+use mcp_runtime::types::ErrorObject;
 use serde_json::{Value, json};
 use tests::{Client, Version};
 use tokio::sync::Semaphore;
@@ -207,12 +208,16 @@ async fn start_inside(ctx: &Context) -> Result<String> {
 /// Fetches something in a step that lasts until the test lets it finish.
 #[tool(tags("tasks"), task)]
 async fn fetch(ctx: &Context, bench: State<Bench>, retry: bool) -> Result<String> {
-    let step = ctx.once("fetch", async || {
+    let work = async || {
         bench.started.fetch_add(1, Ordering::SeqCst);
         bench.go_on.acquire().await.expose()?.forget();
         Ok(bench.once.fetch_add(1, Ordering::SeqCst))
-    });
-    let step = if retry { step.retry() } else { step };
+    };
+    let step = if retry {
+        ctx.step("fetch", work)
+    } else {
+        ctx.once("fetch", work)
+    };
     let fetched = step.await?;
     let Sure { sure } = ctx.elicit("Keep it?").key("keep").await?;
     Ok(format!("{fetched} {sure}"))
@@ -263,7 +268,9 @@ fn plain() -> &'static str {
 }
 
 fn server(bench: &Bench) -> Server {
-    new_server!().tags(["tasks"]).state(bench.clone())
+    new_server!()
+        .only(Selected::tag("tasks"))
+        .state(bench.clone())
 }
 
 /// Connects a client that supports tasks and can answer questions.

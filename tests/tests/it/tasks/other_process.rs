@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_runtime::backend::{
-    ClaimExceptions, NewTask, StoredTask, TaskChange, TaskCreation, TaskStatus, TaskStore as _,
+    Backend, ClaimExceptions, NewTask, StoredTask, TaskChange, TaskCreation, TaskStatus,
+    TaskStore as _,
 };
+use mcp_runtime::server::ServerHandle;
 use mcp_runtime::transport::memory;
-use mcp_runtime::{Error, Server, ServerHandle};
+use mcp_runtime::{Error, Server};
 use serde_json::{Value, json};
 use tests::wait::until;
 use tests::{Client, Version};
@@ -39,7 +41,7 @@ impl Process {
         set: impl FnOnce(Server) -> Server,
     ) -> Self {
         let bench = Bench::default();
-        let server = set(server(&bench).task_store(store.clone()));
+        let server = set(server(&bench).backend(Backend::new().tasks(Arc::new(store.clone()))));
         let handle = server.handle();
         let (transport, stream) = memory();
         let serving = tokio::spawn(server.serve(transport));

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mcp_runtime::SealingKey;
 use mcp_runtime::backend::{TaskStatus, TaskStore as _};
+use mcp_runtime::server::SealingKey;
 use serde_json::json;
 use tests::Version;
 use tests::wait::until;

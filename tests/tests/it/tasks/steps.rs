@@ -4,8 +4,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_runtime::once::{MemoryOnceStore, OnceClaim, OnceStore, OnceWork, StoreFuture};
+use mcp_runtime::backend::{Backend, MemoryOnceStore, OnceClaim, OnceStore, OnceWork, StoreFuture};
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use serde_json::json;
 use tests::Version;
 use tokio::time::sleep;
@@ -60,8 +61,10 @@ impl OnceStore for NotingStore {
 }
 
 fn server(bench: &Bench, store: &NotingStore) -> Server {
-    let server = new_server!().tags(["steps"]).state(bench.clone());
-    server.once_store(store.clone())
+    let server = new_server!()
+        .only(Selected::tag("steps"))
+        .state(bench.clone());
+    server.backend(Backend::new().once(Arc::new(store.clone())))
 }
 
 #[tokio::test(start_paused = true)]

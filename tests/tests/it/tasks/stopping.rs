@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_runtime::backend::{MemoryTaskStore, TaskStatus, TaskStore as _};
+use mcp_runtime::backend::{Backend, MemoryTaskStore, TaskStatus, TaskStore as _};
 use mcp_runtime::transport::memory;
 use serde_json::json;
 use tests::wait::until;
@@ -40,7 +40,7 @@ async fn running_tasks_may_finish_while_the_server_stops_and_are_cancelled_after
         for finishes in [true, false] {
             let bench = Bench::default();
             let store = Arc::new(MemoryTaskStore::default());
-            let server = server(&bench).shared_task_store(store.clone());
+            let server = server(&bench).backend(Backend::new().tasks(store.clone()));
             let handle = server.handle();
             let (transport, stream) = memory();
             let serving = tokio::spawn(server.serve(transport));

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use mcp_runtime::backend::Backend;
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime::testing::{Response, TestClient};
 use serde_json::{Value, json};
 
@@ -62,8 +64,8 @@ fn plain() -> &'static str {
 
 fn server() -> (Server, Arc<AtomicBool>) {
     let dropped = Arc::new(AtomicBool::new(false));
-    let server = Server::new("tasks", "1").tags(["task-client"]);
-    (server.shared_state(Arc::new(Arc::clone(&dropped))), dropped)
+    let server = Server::new("tasks", "1").only(Selected::tag("task-client"));
+    (server.state(Arc::new(Arc::clone(&dropped))), dropped)
 }
 
 #[tokio::test(start_paused = true)]
@@ -150,7 +152,9 @@ async fn ripen() {
 #[tokio::test(start_paused = true)]
 async fn a_task_is_polled_no_faster_than_its_server_asks() {
     let store = TestStore::default();
-    let server = server().0.task_store(store.clone());
+    let server = server()
+        .0
+        .backend(Backend::new().tasks(Arc::new(store.clone())));
     let client = TestClient::modern(server).await;
     let task = client.start_task("ripen", json!({})).await.unwrap();
     let before = store.loads.load(Ordering::SeqCst);

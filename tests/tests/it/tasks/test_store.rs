@@ -5,10 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_runtime::backend::{
-    ClaimExceptions, MemoryTaskStore, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim,
-    TaskCreation, TaskDetails, TaskId, TaskPage, TaskStore,
+    ClaimExceptions, ClaimId, MemoryTaskStore, NewTask, OnceClaim, StoreFuture, StoredTask,
+    TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskDetails, TaskId, TaskPage, TaskStore,
 };
-use mcp_runtime::once::{ClaimId, OnceClaim, StoreFuture};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use mcp_runtime::backend::Backend;
 use serde_json::{Value, json};
 use tests::Version;
 use tests::wait::until;
@@ -16,7 +17,7 @@ async fn a_result_is_stored_after_a_short_store_outage() {
     for version in Version::ERAS {
         let store = TestStore::default();
         let failing = Arc::clone(&store.failing);
-        let server = server(&Bench::default()).task_store(store);
+        let server = server(&Bench::default()).backend(Backend::new().tasks(Arc::new(store)));
         let mut client = client_of(server, version).await;
         failing.store(5, Ordering::SeqCst);
         let task = create(&mut client, "end", json!({"how": "well"})).await;
@@ -35,7 +36,11 @@ async fn a_task_whose_lease_expires_fails() {
     for version in Version::ERAS {
         let (store, bench) = (TestStore::default(), Bench::default());
         let without_leases = Arc::clone(&store.without_leases);
-        let mut client = client_of(server(&bench).task_store(store), version).await;
+        let mut client = client_of(
+            server(&bench).backend(Backend::new().tasks(Arc::new(store))),
+            version,
+        )
+        .await;
         let task = create(&mut client, "job", json!({})).await;
         until(async || count(&bench.started) == 1).await;
         without_leases.store(true, Ordering::SeqCst);
@@ -54,7 +59,11 @@ async fn a_task_whose_lease_expires_fails() {
 async fn an_answered_task_goes_on_once_the_store_works_again() {
     let (store, bench) = (TestStore::default(), Bench::default());
     let without_leases = Arc::clone(&store.without_leases);
-    let mut client = client_of(server(&bench).task_store(store), Version::V2026_07_28).await;
+    let mut client = client_of(
+        server(&bench).backend(Backend::new().tasks(Arc::new(store))),
+        Version::V2026_07_28,
+    )
+    .await;
     let task = create(&mut client, "deploy", json!({})).await;
     assert_eq!(
         settled(&mut client, &task).await["status"],
@@ -82,7 +91,9 @@ async fn waited_result(down: Duration) -> Result<Value, tests::client::Failure> 
     let limits = mcp_runtime::Limits::default().with(|limits| {
         (limits.tasks.lease, limits.tasks.ttl) = (Duration::from_hours(1), Duration::from_hours(2));
     });
-    let server = server(&bench).task_store(store).limits(limits);
+    let server = server(&bench)
+        .backend(Backend::new().tasks(Arc::new(store)))
+        .limits(limits);
     let mut client = client_of(server, Version::V2025_11_25).await;
     let task = create(&mut client, "fetch_quietly", json!({})).await;
     until(async || count(&bench.started) == 1).await;
@@ -121,7 +132,11 @@ async fn other_task_requests_wait_briefly_and_then_fail_with_a_retry_hint() {
     for version in Version::ERAS {
         let (store, bench) = (TestStore::default(), Bench::default());
         let is_down = Arc::clone(&store.is_down);
-        let mut client = client_of(server(&bench).task_store(store), version).await;
+        let mut client = client_of(
+            server(&bench).backend(Backend::new().tasks(Arc::new(store))),
+            version,
+        )
+        .await;
         let task = create(&mut client, "job", json!({})).await;
         until(async || count(&bench.started) == 1).await;
         for (down, works) in [(2, true), (8, false)] {

@@ -2,6 +2,7 @@
 
 use mcp_runtime::extension::{Extension, ExtensionMethod, FilterMember};
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use serde_json::{Value, json};
 use tests::Version;
 
@@ -64,7 +65,7 @@ async fn a_notification_sent_with_the_wrong_method_is_a_logged_error() {
     };
     let (seen, _guard) = Seen::begin();
     for version in Version::ERAS {
-        let server = new_server!().tags(["extension"]).extension(mail());
+        let server = new_server!().only(Selected::tag("extension")).with(mail());
         let mut client = raw(server, version);
         client.capabilities = json!({"extensions": {"com.example/mail": {}}});
         let mut client = client.connect().await;

@@ -8,6 +8,7 @@ mod secrets;
 mod spans;
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime::types::CallToolResult;
 
 /// Logs before and after yielding to other tasks, and in a separate span.
@@ -54,13 +55,15 @@ fn trace(ctx: &Context) -> String {
 /// Fails with a code that is the server's fault.
 #[tool(tags("telemetry"))]
 fn broken() -> Result<String> {
-    Err(HandlerError::protocol(mcp_runtime::ErrorObject::new(
-        mcp_runtime::ErrorObject::INTERNAL_ERROR,
-        "broken",
-    )))
+    Err(HandlerError::protocol(
+        mcp_runtime::types::ErrorObject::new(
+            mcp_runtime::types::ErrorObject::INTERNAL_ERROR,
+            "broken",
+        ),
+    ))
 }
 
 /// Returns the fixture with the handlers that log.
 fn server() -> Server {
-    crate::fixture::server().tags(["telemetry"])
+    crate::fixture::server().only(Selected::tag("telemetry"))
 }

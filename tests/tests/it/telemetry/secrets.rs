@@ -1,6 +1,7 @@
 //! Data sent to and by clients appears in no log and in no span, at any level.
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use serde_json::json;
 use tests::http::Request;
 use tests::{Answer, Version};
@@ -30,7 +31,7 @@ fn number(#[arg(range(0..=9))] pin: u32) -> u32 {
 }
 
 fn server() -> Server {
-    crate::fixture::server().tags(["secrets"])
+    crate::fixture::server().only(Selected::tag("secrets"))
 }
 
 #[tokio::test]

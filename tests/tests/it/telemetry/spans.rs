@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use mcp_runtime::trace::TraceContext;
+use mcp_runtime::handler::TraceContext;
 use serde_json::json;
 use tests::Version;
 use tests::http::Request;

@@ -1,7 +1,7 @@
 //! JSON from files, which is read by the same rules as arguments.
 
-use mcp_runtime::ErrorKind;
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::{ErrorKind, Selected};
 use mcp_runtime::values::JsonReader;
 use serde_json::json;
 use tests::Version;
@@ -120,7 +120,7 @@ fn read_line(line: &str, expose: bool) -> Result<u32> {
 #[tokio::test]
 async fn a_tool_decides_whether_its_client_sees_the_mistake() {
     for version in Version::ERAS {
-        let server = new_server!().tags(["values-reader"]);
+        let server = new_server!().only(Selected::tag("values-reader"));
         let mut client = connect(server, version).await;
         let call = |line: &str, expose: bool| json!({"line": line, "expose": expose});
         let right = call(r#"{"species":"wren","count":7}"#, true);

@@ -8,7 +8,8 @@ mod results;
 mod types;
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 
 fn server() -> Server {
-    Server::new("values", "1").tags(["values"])
+    Server::new("values", "1").only(Selected::tag("values"))
 }

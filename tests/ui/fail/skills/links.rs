@@ -1,5 +1,5 @@
 use mcp_runtime::prelude::*;
 
 fn main() {
-    let _ = new_server!().skills(skills!("skills/made/links"));
+    let _ = new_server!().with(skills!("skills/made/links"));
 }

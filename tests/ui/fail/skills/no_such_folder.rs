@@ -1,5 +1,5 @@
 use mcp_runtime::prelude::*;
 
 fn main() {
-    let _ = new_server!().skills(skills!("skills/missing"));
+    let _ = new_server!().with(skills!("skills/missing"));
 }

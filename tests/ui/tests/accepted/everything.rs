@@ -94,14 +94,14 @@ fn review(code: String, #[complete(frameworks)] framework: Option<String>) -> St
 async fn frameworks(
     partial: &str,
     code: Option<String>,
-) -> Result<mcp_runtime::completion::Candidates> {
+) -> Result<mcp_runtime::handler::Candidates> {
     let _ = (partial, code);
     bail!("none")
 }
 
 /// Code.
 #[completer(prompt = review, argument = "code")]
-fn codes(partial: String) -> Result<mcp_runtime::completion::Candidates> {
+fn codes(partial: String) -> Result<mcp_runtime::handler::Candidates> {
     bail!("no {partial}")
 }
 
@@ -181,7 +181,7 @@ impl Notes {
 
     /// Ids.
     #[completer(prompt = Notes::summary, argument = "id")]
-    fn ids(&self, partial: &str) -> Result<mcp_runtime::completion::Candidates> {
+    fn ids(&self, partial: &str) -> Result<mcp_runtime::handler::Candidates> {
         bail!("no {partial}")
     }
 }

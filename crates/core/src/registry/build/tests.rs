@@ -99,8 +99,8 @@ fn fails(registry: Result<Registry, Error>, message: &Expect) {
     message.assert_eq(&error.to_string());
 }
 
-fn selected<const N: usize>() -> Selected {
-    Selected {
+fn selected<const N: usize>() -> SelectedFunction {
+    SelectedFunction {
         kind: Kind::Tool,
         function: TypeId::of::<Function<N>>(),
         path: "app::chosen",
@@ -136,7 +136,7 @@ fn functions_and_tags_can_be_chosen_together() {
         tagged.options = leaked(ItemOption::Tags(Cow::Borrowed(&[Cow::Borrowed("admin")])));
         vec![tool::<1>("a"), tagged, tool::<3>("c")]
     };
-    let only = |only: Option<Vec<Selected>>, tags: &[&str]| {
+    let only = |only: Option<Vec<SelectedFunction>>, tags: &[&str]| {
         let sources = Sources {
             only,
             tags: tags.iter().map(ToString::to_string).collect(),
@@ -152,7 +152,7 @@ fn functions_and_tags_can_be_chosen_together() {
 
 #[test]
 fn names_have_the_prefixes_of_their_functions() {
-    let prefixed = |prefixes: Vec<(&str, Vec<Selected>)>| {
+    let prefixed = |prefixes: Vec<(&str, Vec<SelectedFunction>)>| {
         let prefixes = prefixes.into_iter();
         Sources {
             rules: Arc::new(ServerRules {
@@ -206,13 +206,10 @@ fn selecting_an_unknown_function_or_tag_is_an_error() {
 #[test]
 fn methods_are_served_if_their_receiver_is_given() {
     let method = || Definition {
-        receiver: Some(Owner {
-            id: TypeId::of::<Notes>(),
-            name: "Notes",
-        }),
+        receiver: Some(Owner::of::<Notes>("Notes")),
         ..tool::<2>("delete")
     };
-    let receivers = || vec![MethodReceiver::new(Arc::new(Notes))];
+    let receivers = || vec![MethodReceiver::new(Notes)];
     let sources = Sources {
         receivers: receivers(),
         ..Sources::default()
@@ -225,7 +222,7 @@ fn methods_are_served_if_their_receiver_is_given() {
         all(vec![tool::<1>("a"), method()]),
         &expect![[r"
         the server cannot start:
-          1 method of `Notes` has no value to be called on; add `.handlers(…)`, or choose what is served with `.only(…)` or `.tags(…)`: `delete` at src/a.rs:2:1"]],
+          1 method of `Notes` has no value to be called on; add `.handlers(…)`, or choose what is served with `.only(…)`: `delete` at src/a.rs:2:1"]],
     );
     let sources = Sources {
         only: Some(vec![selected::<2>()]),
@@ -235,7 +232,7 @@ fn methods_are_served_if_their_receiver_is_given() {
         with(sources, vec![method()]),
         &expect![[r"
         the server cannot start:
-          1 method of `Notes` has no value to be called on; add `.handlers(…)`, or choose what is served with `.only(…)` or `.tags(…)`: `delete` at src/a.rs:2:1"]],
+          1 method of `Notes` has no value to be called on; add `.handlers(…)`, or choose what is served with `.only(…)`: `delete` at src/a.rs:2:1"]],
     );
     let sources = Sources {
         receivers: [receivers(), receivers()].concat(),
@@ -254,14 +251,11 @@ fn methods_are_served_if_their_receiver_is_given() {
 #[test]
 fn methods_without_a_receiver_are_left_out_if_others_are_selected() {
     let method = Definition {
-        receiver: Some(Owner {
-            id: TypeId::of::<Notes>(),
-            name: "Notes",
-        }),
+        receiver: Some(Owner::of::<Notes>("Notes")),
         ..tool::<2>("delete")
     };
     let sources = Sources {
-        only: Some(selected::<1>().into_iter().collect()),
+        only: Some(vec![selected::<1>()]),
         ..Sources::default()
     };
     assert_eq!(tools(with(sources, vec![tool::<1>("a"), method])), ["a"]);
@@ -271,7 +265,7 @@ fn methods_without_a_receiver_are_left_out_if_others_are_selected() {
 fn selecting_a_function_as_the_wrong_kind_is_an_error() {
     let sources = Sources {
         only: Some(vec![
-            Selected {
+            SelectedFunction {
                 kind: Kind::ResourceTemplate,
                 ..selected::<1>()
             },
@@ -362,17 +356,16 @@ fn all_registration_errors_are_reported_together_with_locations() {
 }
 
 #[test]
-fn passing_an_arc_to_handlers_is_an_error_that_names_shared_handlers() {
+fn methods_are_served_if_their_receiver_is_given_in_an_arc() {
+    let method = Definition {
+        receiver: Some(Owner::of::<Notes>("Notes")),
+        ..tool::<2>("delete")
+    };
     let sources = Sources {
-        receivers: vec![MethodReceiver::new(Arc::new(Arc::new(Notes)))],
+        receivers: vec![MethodReceiver::new(Arc::new(Notes))],
         ..Sources::default()
     };
-    fails(
-        with(sources, vec![]),
-        &expect![[r"
-            the server cannot start:
-              `.handlers(…)` was given a value of type `Arc<Notes>`, which has no annotated methods; pass a value in an `Arc` to `.shared_handlers(…)`"]],
-    );
+    assert_eq!(tools(with(sources, vec![method])), ["delete"]);
 }
 
 #[test]

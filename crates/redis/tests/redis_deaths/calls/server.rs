@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_runtime::once::{OnceStore, OnceWork, StoreFuture};
+use mcp_runtime::Limits;
+use mcp_runtime::backend::{Backend, OnceClaim, OnceStore, OnceWork, StoreFuture};
 use mcp_runtime::prelude::*;
-use mcp_runtime::{Limits, SealingKey, once::OnceClaim};
+use mcp_runtime::server::SealingKey;
 use mcp_runtime_redis::Redis;
 use rustix::process::{Signal, getpid, kill_process};
 
@@ -119,9 +120,9 @@ async fn confirm(ctx: &Context, folder: State<Folder>) -> Result<&'static str> {
 async fn repeat(ctx: &Context, folder: State<Folder>) -> Result<&'static str> {
     let [first, second] = STEPS;
     let note = |name| append(&folder.0.join(DONE), &format!("{} {name}", ctx.call_id()));
-    ctx.once(first, async || Ok(note(first)?)).retry().await?;
+    ctx.step(first, async || Ok(note(first)?)).await?;
     let Confirmed { .. } = ctx.elicit("Go on?").key("sure").await?;
-    ctx.once(second, async || Ok(note(second)?)).retry().await?;
+    ctx.step(second, async || Ok(note(second)?)).await?;
     Ok(ENDED)
 }
 
@@ -140,8 +141,8 @@ pub(crate) async fn serve(folder: &Path) -> Result<(), Box<dyn std::error::Error
         .limits(limits)
         .state(Folder(folder.to_owned()));
     let server = server
-        .once_store(store)
-        .with(mcp_runtime::retries::IdempotencyKeys);
+        .backend(Backend::new().once(Arc::new(store)))
+        .with(mcp_runtime::extension::IdempotencyKeys);
     // The same key in all processes, so that one can continue what another one has begun.
     let server = server.sealing_keys([SealingKey::from_bytes([7; 32])]);
     Ok(server.run().await?)

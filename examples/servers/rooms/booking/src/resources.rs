@@ -2,7 +2,7 @@
 
 use chrono::Utc;
 use mcp_runtime::prelude::*;
-use mcp_runtime::text::percent_encode;
+use mcp_runtime::values::percent_encode;
 
 use crate::{Booking, Calendar};
 

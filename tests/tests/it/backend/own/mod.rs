@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use mcp_runtime::Limits;
-use mcp_runtime::backend::{Backend, StoredTask};
-use mcp_runtime::http::{EventStore, MaybeReady, SessionRecord, SessionStore, StreamEntry};
-use mcp_runtime::once::{
-    CallId, ClaimId, OnceClaim, OnceKind, OnceStore, OnceWork, StoreFuture, check_once_limits,
+use mcp_runtime::backend::{
+    Backend, ClaimId, EventStore, MaybeReady, OnceClaim, OnceKind, OnceStore, OnceWork,
+    SessionRecord, SessionStore, StoreFuture, StoredTask, StreamEntry, check_once_limits,
     few_once_entries,
 };
+use mcp_runtime::handler::CallId;
 use tokio::sync::watch;
 use tokio::time::Instant;
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use mcp_runtime::backend::{
-    ClaimExceptions, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
-    TaskDetails, TaskId, TaskPage, TaskStatus, TaskStep, TaskStore,
+    ClaimExceptions, ClaimId, NewTask, OnceClaim, StoreFuture, StoreRefusal, StoredTask,
+    TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskDetails, TaskId, TaskPage, TaskStatus,
+    TaskStep, TaskStore,
 };
-use mcp_runtime::once::{ClaimId, OnceClaim, StoreFuture, StoreRefusal};
 use tokio::time::{Instant, timeout_at};
 
 use super::{Rows, StepRow, Tables, TaskRow};

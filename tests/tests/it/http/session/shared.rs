@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mcp_runtime::Limits;
-use mcp_runtime::http::{HttpOptions, HttpSessions, MemorySessions};
+use mcp_runtime::backend::MemorySessions;
+use mcp_runtime::http::{HttpOptions, HttpSessions};
 use serde_json::{Value, json};
 use tests::Version;
 use tests::http::Request;

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use mcp_runtime::http::{HttpOptions, HttpSessions};
-use mcp_runtime::{Limits, SealingKey, Server};
+use mcp_runtime::server::{SealingKey, Selected};
+use mcp_runtime::{Limits, Server};
 use serde_json::{Value, json};
 use tests::Version;
 use tests::http::{Request, connect, response, write};
@@ -140,7 +141,7 @@ async fn a_sealed_session_that_was_changed_or_belongs_to_another_server_is_unkno
     }
     let other_key = sealed(2).await;
     other_key.refused(&ping(&session), 404, -32600).await;
-    let other_name = sealing(Server::new("other", "1").tags(["fixture"]), 1);
+    let other_name = sealing(Server::new("other", "1").only(Selected::tag("fixture")), 1);
     let other_name = serve_server(other_name.state(fixture::Shared::default())).await;
     other_name.refused(&ping(&session), 404, -32600).await;
     // The state of a call is sealed with the same keys but is not a session.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_runtime::Limits;
-use mcp_runtime::http::{EventStore, MemoryEvents, MemorySessions};
+use mcp_runtime::backend::{EventStore, MemoryEvents, MemorySessions};
 use serde_json::json;
 use tests::Version;
 use tests::client::PATIENCE;

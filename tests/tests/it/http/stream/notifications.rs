@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mcp_runtime::Limits;
-use mcp_runtime::http::{HttpOptions, MemorySessions};
+use mcp_runtime::backend::MemorySessions;
+use mcp_runtime::http::HttpOptions;
 use serde_json::{Value, json};
 use tests::Version;
 use tests::client::PATIENCE;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use serde_json::{Value, json};
 use tests::Version;
 use tests::http::Request;
@@ -56,7 +57,10 @@ async fn a_client_gets_increasing_progress_and_the_result_of_its_job() {
         Version::V2025_11_25,
         Version::V2026_07_28,
     ] {
-        let server = serve_server(new_server!().tags(["http-jobs"]), Duration::ZERO);
+        let server = serve_server(
+            new_server!().only(Selected::tag("http-jobs")),
+            Duration::ZERO,
+        );
         let began = Instant::now();
         let (handle, heard) = call(&server, version, "drowse", json!({})).await;
         assert!(

@@ -10,7 +10,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use mcp_runtime::http::{HttpListener, HttpOptions};
-use mcp_runtime::{Limits, Server, ServerHandle};
+use mcp_runtime::server::{Selected, ServerHandle};
+use mcp_runtime::{Limits, Server};
 use serde_json::json;
 use tests::Version;
 use tests::http::{Request, Response, response, write};
@@ -71,7 +72,7 @@ fn serve(limits: Limits) -> Served {
 
 /// Serves connections whose handshake takes this long.
 fn serve_with(limits: Limits, options: HttpOptions, handshake: Duration) -> Served {
-    let server = fixture::server().tags(["http"]).limits(limits);
+    let server = fixture::server().only(Selected::tag("http")).limits(limits);
     serve_server(server.http(options), handshake)
 }
 

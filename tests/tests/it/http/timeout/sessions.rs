@@ -4,9 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_runtime::Limits;
-use mcp_runtime::http::{
-    HttpOptions, HttpSessions, MaybeReady, MemorySessions, SessionRecord, SessionStore,
-};
+use mcp_runtime::backend::{MaybeReady, MemorySessions, SessionRecord, SessionStore};
+use mcp_runtime::http::{HttpOptions, HttpSessions};
 use serde_json::json;
 use tests::Version;
 use tests::http::{Request, response, response_on, write};

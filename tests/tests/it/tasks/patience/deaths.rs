@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use mcp_runtime::backend::TaskStore as _;
+use mcp_runtime::backend::{Backend, TaskStore as _};
 use mcp_runtime::transport::memory;
 use serde_json::json;
 use tests::client::Answer;
@@ -23,7 +23,7 @@ fn serve_process(
     version: Version,
 ) -> (Client, tokio::task::JoinHandle<()>) {
     let (transport, stream) = memory();
-    let server = patient_server(bench).task_store(store.clone());
+    let server = patient_server(bench).backend(Backend::new().tasks(Arc::new(store.clone())));
     let serving = tokio::spawn(async move {
         let _ = server.serve(transport).await;
     });

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_runtime::Limits;
-use mcp_runtime::backend::{MemoryTaskStore, TaskStore as _};
+use mcp_runtime::backend::{Backend, MemoryTaskStore, TaskStore as _};
 use mcp_runtime::dynamic::{Arguments, DynamicTool};
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime::transport::memory;
 use serde_json::{Value, json};
 use tests::client::Answer;
@@ -34,7 +35,8 @@ async fn only_clients_without_tasks_have_the_tools_for_jobs() {
     };
     for version in Version::ALL {
         let bench = Bench::default();
-        let mut client = connect_plain(patient_server(&bench).page_size(2), version).await;
+        let mut client =
+            connect_plain(patient_server(&bench).limits(tests::pages_of(2)), version).await;
         assert!(both(&names(&mut client).await));
         let mut client = client_of(patient_server(&bench), version).await;
         let has_tasks = version.is_modern();
@@ -48,7 +50,7 @@ async fn only_clients_without_tasks_have_the_tools_for_jobs() {
             );
         }
         // Servers without tasks and servers that make clients wait do not have these tools.
-        let server = new_server!().tags(["tasks-none"]);
+        let server = new_server!().only(Selected::tag("tasks-none"));
         server.handle().tools().insert(lone()).unwrap();
         let mut client = connect(server, version).await;
         assert!(!both(&names(&mut client).await));
@@ -75,7 +77,7 @@ async fn the_names_of_the_job_tools_are_reserved() {
         "{refused}"
     );
     // These names are not reserved on other servers.
-    let server = new_server!().tags(["tasks-none"]);
+    let server = new_server!().only(Selected::tag("tasks-none"));
     server.handle().tools().insert(own()).unwrap();
     let mut client = connect(server, Version::V2026_07_28).await;
     assert_eq!(client.text("job_status", json!({})).await, "mine");
@@ -120,7 +122,7 @@ async fn a_job_can_be_cancelled() {
 async fn a_call_that_is_cancelled_before_the_handle_ends_and_leaves_nothing() {
     for version in Version::ERAS {
         let (bench, store) = (Bench::default(), Arc::new(MemoryTaskStore::default()));
-        let server = patient_server(&bench).shared_task_store(store.clone());
+        let server = patient_server(&bench).backend(Backend::new().tasks(store.clone()));
         let mut client = connect_plain(server, version).await;
         let call = client
             .start("tools/call", json!({"name": "ponder", "arguments": {}}))
@@ -173,12 +175,12 @@ async fn job_status_reports_needed_input_to_clients_without_elicitation() {
         let store = Arc::new(MemoryTaskStore::default());
         let bench = Bench::default();
         let mut asked = {
-            let server = patient_server(&bench).shared_task_store(store.clone());
+            let server = patient_server(&bench).backend(Backend::new().tasks(store.clone()));
             connect_plain(server, version).await
         };
         let id = job_of(&mut asked, "order").await;
         sleep(Duration::from_mins(2)).await;
-        let server = patient_server(&bench).shared_task_store(store);
+        let server = patient_server(&bench).backend(Backend::new().tasks(store));
         let mut other = connect(server, version).await;
         other.meta.insert("progressToken".into(), json!("p"));
         let state = job_status(&mut other, &id).await;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use mcp_runtime::Limits;
 use mcp_runtime::dynamic::{Arguments, DynamicTool};
 use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime::tasks::TaskOptions;
 use serde_json::{Value, json};
 use tests::client::Answer;
@@ -119,7 +120,9 @@ fn brief() -> &'static str {
 }
 
 fn patient_server(bench: &Bench) -> Server {
-    new_server!().tags(["patience"]).state(bench.clone())
+    new_server!()
+        .only(Selected::tag("patience"))
+        .state(bench.clone())
 }
 
 /// Connects a client that can answer questions but does not support tasks.
@@ -279,7 +282,7 @@ async fn a_tool_that_may_become_a_job_can_close_its_connection_over_http() {
 async fn a_call_before_its_patience_ends_can_log_and_elicit() {
     for version in Version::ERAS {
         let bench = Bench::default();
-        let mut client = connect_plain(patient_server(&bench).logging(true), version).await;
+        let mut client = connect_plain(patient_server(&bench), version).await;
         if version.is_modern() {
             let level = "io.modelcontextprotocol/logLevel";
             client.meta.insert(level.into(), json!("info"));
@@ -347,7 +350,7 @@ async fn a_call_that_waits_for_concurrency_becomes_a_job() {
 #[tokio::test(start_paused = true)]
 async fn a_dynamic_tool_can_have_a_custom_patience() {
     for version in Version::ERAS {
-        let server = new_server!().tags(["tasks-none"]);
+        let server = new_server!().only(Selected::tag("tasks-none"));
         let options = TaskOptions::new().patience(Duration::from_secs(3));
         server
             .handle()
