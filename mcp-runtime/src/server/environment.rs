@@ -69,12 +69,9 @@ impl Server {
             Ok(value) => self.states.insert(Arc::new(value)),
             Err(faults) => {
                 // Commands that only describe the server ignore the mistakes, but functions still require a value.
-                #[cfg(any(feature = "cli", feature = "testing"))]
-                {
-                    let faults = faults.join("\n");
-                    self.states
-                        .insert_later(move || std::future::ready(Err::<T, _>(faults.clone())));
-                }
+                let joined = faults.join("\n");
+                self.states
+                    .insert_later(move || std::future::ready(Err::<T, _>(joined.clone())));
                 self.environment.faults.extend(faults);
             }
         }

@@ -111,7 +111,7 @@ impl Server {
     {
         self.check_address(&listener)?;
         let service = self.into_listening_service()?;
-        service.make_states().await?;
+        service.prepare_to_serve().await?;
         mcp_http::serve(listener, handshake, service).await
     }
 
@@ -122,10 +122,18 @@ impl Server {
     /// [`limits.calls.drain_timeout`](crate::Limits), its calls, so that a graceful shutdown of the program can
     /// complete.
     ///
+    /// The functions of [`on_serve`](Self::on_serve) run when the first request arrives.
+    ///
     /// # Errors
     ///
     /// Fails if definitions or settings are invalid; all mistakes are reported.
     pub fn into_http_service(self) -> Result<HttpService, Error> {
+        let service = self.start_http_service()?;
+        service.run_serve_hooks_with_first_request();
+        Ok(service)
+    }
+
+    fn start_http_service(self) -> Result<HttpService, Error> {
         let backend = &self.backend;
         let (sessions, events) = (backend.sessions.clone(), backend.events.clone());
         let options = self.http.clone();
@@ -173,7 +181,7 @@ impl Server {
             );
             let welcome = Welcome::at_terminal(&self.identity, self.handle(), Some(&url));
             let service = self.into_listening_service()?;
-            service.make_states().await?;
+            service.prepare_to_serve().await?;
             Ok::<_, Error>((listener, url, welcome, service))
         };
         let (listener, url, welcome, service) = match listen().await {
@@ -217,7 +225,7 @@ impl Server {
                  clients get a 404 response; `HttpOptions::path` sets the endpoint's path"
             );
         }
-        let service = self.into_http_service()?;
+        let service = self.start_http_service()?;
         let Some(name) = service.unusable_definition() else {
             return Ok(service);
         };

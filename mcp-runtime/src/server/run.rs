@@ -180,7 +180,7 @@ impl Server {
         let welcome = Welcome::at_terminal(&self.identity, self.handle(), None);
         let start = async || {
             let (dispatcher, shared) = self.start()?;
-            dispatcher.make_states().await?;
+            dispatcher.prepare_to_serve().await?;
             Ok::<_, Error>((dispatcher, shared, Stdio::open()?))
         };
         let (dispatcher, shared, stdio) = match start().await {
@@ -215,7 +215,7 @@ impl Server {
     /// cannot be created ([`state_with`](Self::state_with)), or if the transport itself fails.
     pub async fn serve(self, transport: impl Transport) -> Result<(), Error> {
         let (dispatcher, shared) = self.start()?;
-        dispatcher.make_states().await?;
+        dispatcher.prepare_to_serve().await?;
         mcp_transport::serve(transport, dispatcher, shared.shutdown().clone()).await
     }
 }

@@ -27,7 +27,9 @@ impl Server {
     /// Describes each mistake in the settings that apply to all transports.
     pub(super) fn setting_faults(&self) -> Vec<String> {
         let faults = self.faults.iter().chain(&self.environment.faults);
-        faults.cloned().chain(self.limits.faults()).collect()
+        let faults = faults.cloned().chain(self.limits.faults());
+        let faults = faults.chain(self.states.faults());
+        faults.chain(self.on_serve.faults(&self.states)).collect()
     }
 
     /// Returns the add-ons of the settings and of the options of tools, each of them once, and the types of those options.
@@ -96,13 +98,21 @@ impl Server {
     /// ```
     ///
     /// No runtime is needed: any executor can poll what [`handle`](crate::host::BuiltServer::handle) returns. Values of
-    /// [`state_with`](Self::state_with) are made when a call first needs them.
+    /// [`state_with`](Self::state_with) are made when a call first needs them, and the functions of
+    /// [`on_serve`](Self::on_serve) run when the first message arrives.
     ///
     /// # Errors
     ///
     /// Fails if definitions or settings are invalid; all mistakes are reported. On targets without an operating system,
     /// also fails if no [host](crate::host) has been installed.
     pub fn build(self) -> Result<BuiltServer, Error> {
+        let server = self.build_for_command()?;
+        server.dispatcher().run_serve_hooks_with_first_request();
+        Ok(server)
+    }
+
+    /// Builds the server for a command or a test, which does not serve.
+    pub(super) fn build_for_command(self) -> Result<BuiltServer, Error> {
         let (dispatcher, shared) = self.start()?;
         Ok(BuiltServer::new(dispatcher, shared))
     }
@@ -137,6 +147,7 @@ impl Server {
         added.tools.extend(of_extensions);
         let server_name = self.identity.name;
         let states = Arc::new(self.states);
+        states.connect();
         let wrapping = self.wrapping;
         let once_store = self.once_store.or(self.backend.once);
         let cover = self.added.cover.map(|create| create()).transpose()?;
@@ -177,6 +188,7 @@ impl Server {
         sources.start(&handle, (&registry, &rules), &cursors)?;
         let settings = Settings {
             sources,
+            on_serve: self.on_serve,
             identity,
             instructions: self.instructions,
             limits: self.limits,

@@ -56,6 +56,6 @@ impl UnstartedServer for Server {
     }
 
     fn start(self: Box<Self>) -> Result<BuiltServer, Error> {
-        self.build()
+        self.build_for_command()
     }
 }

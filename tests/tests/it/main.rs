@@ -41,6 +41,7 @@ mod logging;
 mod many_tools;
 mod meta;
 mod middleware;
+mod on_serve;
 mod progress;
 mod prompts;
 mod properties;

@@ -21,6 +21,7 @@ use crate::context::{
 use crate::dispatch::admission::{Admission, RateLimits};
 use crate::dispatch::notifications::NotificationListeners;
 use crate::dispatch::request::{Request, RequestOrigin};
+use crate::dispatch::serve_hooks::ServeHooks;
 use crate::dispatch::sources::ServerSources;
 use crate::dispatch::target::CallTarget;
 use crate::error::Error;
@@ -108,6 +109,8 @@ pub struct Settings {
     pub request_instructions: Option<RequestInstructions>,
     /// The sources that are asked besides the registry.
     pub sources: ServerSources,
+    /// What runs when the server begins to serve.
+    pub on_serve: ServeHooks,
 }
 
 /// Returns what instructions say besides to a caller that sees these definitions, if anything.
@@ -234,7 +237,7 @@ impl Dispatcher {
     }
 
     /// Creates all state values that do not exist yet.
-    pub async fn make_states(&self) -> Result<(), Error> {
+    pub(super) async fn make_states(&self) -> Result<(), Error> {
         self.settings.states.make_all().await
     }
 

@@ -17,6 +17,7 @@ mod methods;
 mod notifications;
 mod prepared;
 mod request;
+mod serve_hooks;
 mod sources;
 mod target;
 mod unstarted;
@@ -34,6 +35,7 @@ pub use methods::MirroredName;
 pub use notifications::{ListVersion, Subscriptions};
 pub use prepared::PreparedCall;
 pub use request::{ChannelId, RequestOrigin};
+pub use serve_hooks::ServeHooks;
 pub use sources::{CoveringSource, CreateCover, ServerAddOn, ServerParts, ServerSources};
 pub use unstarted::UnstartedServer;
 
