@@ -37,6 +37,7 @@ use crate::protocol::encode::CacheHint;
 use crate::rate::Rate;
 use crate::registry::{MethodReceiver, ToolSource};
 use crate::seal::SealingKey;
+use crate::server::backend_variable::BackendVariable;
 use crate::server::tags::TagSettings;
 use crate::types::{CacheScope, Icon, Implementation};
 
@@ -94,6 +95,10 @@ pub struct Server {
     /// Mistakes found in the settings so far, to be reported at startup.
     pub(super) faults: Vec<String>,
     pub(super) backend: Backend,
+    /// `true` if the author has set the backend, or it was opened.
+    pub(super) has_backend: bool,
+    pub(super) requires_backend: bool,
+    pub(super) backend_variable: Option<BackendVariable>,
     pub(super) once_store: Option<Arc<dyn OnceStore>>,
     /// What settings add, and the stores that were set for it.
     pub(super) added: ServerParts,
@@ -173,6 +178,9 @@ impl Server {
             wrapping: WrappingSettings::default(),
             faults: Vec::new(),
             backend: Backend::new(),
+            has_backend: false,
+            requires_backend: false,
+            backend_variable: None,
             once_store: None,
             added: ServerParts::default(),
             stores: StoresByType::default(),
@@ -340,9 +348,12 @@ impl Server {
     /// new_server!().backend(Sqlite::open("state.db")?)
     /// ```
     ///
+    /// If the place is a setting, use [`backend_from_env`](Self::backend_from_env).
+    ///
     /// A store that is set by itself, such as with [`once_store`](Self::once_store), takes precedence.
     pub fn backend(mut self, backend: impl Into<Backend>) -> Self {
         self.backend = backend.into();
+        self.has_backend = true;
         self
     }
 

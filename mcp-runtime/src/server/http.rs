@@ -109,8 +109,9 @@ impl Server {
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
         H: Future<Output = io::Result<S>> + Send + 'static,
     {
-        self.check_address(&listener)?;
-        let service = self.into_listening_service()?;
+        let server = self.open_backend().await?;
+        server.check_address(&listener)?;
+        let service = server.into_listening_service()?;
         service.prepare_to_serve().await?;
         mcp_http::serve(listener, handshake, service).await
     }
@@ -128,7 +129,7 @@ impl Server {
     ///
     /// Fails if definitions or settings are invalid; all mistakes are reported.
     pub fn into_http_service(self) -> Result<HttpService, Error> {
-        let service = self.start_http_service()?;
+        let service = self.open_backend_at_once()?.start_http_service()?;
         service.run_serve_hooks_with_first_request();
         Ok(service)
     }
@@ -173,14 +174,15 @@ impl Server {
                 let message = format!("{address}: {error}");
                 Error::new(error.kind(), message).with_source(error)
             })?;
-            self.check_address(&listener)?;
+            let server = self.open_backend().await?;
+            server.check_address(&listener)?;
             let url = format!(
                 "http://{}{}",
                 listener.local_addr()?,
-                self.http.endpoint_path()
+                server.http.endpoint_path()
             );
-            let welcome = Welcome::at_terminal(&self.identity, self.handle(), Some(&url));
-            let service = self.into_listening_service()?;
+            let welcome = Welcome::at_terminal(&server.identity, server.handle(), Some(&url));
+            let service = server.into_listening_service()?;
             service.prepare_to_serve().await?;
             Ok::<_, Error>((listener, url, welcome, service))
         };

@@ -1,5 +1,6 @@
 //! Builds a server from definitions and settings, and runs it.
 
+mod backend_variable;
 mod builder;
 #[cfg(feature = "cli")]
 mod command_line;

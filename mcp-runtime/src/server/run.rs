@@ -6,7 +6,7 @@ use std::pin::{Pin, pin};
 use mcp_cli::{Invocation, Welcome};
 use mcp_transport::{ParentProcess, Stdio, Transport};
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::server::Server;
 use crate::server::log::LogLines;
 
@@ -163,7 +163,15 @@ impl Server {
         matches: &mcp_cli::ArgMatches,
         lines: &LogLines,
     ) -> Result<(), Error> {
-        let outcome = mcp_cli::run(self.into_program(), matches).await;
+        let server = if mcp_cli::needs_stores(matches) {
+            if let Some(fault) = self.backend_fault() {
+                return Err(Error::new(ErrorKind::Configuration, fault));
+            }
+            self.open_backend().await?
+        } else {
+            self
+        };
+        let outcome = mcp_cli::run(server.into_program(), matches).await;
         lines.flush();
         match outcome {
             Ok(0) => Ok(()),
@@ -179,7 +187,7 @@ impl Server {
         #[cfg(feature = "cli")]
         let welcome = Welcome::at_terminal(&self.identity, self.handle(), None);
         let start = async || {
-            let (dispatcher, shared) = self.start()?;
+            let (dispatcher, shared) = self.open_backend().await?.start()?;
             dispatcher.prepare_to_serve().await?;
             Ok::<_, Error>((dispatcher, shared, Stdio::open()?))
         };
@@ -214,7 +222,7 @@ impl Server {
     /// Fails before reading any input if definitions or settings are invalid (all mistakes are reported), if a value
     /// cannot be created ([`state_with`](Self::state_with)), or if the transport itself fails.
     pub async fn serve(self, transport: impl Transport) -> Result<(), Error> {
-        let (dispatcher, shared) = self.start()?;
+        let (dispatcher, shared) = self.open_backend().await?.start()?;
         dispatcher.prepare_to_serve().await?;
         mcp_transport::serve(transport, dispatcher, shared.shutdown().clone()).await
     }

@@ -29,7 +29,8 @@ impl Server {
         let faults = self.faults.iter().chain(&self.environment.faults);
         let faults = faults.cloned().chain(self.limits.faults());
         let faults = faults.chain(self.states.faults());
-        faults.chain(self.on_serve.faults(&self.states)).collect()
+        let faults = faults.chain(self.on_serve.faults(&self.states));
+        faults.chain(self.backend_fault()).collect()
     }
 
     /// Returns the add-ons of the settings and of the options of tools, each of them once, and the types of those options.
@@ -106,7 +107,7 @@ impl Server {
     /// Fails if definitions or settings are invalid; all mistakes are reported. On targets without an operating system,
     /// also fails if no [host](crate::host) has been installed.
     pub fn build(self) -> Result<BuiltServer, Error> {
-        let server = self.build_for_command()?;
+        let server = self.open_backend_at_once()?.build_for_command()?;
         server.dispatcher().run_serve_hooks_with_first_request();
         Ok(server)
     }
