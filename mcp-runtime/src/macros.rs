@@ -349,6 +349,10 @@ pub use mcp_macros::server;
 /// }
 /// ```
 ///
+/// If `main` returns an error, it is printed with its causes as people read it, also if it is boxed: `Error: cannot listen:
+/// caused by …`. The exit status is then 1. Errors that are neither `std::error::Error` nor strings, such as those of
+/// `anyhow`, are printed in their own form.
+///
 /// Requires the `main` feature, which is enabled by default. `#[tokio::main]` works as well.
 ///
 /// | Option | Value | Meaning |

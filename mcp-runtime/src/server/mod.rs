@@ -9,6 +9,8 @@ mod environment;
 mod http;
 #[cfg(not(target_family = "wasm"))]
 mod log;
+#[cfg(feature = "main")]
+mod main_errors;
 mod missing_features;
 mod observing;
 #[cfg(not(target_family = "wasm"))]
@@ -26,6 +28,8 @@ mod tracing_layer;
 mod unstarted;
 
 pub use builder::{Cacheable, Server};
+#[cfg(feature = "main")]
+pub use main_errors::{MainBoxedError, MainError, MainOther, MainOutcome};
 pub use shared_definitions::SharedDefinitions;
 #[cfg(feature = "client-logs")]
 pub use tracing_layer::{ClientLogs, client_logs};
