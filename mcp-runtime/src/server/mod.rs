@@ -26,6 +26,7 @@ mod tags;
 mod tracing_layer;
 #[cfg(any(feature = "cli", feature = "testing"))]
 mod unstarted;
+mod watching;
 
 pub use builder::{Cacheable, Server};
 #[cfg(feature = "main")]

@@ -65,3 +65,4 @@ mod tool_sources;
 mod tools;
 mod uri_spellings;
 mod values;
+mod watch;

@@ -45,6 +45,7 @@ pub struct NeededState {
 
 /// The values that a function takes, in the order of its parameters.
 #[doc(hidden)]
+#[derive(Clone)]
 pub struct TakenStates(std::vec::IntoIter<SharedValue>);
 
 impl TakenStates {

@@ -449,6 +449,10 @@ impl ServerControl for ServerShared {
         member.is_some_and(|member| self.notifications.are_followed(member, key))
     }
 
+    fn has_subscribers(&self, uri: &str) -> bool {
+        self.change_log.get().is_some() || self.notifications.have_subscribers(uri)
+    }
+
     fn edit(&self, edit: Edit) -> Result<bool, Error> {
         let list = edit.list.list_kind();
         let registry = {
