@@ -688,6 +688,12 @@ mod tests {
         assert!(read::<Settings>("", os).misspelled.is_empty());
     }
 
+    #[derive(Deserialize, JsonSchema)]
+    struct Log {
+        log: Option<String>,
+        log_file: Option<String>,
+    }
+
     #[test]
     fn values_are_read_from_files_and_no_message_shows_them() {
         let path = std::env::temp_dir().join(format!("mcp-settings-{}", std::process::id()));
@@ -725,11 +731,6 @@ mod tests {
         assert_eq!(typo, [meant]);
         std::fs::remove_file(&path).unwrap();
         // A field may have such a name itself.
-        #[derive(Deserialize, JsonSchema)]
-        struct Log {
-            log: Option<String>,
-            log_file: Option<String>,
-        }
         let variables = [("T_LOG_FILE".into(), "/no/such".into())];
         let read = super::read::<Log>("T_", variables).value.unwrap();
         assert_eq!(

@@ -14,6 +14,8 @@ use crate::server::Server;
 
 type OpeningBackend = Pin<Box<dyn Future<Output = Result<Backend, BoxError>> + Send>>;
 
+type NamedOpening = Pin<Box<dyn Future<Output = Result<Backend, Error>> + Send>>;
+
 /// The variable, and the function that opens what its value names.
 pub(super) struct BackendVariable {
     name: String,
@@ -108,33 +110,49 @@ impl Server {
     ///
     /// Fails if the variable cannot be read, or the function fails.
     pub async fn open_backend(mut self) -> Result<Self, Error> {
-        // The start reports these.
-        if !self.setting_faults().is_empty() {
-            return Ok(self);
-        }
-        let Some(BackendVariable { name, open }) = self.backend_variable.take() else {
-            return Ok(self);
-        };
-        let read = mcp_settings::text_of(&name);
-        let read = read.map_err(|fault| Error::new(ErrorKind::Configuration, fault))?;
-        if let Some(place) = read {
-            self.backend = open(place).await.map_err(|cause| {
-                let causes = Causes(&*cause).to_string();
-                let message = format!("cannot open the backend that `{name}` names: {causes}");
-                Error::new(ErrorKind::Io, message).with_source(cause)
-            })?;
-            self.has_backend = true;
-        }
+        self.open_own_backend().await?;
         Ok(self)
     }
 
+    /// Opens the backend without moving the server.
+    pub(super) async fn open_own_backend(&mut self) -> Result<(), Error> {
+        if let Some(opening) = self.begin_to_open()? {
+            self.backend = opening.await?;
+            self.has_backend = true;
+        }
+        Ok(())
+    }
+
+    /// Calls the function, if the variable is set. Mistakes in settings are left to the start, which reports them all.
+    fn begin_to_open(&mut self) -> Result<Option<NamedOpening>, Error> {
+        if !self.setting_faults().is_empty() {
+            return Ok(None);
+        }
+        let Some(BackendVariable { name, open }) = self.backend_variable.take() else {
+            return Ok(None);
+        };
+        let read = mcp_settings::text_of(&name);
+        let read = read.map_err(|fault| Error::new(ErrorKind::Configuration, fault))?;
+        let Some(place) = read else {
+            return Ok(None);
+        };
+        let opening = open(place);
+        Ok(Some(Box::pin(async move {
+            opening.await.map_err(|cause| {
+                let causes = Causes(&*cause).to_string();
+                let message = format!("cannot open the backend that `{name}` names: {causes}");
+                Error::new(ErrorKind::Io, message).with_source(cause)
+            })
+        })))
+    }
+
     /// Opens the backend with a function that does not wait.
-    pub(super) fn open_backend_at_once(self) -> Result<Self, Error> {
+    pub(super) fn open_backend_at_once(&mut self) -> Result<(), Error> {
         let Some(BackendVariable { name, .. }) = &self.backend_variable else {
-            return Ok(self);
+            return Ok(());
         };
         let name = name.clone();
-        let opening = pin!(self.open_backend());
+        let opening = pin!(self.open_own_backend());
         match opening.poll(&mut TaskContext::from_waker(Waker::noop())) {
             Poll::Ready(opened) => opened,
             Poll::Pending => Err(Error::new(

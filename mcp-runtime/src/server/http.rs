@@ -100,7 +100,7 @@ impl Server {
     ///
     /// Same as [`serve_http`](Self::serve_http). A failed handshake closes only its own connection.
     pub async fn serve_http_with<L, S, H>(
-        self,
+        mut self,
         listener: L,
         handshake: impl Fn(L::Stream) -> H,
     ) -> Result<(), Error>
@@ -109,9 +109,9 @@ impl Server {
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
         H: Future<Output = io::Result<S>> + Send + 'static,
     {
-        let server = self.open_backend().await?;
-        server.check_address(&listener)?;
-        let service = server.into_listening_service()?;
+        self.open_own_backend().await?;
+        self.check_address(&listener)?;
+        let service = self.into_listening_service()?;
         service.prepare_to_serve().await?;
         mcp_http::serve(listener, handshake, service).await
     }
@@ -128,8 +128,9 @@ impl Server {
     /// # Errors
     ///
     /// Fails if definitions or settings are invalid; all mistakes are reported.
-    pub fn into_http_service(self) -> Result<HttpService, Error> {
-        let service = self.open_backend_at_once()?.start_http_service()?;
+    pub fn into_http_service(mut self) -> Result<HttpService, Error> {
+        self.open_backend_at_once()?;
+        let service = self.start_http_service()?;
         service.run_serve_hooks_with_first_request();
         Ok(service)
     }
@@ -165,7 +166,7 @@ impl Server {
     /// Serves over HTTP until the process receives a shutdown signal. The returned flag is `true` if handlers are still
     /// blocking threads.
     #[cfg(feature = "cli")]
-    pub(super) async fn run_http(self, address: &HttpAddress) -> (Result<(), Error>, bool) {
+    pub(super) async fn run_http(mut self, address: &HttpAddress) -> (Result<(), Error>, bool) {
         use std::io::Write as _;
 
         let listen = async || {
@@ -174,15 +175,15 @@ impl Server {
                 let message = format!("{address}: {error}");
                 Error::new(error.kind(), message).with_source(error)
             })?;
-            let server = self.open_backend().await?;
-            server.check_address(&listener)?;
+            self.open_own_backend().await?;
+            self.check_address(&listener)?;
             let url = format!(
                 "http://{}{}",
                 listener.local_addr()?,
-                server.http.endpoint_path()
+                self.http.endpoint_path()
             );
-            let welcome = Welcome::at_terminal(&server.identity, server.handle(), Some(&url));
-            let service = server.into_listening_service()?;
+            let welcome = Welcome::at_terminal(&self.identity, self.handle(), Some(&url));
+            let service = self.into_listening_service()?;
             service.prepare_to_serve().await?;
             Ok::<_, Error>((listener, url, welcome, service))
         };

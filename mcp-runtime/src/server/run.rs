@@ -159,19 +159,17 @@ impl Server {
 
     #[cfg(feature = "cli")]
     async fn run_command(
-        self,
+        mut self,
         matches: &mcp_cli::ArgMatches,
         lines: &LogLines,
     ) -> Result<(), Error> {
-        let server = if mcp_cli::needs_stores(matches) {
+        if mcp_cli::needs_stores(matches) {
             if let Some(fault) = self.backend_fault() {
                 return Err(Error::new(ErrorKind::Configuration, fault));
             }
-            self.open_backend().await?
-        } else {
-            self
-        };
-        let outcome = mcp_cli::run(server.into_program(), matches).await;
+            self.open_own_backend().await?;
+        }
+        let outcome = mcp_cli::run(self.into_program(), matches).await;
         lines.flush();
         match outcome {
             Ok(0) => Ok(()),
@@ -182,12 +180,13 @@ impl Server {
 
     /// Serves standard input and output until they are closed, a signal asks the server to stop, or the parent process
     /// ends. The returned flag is `true` if handlers are still blocking threads.
-    async fn run_over_stdio(self) -> (Result<(), Error>, bool) {
+    async fn run_over_stdio(mut self) -> (Result<(), Error>, bool) {
         let parent = ParentProcess::current();
         #[cfg(feature = "cli")]
         let welcome = Welcome::at_terminal(&self.identity, self.handle(), None);
         let start = async || {
-            let (dispatcher, shared) = self.open_backend().await?.start()?;
+            self.open_own_backend().await?;
+            let (dispatcher, shared) = self.start()?;
             dispatcher.prepare_to_serve().await?;
             Ok::<_, Error>((dispatcher, shared, Stdio::open()?))
         };
@@ -221,8 +220,9 @@ impl Server {
     ///
     /// Fails before reading any input if definitions or settings are invalid (all mistakes are reported), if a value
     /// cannot be created ([`state_with`](Self::state_with)), or if the transport itself fails.
-    pub async fn serve(self, transport: impl Transport) -> Result<(), Error> {
-        let (dispatcher, shared) = self.open_backend().await?.start()?;
+    pub async fn serve(mut self, transport: impl Transport) -> Result<(), Error> {
+        self.open_own_backend().await?;
+        let (dispatcher, shared) = self.start()?;
         dispatcher.prepare_to_serve().await?;
         mcp_transport::serve(transport, dispatcher, shared.shutdown().clone()).await
     }

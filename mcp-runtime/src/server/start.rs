@@ -106,8 +106,9 @@ impl Server {
     ///
     /// Fails if definitions or settings are invalid; all mistakes are reported. On targets without an operating system,
     /// also fails if no [host](crate::host) has been installed.
-    pub fn build(self) -> Result<BuiltServer, Error> {
-        let server = self.open_backend_at_once()?.build_for_command()?;
+    pub fn build(mut self) -> Result<BuiltServer, Error> {
+        self.open_backend_at_once()?;
+        let server = self.build_for_command()?;
         server.dispatcher().run_serve_hooks_with_first_request();
         Ok(server)
     }

@@ -76,7 +76,7 @@ impl Server {
             uri,
             every,
             fetch,
-            types: PhantomData::<fn() -> (T, E, P)>,
+            _types: Watched(PhantomData, PhantomData),
         };
         self.on_serve(watch)
     }
@@ -88,11 +88,11 @@ struct Watch<F, T, E, P> {
     uri: String,
     every: Duration,
     fetch: F,
-    types: PhantomData<fn() -> (T, E, P)>,
+    _types: Watched<T, E, P>,
 }
 
 /// Tells the types of a [`Watch`] as a hook.
-struct Watched<T, E, P>(PhantomData<fn() -> (T, E, P)>);
+struct Watched<T, E, P>(PhantomData<fn() -> Result<T, E>>, PhantomData<fn(P)>);
 
 impl<F, T, E, P> ServeHook<Watched<T, E, P>> for Watch<F, T, E, P>
 where

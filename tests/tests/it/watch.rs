@@ -107,7 +107,7 @@ async fn a_service_that_fails_is_asked_less_often_until_it_works_again() {
             .version
             .store(if panics { 13 } else { 0 }, Ordering::Relaxed);
         upstream.asked();
-        tokio::time::sleep(Duration::from_secs(24 * 3_600)).await;
+        tokio::time::sleep(Duration::from_hours(24)).await;
         let asked = upstream.asked();
         // Every 15 minutes, at last.
         assert!((90..=120).contains(&asked), "{asked}");
