@@ -253,6 +253,9 @@ pub(crate) struct Setting {
     pub(crate) kind: String,
     pub(crate) required: bool,
     pub(crate) secret: bool,
+    /// `true` if the server uses it only over HTTP.
+    #[serde(default)]
+    pub(crate) http: bool,
     pub(crate) default: Option<Value>,
     pub(crate) choices: Option<Vec<Value>>,
     pub(crate) minimum: Option<Value>,
@@ -290,6 +293,11 @@ impl Description {
         }
     }
 
+    /// Returns the settings of a server that does not serve HTTP.
+    pub(crate) fn settings_without_http(&self) -> impl Iterator<Item = &Setting> {
+        self.settings.iter().filter(|setting| !setting.http)
+    }
+
     /// Returns the names of environment variables whose values are secret.
     pub(crate) fn secrets(&self) -> impl Iterator<Item = &str> {
         let secrets = self.settings.iter().filter(|setting| setting.secret);
@@ -300,7 +308,9 @@ impl Description {
     /// start.
     pub(crate) fn lacks_settings(&self) -> bool {
         let mut required = self.settings.iter().filter(|setting| setting.required);
-        required.any(|setting| std::env::var_os(&setting.name).is_none())
+        let is_set = |name: &str| std::env::var_os(name).is_some();
+        // The value may be in a file.
+        required.any(|Setting { name, .. }| !is_set(name) && !is_set(&format!("{name}_FILE")))
     }
 
     pub(crate) fn read(document: Value) -> Result<Self> {

@@ -2,6 +2,8 @@
 
 pub use std::borrow::Cow;
 
+#[cfg(feature = "main")]
+pub use crate::server::{MainBoxedError, MainError, MainOther, MainOutcome};
 pub use inventory;
 pub use mcp_core::handler::access::VisibleIf;
 pub use mcp_core::handler::completion::IntoCompletionResult;
@@ -45,11 +47,13 @@ pub use crate::types::{CacheScope, Choice, Field, FieldFormat, Form, Icon, IconT
 /// Values held by cancelled handlers are dropped before the program exits. If a handler is still blocking its thread,
 /// the program waits at most half a second for it, because the server has already waited for the drain timeout.
 ///
+/// `exit_on_error` prints an error and exits, if its type can be printed for people.
+///
 /// # Panics
 ///
 /// Panics if the operating system cannot create threads.
 #[cfg(feature = "main")]
-pub fn block_on<F: Future>(future: F) -> F::Output {
+pub fn block_on<F: Future>(future: F, exit_on_error: fn(&MainOutcome<'_, F::Output>)) -> F::Output {
     // tokio has the code of each type of future once for each of its schedulers.
     let future: std::pin::Pin<&mut dyn Future<Output = F::Output>> = std::pin::pin!(future);
     let workers = std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2));
@@ -60,5 +64,6 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
         .expect("a runtime needs threads");
     let output = runtime.block_on(future);
     runtime.shutdown_timeout(std::time::Duration::from_millis(500));
+    exit_on_error(&MainOutcome(&output));
     output
 }

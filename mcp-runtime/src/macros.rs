@@ -3,456 +3,6 @@
 //!
 //! The `tool` attribute is a macro and the `tool` function is a value, so a single import brings both into scope.
 
-pub use mcp_core::handler::definition::{completer, prompt, resource, resource_template, tool};
-/// Turns a struct into a form for [`Context::elicit`](crate::Context::elicit), or an enum into a choice in a form.
-///
-/// ```
-/// use mcp_runtime::Elicit;
-///
-/// #[derive(Elicit)]
-/// struct Booking {
-///     /// Where to send the confirmation
-///     #[elicit(format = "email")]
-///     email: String,
-///     /// How many nights
-///     #[elicit(range(1..=14), default = 2)]
-///     nights: u32,
-///     #[elicit(title = "Kind of room")]
-///     room: Option<Room>,
-///     #[elicit(length(..=2))]
-///     extras: Vec<Extra>,
-/// }
-///
-/// #[derive(Elicit)]
-/// enum Room {
-///     /// One bed
-///     Single,
-///     /// Two beds
-///     Double,
-/// }
-///
-/// #[derive(Elicit)]
-/// enum Extra {
-///     Breakfast,
-///     Parking,
-/// }
-/// ```
-///
-/// Forms are flat. A field is a string, a number, a `bool`, an enum that derives `Elicit`, a `Vec` of such an enum, or
-/// an `Option` of one of these. The user may leave optional fields empty. A field's doc comment is its description; a
-/// variant's doc comment is the choice's title. No other derive is needed. `#[serde(rename_all = "…")]` and
-/// `#[serde(rename = "…")]` apply to forms as well, so that a type has the same names in forms and schemas.
-///
-/// | Field option | Value | Meaning | On the wire |
-/// |---|---|---|---|
-/// | `name` | `"string"` | the name in the client's answer, instead of serde's name for the field | the property's name |
-/// | `title` | `"string"` | the display name | `title` |
-/// | `description` | `"string"` | instructions for the user, instead of the doc comment | `description` |
-/// | `default` | a literal; for a choice, its value as a string | the initial value in the form | `default`, since 2025-11-25 (for `bool`, in all versions) |
-/// | `range(1..=14)` | numbers | the allowed numbers | `minimum`, `maximum` |
-/// | `length(..=200)` | whole numbers | the allowed number of characters or choices | `minLength`, `maxLength`, `minItems`, `maxItems` |
-/// | `format` | `"email"`, `"uri"`, `"date"`, `"date-time"` | the format of the string | `format` |
-///
-/// | Variant option | Value | Meaning |
-/// |---|---|---|
-/// | `name` | `"string"` | the value in the client's answer, instead of serde's name for the variant |
-/// | `title` | `"string"` | the display name, instead of the doc comment |
-///
-/// On the type, `crate = path` sets the path of the runtime crate, which defaults to `::mcp_runtime`.
-#[doc(inline)]
-pub use mcp_macros::Elicit;
-/// Embeds a page that hosts display next to tool results, using the extension `io.modelcontextprotocol/ui` (MCP Apps).
-///
-/// ```ignore
-/// use mcp_runtime::prelude::*;
-///
-/// /// Sales by month, as bars.
-/// #[app("ui/chart.html", csp(connect_domains("https://api.example.com")))]
-/// struct Chart;
-///
-/// /// Returns the sales of a year.
-/// #[tool(app = Chart)]
-/// fn sales(year: u16) -> Json<Sales> {
-///     Json(Sales::of(year))
-/// }
-/// ```
-///
-/// The path is relative to the directory of the package's `Cargo.toml`. The page becomes part of the program, which is
-/// recompiled when the file changes. It is an error if the file does not exist, is not UTF-8, or is larger than 4 MiB.
-/// A script element `<script src="mcp-app.js"></script>` is replaced with a script that defines `mcpApp`, through which
-/// the page communicates with its host. The guide's page about apps describes its functions.
-///
-/// | Option | Value | Default | Meaning | On the wire |
-/// |---|---|---|---|---|
-/// | `uri` | a URI that begins with `ui://` | `ui://PACKAGE/PATH` | the URI of the page | `uri`, `_meta.ui.resourceUri` of tools |
-/// | `csp(…)` | see below | no origins | the origins that the page uses; the host refuses all others | `_meta.ui.csp` |
-/// | `permissions(…)` | any of `camera`, `microphone`, `geolocation`, `clipboard_write` | none | browser features that the page requests | `_meta.ui.permissions` |
-/// | `domain` | string | the host's choice | the origin on which the host serves the page; each host documents its format | `_meta.ui.domain` |
-/// | `prefers_border` | flag | the host's choice | the host draws a border and a background | `_meta.ui.prefersBorder` |
-/// | `deprecated_key` | flag | no | tools also name the page in the deprecated key, for hosts that read nothing else | `_meta["ui/resourceUri"]` of tools |
-/// | `name`, `title`, `description`, `icons`, `meta`, `tags`, `scopes`, `visible_if`, `ttl`, `cache`, `timeout`, `rate`, `concurrency`, `max_output`, `crate` | as in [`resource`](macro@resource) | as in [`resource`](macro@resource) | as in [`resource`](macro@resource) | |
-///
-/// Each option in `csp(…)` lists origins, such as `"https://api.example.com"`, `"https://*.example.com"` or
-/// `"wss://live.example.com:8443"`:
-///
-/// | Option | Allows |
-/// |---|---|
-/// | `connect_domains` | requests by scripts |
-/// | `resource_domains` | scripts, styles, images, fonts and media |
-/// | `frame_domains` | nested frames |
-/// | `base_uri_domains` | the base of the page's links |
-///
-/// A page is served whenever a tool that names it is served.
-///
-/// Source: the extension `io.modelcontextprotocol/ui`, version 2026-01-26.
-#[doc(inline)]
-pub use mcp_macros::app;
-/// Turns a function into a completer, which suggests values for an argument while the user types. To select a
-/// completer, call the `completer` function, as in `completer(frameworks)`.
-///
-/// ```
-/// use mcp_runtime::prelude::*;
-///
-/// #[prompt]
-/// fn code_review(code: &str, language: &str, #[complete(frameworks)] framework: &str) -> String {
-///     format!("Review this {language} code with {framework} in mind:\n{code}")
-/// }
-///
-/// /// Frameworks for the language chosen so far.
-/// #[completer]
-/// async fn frameworks(partial: &str, language: Option<String>) -> Vec<&'static str> {
-///     let _ = partial;
-///     match language.as_deref() {
-///         Some("rust") => vec!["axum", "rocket"],
-///         _ => Vec::new(),
-///     }
-/// }
-/// ```
-///
-/// The first parameter is the text typed so far. The other parameters are either injected or receive arguments that the
-/// user has already filled in, matched by name. Candidates may be in any order, because the framework ranks them and
-/// sends only the best 100.
-///
-/// To use a completer, put `#[complete(frameworks)]` on a parameter of a [`prompt`](macro@prompt) or
-/// [`resource_template`](macro@resource_template). If that is not possible, the completer can name the argument
-/// instead:
-///
-/// | Option | Value | Meaning |
-/// |---|---|---|
-/// | `prompt` | path to the definition of a prompt | the prompt that has the argument |
-/// | `template` | path to the definition of a resource template | the template that has the variable |
-/// | `argument` | string | the name of the argument or variable |
-/// | `timeout`, `rate`, `concurrency`, `max_output` | as in [`tool`](macro@tool) | limits on duration, rate, concurrency and result size |
-/// | `crate` | a path | the path of the runtime crate; default `::mcp_runtime` |
-///
-/// Source: revision 2026-07-28, server/utilities/completion.
-#[doc(inline)]
-pub use mcp_macros::completer;
-/// Derives everything that a type needs to be used in arguments and results: `Serialize`, `Deserialize` and
-/// `JsonSchema`, through the runtime's re-exports, so that you do not need a dependency on serde or schemars.
-///
-/// ```
-/// use mcp_runtime::prelude::*;
-///
-/// #[data]
-/// #[serde(rename_all = "camelCase")]
-/// struct Place {
-///     /// Name of the city
-///     city: String,
-///     zip_code: Option<String>,
-/// }
-///
-/// /// Looks a place up.
-/// #[tool]
-/// fn look_up(place: Place) -> Json<Place> {
-///     Json(place)
-/// }
-/// ```
-///
-/// Unknown fields are rejected, with a suggestion, as if the type had `#[serde(deny_unknown_fields)]`. Otherwise, a
-/// model that misspells the name of an optional field would never find out. Types with a `#[serde(flatten)]` field are
-/// exempt.
-///
-/// Put `#[data]` above the `#[serde(…)]` and `#[schemars(…)]` attributes of the type. A program that depends directly
-/// on serde and schemars can use their derives as usual.
-///
-/// | Option | Meaning |
-/// |---|---|
-/// | `input` | values of the type are only received, so `Serialize` is not derived |
-/// | `output` | values of the type are only sent, so `Deserialize` is not derived |
-/// | `allow_unknown_fields` | unknown fields are ignored, for example because the type is also read from files written by other programs |
-/// | `display` | for an enum whose variants have no data: `Display` prints the variant's name as clients send it |
-/// | `crate = path` | the path of the runtime crate; default `::mcp_runtime` |
-#[doc(inline)]
-pub use mcp_macros::data;
-/// Marks an error type as safe to show to the model. Whenever a handler returns such an error, directly or through `?`,
-/// the model receives the error's message.
-///
-/// ```
-/// use mcp_runtime::prelude::*;
-///
-/// #[expose]
-/// #[derive(Debug)]
-/// enum NoteError {
-///     Missing(u32),
-/// }
-///
-/// impl std::fmt::Display for NoteError {
-///     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-///         let Self::Missing(id) = self;
-///         write!(f, "there is no note {id}; `search` lists all notes")
-///     }
-/// }
-///
-/// impl std::error::Error for NoteError {}
-///
-/// fn find(id: u32) -> Result<String, NoteError> {
-///     Err(NoteError::Missing(id))
-/// }
-///
-/// /// Reads a note.
-/// #[tool]
-/// fn read(id: u32) -> Result<String> {
-///     Ok(find(id)?) // the model reads: there is no note 7; `search` lists all notes
-/// }
-/// ```
-///
-/// In an enum, `#[expose]` on some of the variants marks only those variants; the other variants' messages remain
-/// hidden. This includes variants that pass on another error, such as those with `thiserror`'s
-/// `#[error(transparent)]`:
-///
-/// ```
-/// # #[derive(Debug)] struct Refused;
-/// # impl std::fmt::Display for Refused { fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.write_str("refused") } }
-/// # impl std::error::Error for Refused {}
-/// use mcp_runtime::expose;
-///
-/// #[expose]
-/// #[derive(Debug)]
-/// enum StoreError {
-///     #[expose]
-///     Refused(Refused), // with thiserror: #[error(transparent)] Refused(#[from] Refused)
-///     Database(std::io::Error),
-/// }
-/// # impl std::fmt::Display for StoreError { fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { match self { Self::Refused(it) => it.fmt(f), Self::Database(it) => it.fmt(f) } } }
-/// # impl std::error::Error for StoreError {}
-/// ```
-///
-/// If an unmarked error wraps a marked error ([`source`](std::error::Error::source)), the model reads the inner error's
-/// message. The messages of all other errors remain hidden unless `.expose()` is called where they occur. The type must
-/// implement `std::error::Error`, either manually or through any derive, and must not be generic.
-///
-/// | Option | Meaning |
-/// |---|---|
-/// | `crate = path` | the path of the runtime crate; default `::mcp_runtime` |
-#[doc(inline)]
-pub use mcp_macros::expose;
-/// Makes `main` asynchronous. The runtime has one worker per core, but at least two workers, so that one of them can
-/// still respond while a handler is blocking another.
-///
-/// ```no_run
-/// #[mcp_runtime::main]
-/// async fn main() -> Result<(), std::io::Error> {
-///     Ok(())
-/// }
-/// ```
-///
-/// Requires the `main` feature, which is enabled by default. `#[tokio::main]` works as well.
-///
-/// | Option | Value | Meaning |
-/// |---|---|---|
-/// | `crate` | a path | the path of the runtime crate; default `::mcp_runtime` |
-#[doc(inline)]
-#[cfg(feature = "main")]
-pub use mcp_macros::main;
-/// Turns a function into a prompt: a set of messages with which a user can start a conversation. To select a prompt,
-/// call the `prompt` function, as in `prompt(code_review)`.
-///
-/// ```
-/// use mcp_runtime::prelude::*;
-///
-/// /// Asks for a code review.
-/// #[prompt(title = "Code review")]
-/// fn code_review(
-///     code: &str,
-///     /// Framework in use
-///     #[complete(frameworks)]
-///     framework: Option<String>,
-/// ) -> String {
-///     format!("Review this {} code:\n{code}", framework.unwrap_or_default())
-/// }
-///
-/// /// Known frameworks.
-/// #[completer]
-/// fn frameworks(partial: &str) -> Vec<String> {
-///     let _ = partial; // candidates are ranked against it by the framework
-///     vec!["axum".to_owned(), "rocket".to_owned()]
-/// }
-/// ```
-///
-/// Parameters work as in [`tool`](macro@tool), except that arguments are sent as strings and parsed into the parameter
-/// types. Enums and booleans are completed automatically. For other types, `#[complete(["formal", "friendly"])]`
-/// suggests the given strings but accepts any other string, and `#[complete(function)]` names a
-/// [`completer`](macro@completer).
-///
-/// | Option | Value | Default | Meaning | On the wire |
-/// |---|---|---|---|---|
-/// | `name` | string | the function's name | the name in requests | `name` |
-/// | `rename_all` | as in [`tool`](macro@tool) | the parameters' names | turns the names of parameters into those of arguments | the names in `arguments` |
-/// | `title` | string | none | the display name | `title` |
-/// | `description` | string, or an expression of type `&'static str` | the doc comment | the description of the prompt | `description` |
-/// | `icons` | as in [`tool`](macro@tool) | none | icons for user interfaces | `icons` |
-/// | `meta` | an expression of type `serde_json::Value`, an object | none | additional metadata | `_meta` |
-/// | `tags("…", …)` | strings | none | tags for selection | nothing |
-/// | `scopes`, `visible_if` | as in [`tool`](macro@tool) | unrestricted | restrict use and visibility | nothing |
-/// | `timeout`, `rate`, `concurrency`, `max_output` | as in [`tool`](macro@tool) | as in [`tool`](macro@tool) | limits on duration, rate, concurrency and result size | an error if exceeded |
-/// | `crate` | a path | `::mcp_runtime` | the path of the runtime crate | nothing |
-///
-/// Source: revision 2026-07-28, server/prompts.
-#[doc(inline)]
-pub use mcp_macros::prompt;
-/// Turns a function into a resource that clients read at a fixed URI. To select a resource, call the `resource`
-/// function, as in `resource(config)`.
-///
-/// ```
-/// use mcp_runtime::prelude::*;
-///
-/// /// Settings in effect.
-/// #[resource("config://app", mime_type = "text/plain", ttl = "1h", cache = "public")]
-/// fn config() -> &'static str {
-///     "colour = blue"
-/// }
-/// ```
-///
-/// All parameters are injected, because resources do not have arguments. The URI must come first, followed by any
-/// options:
-///
-/// | Option | Value | Default | Meaning | On the wire |
-/// |---|---|---|---|---|
-/// | `name` | string | the function's name | the name used by programs | `name` |
-/// | `title` | string | none | the display name | `title` |
-/// | `description` | string, or an expression of type `&'static str` | the doc comment | the description of the resource | `description` |
-/// | `mime_type` | such as `"text/markdown"` | unspecified | the media type of the contents | `mimeType` |
-/// | `size` | whole number | unspecified | the size in bytes | `size` |
-/// | `audience` | `user`, `assistant`, or both | unspecified | the intended audience | `annotations.audience` |
-/// | `priority` | 0.0 to 1.0 | unspecified | the importance, from 0.0 (optional) to 1.0 (required) | `annotations.priority` |
-/// | `last_modified` | ISO 8601 date, or date and time | unspecified | the time of the last change | `annotations.lastModified` |
-/// | `icons` | as in [`tool`](macro@tool) | none | icons for user interfaces | `icons` |
-/// | `meta` | an expression of type `serde_json::Value`, an object | none | additional metadata | `_meta` |
-/// | `tags("…", …)` | strings | none | tags for selection | nothing |
-/// | `scopes`, `visible_if` | as in [`tool`](macro@tool) | unrestricted | restrict use and visibility | nothing |
-/// | `ttl` | `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or a constant of type `Duration` | unspecified | how long a client may cache the contents | `ttlMs` |
-/// | `cache` | `"public"` or `"private"` | unspecified | whether the cached contents may be shared between users | `cacheScope` |
-/// | `timeout`, `rate`, `concurrency`, `max_output` | as in [`tool`](macro@tool) | as in [`tool`](macro@tool) | limits on duration, rate, concurrency and result size | an error if exceeded |
-/// | `crate` | a path | `::mcp_runtime` | the path of the runtime crate | nothing |
-///
-/// Source: revision 2026-07-28, server/resources.
-#[doc(inline)]
-pub use mcp_macros::resource;
-/// Turns a function into a resource template. The function reads every resource whose URI matches the template. To
-/// select a template, call the `resource_template` function, as in `resource_template(note)`.
-///
-/// ```
-/// use mcp_runtime::prelude::*;
-///
-/// /// One note.
-/// #[resource_template("notes:///{id}{?part}", mime_type = "text/markdown")]
-/// async fn note(id: u32, part: Option<String>) -> Result<String> {
-///     if id == 0 {
-///         bail!("notes are numbered from 1");
-///     }
-///     Ok(format!("note {id}, {}", part.unwrap_or_default()))
-/// }
-/// ```
-///
-/// Each variable in the template needs an argument with the same name, and vice versa; injected parameters do not
-/// count. Templates follow RFC 6570 up to level 3, plus the `*` modifier. `{id:3}` is rejected because the truncated
-/// part of the value cannot be restored.
-///
-/// A list parameter needs a variable with `*`: `{ids*}` matches `1,2`, `{/path*}` matches `/a/b`, and `{?tags*}`
-/// matches `?tags=a&tags=b`. A string parameter receives the entire text matched by such a variable.
-///
-/// A URI does not match if one of its variables contains NUL, has `..` as a whole segment, or begins with `/`, `\` or a
-/// drive letter such as `C:`. This applies to every kind of expression and every encoding, because such a value would
-/// lead out of the directory to which it is joined. Dots inside a segment, as in `v1..2`, are allowed. A parameter with
-/// `#[arg(any_path)]` accepts these values as well; the function must then validate them before using them as paths.
-/// Source: revision 2026-07-28, server/resources, "Security Considerations".
-///
-/// The options are the same as for [`resource`](macro@resource), except that `size` is not available and `list` takes
-/// the path of a function that returns the matching resources for `resources/list`. All parameters of that function are
-/// injected.
-///
-/// ```compile_fail
-/// # use mcp_runtime::prelude::*;
-/// #[resource_template("notes:///{id}")] // URI template variable `id` has no parameter with that name; this function has `key`
-/// fn note(key: String) -> String {
-///     key
-/// }
-/// ```
-///
-/// Source: revision 2026-07-28, server/resources, "Resource Templates".
-#[doc(inline)]
-pub use mcp_macros::resource_template;
-/// Allows the other attributes to be used on a type's methods. Put this attribute on the `impl` block.
-///
-/// ```
-/// use std::sync::Mutex;
-///
-/// use mcp_runtime::prelude::*;
-///
-/// struct Notes(Mutex<Vec<String>>);
-///
-/// #[server]
-/// impl Notes {
-///     /// Adds a note.
-///     #[tool]
-///     fn add(&self, text: String) -> Result<usize> {
-///         let mut notes = self.0.lock().unwrap_or_else(|error| error.into_inner());
-///         notes.push(text);
-///         Ok(notes.len())
-///     }
-/// }
-/// ```
-///
-/// Methods take `&self`, because calls run concurrently. Pass the value to the server with `.handlers(…)`. A type may
-/// have several such blocks. Associated functions without `self` work like free functions.
-///
-/// | Option | Value | Meaning |
-/// |---|---|---|
-/// | `crate` | a path | the path of the runtime crate, for all methods; default `::mcp_runtime` |
-#[doc(inline)]
-pub use mcp_macros::server;
-/// Embeds a folder's skills in the program, for [`Server::with`](crate::Server::with). The path is relative to the
-/// directory of the package's `Cargo.toml`.
-///
-/// ```no_run
-/// # macro_rules! skills { ($folder:literal) => { mcp_runtime::skills!("../examples/skills/") } }
-/// use mcp_runtime::prelude::*;
-///
-/// let server = new_server!().with(skills!("skills/"));
-/// ```
-///
-/// The skills are read and checked when the program is compiled. Every mistake is a compile error that names the file.
-/// The program contains the files' bytes and their digests, so no files are read at run time.
-///
-/// The program is recompiled when a file changes or disappears. When a file is added, the program is recompiled only if
-/// the package has a build script with this line:
-///
-/// ```
-/// println!("cargo::rerun-if-changed=skills");
-/// ```
-///
-/// The result is of type [`Skills`](crate::skills::Skills), so you can add other skills and make visibility depend on
-/// the caller.
-///
-/// | Option | Meaning |
-/// |---|---|
-/// | `crate = path` | the path of the runtime crate; default `::mcp_runtime` |
-///
-/// Limits: 512 files and 16 MiB for each skill. Hidden files are omitted.
-#[doc(inline)]
-#[cfg(feature = "skills")]
-pub use mcp_macros::skills;
 /// Turns a function into a tool that models can call. To select a tool, call the `tool` function, as in `tool(add)`.
 ///
 /// ```
@@ -585,3 +135,469 @@ pub use mcp_macros::skills;
 /// Source: revision 2026-07-28, server/tools.
 #[doc(inline)]
 pub use mcp_macros::tool;
+
+/// Turns a function into a prompt: a set of messages with which a user can start a conversation. To select a prompt,
+/// call the `prompt` function, as in `prompt(code_review)`.
+///
+/// ```
+/// use mcp_runtime::prelude::*;
+///
+/// /// Asks for a code review.
+/// #[prompt(title = "Code review")]
+/// fn code_review(
+///     code: &str,
+///     /// Framework in use
+///     #[complete(frameworks)]
+///     framework: Option<String>,
+/// ) -> String {
+///     format!("Review this {} code:\n{code}", framework.unwrap_or_default())
+/// }
+///
+/// /// Known frameworks.
+/// #[completer]
+/// fn frameworks(partial: &str) -> Vec<String> {
+///     let _ = partial; // candidates are ranked against it by the framework
+///     vec!["axum".to_owned(), "rocket".to_owned()]
+/// }
+/// ```
+///
+/// Parameters work as in [`tool`](macro@tool), except that arguments are sent as strings and parsed into the parameter
+/// types. Enums and booleans are completed automatically. For other types, `#[complete(["formal", "friendly"])]`
+/// suggests the given strings but accepts any other string, and `#[complete(function)]` names a
+/// [`completer`](macro@completer).
+///
+/// | Option | Value | Default | Meaning | On the wire |
+/// |---|---|---|---|---|
+/// | `name` | string | the function's name | the name in requests | `name` |
+/// | `rename_all` | as in [`tool`](macro@tool) | the parameters' names | turns the names of parameters into those of arguments | the names in `arguments` |
+/// | `title` | string | none | the display name | `title` |
+/// | `description` | string, or an expression of type `&'static str` | the doc comment | the description of the prompt | `description` |
+/// | `icons` | as in [`tool`](macro@tool) | none | icons for user interfaces | `icons` |
+/// | `meta` | an expression of type `serde_json::Value`, an object | none | additional metadata | `_meta` |
+/// | `tags("…", …)` | strings | none | tags for selection | nothing |
+/// | `scopes`, `visible_if` | as in [`tool`](macro@tool) | unrestricted | restrict use and visibility | nothing |
+/// | `timeout`, `rate`, `concurrency`, `max_output` | as in [`tool`](macro@tool) | as in [`tool`](macro@tool) | limits on duration, rate, concurrency and result size | an error if exceeded |
+/// | `crate` | a path | `::mcp_runtime` | the path of the runtime crate | nothing |
+///
+/// Source: revision 2026-07-28, server/prompts.
+#[doc(inline)]
+pub use mcp_macros::prompt;
+
+/// Turns a function into a resource that clients read at a fixed URI. To select a resource, call the `resource`
+/// function, as in `resource(config)`.
+///
+/// ```
+/// use mcp_runtime::prelude::*;
+///
+/// /// Settings in effect.
+/// #[resource("config://app", mime_type = "text/plain", ttl = "1h", cache = "public")]
+/// fn config() -> &'static str {
+///     "colour = blue"
+/// }
+/// ```
+///
+/// All parameters are injected, because resources do not have arguments. The URI must come first, followed by any
+/// options:
+///
+/// | Option | Value | Default | Meaning | On the wire |
+/// |---|---|---|---|---|
+/// | `name` | string | the function's name | the name used by programs | `name` |
+/// | `title` | string | none | the display name | `title` |
+/// | `description` | string, or an expression of type `&'static str` | the doc comment | the description of the resource | `description` |
+/// | `mime_type` | such as `"text/markdown"` | unspecified | the media type of the contents | `mimeType` |
+/// | `size` | whole number | unspecified | the size in bytes | `size` |
+/// | `audience` | `user`, `assistant`, or both | unspecified | the intended audience | `annotations.audience` |
+/// | `priority` | 0.0 to 1.0 | unspecified | the importance, from 0.0 (optional) to 1.0 (required) | `annotations.priority` |
+/// | `last_modified` | ISO 8601 date, or date and time | unspecified | the time of the last change | `annotations.lastModified` |
+/// | `icons` | as in [`tool`](macro@tool) | none | icons for user interfaces | `icons` |
+/// | `meta` | an expression of type `serde_json::Value`, an object | none | additional metadata | `_meta` |
+/// | `tags("…", …)` | strings | none | tags for selection | nothing |
+/// | `scopes`, `visible_if` | as in [`tool`](macro@tool) | unrestricted | restrict use and visibility | nothing |
+/// | `ttl` | `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or a constant of type `Duration` | unspecified | how long a client may cache the contents | `ttlMs` |
+/// | `cache` | `"public"` or `"private"` | unspecified | whether the cached contents may be shared between users | `cacheScope` |
+/// | `timeout`, `rate`, `concurrency`, `max_output` | as in [`tool`](macro@tool) | as in [`tool`](macro@tool) | limits on duration, rate, concurrency and result size | an error if exceeded |
+/// | `crate` | a path | `::mcp_runtime` | the path of the runtime crate | nothing |
+///
+/// Source: revision 2026-07-28, server/resources.
+#[doc(inline)]
+pub use mcp_macros::resource;
+
+/// Turns a function into a resource template. The function reads every resource whose URI matches the template. To
+/// select a template, call the `resource_template` function, as in `resource_template(note)`.
+///
+/// ```
+/// use mcp_runtime::prelude::*;
+///
+/// /// One note.
+/// #[resource_template("notes:///{id}{?part}", mime_type = "text/markdown")]
+/// async fn note(id: u32, part: Option<String>) -> Result<String> {
+///     if id == 0 {
+///         bail!("notes are numbered from 1");
+///     }
+///     Ok(format!("note {id}, {}", part.unwrap_or_default()))
+/// }
+/// ```
+///
+/// Each variable in the template needs an argument with the same name, and vice versa; injected parameters do not
+/// count. Templates follow RFC 6570 up to level 3, plus the `*` modifier. `{id:3}` is rejected because the truncated
+/// part of the value cannot be restored.
+///
+/// A list parameter needs a variable with `*`: `{ids*}` matches `1,2`, `{/path*}` matches `/a/b`, and `{?tags*}`
+/// matches `?tags=a&tags=b`. A string parameter receives the entire text matched by such a variable.
+///
+/// A URI does not match if one of its variables contains NUL, has `..` as a whole segment, or begins with `/`, `\` or a
+/// drive letter such as `C:`. This applies to every kind of expression and every encoding, because such a value would
+/// lead out of the directory to which it is joined. Dots inside a segment, as in `v1..2`, are allowed. A parameter with
+/// `#[arg(any_path)]` accepts these values as well; the function must then validate them before using them as paths.
+/// Source: revision 2026-07-28, server/resources, "Security Considerations".
+///
+/// The options are the same as for [`resource`](macro@resource), except that `size` is not available and `list` takes
+/// the path of a function that returns the matching resources for `resources/list`. All parameters of that function are
+/// injected.
+///
+/// ```compile_fail
+/// # use mcp_runtime::prelude::*;
+/// #[resource_template("notes:///{id}")] // URI template variable `id` has no parameter with that name; this function has `key`
+/// fn note(key: String) -> String {
+///     key
+/// }
+/// ```
+///
+/// Source: revision 2026-07-28, server/resources, "Resource Templates".
+#[doc(inline)]
+pub use mcp_macros::resource_template;
+
+/// Turns a function into a completer, which suggests values for an argument while the user types. To select a
+/// completer, call the `completer` function, as in `completer(frameworks)`.
+///
+/// ```
+/// use mcp_runtime::prelude::*;
+///
+/// #[prompt]
+/// fn code_review(code: &str, language: &str, #[complete(frameworks)] framework: &str) -> String {
+///     format!("Review this {language} code with {framework} in mind:\n{code}")
+/// }
+///
+/// /// Frameworks for the language chosen so far.
+/// #[completer]
+/// async fn frameworks(partial: &str, language: Option<String>) -> Vec<&'static str> {
+///     let _ = partial;
+///     match language.as_deref() {
+///         Some("rust") => vec!["axum", "rocket"],
+///         _ => Vec::new(),
+///     }
+/// }
+/// ```
+///
+/// The first parameter is the text typed so far. The other parameters are either injected or receive arguments that the
+/// user has already filled in, matched by name. Candidates may be in any order, because the framework ranks them and
+/// sends only the best 100.
+///
+/// To use a completer, put `#[complete(frameworks)]` on a parameter of a [`prompt`](macro@prompt) or
+/// [`resource_template`](macro@resource_template). If that is not possible, the completer can name the argument
+/// instead:
+///
+/// | Option | Value | Meaning |
+/// |---|---|---|
+/// | `prompt` | path to the definition of a prompt | the prompt that has the argument |
+/// | `template` | path to the definition of a resource template | the template that has the variable |
+/// | `argument` | string | the name of the argument or variable |
+/// | `timeout`, `rate`, `concurrency`, `max_output` | as in [`tool`](macro@tool) | limits on duration, rate, concurrency and result size |
+/// | `crate` | a path | the path of the runtime crate; default `::mcp_runtime` |
+///
+/// Source: revision 2026-07-28, server/utilities/completion.
+#[doc(inline)]
+pub use mcp_macros::completer;
+
+/// Allows the other attributes to be used on a type's methods. Put this attribute on the `impl` block.
+///
+/// ```
+/// use std::sync::Mutex;
+///
+/// use mcp_runtime::prelude::*;
+///
+/// struct Notes(Mutex<Vec<String>>);
+///
+/// #[server]
+/// impl Notes {
+///     /// Adds a note.
+///     #[tool]
+///     fn add(&self, text: String) -> Result<usize> {
+///         let mut notes = self.0.lock().unwrap_or_else(|error| error.into_inner());
+///         notes.push(text);
+///         Ok(notes.len())
+///     }
+/// }
+/// ```
+///
+/// Methods take `&self`, because calls run concurrently. Pass the value to the server with `.handlers(…)`. A type may
+/// have several such blocks. Associated functions without `self` work like free functions.
+///
+/// | Option | Value | Meaning |
+/// |---|---|---|
+/// | `crate` | a path | the path of the runtime crate, for all methods; default `::mcp_runtime` |
+#[doc(inline)]
+pub use mcp_macros::server;
+
+/// Makes `main` asynchronous. The runtime has one worker per core, but at least two workers, so that one of them can
+/// still respond while a handler is blocking another.
+///
+/// ```no_run
+/// #[mcp_runtime::main]
+/// async fn main() -> Result<(), std::io::Error> {
+///     Ok(())
+/// }
+/// ```
+///
+/// If `main` returns an error, it is printed with its causes as people read it, also if it is boxed: `Error: cannot listen:
+/// caused by …`. The exit status is then 1. Errors that are neither `std::error::Error` nor strings, such as those of
+/// `anyhow`, are printed in their own form.
+///
+/// Requires the `main` feature, which is enabled by default. `#[tokio::main]` works as well.
+///
+/// | Option | Value | Meaning |
+/// |---|---|---|
+/// | `crate` | a path | the path of the runtime crate; default `::mcp_runtime` |
+#[doc(inline)]
+#[cfg(feature = "main")]
+pub use mcp_macros::main;
+
+/// Turns a struct into a form for [`Context::elicit`](crate::Context::elicit), or an enum into a choice in a form.
+///
+/// ```
+/// use mcp_runtime::Elicit;
+///
+/// #[derive(Elicit)]
+/// struct Booking {
+///     /// Where to send the confirmation
+///     #[elicit(format = "email")]
+///     email: String,
+///     /// How many nights
+///     #[elicit(range(1..=14), default = 2)]
+///     nights: u32,
+///     #[elicit(title = "Kind of room")]
+///     room: Option<Room>,
+///     #[elicit(length(..=2))]
+///     extras: Vec<Extra>,
+/// }
+///
+/// #[derive(Elicit)]
+/// enum Room {
+///     /// One bed
+///     Single,
+///     /// Two beds
+///     Double,
+/// }
+///
+/// #[derive(Elicit)]
+/// enum Extra {
+///     Breakfast,
+///     Parking,
+/// }
+/// ```
+///
+/// Forms are flat. A field is a string, a number, a `bool`, an enum that derives `Elicit`, a `Vec` of such an enum, or
+/// an `Option` of one of these. The user may leave optional fields empty. A field's doc comment is its description; a
+/// variant's doc comment is the choice's title. No other derive is needed. `#[serde(rename_all = "…")]` and
+/// `#[serde(rename = "…")]` apply to forms as well, so that a type has the same names in forms and schemas.
+///
+/// | Field option | Value | Meaning | On the wire |
+/// |---|---|---|---|
+/// | `name` | `"string"` | the name in the client's answer, instead of serde's name for the field | the property's name |
+/// | `title` | `"string"` | the display name | `title` |
+/// | `description` | `"string"` | instructions for the user, instead of the doc comment | `description` |
+/// | `default` | a literal; for a choice, its value as a string | the initial value in the form | `default`, since 2025-11-25 (for `bool`, in all versions) |
+/// | `range(1..=14)` | numbers | the allowed numbers | `minimum`, `maximum` |
+/// | `length(..=200)` | whole numbers | the allowed number of characters or choices | `minLength`, `maxLength`, `minItems`, `maxItems` |
+/// | `format` | `"email"`, `"uri"`, `"date"`, `"date-time"` | the format of the string | `format` |
+///
+/// | Variant option | Value | Meaning |
+/// |---|---|---|
+/// | `name` | `"string"` | the value in the client's answer, instead of serde's name for the variant |
+/// | `title` | `"string"` | the display name, instead of the doc comment |
+///
+/// On the type, `crate = path` sets the path of the runtime crate, which defaults to `::mcp_runtime`.
+#[doc(inline)]
+pub use mcp_macros::Elicit;
+
+/// Derives everything that a type needs to be used in arguments and results: `Serialize`, `Deserialize` and
+/// `JsonSchema`, through the runtime's re-exports, so that you do not need a dependency on serde or schemars.
+///
+/// ```
+/// use mcp_runtime::prelude::*;
+///
+/// #[data]
+/// #[serde(rename_all = "camelCase")]
+/// struct Place {
+///     /// Name of the city
+///     city: String,
+///     zip_code: Option<String>,
+/// }
+///
+/// /// Looks a place up.
+/// #[tool]
+/// fn look_up(place: Place) -> Json<Place> {
+///     Json(place)
+/// }
+/// ```
+///
+/// Unknown fields are rejected, with a suggestion, as if the type had `#[serde(deny_unknown_fields)]`. Otherwise, a
+/// model that misspells the name of an optional field would never find out. Types with a `#[serde(flatten)]` field are
+/// exempt.
+///
+/// Put `#[data]` above the `#[serde(…)]` and `#[schemars(…)]` attributes of the type. A program that depends directly
+/// on serde and schemars can use their derives as usual.
+///
+/// | Option | Meaning |
+/// |---|---|
+/// | `input` | values of the type are only received, so `Serialize` is not derived |
+/// | `output` | values of the type are only sent, so `Deserialize` is not derived |
+/// | `allow_unknown_fields` | unknown fields are ignored, for example because the type is also read from files written by other programs |
+/// | `display` | for an enum whose variants have no data: `Display` prints the variant's name as clients send it |
+/// | `crate = path` | the path of the runtime crate; default `::mcp_runtime` |
+#[doc(inline)]
+pub use mcp_macros::data;
+
+/// Marks an error type as safe to show to the model. Whenever a handler returns such an error, directly or through `?`,
+/// the model receives the error's message.
+///
+/// ```
+/// use mcp_runtime::prelude::*;
+///
+/// #[expose]
+/// #[derive(Debug)]
+/// enum NoteError {
+///     Missing(u32),
+/// }
+///
+/// impl std::fmt::Display for NoteError {
+///     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+///         let Self::Missing(id) = self;
+///         write!(f, "there is no note {id}; `search` lists all notes")
+///     }
+/// }
+///
+/// impl std::error::Error for NoteError {}
+///
+/// fn find(id: u32) -> Result<String, NoteError> {
+///     Err(NoteError::Missing(id))
+/// }
+///
+/// /// Reads a note.
+/// #[tool]
+/// fn read(id: u32) -> Result<String> {
+///     Ok(find(id)?) // the model reads: there is no note 7; `search` lists all notes
+/// }
+/// ```
+///
+/// In an enum, `#[expose]` on some of the variants marks only those variants; the other variants' messages remain
+/// hidden. This includes variants that pass on another error, such as those with `thiserror`'s
+/// `#[error(transparent)]`:
+///
+/// ```
+/// # #[derive(Debug)] struct Refused;
+/// # impl std::fmt::Display for Refused { fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.write_str("refused") } }
+/// # impl std::error::Error for Refused {}
+/// use mcp_runtime::expose;
+///
+/// #[expose]
+/// #[derive(Debug)]
+/// enum StoreError {
+///     #[expose]
+///     Refused(Refused), // with thiserror: #[error(transparent)] Refused(#[from] Refused)
+///     Database(std::io::Error),
+/// }
+/// # impl std::fmt::Display for StoreError { fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { match self { Self::Refused(it) => it.fmt(f), Self::Database(it) => it.fmt(f) } } }
+/// # impl std::error::Error for StoreError {}
+/// ```
+///
+/// If an unmarked error wraps a marked error ([`source`](std::error::Error::source)), the model reads the inner error's
+/// message. The messages of all other errors remain hidden unless `.expose()` is called where they occur. The type must
+/// implement `std::error::Error`, either manually or through any derive, and must not be generic.
+///
+/// | Option | Meaning |
+/// |---|---|
+/// | `crate = path` | the path of the runtime crate; default `::mcp_runtime` |
+#[doc(inline)]
+pub use mcp_macros::expose;
+
+/// Embeds a folder's skills in the program, for [`Server::with`](crate::Server::with). The path is relative to the
+/// directory of the package's `Cargo.toml`.
+///
+/// ```no_run
+/// # macro_rules! skills { ($folder:literal) => { mcp_runtime::skills!("../examples/skills/") } }
+/// use mcp_runtime::prelude::*;
+///
+/// let server = new_server!().with(skills!("skills/"));
+/// ```
+///
+/// The skills are read and checked when the program is compiled. Every mistake is a compile error that names the file.
+/// The program contains the files' bytes and their digests, so no files are read at run time.
+///
+/// The program is recompiled when a file changes or disappears. When a file is added, the program is recompiled only if
+/// the package has a build script with this line:
+///
+/// ```
+/// println!("cargo::rerun-if-changed=skills");
+/// ```
+///
+/// The result is of type [`Skills`](crate::skills::Skills), so you can add other skills and make visibility depend on
+/// the caller.
+///
+/// | Option | Meaning |
+/// |---|---|
+/// | `crate = path` | the path of the runtime crate; default `::mcp_runtime` |
+///
+/// Limits: 512 files and 16 MiB for each skill. Hidden files are omitted.
+#[doc(inline)]
+#[cfg(feature = "skills")]
+pub use mcp_macros::skills;
+
+/// Embeds a page that hosts display next to tool results, using the extension `io.modelcontextprotocol/ui` (MCP Apps).
+///
+/// ```ignore
+/// use mcp_runtime::prelude::*;
+///
+/// /// Sales by month, as bars.
+/// #[app("ui/chart.html", csp(connect_domains("https://api.example.com")))]
+/// struct Chart;
+///
+/// /// Returns the sales of a year.
+/// #[tool(app = Chart)]
+/// fn sales(year: u16) -> Json<Sales> {
+///     Json(Sales::of(year))
+/// }
+/// ```
+///
+/// The path is relative to the directory of the package's `Cargo.toml`. The page becomes part of the program, which is
+/// recompiled when the file changes. It is an error if the file does not exist, is not UTF-8, or is larger than 4 MiB.
+/// A script element `<script src="mcp-app.js"></script>` is replaced with a script that defines `mcpApp`, through which
+/// the page communicates with its host. The guide's page about apps describes its functions.
+///
+/// | Option | Value | Default | Meaning | On the wire |
+/// |---|---|---|---|---|
+/// | `uri` | a URI that begins with `ui://` | `ui://PACKAGE/PATH` | the URI of the page | `uri`, `_meta.ui.resourceUri` of tools |
+/// | `csp(…)` | see below | no origins | the origins that the page uses; the host refuses all others | `_meta.ui.csp` |
+/// | `permissions(…)` | any of `camera`, `microphone`, `geolocation`, `clipboard_write` | none | browser features that the page requests | `_meta.ui.permissions` |
+/// | `domain` | string | the host's choice | the origin on which the host serves the page; each host documents its format | `_meta.ui.domain` |
+/// | `prefers_border` | flag | the host's choice | the host draws a border and a background | `_meta.ui.prefersBorder` |
+/// | `deprecated_key` | flag | no | tools also name the page in the deprecated key, for hosts that read nothing else | `_meta["ui/resourceUri"]` of tools |
+/// | `name`, `title`, `description`, `icons`, `meta`, `tags`, `scopes`, `visible_if`, `ttl`, `cache`, `timeout`, `rate`, `concurrency`, `max_output`, `crate` | as in [`resource`](macro@resource) | as in [`resource`](macro@resource) | as in [`resource`](macro@resource) | |
+///
+/// Each option in `csp(…)` lists origins, such as `"https://api.example.com"`, `"https://*.example.com"` or
+/// `"wss://live.example.com:8443"`:
+///
+/// | Option | Allows |
+/// |---|---|
+/// | `connect_domains` | requests by scripts |
+/// | `resource_domains` | scripts, styles, images, fonts and media |
+/// | `frame_domains` | nested frames |
+/// | `base_uri_domains` | the base of the page's links |
+///
+/// A page is served whenever a tool that names it is served.
+///
+/// Source: the extension `io.modelcontextprotocol/ui`, version 2026-01-26.
+#[doc(inline)]
+pub use mcp_macros::app;
+
+pub use mcp_core::handler::definition::{completer, prompt, resource, resource_template, tool};

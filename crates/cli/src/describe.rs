@@ -127,7 +127,7 @@ fn described_program(program: &Program) -> Map<String, Value> {
     set("http", program.http.as_ref().map_or(Value::Null, http));
     let store = program.task_store.as_ref();
     let keeps_tasks = store.is_some_and(|store| store.outlives_process());
-    set("keepsData", keeps_tasks.into());
+    set("keepsData", (keeps_tasks || program.names_backend).into());
     document
 }
 
@@ -142,6 +142,9 @@ fn setting(variable: &DeclaredVariable) -> Value {
         "secret": variable.is_secret,
         "help": variable.to_string(),
     });
+    if variable.is_for_http {
+        described["http"] = true.into();
+    }
     let schema = &variable.schema;
     for (member, value) in [
         ("default", variable.default()),

@@ -67,6 +67,8 @@ pub struct Program {
     pub has_tasks: bool,
     /// The store for tasks that the author has set.
     pub task_store: Option<Arc<dyn TaskStore>>,
+    /// `true` if a variable names where the data is kept, and it has not been opened.
+    pub names_backend: bool,
     /// How the program serves HTTP, if it can.
     pub http: Option<HttpDescription>,
 }
@@ -261,6 +263,13 @@ fn command(grammar: Grammar<'_>) -> Command {
 /// The exit status of a command that was ended by Ctrl-C, as in shells.
 const INTERRUPTED: i32 = 130;
 
+/// Returns `true` if the command calls handlers or looks at tasks, and so needs the stores of the server.
+#[must_use]
+pub fn needs_stores(matches: &ArgMatches) -> bool {
+    let command = matches.subcommand_name();
+    command.is_some_and(|name| !needs_only_definitions(name) && !install::is_command(name))
+}
+
 /// Runs a command. Returns the exit status.
 ///
 /// # Errors
@@ -445,6 +454,28 @@ mod tests {
                 Some("2025-11-25")
             );
             assert!(matches.get_flag("json") || after.get_flag("json"));
+        }
+    }
+
+    #[test]
+    fn only_commands_that_call_handlers_or_look_at_tasks_need_stores() {
+        for (arguments, expected) in [
+            (&["call", "add"][..], true),
+            (&["read", "x:///y"], true),
+            (&["resources"], true),
+            (&["shell"], true),
+            (&["tasks"], true),
+            (&["tools"], false),
+            (&["prompts"], false),
+            (&["templates"], false),
+            (&["install", "cursor"], false),
+            (&["installed"], false),
+            (&["--describe"], false),
+        ] {
+            let Ok(Invocation::Command(matches)) = invocation(arguments) else {
+                panic!("{arguments:?} is a command");
+            };
+            assert_eq!(needs_stores(&matches), expected, "{arguments:?}");
         }
     }
 

@@ -28,6 +28,8 @@ pub enum ErrorKind {
     Duplicate,
     /// A value for `Server::state_with` cannot be created.
     State,
+    /// A function of `Server::on_serve` failed.
+    Serve,
 }
 
 impl Error {

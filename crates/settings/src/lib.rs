@@ -9,11 +9,14 @@
 // The examples are servers: `tests/documentation` runs them, so that no test of this crate waits for `mcp-runtime`.
 #![cfg(not(doctest))]
 
+mod value;
+
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 use mcp_schema::check::Validator;
 use mcp_schema::explain;
@@ -26,6 +29,10 @@ use serde::de::DeserializeOwned;
 use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Deserializer, de};
 use serde_json::{Map, Value, json};
+
+use crate::value::{FoundValue, file_variable};
+
+pub use value::text_of;
 
 /// A value that must not be exposed, such as a password or an API key.
 ///
@@ -100,6 +107,10 @@ pub struct DeclaredVariable {
     pub is_required: bool,
     /// `true` if its value is never shown.
     pub is_secret: bool,
+    /// `true` if it is used only over HTTP.
+    pub is_for_http: bool,
+    /// The file that contains the value, if it is not in the variable itself. Its contents are never shown.
+    file: Option<PathBuf>,
     /// The value in the form in which it may be logged, if the variable is set to a valid value.
     shown: Option<String>,
 }
@@ -112,31 +123,42 @@ impl DeclaredVariable {
             is_secret: is_secret(schema),
             schema: schema.clone(),
             is_required,
+            is_for_http: false,
+            file: None,
             shown: None,
         }
     }
 
-    /// Declares a variable that supplies the value of a header. The variable is secret, because a header may contain
-    /// credentials.
+    /// Declares a variable that is not a field of a struct, such as the value of a header. It is secret, because it may
+    /// contain credentials, and optional.
     #[must_use]
-    pub fn for_header(name: &str, description: &str) -> Self {
-        let mut variable = Self {
-            name: name.to_owned(),
-            field: name.to_owned(),
-            is_secret: true,
-            schema: json!({"type": "string", "description": description}),
-            is_required: false,
-            shown: None,
-        };
-        if let Ok(text) = std::env::var(name) {
-            variable.record_value(&text);
+    pub fn secret_text(name: &str, description: &str) -> Self {
+        let schema = json!({"type": "string", "description": description, "writeOnly": true});
+        let mut variable = Self::new("", name, &schema, false);
+        name.clone_into(&mut variable.name);
+        if matches!(text_of(name), Ok(Some(_))) {
+            variable.record_value("");
         }
         variable
+    }
+
+    /// Returns the name of the variable that can name a file with the value instead.
+    #[must_use]
+    pub fn file_variable(&self) -> String {
+        file_variable(&self.name)
+    }
+
+    /// Marks the variable as one without which the server does not start.
+    #[must_use]
+    pub fn required(mut self) -> Self {
+        self.is_required = true;
+        self
     }
 
     /// Marks the variable as needed only for HTTP.
     #[must_use]
     pub fn only_for_http(mut self) -> Self {
+        self.is_for_http = true;
         let description = self.schema["description"].as_str().unwrap_or_default();
         let need = if self.is_required {
             "required over HTTP"
@@ -153,8 +175,11 @@ impl DeclaredVariable {
 
     /// Records that the variable is set to this valid value.
     fn record_value(&mut self, text: &str) {
-        let shown = if self.is_secret { "***" } else { text };
-        self.shown = Some(shown.to_owned());
+        self.shown = Some(match &self.file {
+            _ if self.is_secret => "***".to_owned(),
+            Some(file) => format!("the contents of `{}`", file.display()),
+            None => text.to_owned(),
+        });
     }
 
     /// Logs the value.
@@ -261,7 +286,10 @@ impl ServerEnvironment {
             variable.log_value();
         }
         // The variable may be declared by another struct.
-        let declared = |name: &str| self.variables.iter().any(|variable| variable.name == name);
+        let declared = |name: &str| {
+            let mut variables = self.variables.iter();
+            variables.any(|variable| variable.name == name || file_variable(&variable.name) == name)
+        };
         let misspelled = self.misspelled.iter().filter(|(name, _)| !declared(name));
         for (variable, meant) in misspelled {
             tracing::warn!(
@@ -285,7 +313,9 @@ impl ServerEnvironment {
         if lines.is_empty() {
             lines
         } else {
-            format!("Environment:{lines}")
+            format!(
+                "Environment:{lines}\n  Instead of a variable NAME, NAME_FILE can name a file that contains the value."
+            )
         }
     }
 }
@@ -320,8 +350,25 @@ pub fn read<T: DeserializeOwned + JsonSchema>(
         .collect();
     let mut faults = Vec::new();
     let mut members = Map::new();
+    let names: Vec<_> = declared.iter().map(|one| one.name.clone()).collect();
     for variable in &mut declared {
-        match read_variable_value(variable, &present, prefix, &validator) {
+        let of_file = file_variable(&variable.name);
+        // A variable of this name may be declared itself.
+        let is_free = !names.contains(&of_file);
+        let environment = |name: &str| {
+            let mut found = present.iter().filter(|_| is_free || name != of_file);
+            found
+                .find(|(present, _)| present == name)
+                .map(|(_, value)| value.clone())
+        };
+        let found = match value::find(&variable.name, environment) {
+            Ok(found) => found,
+            Err(fault) => {
+                faults.push(fault);
+                continue;
+            }
+        };
+        match read_variable_value(variable, found, (&present, prefix), &validator) {
             Ok(Some(value)) => {
                 members.insert(variable.field.clone(), value);
             }
@@ -388,12 +435,12 @@ fn not_a_struct<T>(problem: &str) -> EnvironmentReading<T> {
 /// absent.
 fn read_variable_value(
     variable: &mut DeclaredVariable,
-    present: &[(String, OsString)],
-    prefix: &str,
+    found: Option<FoundValue>,
+    (present, prefix): (&[(String, OsString)], &str),
     validator: &Validator,
 ) -> Result<Option<Value>, Vec<String>> {
     let name = variable.name.clone();
-    let Some((_, value)) = present.iter().find(|(present, _)| *present == name) else {
+    let Some(FoundValue { text: value, file }) = found else {
         if !variable.is_required {
             return Ok(None);
         }
@@ -411,6 +458,7 @@ fn read_variable_value(
             variable.expected_value_text()
         )]);
     };
+    variable.file = file;
     let value = read_text(&variable.schema, text);
     let faults = validator.check_property(&variable.field, &value);
     if faults.is_empty() {
@@ -420,6 +468,13 @@ fn read_variable_value(
     if variable.is_secret {
         return Err(vec![format!(
             "the environment variable `{name}`, which is secret, does not have the expected form: {}",
+            variable.expected_value_text()
+        )]);
+    }
+    if let Some(file) = &variable.file {
+        return Err(vec![format!(
+            "{} do not have the expected form: {}",
+            contents_of(&name, file),
             variable.expected_value_text()
         )]);
     }
@@ -448,14 +503,27 @@ fn misspelled_names(
     present: &[(String, OsString)],
     prefix: &str,
 ) -> Vec<(String, String)> {
-    let is_declared = |name: &str| declared.iter().any(|variable| variable.name == name);
-    let names = || declared.iter().map(|variable| &*variable.name);
+    let names = declared.iter().map(|variable| variable.name.clone());
+    let of_files = declared
+        .iter()
+        .map(|variable| file_variable(&variable.name));
+    let names: Vec<String> = names.chain(of_files).collect();
     let suspects = present
         .iter()
-        .filter(|(name, _)| is_candidate(name, prefix) && !is_declared(name));
+        .filter(|(name, _)| is_candidate(name, prefix) && !names.contains(name));
+    let meant = |name: &str| closest(name, names.iter().map(String::as_str)).map(str::to_owned);
     suspects
-        .filter_map(|(name, _)| Some((name.clone(), closest(name, names())?.to_owned())))
+        .filter_map(|(name, _)| Some((name.clone(), meant(name)?)))
         .collect()
+}
+
+/// Names the contents of the file with the value of a variable.
+fn contents_of(name: &str, file: &Path) -> String {
+    format!(
+        "the contents of `{}`, which the environment variable `{}` names,",
+        file.display(),
+        file_variable(name)
+    )
 }
 
 /// Creates the struct. The struct's `Deserialize` implementation may reject a value that the schema allows; the message
@@ -483,6 +551,11 @@ fn deserialize_environment<T: DeserializeOwned>(
                 "the environment variable `{}`, which is secret, is not valid",
                 variable.name
             ),
+            Some(DeclaredVariable {
+                name,
+                file: Some(file),
+                ..
+            }) => format!("{} are not valid", contents_of(name, file)),
             Some(variable) => format!("the environment variable `{}`: {error}", variable.name),
             None => format!("the environment variables are not valid settings: {error}"),
         }
@@ -613,6 +686,57 @@ mod tests {
         let os = [("MAX_ROW", "5"), ("DATABASE_URL", "x")]
             .map(|(name, value)| (name.into(), value.into()));
         assert!(read::<Settings>("", os).misspelled.is_empty());
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    struct Log {
+        log: Option<String>,
+        log_file: Option<String>,
+    }
+
+    #[test]
+    fn values_are_read_from_files_and_no_message_shows_them() {
+        let path = std::env::temp_dir().join(format!("mcp-settings-{}", std::process::id()));
+        let with = |contents: &str, variable: &str| {
+            std::fs::write(&path, contents).unwrap();
+            reading(&[("T_DATABASE_URL", "x"), (variable, path.to_str().unwrap())])
+        };
+        let read = with("12\n", "T_MAX_ROWS_FILE");
+        assert_eq!(read.value.unwrap().max_rows, 12);
+        assert!(read.misspelled.is_empty());
+        let shown = read.variables[1].shown.clone().unwrap();
+        assert_eq!(shown, format!("the contents of `{}`", path.display()));
+        let read = with("1234\n", "T_PIN_FILE");
+        assert_eq!(read.variables[8].shown.as_deref(), Some("***"));
+        assert_eq!(read.value.unwrap().pin.unwrap().expose_secret(), &1234);
+        for (variable, end) in [
+            (
+                "T_MAX_ROWS_FILE",
+                "do not have the expected form: integer 1 to 65535",
+            ),
+            ("T_NAME_FILE", "are not valid"),
+            (
+                "T_PIN_FILE",
+                "which is secret, does not have the expected form: integer from 0",
+            ),
+        ] {
+            let fault = with("-hunter2", variable).value.unwrap_err().join("\n");
+            assert!(
+                fault.ends_with(end) && !fault.contains("hunter2"),
+                "{fault}"
+            );
+        }
+        let typo = with("12", "T_MAX_ROW_FILE").misspelled;
+        let meant = ("T_MAX_ROW_FILE".to_owned(), "T_MAX_ROWS_FILE".to_owned());
+        assert_eq!(typo, [meant]);
+        std::fs::remove_file(&path).unwrap();
+        // A field may have such a name itself.
+        let variables = [("T_LOG_FILE".into(), "/no/such".into())];
+        let read = super::read::<Log>("T_", variables).value.unwrap();
+        assert_eq!(
+            (read.log, read.log_file.as_deref()),
+            (None, Some("/no/such"))
+        );
     }
 
     #[test]

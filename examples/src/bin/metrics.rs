@@ -33,15 +33,17 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = arguments.next().unwrap_or("127.0.0.1:8000".into());
     let metrics = arguments.next().unwrap_or("127.0.0.1:9000".into());
 
-    // Must run before the server starts, because the server describes its metrics to the recorder.
-    PrometheusBuilder::new()
-        .with_http_listener(metrics.parse::<SocketAddr>()?)
-        .set_buckets_for_metric(
-            Matcher::Full("mcp_server_operation_duration".into()),
-            &BUCKETS,
-        )?
-        .install()?;
+    let metrics: SocketAddr = metrics.parse()?;
+    let server = new_server!().on_serve(move || {
+        PrometheusBuilder::new()
+            .with_http_listener(metrics)
+            .set_buckets_for_metric(
+                Matcher::Full("mcp_server_operation_duration".into()),
+                &BUCKETS,
+            )?
+            .install()
+    });
 
     let listener = TcpListener::bind(&address).await?;
-    Ok(new_server!().serve_http_listener(listener).await?)
+    Ok(server.serve_http_listener(listener).await?)
 }

@@ -29,6 +29,9 @@ async fn prometheus_reads_the_metrics_of_a_server() {
     let labels = |name: &str| format!(r#"mcp_method_name="tools/call",gen_ai_tool_name="{name}""#);
     for line in [
         "# TYPE mcp_server_requests counter".to_owned(),
+        // The recorder was installed when the server began to serve, after the metrics were described.
+        "# HELP mcp_server_requests Finished requests".to_owned(),
+        "# HELP mcp_server_refusals Refused messages, connections and calls".to_owned(),
         format!(r#"mcp_server_requests{{{},outcome="ok"}} 1"#, labels("add")),
         format!(
             r#"mcp_server_requests{{{},outcome="tool_error"}} 1"#,

@@ -104,7 +104,8 @@ fn manifest(
     matches: &ArgMatches,
     programs: &[PlatformProgram],
 ) -> Result<Value> {
-    let settings = &about.settings;
+    // A host starts the program over standard input and output.
+    let settings: &[&Setting] = &about.settings_without_http().collect::<Vec<_>>();
     if let Some(name) = shared_setting(settings) {
         bail!(
             "two environment variables differ only in case, but bundle settings ignore case: both would be `{name}`"
@@ -279,7 +280,7 @@ pub(super) struct BundledPrograms {
 
 impl BundledPrograms {
     /// Returns the `server` member, which contains the first program, with the others as exceptions.
-    pub(super) fn server(&self, settings: &[Setting]) -> Value {
+    pub(super) fn server(&self, settings: &[&Setting]) -> Value {
         let mut paths = self.paths.iter();
         let path = paths.next().map_or("", |(_, path)| path.as_str());
         let command = |path: &str| format!("${{__dirname}}/{path}");
@@ -319,17 +320,18 @@ pub(super) fn tools(tools: &[Value]) -> Value {
     described.collect()
 }
 
-/// Returns the settings that hosts ask users for, one for each environment variable that the server declares.
-pub(super) fn user_config(settings: &[Setting]) -> Value {
-    let settings = settings.iter();
+/// Returns the settings that hosts ask users for, one for each environment variable that the server uses
+/// without HTTP.
+pub(super) fn user_config(settings: &[&Setting]) -> Value {
+    let settings = settings.iter().copied();
     let settings = settings.map(|setting| (key(setting), user_setting(setting)));
     settings.collect::<Map<_, _>>().into()
 }
 
 /// Returns the first setting name that two variables would share, if any.
-pub(super) fn shared_setting(settings: &[Setting]) -> Option<String> {
+pub(super) fn shared_setting(settings: &[&Setting]) -> Option<String> {
     let mut names = BTreeSet::new();
-    let mut keys = settings.iter().map(key);
+    let mut keys = settings.iter().map(|setting| key(setting));
     keys.find(|key| !names.insert(key.clone()))
 }
 

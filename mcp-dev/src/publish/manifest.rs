@@ -149,7 +149,9 @@ fn packages(about: &Description, matches: &ArgMatches) -> Result<Vec<Value>> {
     for bundle in texts(matches, "mcpb") {
         packages.push(bundle_package(bundle, version)?);
     }
-    let variables: Vec<_> = about.settings.iter().map(environment_variable).collect();
+    // Packages are started over standard input and output.
+    let variables = about.settings_without_http().map(environment_variable);
+    let variables: Vec<_> = variables.collect();
     for package in &mut packages {
         package["transport"] = json!({"type": "stdio"});
         if !variables.is_empty() {

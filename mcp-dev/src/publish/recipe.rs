@@ -188,7 +188,7 @@ fn dockerfile(recipe: &Recipe<'_>) -> String {
     } = recipe;
     let mut settings = String::new();
     if !recipe.variables.is_empty() {
-        settings.push_str("# Settings; pass them to `docker run` with `--env` or `--env-file` instead of writing them here:\n");
+        settings.push_str("# Settings; pass them to `docker run` with `--env` or `--env-file` instead of writing them here. NAME_FILE can name a file with the value of NAME:\n");
         for variable in recipe.variables {
             let _ = writeln!(settings, "#   {}: {}", variable.name, about(variable));
         }
@@ -243,7 +243,7 @@ pub(super) fn compose(recipe: &Recipe<'_>) -> String {
     } = recipe;
     let mut environment = String::new();
     if !recipe.variables.is_empty() {
-        environment.push_str("    # Values come from the shell or from `.env`; keep it private and out of version control.\n    environment:\n");
+        environment.push_str("    # Values come from the shell or from `.env`; keep it private and out of version control. For a secret in a file, set\n    # NAME_FILE to its path instead of NAME.\n    environment:\n");
         for variable in recipe.variables {
             let name = &variable.name;
             let _ = writeln!(environment, "      # {}", about(variable));
@@ -345,7 +345,8 @@ fn preparation(recipe: &Recipe<'_>) -> String {
     if has(true) {
         let _ = writeln!(
             text,
-            "# kubectl create secret generic {label} --from-env-file secrets.env"
+            "# kubectl create secret generic {label} --from-env-file secrets.env\n\
+             # If the secret is mounted instead, set NAME_FILE to the path of the file."
         );
     }
     if has(false) {
@@ -408,7 +409,7 @@ pub(super) fn unit(recipe: &Recipe<'_>) -> String {
     let mut settings = String::new();
     if !recipe.variables.is_empty() {
         let is_needed = recipe.variables.iter().any(|variable| variable.required);
-        settings.push_str("# Settings, in a file that only root can read:\n");
+        settings.push_str("# Settings, in a file that only root can read; NAME_FILE can name a file with the value of NAME:\n");
         for variable in recipe.variables {
             let _ = writeln!(settings, "#   {}: {}", variable.name, about(variable));
         }

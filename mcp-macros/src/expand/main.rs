@@ -22,7 +22,10 @@ pub(crate) fn expand_main(function: Function, options: &CrateOption) -> TokenStr
         #(#attributes)*
         #visibility fn #name() #output {
             #signature #body
-            #runtime::__private::block_on(#name())
+            #runtime::__private::block_on(#name(), |__mcp_outcome| {
+                use #runtime::__private::{MainBoxedError as _, MainError as _, MainOther as _};
+                (&&__mcp_outcome).exit_on_error()
+            })
         }
     )
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,8 +20,10 @@ use mcp_extra::tower::{self, CallService, Layer};
 use mcp_settings::ServerEnvironment;
 use mcp_stores::Backend;
 
-use crate::context::{Capability, EnvironmentHeaders, ServerControl, ServerHandle, States};
-use crate::dispatch::{Admission, CacheHints, ServerAddOn, ServerParts, ServerShared};
+use crate::context::{
+    Capability, EnvironmentHeaders, MakeState, ServeHook, ServerControl, ServerHandle, States,
+};
+use crate::dispatch::{Admission, CacheHints, ServeHooks, ServerAddOn, ServerParts, ServerShared};
 use crate::error::{Error, ErrorKind};
 use crate::extension;
 use crate::extension::{Extension, Extensions, ServerChanges};
@@ -29,6 +32,7 @@ use crate::protocol::encode::CacheHint;
 use crate::rate::Rate;
 use crate::registry::{MethodReceiver, ToolSource};
 use crate::seal::SealingKey;
+use crate::server::backend_variable::BackendVariable;
 use crate::server::tags::TagSettings;
 use crate::types::{CacheScope, Implementation};
 
@@ -62,6 +66,7 @@ pub struct Server {
     pub(super) instructions: Option<String>,
     pub(crate) limits: Limits,
     pub(super) states: States,
+    pub(super) on_serve: ServeHooks,
     pub(super) environment: ServerEnvironment,
     pub(super) environment_headers: EnvironmentHeaders,
     pub(super) receivers: Vec<MethodReceiver>,
@@ -82,6 +87,10 @@ pub struct Server {
     /// Mistakes found in the settings so far, to be reported at startup.
     pub(super) faults: Vec<String>,
     pub(super) backend: Backend,
+    /// `true` if the author has set the backend, or it was opened.
+    pub(super) has_backend: bool,
+    pub(super) requires_backend: bool,
+    pub(super) backend_variable: Option<BackendVariable>,
     /// What settings add, and the stores that were set for it.
     pub(super) added: ServerParts,
     pub(super) stores: StoresByType,
@@ -137,6 +146,7 @@ impl Server {
             instructions: None,
             limits: Limits::default(),
             states: States::default(),
+            on_serve: ServeHooks::default(),
             environment: ServerEnvironment::default(),
             environment_headers: EnvironmentHeaders::default(),
             receivers: Vec::new(),
@@ -156,6 +166,9 @@ impl Server {
             wrapping: WrappingSettings::default(),
             faults: Vec::new(),
             backend: Backend::new(),
+            has_backend: false,
+            requires_backend: false,
+            backend_variable: None,
             added: ServerParts::default(),
             stores: StoresByType::default(),
             observers: Observers::default(),
@@ -307,9 +320,11 @@ impl Server {
     /// new_server!().backend(Sqlite::open("state.db")?)
     /// ```
     ///
+    /// If the place is a setting, use [`backend_from_env`](Self::backend_from_env).
     /// A backend can also be put together from single stores, as in `Backend::new().tasks(…)`.
     pub fn backend(mut self, backend: impl Into<Backend>) -> Self {
         self.backend = backend.into();
+        self.has_backend = true;
         self
     }
 
@@ -404,12 +419,24 @@ impl Server {
     /// # use mcp_runtime::prelude::*;
     /// # struct Pool;
     /// # impl Pool { async fn connect(_: &str) -> std::io::Result<Self> { Ok(Self) } }
-    /// let server = new_server!().state_with(async || {
-    ///     let url = std::env::var("DATABASE_URL").map_err(|_| "`DATABASE_URL` is not set")?;
-    ///     Ok::<_, Box<dyn std::error::Error + Send + Sync>>(Pool::connect(&url).await?)
-    /// });
+    /// # use mcp_runtime::server::Secret;
+    /// #[data(input)]
+    /// struct Settings {
+    ///     /// URL of the database
+    ///     database_url: Secret<String>,
+    /// }
+    ///
+    /// let server = new_server!()
+    ///     .env::<Settings>("NOTES_")
+    ///     .state_with(async |settings: State<Settings>| {
+    ///         Pool::connect(settings.database_url.expose_secret()).await
+    ///     });
     /// # drop(server);
     /// ```
+    ///
+    /// `make` is an async function or closure of up to three parameters, each of type [`State<T>`](crate::State) or
+    /// `Arc<T>`, which are values of this server, in whatever order they are declared. Start-up fails if such a value is
+    /// missing, or if values need each other in a circle.
     ///
     /// A running server creates the value before it accepts requests and after definitions and settings have been
     /// checked; if that fails, the server does not start. Commands such as `check`, `tools` and `install`, clients in
@@ -418,13 +445,38 @@ impl Server {
     /// only once, and the errors of all these calls refer to that line of the log.
     ///
     /// Otherwise works like [`state`](Self::state).
-    pub fn state_with<T, E, F>(mut self, make: impl Fn() -> F + Send + Sync + 'static) -> Self
+    pub fn state_with<T, E, P>(mut self, make: impl MakeState<T, E, P>) -> Self
     where
         T: Send + Sync + 'static,
         E: Into<Box<dyn std::error::Error + Send + Sync>>,
-        F: Future<Output = Result<T, E>> + Send + 'static,
     {
         self.states.insert_later(make);
+        self
+    }
+
+    /// Runs a function when the server begins to serve, for what only a server needs and a command such as `tools` or
+    /// `--help` does not: a listener for metrics, a connection to a queue, a background loop. Can be called more than
+    /// once; the functions run in this order.
+    ///
+    /// ```
+    /// # use mcp_runtime::prelude::*;
+    /// # struct Recorder;
+    /// # impl Recorder { fn install() -> std::io::Result<()> { Ok(()) } }
+    /// let server = new_server!().on_serve(|| Recorder::install());
+    /// ```
+    ///
+    /// `hook` is a function or closure, async or not, of up to three parameters, each of type [`State<T>`](crate::State) or
+    /// `Arc<T>`, which are values of this server. It returns nothing or a `Result<(), E>`. What should go on while the
+    /// server runs belongs into [`ServerHandle::spawn`](crate::server::ServerHandle::spawn) or a task.
+    ///
+    /// | Start | When it runs |
+    /// |---|---|
+    /// | [`run`](Self::run) without a command, [`serve`](Self::serve), `serve_http` and its kin | after definitions and settings have been checked, the state has been created and the port has been bound, before the first request. If it fails, the server does not start, and the error says why |
+    /// | [`into_http_service`](Self::into_http_service), [`build`](Self::build) | in the background, when the first request arrives. If it fails, this is logged and the server stops |
+    /// | commands, `--describe`, `--help`, the client for tests | never |
+    #[track_caller]
+    pub fn on_serve<P>(mut self, hook: impl ServeHook<P>) -> Self {
+        self.on_serve.add(hook, Location::caller());
         self
     }
 

@@ -23,6 +23,7 @@ impl Server {
             prefixes: self.prefixes.clone(),
             has_tasks: self.has_tasks(),
             task_store: self.kept_tasks(),
+            names_backend: self.names_backend(),
             #[cfg(feature = "http")]
             http: Some(self.described_http()),
             #[cfg(not(feature = "http"))]

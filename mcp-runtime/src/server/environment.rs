@@ -22,6 +22,10 @@ impl Server {
     /// that the user left empty. List items are separated by commas; `true`, `yes`, `on`, `1` and their opposites are
     /// booleans; other types are written as JSON.
     ///
+    /// Instead of a variable `NAME`, the variable `NAME_FILE` can hold the path of a file with the value, as Docker and
+    /// Kubernetes mount secrets. A line break at the end of the file is removed; the file may have up to 64 KiB. Both
+    /// variables at once are a mistake. The contents of files are neither logged nor part of errors.
+    ///
     /// `--help` lists the variables. The log shows the variables' values, except for fields of type
     /// [`Secret`](crate::server::Secret). Can be called more than once, with different types.
     ///
@@ -69,12 +73,9 @@ impl Server {
             Ok(value) => self.states.insert(Arc::new(value)),
             Err(faults) => {
                 // Commands that only describe the server ignore the mistakes, but functions still require a value.
-                #[cfg(any(feature = "cli", feature = "testing"))]
-                {
-                    let faults = faults.join("\n");
-                    self.states
-                        .insert_later(move || std::future::ready(Err::<T, _>(faults.clone())));
-                }
+                let joined = faults.join("\n");
+                self.states
+                    .insert_later(move || std::future::ready(Err::<T, _>(joined.clone())));
                 self.environment.faults.extend(faults);
             }
         }
@@ -173,23 +174,20 @@ impl Server {
     /// let server = new_server!().header_from_env("x-tenant", "EXPENSES_TENANT");
     /// ```
     ///
-    /// The variable is read immediately, and `--help` lists it. If it is empty or not set, the header is absent.
+    /// The variable, or the file that `VARIABLE_FILE` names ([`env`](Self::env)), is read immediately, and `--help` lists
+    /// it. If it is empty or not set, the header is absent.
     pub fn header_from_env(mut self, header: impl Into<String>, variable: &str) -> Self {
         let header = header.into();
         let description =
             format!("Value of the `{header}` header to use over standard input and output");
-        let declared = DeclaredVariable::for_header(variable, &description);
+        let declared = DeclaredVariable::secret_text(variable, &description);
         self.environment.variables.push(declared);
-        match std::env::var(variable) {
-            Ok(value)
-                if !value.trim().is_empty() && !mcp_settings::counts_as_unset(value.as_ref()) =>
-            {
+        match mcp_settings::text_of(variable) {
+            Ok(Some(value)) if !value.trim().is_empty() => {
                 self.environment_headers.set(header, value);
             }
-            Ok(_) | Err(std::env::VarError::NotPresent) => {}
-            Err(std::env::VarError::NotUnicode(_)) => self.faults.push(format!(
-                "the environment variable `{variable}` is not UTF-8"
-            )),
+            Ok(_) => {}
+            Err(fault) => self.faults.push(fault),
         }
         self
     }

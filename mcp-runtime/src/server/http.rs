@@ -100,7 +100,7 @@ impl Server {
     ///
     /// Same as [`serve_http`](Self::serve_http). A failed handshake closes only its own connection.
     pub async fn serve_http_with<L, S, H>(
-        self,
+        mut self,
         listener: L,
         handshake: impl Fn(L::Stream) -> H,
     ) -> Result<(), Error>
@@ -109,9 +109,10 @@ impl Server {
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
         H: Future<Output = io::Result<S>> + Send + 'static,
     {
+        self.open_own_backend().await?;
         self.check_address(&listener)?;
         let service = self.into_listening_service()?;
-        service.make_states().await?;
+        service.prepare_to_serve().await?;
         mcp_http::serve(listener, handshake, service).await
     }
 
@@ -122,10 +123,19 @@ impl Server {
     /// [`limits.calls.drain_timeout`](crate::Limits), its calls, so that a graceful shutdown of the program can
     /// complete.
     ///
+    /// The functions of [`on_serve`](Self::on_serve) run when the first request arrives.
+    ///
     /// # Errors
     ///
     /// Fails if definitions or settings are invalid; all mistakes are reported.
-    pub fn into_http_service(self) -> Result<HttpService, Error> {
+    pub fn into_http_service(mut self) -> Result<HttpService, Error> {
+        self.open_backend_at_once()?;
+        let service = self.start_http_service()?;
+        service.run_serve_hooks_with_first_request();
+        Ok(service)
+    }
+
+    fn start_http_service(self) -> Result<HttpService, Error> {
         let backend = &self.backend;
         let (sessions, events) = (backend.sessions.clone(), backend.events.clone());
         let options = self.http.clone();
@@ -156,7 +166,7 @@ impl Server {
     /// Serves over HTTP until the process receives a shutdown signal. The returned flag is `true` if handlers are still
     /// blocking threads.
     #[cfg(feature = "cli")]
-    pub(super) async fn run_http(self, address: &HttpAddress) -> (Result<(), Error>, bool) {
+    pub(super) async fn run_http(mut self, address: &HttpAddress) -> (Result<(), Error>, bool) {
         use std::io::Write as _;
 
         let listen = async || {
@@ -165,6 +175,7 @@ impl Server {
                 let message = format!("{address}: {error}");
                 Error::new(error.kind(), message).with_source(error)
             })?;
+            self.open_own_backend().await?;
             self.check_address(&listener)?;
             let url = format!(
                 "http://{}{}",
@@ -173,7 +184,7 @@ impl Server {
             );
             let welcome = Welcome::at_terminal(&self.identity, self.handle(), Some(&url));
             let service = self.into_listening_service()?;
-            service.make_states().await?;
+            service.prepare_to_serve().await?;
             Ok::<_, Error>((listener, url, welcome, service))
         };
         let (listener, url, welcome, service) = match listen().await {
@@ -217,7 +228,7 @@ impl Server {
                  clients get a 404 response; `HttpOptions::path` sets the endpoint's path"
             );
         }
-        let service = self.into_http_service()?;
+        let service = self.start_http_service()?;
         let Some(name) = service.unusable_definition() else {
             return Ok(service);
         };

@@ -1,6 +1,7 @@
 //! Servers: settings, handles to a running server, and embedding in programs with a loop of their own
 //! ([`Server::build`]).
 
+mod backend_variable;
 mod builder;
 #[cfg(feature = "cli")]
 mod command_line;
@@ -9,6 +10,8 @@ mod environment;
 mod http;
 #[cfg(not(target_family = "wasm"))]
 mod log;
+#[cfg(feature = "main")]
+mod main_errors;
 mod missing_features;
 mod observing;
 #[cfg(not(target_family = "wasm"))]
@@ -24,8 +27,12 @@ mod tags;
 mod tracing_layer;
 #[cfg(any(feature = "cli", feature = "testing"))]
 mod unstarted;
+mod watching;
 
 pub use builder::{Cacheable, Server};
+#[cfg(feature = "main")]
+#[doc(hidden)]
+pub use main_errors::{MainBoxedError, MainError, MainOther, MainOutcome};
 #[doc(inline)]
 pub use mcp_core::context::{Capability, Notifier, ServerHandle, States};
 #[doc(inline)]

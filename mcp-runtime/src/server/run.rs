@@ -6,7 +6,7 @@ use std::pin::{Pin, pin};
 use mcp_cli::{Invocation, Welcome};
 use mcp_transport::{ParentProcess, Stdio, Transport};
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::server::Server;
 use crate::server::log::LogLines;
 
@@ -159,10 +159,16 @@ impl Server {
 
     #[cfg(feature = "cli")]
     async fn run_command(
-        self,
+        mut self,
         matches: &mcp_cli::ArgMatches,
         lines: &LogLines,
     ) -> Result<(), Error> {
+        if mcp_cli::needs_stores(matches) {
+            if let Some(fault) = self.backend_fault() {
+                return Err(Error::new(ErrorKind::Configuration, fault));
+            }
+            self.open_own_backend().await?;
+        }
         let outcome = mcp_cli::run(self.into_program(), matches).await;
         lines.flush();
         match outcome {
@@ -174,13 +180,14 @@ impl Server {
 
     /// Serves standard input and output until they are closed, a signal asks the server to stop, or the parent process
     /// ends. The returned flag is `true` if handlers are still blocking threads.
-    async fn run_over_stdio(self) -> (Result<(), Error>, bool) {
+    async fn run_over_stdio(mut self) -> (Result<(), Error>, bool) {
         let parent = ParentProcess::current();
         #[cfg(feature = "cli")]
         let welcome = Welcome::at_terminal(&self.identity, self.handle(), None);
         let start = async || {
+            self.open_own_backend().await?;
             let (dispatcher, shared) = self.start()?;
-            dispatcher.make_states().await?;
+            dispatcher.prepare_to_serve().await?;
             Ok::<_, Error>((dispatcher, shared, Stdio::open()?))
         };
         let (dispatcher, shared, stdio) = match start().await {
@@ -213,9 +220,10 @@ impl Server {
     ///
     /// Fails before reading any input if definitions or settings are invalid (all mistakes are reported), if a value
     /// cannot be created ([`state_with`](Self::state_with)), or if the transport itself fails.
-    pub async fn serve(self, transport: impl Transport) -> Result<(), Error> {
+    pub async fn serve(mut self, transport: impl Transport) -> Result<(), Error> {
+        self.open_own_backend().await?;
         let (dispatcher, shared) = self.start()?;
-        dispatcher.make_states().await?;
+        dispatcher.prepare_to_serve().await?;
         mcp_transport::serve(transport, dispatcher, shared.shutdown().clone()).await
     }
 }

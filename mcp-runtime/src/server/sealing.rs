@@ -1,5 +1,7 @@
 //! The keys that seal stored tasks and the state of multi-round calls.
 
+use mcp_settings::DeclaredVariable;
+
 use crate::seal::SealingKey;
 use crate::server::Server;
 
@@ -22,10 +24,21 @@ impl Server {
     /// Reads the sealing keys from an environment variable, which contains a comma-separated list of keys in a format
     /// that [`SealingKey::parse`] accepts. The first key is used for sealing.
     ///
+    /// As with [`env`](Self::env), `VARIABLE_FILE` can name a file that contains the keys, and `--help` lists the variable.
+    ///
     /// Start-up fails if the variable is missing or invalid. Like the variables of [`env`](Self::env), it is not needed by
     /// commands that only describe the server.
     pub fn sealing_keys_from_env(mut self, variable: &str) -> Self {
-        let text = std::env::var(variable).unwrap_or_default();
+        let description = "Keys that seal what clients and stores keep, separated by commas; create one with `openssl rand -base64 32`";
+        let declared = DeclaredVariable::secret_text(variable, description).required();
+        self.environment.variables.push(declared);
+        let text = match mcp_settings::text_of(variable) {
+            Ok(text) => text.unwrap_or_default(),
+            Err(fault) => {
+                self.environment.faults.push(fault);
+                return self;
+            }
+        };
         let keys = text.split(',').map(str::trim).filter(|key| !key.is_empty());
         match keys.map(SealingKey::parse).collect::<Option<Vec<_>>>() {
             Some(keys) if !keys.is_empty() => self.sealing_keys = keys,

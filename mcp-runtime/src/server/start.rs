@@ -32,7 +32,10 @@ impl Server {
         let icons = self.identity.icons.iter();
         let icons = icons.filter_map(|icon| rules::icon(&icon.src).into_result().err());
         let icons = icons.map(|problem| format!("server: {problem}"));
-        (faults.cloned().chain(icons).chain(self.limits.faults())).collect()
+        let faults = faults.cloned().chain(icons).chain(self.limits.faults());
+        let faults = faults.chain(self.states.faults());
+        let faults = faults.chain(self.on_serve.faults(&self.states));
+        faults.chain(self.backend_fault()).collect()
     }
 
     /// Returns the add-ons of the settings and of the options of tools, each of them once, and the types of those options.
@@ -101,13 +104,22 @@ impl Server {
     /// ```
     ///
     /// No runtime is needed: any executor can poll what [`handle`](crate::server::BuiltServer::handle) returns. Values of
-    /// [`state_with`](Self::state_with) are made when a call first needs them.
+    /// [`state_with`](Self::state_with) are made when a call first needs them, and the functions of
+    /// [`on_serve`](Self::on_serve) run when the first message arrives.
     ///
     /// # Errors
     ///
     /// Fails if definitions or settings are invalid; all mistakes are reported. On targets without an operating system,
     /// also fails if no `Host` has been installed.
-    pub fn build(self) -> Result<BuiltServer, Error> {
+    pub fn build(mut self) -> Result<BuiltServer, Error> {
+        self.open_backend_at_once()?;
+        let server = self.build_for_command()?;
+        server.dispatcher().run_serve_hooks_with_first_request();
+        Ok(server)
+    }
+
+    /// Builds the server for a command or a test, which does not serve.
+    pub(super) fn build_for_command(self) -> Result<BuiltServer, Error> {
         let (dispatcher, shared) = self.start()?;
         Ok(BuiltServer::new(dispatcher, shared))
     }
@@ -142,6 +154,7 @@ impl Server {
         added.tools.extend(of_extensions);
         let server_name = self.identity.name;
         let states = Arc::new(self.states);
+        states.connect();
         let wrapping = self.wrapping;
         let once_store = self.backend.once;
         let cover = self.added.cover.map(|create| create()).transpose()?;
@@ -182,6 +195,7 @@ impl Server {
         sources.start(&handle, (&registry, &rules), &cursors)?;
         let settings = Settings {
             sources,
+            on_serve: self.on_serve,
             identity,
             instructions: self.instructions,
             limits: self.limits,

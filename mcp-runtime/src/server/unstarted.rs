@@ -55,7 +55,9 @@ impl UnstartedServer for Server {
         }
     }
 
-    fn start(self: Box<Self>) -> Result<BuiltServer, Error> {
-        self.build()
+    fn start(mut self: Box<Self>) -> Result<BuiltServer, Error> {
+        // Commands that need one have it by now.
+        self.requires_backend = false;
+        self.build_for_command()
     }
 }

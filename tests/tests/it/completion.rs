@@ -1,5 +1,7 @@
 //! Completing arguments.
 
+use mcp_runtime::prelude::*;
+use mcp_runtime::server::Selected;
 use mcp_runtime::testing::TestClient;
 use serde_json::{Value, json};
 use tests::{Client, Version};
@@ -118,4 +120,44 @@ async fn the_client_for_tests_completes_variables_and_calls_methods_by_name() {
     assert_eq!(templates[0]["uriTemplate"], "item:///{id}");
     let failure = client.request("tools/call", json!({"name": "none"})).await;
     assert_eq!(failure.unwrap_err().code, -32602);
+}
+
+/// Names the project, if the prompt has one.
+#[completer]
+fn shared_ids(_partial: &str, project: Option<String>) -> Vec<String> {
+    let project = project.as_deref().unwrap_or("none");
+    vec![format!("{project}-1")]
+}
+
+#[prompt(tags("shared_completer"))]
+fn with_project(project: String, #[complete(shared_ids)] ticket: String) -> String {
+    project + &ticket
+}
+
+#[prompt(tags("shared_completer"))]
+fn without_project(#[complete(shared_ids)] ticket: String) -> String {
+    ticket
+}
+
+// Covers: COMP-02
+#[tokio::test]
+async fn prompts_share_a_completer_whose_optional_argument_they_may_lack() {
+    for version in Version::ERAS {
+        let server =
+            mcp_runtime::Server::new("shared", "1").only(Selected::tag("shared_completer"));
+        let mut client = crate::support::connect(server, version).await;
+        for (prompt, arguments, expected) in [
+            ("with_project", json!({"project": "web"}), "web-1"),
+            ("with_project", json!({}), "none-1"),
+            ("without_project", json!({}), "none-1"),
+        ] {
+            let params = json!({
+                "ref": {"type": "ref/prompt", "name": prompt},
+                "argument": {"name": "ticket", "value": ""},
+                "context": {"arguments": arguments},
+            });
+            let found = client.ok("completion/complete", params).await;
+            assert_eq!(found["completion"]["values"], json!([expected]), "{prompt}");
+        }
+    }
 }

@@ -178,7 +178,9 @@ fn missing_variables<'e>(environment: &ServerEnvironment, entry: &'e Value) -> O
     let objects: Vec<_> = objects.flat_map(inner).collect();
     let is_set = |name: &str| objects.iter().any(|object| object.contains_key(name));
     let required = environment.variables.iter();
-    let required = required.filter(|variable| variable.is_required && !is_set(&variable.name));
+    let required = required.filter(|variable| variable.is_required);
+    let required =
+        required.filter(|variable| !is_set(&variable.name) && !is_set(&variable.file_variable()));
     let missing: Vec<&str> = required.map(|variable| &*variable.name).collect();
     let first = missing.first()?;
     let (names, verb) = (
@@ -213,7 +215,7 @@ mod tests {
     #[test]
     fn required_variables_that_no_entry_sets_are_named() {
         let required = |name: &str, is_required| {
-            let mut variable = DeclaredVariable::for_header(name, "");
+            let mut variable = DeclaredVariable::secret_text(name, "");
             variable.is_required = is_required;
             variable
         };
@@ -231,6 +233,7 @@ mod tests {
             json!({"env": {"A": "1"}}),
             json!({"args": ["x"], "environment": {"A": "1"}}),
             json!({"transport": {"args": ["x"], "env": {"A": "1"}}}),
+            json!({"env": {"A_FILE": "/run/secrets/a"}}),
         ] {
             assert_eq!(
                 missing_variables(&environment, &entry).as_deref(),

@@ -7,6 +7,7 @@ use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
+use crate::context::state_functions::SharedParameter;
 use crate::context::states::LazyState;
 use crate::context::{Caller, Context, Principal, States, short_type_name};
 use crate::error::Error;
@@ -196,6 +197,14 @@ impl<T: ?Sized> Deref for State<T> {
 impl<T: fmt::Debug + ?Sized> fmt::Debug for State<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("State").field(&&*self.value).finish()
+    }
+}
+
+impl<T: Send + Sync + 'static> SharedParameter for State<T> {
+    type Value = T;
+
+    fn from_shared(value: Arc<T>) -> Self {
+        value.into()
     }
 }
 

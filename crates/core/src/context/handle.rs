@@ -142,6 +142,10 @@ pub trait ServerControl: Send + Sync {
     fn has_listeners(&self, _notification: &str, _key: Option<&str>) -> bool {
         false
     }
+    /// Returns `true` if a client is subscribed to the resource at this URI, or if that is not known.
+    fn has_subscribers(&self, _uri: &str) -> bool {
+        true
+    }
     /// Edits a list. Returns `true` if the list changed, in which case clients have already been notified.
     fn edit(&self, edit: Edit) -> Result<bool, Error>;
     /// Returns the names of the enabled definitions, in order.
@@ -508,6 +512,14 @@ impl Notifier {
         params: impl Serialize,
     ) {
         self.send_extension(notification.into(), Some(key.into()), params);
+    }
+
+    /// Returns `true` if a client is subscribed to the resource at this URI. Use this to find out what has changed only when
+    /// someone wants to know. Also returns `true` if several instances share their notifications, because clients of other
+    /// instances may be subscribed. The clients may belong to callers other than this notifier's.
+    #[must_use]
+    pub fn has_subscribers(&self, uri: &str) -> bool {
+        self.control.has_subscribers(uri)
     }
 
     /// Returns `true` if a client is listening for an extension's notification and, if the notification's filter member

@@ -20,6 +20,7 @@ mod question;
 pub(crate) mod request;
 mod request_info;
 pub(crate) mod rounds;
+mod state_functions;
 mod states;
 pub mod watching;
 
@@ -46,6 +47,10 @@ pub use request::Context;
 pub(crate) use request::{CallContinuation, ClientIdentity, DeferredEffects, RequestContext};
 pub use request_info::RequestInfo;
 pub use request_info::{EnvironmentHeaders, RequestSource};
+pub use state_functions::{
+    HookFuture, HookOutcome, HookResult, MakeState, NeededState, ServeHook, SharedParameter,
+    TakenStates,
+};
 pub use states::States;
 pub use states::{LazyState, short_type_name};
 

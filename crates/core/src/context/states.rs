@@ -1,6 +1,6 @@
 //! A server's shared values, indexed by type. Some of them are created only when they are first needed.
 
-use std::any::{Any, TypeId};
+use std::any::TypeId;
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::sync::watch;
 
+use crate::context::state_functions::{MakeState, NeededState, SharedValue, TakenStates};
 use crate::error::{BoxError, Causes, Error, ErrorKind};
 use crate::host::{TaskHandle, spawn};
 use crate::sync::lock;
@@ -37,21 +38,25 @@ impl States {
         self.set::<T>(StateValue::Made(Arc::new(value)));
     }
 
-    /// Inserts a value that `make` creates when it is first needed.
+    /// Inserts a value that `make` creates, from the values that it takes, when it is first needed.
     #[doc(hidden)]
-    pub fn insert_later<T, E, F>(&mut self, make: impl Fn() -> F + Send + Sync + 'static)
+    pub fn insert_later<T, E, P, M>(&mut self, make: M)
     where
         T: Send + Sync + 'static,
         E: Into<BoxError>,
-        F: Future<Output = Result<T, E>> + Send + 'static,
+        M: MakeState<T, E, P>,
     {
-        let later = Arc::new(LazyState::new(short_type_name::<T>(), move || {
-            let making = make();
+        let later = LazyState::new(short_type_name::<T>(), M::needs(), move |states| {
+            let making = make.make(states);
             async move {
+                let Some(making) = making else {
+                    return Err("the values that it takes have not been created".into());
+                };
                 let value = making.await.map_err(Into::into)?;
                 Ok(Arc::new(value) as SharedValue)
             }
-        }));
+        });
+        let later = Arc::new(later);
         self.set::<T>(StateValue::Later(Arc::clone(&later)));
         self.later.push(later);
     }
@@ -77,8 +82,16 @@ impl States {
 
     /// Returns the value from which [`get`](Self::get) takes its value.
     fn find<T: 'static>(&self) -> Option<&StateValue> {
-        let shared = || self.values.get(&TypeId::of::<Arc<T>>());
-        let found = self.values.get(&TypeId::of::<T>()).or_else(shared);
+        self.find_by_type(TypeId::of::<T>(), TypeId::of::<Arc<T>>())
+    }
+
+    fn find_needed(&self, needed: &NeededState) -> Option<&StateValue> {
+        self.find_by_type(needed.ty, needed.shared)
+    }
+
+    /// Returns the value with this type, or with that of an [`Arc`] that holds it.
+    fn find_by_type(&self, ty: TypeId, shared: TypeId) -> Option<&StateValue> {
+        let found = self.values.get(&ty).or_else(|| self.values.get(&shared));
         found.map(|(value, _)| value)
     }
 
@@ -129,6 +142,98 @@ impl States {
         self.later.iter().all(|later| later.is_made())
     }
 
+    /// Finds the values that functions take. Returns a line for each mistake: a value that is missing, or values that
+    /// need each other.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        for later in &self.later {
+            for needed in &later.needs {
+                if !self.values.contains_key(&needed.ty) {
+                    faults.push(format!(
+                        "the state of type `{}` is created from `{name}`, but there is no state of type `{name}`; add \
+                         `.state(…)`, `.state_with(…)` or, for settings, `.env::<{name}>(…)`",
+                        later.type_name,
+                        name = without_paths(needed.type_name),
+                    ));
+                }
+            }
+        }
+        faults.extend(self.circles());
+        faults
+    }
+
+    /// Describes the values that need each other, once for each circle.
+    fn circles(&self) -> Vec<String> {
+        let mut circles = Vec::new();
+        // Values that are part of a known circle, or from which none was found.
+        let mut seen: Vec<&Arc<LazyState>> = Vec::new();
+        for later in &self.later {
+            self.follow(later, &mut Vec::new(), &mut seen, &mut circles);
+        }
+        circles
+    }
+
+    fn follow<'s>(
+        &'s self,
+        later: &'s Arc<LazyState>,
+        path: &mut Vec<&'s Arc<LazyState>>,
+        seen: &mut Vec<&'s Arc<LazyState>>,
+        circles: &mut Vec<String>,
+    ) {
+        if let Some(start) = path.iter().position(|on_path| Arc::ptr_eq(on_path, later)) {
+            let circle = path[start..].iter().copied().chain([later]);
+            let names: Vec<_> = circle.map(|one| format!("`{}`", one.type_name)).collect();
+            let (first, others) = (names[0].as_str(), names[1..].join(", which needs "));
+            circles.push(format!(
+                "no state can be created from itself: {first} needs {others}"
+            ));
+            return;
+        }
+        if seen.iter().any(|known| Arc::ptr_eq(known, later)) {
+            return;
+        }
+        path.push(later);
+        for needed in &later.needs {
+            if let Some(StateValue::Later(needed)) = self.find_needed(needed) {
+                self.follow(needed, path, seen, circles);
+            }
+        }
+        path.pop();
+        seen.push(later);
+    }
+
+    /// Connects the values with those from which they are created, once [`faults`](Self::faults) has found none.
+    #[doc(hidden)]
+    pub fn connect(&self) {
+        for later in &self.later {
+            let _ = later.sources.set(self.sources(&later.needs));
+        }
+    }
+
+    fn sources(&self, needs: &[NeededState]) -> Vec<StateValue> {
+        let values = needs.iter().filter_map(|needed| self.find_needed(needed));
+        values.cloned().collect()
+    }
+
+    /// Describes what is missing for a function that takes these values.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn missing(&self, needs: &[NeededState]) -> Vec<String> {
+        let missing = needs
+            .iter()
+            .filter(|needed| self.find_needed(needed).is_none());
+        missing
+            .map(|needed| without_paths(needed.type_name))
+            .collect()
+    }
+
+    /// Creates the values that a function takes, as far as they do not exist yet.
+    pub(crate) async fn take(&self, needs: &[NeededState]) -> Result<TakenStates, Error> {
+        take(&self.sources(needs)).await
+    }
+
     /// Creates all values that have not been created yet, in the order in which they were declared.
     ///
     /// # Errors
@@ -150,16 +255,33 @@ impl fmt::Debug for States {
     }
 }
 
-/// A shared value of any type.
-pub(super) type SharedValue = Arc<dyn Any + Send + Sync>;
-
 /// The future that creates a value.
 type Making = Pin<Box<dyn Future<Output = Result<SharedValue, BoxError>> + Send>>;
+
+/// Returns these values, and creates those that do not exist yet.
+async fn take(sources: &[StateValue]) -> Result<TakenStates, Error> {
+    let mut values = Vec::with_capacity(sources.len());
+    for source in sources {
+        let value = match source {
+            StateValue::Made(value) => Some(value),
+            StateValue::Later(later) => {
+                // A future that awaits itself must be boxed.
+                Box::pin(later.make()).await?;
+                later.value()
+            }
+        };
+        values.extend(value.cloned());
+    }
+    Ok(TakenStates::new(values))
+}
 
 /// A value that is created when it is first needed.
 pub struct LazyState {
     type_name: String,
-    make: Arc<dyn Fn() -> Making + Send + Sync>,
+    /// The values from which it is created.
+    needs: Vec<NeededState>,
+    sources: OnceLock<Vec<StateValue>>,
+    make: Arc<dyn Fn(TakenStates) -> Making + Send + Sync>,
     value: Arc<OnceLock<SharedValue>>,
     /// The attempt in progress, or the most recent attempt.
     attempt: Mutex<Option<Attempt>>,
@@ -182,13 +304,19 @@ enum AttemptError {
 }
 
 impl LazyState {
-    pub(super) fn new<F>(type_name: String, make: impl Fn() -> F + Send + Sync + 'static) -> Self
+    pub(super) fn new<F>(
+        type_name: String,
+        needs: Vec<NeededState>,
+        make: impl Fn(TakenStates) -> F + Send + Sync + 'static,
+    ) -> Self
     where
         F: Future<Output = Result<SharedValue, BoxError>> + Send + 'static,
     {
         Self {
             type_name,
-            make: Arc::new(move || Box::pin(make())),
+            needs,
+            sources: OnceLock::new(),
+            make: Arc::new(move |states| Box::pin(make(states))),
             value: Arc::default(),
             attempt: Mutex::default(),
         }
@@ -209,7 +337,8 @@ impl LazyState {
         if self.is_made() {
             return Ok(());
         }
-        let mut outcome = self.attempt();
+        let sources = self.sources.get().map_or(&[][..], Vec::as_slice);
+        let mut outcome = self.attempt(take(sources).await?);
         let outcome = outcome.wait_for(Option::is_some).await;
         let outcome = outcome.ok().and_then(|outcome| outcome.clone());
         outcome
@@ -217,8 +346,8 @@ impl LazyState {
             .map_err(|error| self.error(error))
     }
 
-    /// Joins the attempt in progress, or starts a new attempt.
-    fn attempt(&self) -> watch::Receiver<Option<Result<(), AttemptError>>> {
+    /// Joins the attempt in progress, or starts a new attempt with these values.
+    fn attempt(&self, states: TakenStates) -> watch::Receiver<Option<Result<(), AttemptError>>> {
         let mut attempt = lock(&self.attempt);
         if let Some(attempt) = attempt.as_ref().filter(|attempt| attempt.can_be_joined()) {
             return attempt.outcome.clone();
@@ -226,7 +355,7 @@ impl LazyState {
         let (sender, outcome) = watch::channel(None);
         let (make, value) = (Arc::clone(&self.make), Arc::clone(&self.value));
         let making = async move {
-            let result = make().await.map(|made| {
+            let result = make(states).await.map(|made| {
                 // Attempts do not overlap, so the value cannot exist yet.
                 let _ = value.set(made);
             });
@@ -344,7 +473,7 @@ mod lazy_state_tests {
     async fn lazy_state_is_made_by_a_task_that_ends_with_its_server() {
         let (begun, dropped) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let notify = (Arc::clone(&begun), Arc::clone(&dropped));
-        let state = Arc::new(LazyState::new("Pool".into(), move || {
+        let state = Arc::new(LazyState::new("Pool".into(), Vec::new(), move |_| {
             struct NotifyOnDrop(Arc<Notify>);
             impl Drop for NotifyOnDrop {
                 fn drop(&mut self) {
@@ -373,7 +502,7 @@ mod lazy_state_tests {
     #[tokio::test]
     async fn after_a_panic_the_next_call_tries_again() {
         let attempts = Arc::new(std::sync::atomic::AtomicU32::new(0));
-        let state = LazyState::new("Pool".into(), move || {
+        let state = LazyState::new("Pool".into(), Vec::new(), move |_| {
             let attempt = attempts.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             assert_ne!(attempt, 0, "the first attempt");
             async { Ok(Arc::new(7_u32) as SharedValue) }

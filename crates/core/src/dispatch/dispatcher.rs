@@ -21,6 +21,7 @@ use crate::context::{
 use crate::dispatch::admission::{Admission, RateLimits};
 use crate::dispatch::notifications::NotificationListeners;
 use crate::dispatch::request::{Request, RequestOrigin};
+use crate::dispatch::serve_hooks::ServeHooks;
 use crate::dispatch::sources::{RequestInstructions, ServerSources};
 use crate::dispatch::target::CallTarget;
 use crate::error::Error;
@@ -100,6 +101,8 @@ pub struct Settings {
     pub request_instructions: Option<RequestInstructions>,
     /// The sources that are asked besides the registry.
     pub sources: ServerSources,
+    /// What runs when the server begins to serve.
+    pub on_serve: ServeHooks,
 }
 
 /// Cache hints for results other than resource contents.
@@ -223,7 +226,7 @@ impl Dispatcher {
     }
 
     /// Creates all state values that do not exist yet.
-    pub async fn make_states(&self) -> Result<(), Error> {
+    pub(super) async fn make_states(&self) -> Result<(), Error> {
         self.settings.states.make_all().await
     }
 
@@ -433,6 +436,10 @@ impl ServerControl for ServerShared {
         let member = self.extensions.get();
         let member = member.and_then(|all| all.member_of(notification, key.is_some()));
         member.is_some_and(|member| self.notifications.are_followed(member, key))
+    }
+
+    fn has_subscribers(&self, uri: &str) -> bool {
+        self.change_log.get().is_some() || self.notifications.have_subscribers(uri)
     }
 
     fn edit(&self, edit: Edit) -> Result<bool, Error> {

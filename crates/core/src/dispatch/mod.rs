@@ -17,6 +17,7 @@ mod methods;
 mod notifications;
 mod prepared;
 mod request;
+mod serve_hooks;
 mod sources;
 mod target;
 mod unstarted;
@@ -32,6 +33,7 @@ pub use methods::MirroredName;
 pub use notifications::{ListVersion, Subscriptions};
 pub use prepared::PreparedCall;
 pub use request::{ChannelId, RequestOrigin};
+pub use serve_hooks::ServeHooks;
 pub use sources::{
     CoveringSource, CreateCover, DescribeGroups, RequestInstructions, ServerAddOn, ServerParts,
     ServerSources,

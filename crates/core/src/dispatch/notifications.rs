@@ -158,6 +158,13 @@ impl NotificationListeners {
         listeners.any(|mailbox| mailbox.follows(member, key))
     }
 
+    /// Returns `true` if a listener is subscribed to the resource at this URI.
+    pub(super) fn have_subscribers(&self, uri: &str) -> bool {
+        let uri = &normal_uri(uri);
+        let mut listeners = self.listeners().into_iter();
+        listeners.any(|mailbox| !mailbox.state().uris.spellings(uri).is_empty())
+    }
+
     fn listeners(&self) -> Vec<Arc<Mailbox>> {
         let mailboxes = lock(&self.mailboxes);
         mailboxes.iter().filter_map(Weak::upgrade).collect()

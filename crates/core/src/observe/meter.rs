@@ -3,7 +3,9 @@
 //! A process has one meter, because its numbers are read in one place, whatever server they come from. Without a meter,
 //! nothing is counted.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
+
+use crate::sync::lock;
 
 /// Records numbers.
 pub trait Meter: Send + Sync {
@@ -64,6 +66,9 @@ pub(super) static REFUSALS: Metric = Metric::counter(
 
 static METER: OnceLock<Box<dyn Meter>> = OnceLock::new();
 
+/// The metrics that have been described.
+static DESCRIBED: Mutex<Vec<&Metric>> = Mutex::new(Vec::new());
+
 /// Installs the meter of this process, unless it has one.
 #[allow(dead_code, reason = "used by meters, which come with features")]
 pub fn install_meter(meter: impl Meter + 'static) {
@@ -81,6 +86,12 @@ pub fn describe_metrics() {
     for metric in [&SESSIONS, &SUBSCRIPTIONS, &NOTIFICATION_GAPS, &REFUSALS] {
         metric.describe();
     }
+}
+
+/// Describes each metric once more, to a recorder that was installed later.
+pub(crate) fn describe_again() {
+    let described = lock(&DESCRIBED).clone();
+    described.into_iter().for_each(Metric::describe);
 }
 
 impl Metric {
@@ -107,9 +118,13 @@ impl Metric {
         }
     }
 
-    pub fn describe(&self) {
+    pub fn describe(&'static self) {
         if let Some(meter) = METER.get() {
             meter.describe(self);
+            let mut described = lock(&DESCRIBED);
+            if !described.iter().any(|known| known.name == self.name) {
+                described.push(self);
+            }
         }
     }
 

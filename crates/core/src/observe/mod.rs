@@ -7,6 +7,7 @@ mod meter;
 mod observer;
 mod origin;
 
+pub(crate) use meter::describe_again;
 pub use meter::{
     Metric, MetricGuard, NOTIFICATION_GAPS, SESSIONS, SUBSCRIPTIONS, describe_metrics, is_metered,
 };

@@ -586,13 +586,16 @@ impl Build {
                 !parameter.ty.injected
                     && !parameter.flatten
                     && !parameter.name.is_empty()
+                    // An optional one is absent.
+                    && parameter.default.is_none()
+                    && !(parameter.ty.accepts)("null")
                     && !has_argument(target.parameters, parameter.name)
             })
             .map(|parameter| format!("`{}`", parameter.name))
             .collect();
         if !lacking.is_empty() {
             return Err(format!(
-                "its completer `{}` at {} takes {}, but there is no such argument",
+                "its completer `{}` at {} takes {}, but there is no such argument; an `Option<…>` is `None` then",
                 completer.name,
                 completer.location,
                 lacking.join(" and ")

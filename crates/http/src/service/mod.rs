@@ -67,10 +67,16 @@ impl HttpService {
         self.0.stop_announced.cancelled().await;
     }
 
-    /// Creates any state that does not exist yet.
+    /// Creates any state that does not exist yet, and runs what is to run when the server begins to serve.
     #[doc(hidden)]
-    pub async fn make_states(&self) -> Result<(), Error> {
-        self.0.dispatcher.make_states().await
+    pub async fn prepare_to_serve(&self) -> Result<(), Error> {
+        self.0.dispatcher.prepare_to_serve().await
+    }
+
+    /// Runs that with the first request.
+    #[doc(hidden)]
+    pub fn run_serve_hooks_with_first_request(&self) {
+        self.0.dispatcher.run_serve_hooks_with_first_request();
     }
 
     /// Returns the name of a definition that no caller could use because HTTP requests are not authenticated, or `None`

@@ -14,12 +14,11 @@ use crate::api::{Api, Settings};
 fn server() -> Server {
     new_server!()
         .env::<Settings>("GITHUB_")
+        .state_with(async |settings: State<Settings>| Api::new(&settings))
         .instructions("Read an issue before you comment on it: it may have been answered.")
 }
 
 #[mcp_runtime::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let server = server();
-    let api = Api::new(&*server.env_value()?)?;
-    Ok(server.state(api).run().await?)
+async fn main() -> Result<(), mcp_runtime::Error> {
+    server().run().await
 }

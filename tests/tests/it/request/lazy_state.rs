@@ -17,7 +17,7 @@ use super::awaited::{Database, Maker};
 use crate::http::support::{call, initialize, text};
 
 /// Serves the service inside an axum program. Returns its address.
-async fn mount(service: mcp_runtime::http::HttpService) -> std::net::SocketAddr {
+pub(crate) async fn mount(service: mcp_runtime::http::HttpService) -> std::net::SocketAddr {
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0));
     let listener = listener.await.unwrap();
     let address = listener.local_addr().unwrap();

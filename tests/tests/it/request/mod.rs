@@ -1,6 +1,7 @@
 //! The request behind a call: headers, addresses, sessions and extensions, and the values that handlers read from them.
 
 mod awaited;
+mod derived_state;
 mod environment;
 mod headers;
 mod lazy_state;
@@ -8,6 +9,7 @@ mod mounted;
 mod principal_header;
 mod proxies;
 
+pub(crate) use lazy_state::mount;
 use mcp_runtime::handler::RequestInfo;
 use mcp_runtime::prelude::*;
 use mcp_runtime::server::Selected;

@@ -517,7 +517,7 @@ fn completers_that_do_not_fit_their_argument_are_errors() {
         &expect![[r"
             the server cannot start:
               src/a.rs:1:1: prompt `review`: argument `code` is completed by `app::x`, which is not a completer; annotate it with `#[completer]`
-              src/a.rs:2:1: prompt `other`: its completer `languages` at src/a.rs:3:1 takes `language`, but there is no such argument
+              src/a.rs:2:1: prompt `other`: its completer `languages` at src/a.rs:3:1 takes `language`, but there is no such argument; an `Option<…>` is `None` then
               src/a.rs:4:1: completer `languages` completes `cod`, which is not an argument of prompt `other`
               src/a.rs:5:1: completer `languages` completes a function that is neither a prompt nor a resource template"]],
     );
