@@ -8,6 +8,7 @@ pub use crate::handler::completion::IntoCompletionResult;
 pub use crate::handler::definition::{
     ClientFeature, Definition, IntoSchema, Kind, Location, Owner, Submitted, named, type_id_of,
 };
+pub use crate::handler::field_default::{literal_default, read_default, written_default};
 pub use crate::handler::handler_error::{CallRefusal, ExposedError, exposed_text};
 pub use crate::handler::item_option::{Completes, ItemOption, Made};
 pub use crate::handler::listing::{Lister, lister};
@@ -30,6 +31,7 @@ pub use mcp_extra::apps::{
 pub use mcp_extra::idempotency::IdempotentBy;
 pub use mcp_extra::spill::Spill;
 pub use mcp_schema::constraint::{Bound, Constraints};
+pub use mcp_schema::generate::constrain_field;
 pub use mcp_tasks::TaskOptions;
 
 pub use inventory;
@@ -37,6 +39,7 @@ pub use inventory;
 pub use mcp_extra::skills::{CompiledSkill, CompiledSkillFile, compiled_skills, skill_contents};
 pub use serde_json;
 pub use std::borrow::Cow;
+pub use std::ops::Bound::{Excluded, Included, Unbounded};
 
 /// Runs a future to completion on a multi-threaded runtime with at least two workers. `#[main]` expands to a call to
 /// this function.

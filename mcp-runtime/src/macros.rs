@@ -366,14 +366,14 @@ pub use mcp_macros::main;
 /// #[derive(Elicit)]
 /// struct Booking {
 ///     /// Where to send the confirmation
-///     #[elicit(format = "email")]
+///     #[arg(format = "email")]
 ///     email: String,
 ///     /// How many nights
-///     #[elicit(range(1..=14), default = 2)]
+///     #[arg(range(1..=14), default = 2)]
 ///     nights: u32,
-///     #[elicit(title = "Kind of room")]
+///     #[arg(title = "Kind of room")]
 ///     room: Option<Room>,
-///     #[elicit(length(..=2))]
+///     #[arg(length(..=2))]
 ///     extras: Vec<Extra>,
 /// }
 ///
