@@ -114,9 +114,11 @@ impl<'a> Field<'a> {
         }
         field.add_range(&options.constraints);
         if let Some(Keyed { key, value }) = &options.constraints.length {
-            let ends = [value.min, value.max].map(|end| match end {
-                Some(end) => quote!(__mcp::Included(#end)),
-                None => quote!(__mcp::Unbounded),
+            let ends = [value.min, value.max].map(|end| {
+                end.map_or_else(
+                    || quote!(__mcp::Unbounded),
+                    |end| quote!(__mcp::Included(#end)),
+                )
             });
             field.with.push(quote!(.length((#(#ends),*))));
             field.add_check(*key, "check_length", None);

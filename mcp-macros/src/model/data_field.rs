@@ -5,9 +5,8 @@ use syn::spanned::Spanned;
 
 use crate::errors::Errors;
 use crate::model::argument::check_argument;
-use crate::parse::argument::{ArgumentOptions, DefaultValue};
+use crate::parse::argument::ArgumentOptions;
 use crate::parse::data_field::{OtherOptions, ParsedDataField};
-use crate::parse::value::Keyed;
 
 /// A field with `#[arg(…)]`, ready to be expanded.
 pub(crate) struct DataField {
@@ -48,20 +47,29 @@ impl DataField {
             position,
             ty,
             is_named,
-            options,
+            mut options,
             marker,
             others,
         } = field;
         check_place(&options, errors);
         check_effect(marker, owner, &others, errors);
-        check_written_once(&options, &others, errors);
-        if !is_named {
-            check_without_name(&options, errors);
-        }
-        if let Some(default) = &options.default {
-            check_default_is_read(default, owner, &others, errors);
-        }
         let example = check_argument(&options, errors);
+        check_written_once(&options, &others, errors);
+        // What is wrong is left out, so that serde does not report it as well.
+        if others.find(&["rename"]).is_some() || !is_named {
+            let name = options.name.take().map(|name| name.span());
+            check_named("name", name, is_named, errors);
+        }
+        if others.find(&["default"]).is_some() || !is_named {
+            let default = options.default.take().map(|default| default.key);
+            check_named("default", default, is_named, errors);
+        }
+        if let Some(default) = &options.default
+            && let Some(message) = unread_default_message(owner, &others)
+        {
+            errors.push(syn::Error::new(default.key, message));
+            options.default = None;
+        }
         Self {
             position,
             ty,
@@ -120,10 +128,18 @@ fn check_effect(marker: Span, owner: &FieldOwner, others: &OtherOptions, errors:
     errors.push(syn::Error::new(marker, message));
 }
 
+/// An option and its span, if it is written, with the options of serde and schemars and the keywords that say the same.
+type SameOption = (
+    &'static str,
+    Option<Span>,
+    &'static [&'static str],
+    &'static [&'static str],
+);
+
 /// Rejects options that an attribute of serde or schemars sets as well.
 fn check_written_once(options: &ArgumentOptions, others: &OtherOptions, errors: &mut Errors) {
     let constraints = &options.constraints;
-    let written: [(&str, Option<Span>, &[&str], &[&str]); 10] = [
+    let written: [SameOption; 10] = [
         (
             "name",
             options.name.as_ref().map(syn::LitStr::span),
@@ -193,48 +209,38 @@ fn check_written_once(options: &ArgumentOptions, others: &OtherOptions, errors: 
         let mut keywords = keywords.iter().copied();
         let extended = keywords.find(|word| others.keywords.iter().any(|other| other == word));
         if let Some(other) = others.find(names).or(extended) {
+            let is_of_serde = others.of_serde.iter().any(|name| name == other);
+            let attribute = if is_of_serde { "serde" } else { "schemars" };
             errors.push(syn::Error::new(
                 span,
-                format!("`{option}` and the `{other}` of serde or schemars say the same of this field; keep one"),
+                format!("`{option}` says the same as `{other}` in `#[{attribute}(…)]` on this field; keep one of them"),
             ));
         }
     }
 }
 
-/// Rejects options of properties on a field that is not one.
-fn check_without_name(options: &ArgumentOptions, errors: &mut Errors) {
-    let written = [
-        ("name", options.name.as_ref().map(syn::LitStr::span)),
-        ("default", options.default.as_ref().map(|option| option.key)),
-    ];
-    for (option, span) in written {
-        if let Some(span) = span {
-            errors.push(syn::Error::new(
-                span,
-                format!("`{option}` needs a field with a name; put it where the type is used"),
-            ));
-        }
+/// Rejects an option that only fields with a name can have.
+fn check_named(option: &str, written: Option<Span>, is_named: bool, errors: &mut Errors) {
+    if let Some(span) = written.filter(|_| !is_named) {
+        errors.push(syn::Error::new(
+            span,
+            format!("`{option}` needs a field with a name; put it where the type is used"),
+        ));
     }
 }
 
-/// Rejects a default that would never be used, or would be read differently from the field.
-fn check_default_is_read(
-    default: &Keyed<DefaultValue>,
-    owner: &FieldOwner,
-    others: &OtherOptions,
-    errors: &mut Errors,
-) {
+/// Returns the message if a default would never be used, or would be read differently from the field.
+fn unread_default_message(owner: &FieldOwner, others: &OtherOptions) -> Option<String> {
     let is_replaced = |name: &&str| others.of_serde.iter().any(|other| other == name);
     let mut replacing = ["with", "deserialize_with", "serialize_with"].into_iter();
-    let message = if owner.output {
-        "values of this type are only sent, so no default is ever used; remove it".to_owned()
-    } else if let Some(other) = replacing.find(is_replaced) {
-        format!(
-            "`default` does not go together with `{other}`, which changes how the field is read or written; write \
-             `#[serde(default = \"function\")]`"
-        )
-    } else {
-        return;
-    };
-    errors.push(syn::Error::new(default.key, message));
+    if owner.output {
+        return Some(
+            "values of this type are only sent, so no default is ever used; remove it".to_owned(),
+        );
+    }
+    let other = replacing.find(is_replaced)?;
+    Some(format!(
+        "`default` does not go together with `{other}`, which changes how the field is read or written; write \
+         `#[serde(default = \"function\")]`"
+    ))
 }

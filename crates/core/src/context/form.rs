@@ -336,6 +336,11 @@ impl<T> FieldMeta<T> {
     }
 
     /// Returns a value of the field as JSON.
+    #[must_use]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "an expansion then has the author's expression as it is, whatever its precedence"
+    )]
     pub fn to_json(&self, value: T) -> Value {
         (self.to_value)(&value)
     }

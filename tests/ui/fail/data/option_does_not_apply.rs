@@ -1,7 +1,7 @@
 use mcp_runtime::prelude::*;
 
 /// A trip.
-#[data(input)]
+#[data(input, allow_unknown_fields)]
 struct Trip {
     #[arg(header = "Region")]
     region: String,
@@ -17,14 +17,23 @@ struct Trip {
     #[serde(skip)]
     #[arg(range(1..=9))]
     unseen: u8,
-    #[serde(with = "days")]
+    #[serde(deserialize_with = "days")]
     #[arg(default = 3)]
     days: u8,
 }
 
+fn days<'de, D: mcp_runtime::serde::Deserializer<'de>>(days: D) -> Result<u8, D::Error> {
+    mcp_runtime::serde::Deserialize::deserialize(days)
+}
+
+#[data]
+struct Place {
+    city: String,
+}
+
 #[data]
 #[serde(transparent)]
-struct Place(#[arg(name = "city", default = "Paris")] String);
+struct City(#[arg(name = "city", default = "Paris")] String);
 
 #[data(output)]
 struct Booking {
@@ -35,6 +44,12 @@ struct Booking {
 #[data(input)]
 #[serde(try_from = "String")]
 struct Code(#[arg(length(3))] String);
+
+impl From<String> for Code {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
 
 #[data]
 enum Way {

@@ -4,8 +4,8 @@ use mcp_runtime::prelude::*;
 struct Order {
     #[arg(titel = "Item")]
     item: String,
-    #[arg(default = Vec::new())]
-    count: u32,
+    #[arg(default = 'x')]
+    letter: String,
     #[arg(format = "phone")]
     phone: String,
 }
