@@ -57,7 +57,6 @@ fn option_checks(fields: &[DataField], runtime: &TokenStream) -> Option<TokenStr
     (!checks.is_empty()).then(|| {
         quote!(const _: () = {
             use #runtime::__private as __mcp;
-            #[allow(unused_imports)]
             use __mcp::ProbeFallback as _;
             #checks
         };)
@@ -123,18 +122,18 @@ fn with_options(data: &Data, runtime: &TokenStream) -> syn::DeriveInput {
                 .attrs
                 .push(parse_quote!(#[serde(default = #path)]));
         }
-        let default = options
-            .default
-            .as_ref()
-            .map(|default| match &default.value {
-                DefaultValue::Json(_, json) => {
-                    let ty = &field.ty;
-                    quote!(__mcp::literal_default::<#ty>(#json))
-                }
-                DefaultValue::OfType | DefaultValue::Rust(_) => {
-                    quote!(__mcp::written_default(&#owner::#function()))
-                }
-            });
+        let default = options.default.as_ref();
+        let default = default.and_then(|default| match &default.value {
+            DefaultValue::Json(_, json) => {
+                let ty = &field.ty;
+                Some(quote!(__mcp::literal_default::<#ty>(#json)))
+            }
+            // Whether a type parameter can be written is known only to schemars, which then adds the default.
+            DefaultValue::OfType | DefaultValue::Rust(_) => {
+                let is_generic = !data.ty.generics.params.is_empty();
+                (!is_generic).then(|| quote!(__mcp::written_default(&#owner::#function())))
+            }
+        });
         let constraints = constraints_expression(&options.constraints, field.example.as_ref());
         if default.is_some() || constraints.is_some() {
             let default = option_expression(default);

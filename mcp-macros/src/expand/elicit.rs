@@ -25,7 +25,6 @@ pub(crate) fn expand_elicit(elicited: &Elicited) -> TokenStream {
     quote!(
         const _: () = {
             use #runtime::__private as __mcp;
-            #[allow(unused_imports)]
             use __mcp::ProbeFallback as _;
             #body
         };
