@@ -61,7 +61,7 @@ pub enum Kind {
 #[serde(deny_unknown_fields)]
 pub struct Place {
     city: String,
-    #[schemars(range(min = 1))]
+    #[arg(range(1..))]
     number: i64,
 }
 

@@ -39,7 +39,7 @@ async fn repeat(ctx: Context, text: &str, times: Option<u8>) -> String {
 
 #[derive(Elicit)]
 struct Name {
-    #[elicit(length(1..=20))]
+    #[arg(length(1..=20))]
     name: String,
     sure: bool,
 }

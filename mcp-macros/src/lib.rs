@@ -76,7 +76,7 @@ pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 /// Turns a struct into a form that a user fills in, or an enum into a choice in such a form.
-#[proc_macro_derive(Elicit, attributes(elicit, serde))]
+#[proc_macro_derive(Elicit, attributes(arg, elicit, serde))]
 pub fn elicit(item: TokenStream) -> TokenStream {
     stages::expand_elicit(item.into()).into()
 }

@@ -16,6 +16,7 @@ use crate::model::server::Server;
 use crate::model::skills::IncludedSkills;
 use crate::parse::annotations::parse_function;
 use crate::parse::app::parse_app;
+use crate::parse::data_field::take_data_fields;
 use crate::parse::elicit::parse_elicit;
 use crate::parse::function::Function;
 use crate::parse::kind::Kind;
@@ -157,9 +158,11 @@ pub(crate) fn expand_data(options: TokenStream, item: TokenStream) -> TokenStrea
         item,
         |item, errors| {
             let expected = "`#[data]` belongs on a struct or an enum";
-            parse_attribute(options, item, expected, errors)
+            let (mut ty, options) = parse_attribute(options, item, expected, errors)?;
+            let fields = take_data_fields(&mut ty, errors);
+            Ok((ty, fields, options))
         },
-        |(ty, options), errors| Data::new(ty, options, errors),
+        |(ty, fields, options), errors| Data::new(ty, fields, options, errors),
         |data| expand::expand_data(&data),
         |data| expand::expand_data(&data),
     )

@@ -10,6 +10,7 @@ pub use mcp_core::handler::completion::IntoCompletionResult;
 pub use mcp_core::handler::definition::{
     ClientFeature, Definition, IntoSchema, Kind, Location, Owner, Submitted, named, type_id_of,
 };
+pub use mcp_core::handler::field_default::{literal_default, read_default, written_default};
 pub use mcp_core::handler::handler_error::{CallRefusal, ExposedError, exposed_text};
 pub use mcp_core::handler::item_option::{Completes, ItemOption, Made};
 pub use mcp_core::handler::listing::{Lister, lister};
@@ -33,8 +34,10 @@ pub use mcp_extra::idempotency::IdempotentBy;
 pub use mcp_extra::skills::{CompiledSkill, CompiledSkillFile, compiled_skills, skill_contents};
 pub use mcp_extra::spill::Spill;
 pub use mcp_schema::constraint::{Bound, Constraints};
+pub use mcp_schema::generate::constrain_field;
 pub use mcp_tasks::TaskOptions;
 pub use serde_json;
+pub use std::ops::Bound::{Excluded, Included, Unbounded};
 
 pub use crate::context::{
     AsyncFromContext, Context, Elicit, FieldKind, FormChoice, FormField, FromContext, form,

@@ -34,11 +34,14 @@
 ///
 /// | Option | Value | Default | Meaning | On the wire |
 /// |---|---|---|---|---|
-/// | `name` | string, 1 to 128 of `A-Z a-z 0-9 _ - .` | the function's name | the name in calls | `name` |
-/// | `title` | string | none | the display name | `title` |
-/// | `description` | string, or an expression of type `&'static str` | the doc comment | the description of the tool | `description` |
 /// | `read_only` | flag | unspecified | the tool does not change any data | `annotations.readOnlyHint` |
 /// | `destructive` | flag | unspecified, which clients treat as true | the tool may delete or overwrite data | `annotations.destructiveHint` |
+/// | `title` | string | none | the display name | `title` |
+/// | `timeout` | `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or a constant of type `Duration` | the server's | maximum duration of a call | an error if exceeded |
+/// | `task` | `task`, `task = required`, or `task(required, manual, ttl = "1h", poll = "2s", patience = "45s")` | not a task | for clients that support tasks, calls continue after their request has been answered | `execution.taskSupport` |
+/// | **More:** | | | | |
+/// | `name` | string, 1 to 128 of `A-Z a-z 0-9 _ - .` | the function's name | the name in calls | `name` |
+/// | `description` | string, or an expression of type `&'static str` | the doc comment | the description of the tool | `description` |
 /// | `idempotent` | flag | unspecified | repeated calls have no further effect | `annotations.idempotentHint` |
 /// | `idempotent_by` | names of arguments: `"order_id"`, `"shop, order_id"` | none | a call with the same values for these arguments does not run again, but gets the result of the first one ([Retries](crate::guide::retries)); arguments that are missing or `null` do not count | `annotations.idempotentHint`, unless `idempotent` says otherwise |
 /// | `open_world` | flag | unspecified, which clients treat as true | the tool interacts with the world outside the server | `annotations.openWorldHint` |
@@ -48,7 +51,6 @@
 /// | `scopes` | such as `("notes:read", "notes:write")` | none | the required scopes; a caller must have all of them (see below) | an error if any is missing |
 /// | `visible_if` | the path of a `fn(&Caller) -> bool` | visible to all | returns `true` for callers who can see the tool | nothing |
 /// | `blocking` | flag | no | the function blocks, so each call runs on a separate thread | nothing |
-/// | `timeout` | `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or a constant of type `Duration` | the server's | maximum duration of a call | an error if exceeded |
 /// | `rate` | `"10/min"`, `"5/s burst 20"`, `"100/h per caller"` | none | maximum rate of calls | an error if exceeded |
 /// | `concurrency` | whole number, or a constant of type `usize` | none | maximum number of concurrent calls; others wait | an error if too many are waiting |
 /// | `max_output` | `"512B"`, `"256KB"`, `"64KiB"`, `"1MB"`, `"1MiB"`, `"500 tokens"`, `"6k tokens"` (four bytes each), or a constant of type `usize` | the server's | maximum size of a result | an error if exceeded |
@@ -60,7 +62,6 @@
 /// | `rename_all` | `"camelCase"`, `"kebab-case"` or another rule of serde | the parameters' names | turns the names of parameters into those of arguments; `#[arg(name = …)]` takes precedence | the properties |
 /// | `schema` | a `Schema`, a `serde_json::Value` or a JSON string | generated from the parameters | the input schema, sent unchanged | `inputSchema` |
 /// | `strict` | flag | no | arguments are not coerced, so a number in quotes is an error | nothing |
-/// | `task` | `task`, `task = required`, or `task(required, manual, ttl = "1h", poll = "2s", patience = "45s")` | not a task | for clients that support tasks, calls continue after their request has been answered | `execution.taskSupport` |
 /// | `ttl` | as `timeout` | unspecified | how long a client may cache the result | `ttlMs` |
 /// | `cache` | `"public"` or `"private"` | unspecified | whether the cached result may be shared between users | `cacheScope` |
 /// | `crate` | a path | `::mcp_runtime` | the path of the runtime crate | nothing |
@@ -75,13 +76,14 @@
 ///
 /// | Option | Value | Meaning | In the schema |
 /// |---|---|---|---|
-/// | `name` | string | the name on the wire, instead of the parameter's name | the property |
-/// | `description` | string, or an expression of type `&'static str` | the description, instead of the doc comment | `description` |
-/// | `default` | a literal (the JSON that a client could have sent), a Rust expression, or nothing to use `Default` | the value of an omitted argument | `default` |
 /// | `range` | `1..=100`, `0.5..`, `..10` | the allowed numbers | `minimum`, `maximum`; `exclusiveMaximum` for a decimal range that excludes its end |
-/// | `exclusive_minimum` | a number such as `0.0` | numbers must be more than this | `exclusiveMinimum` |
+/// | `default` | a literal (the JSON that a client could have sent), a Rust expression, or nothing to use `Default` | the value of an omitted argument | `default` |
 /// | `length` | `1..=200`, `..=10`, `5` | the allowed number of characters or items | `minLength`, `maxItems`, … |
 /// | `pattern` | a regular expression | must match somewhere in the string | `pattern` |
+/// | `description` | string, or an expression of type `&'static str` | the description, instead of the doc comment | `description` |
+/// | **More:** | | | |
+/// | `name` | string | the name on the wire, instead of the parameter's name | the property |
+/// | `exclusive_minimum` | a number such as `0.0` | numbers must be more than this | `exclusiveMinimum` |
 /// | `format` | such as `"date"` | the format of the string; not enforced | `format`, or the description if model APIs do not list it |
 /// | `items` | any of `range`, `exclusive_minimum`, `length`, `pattern`, `format`, `items` | the constraints of each item | `items` |
 /// | `example` | a literal | a sample value | `examples` |
@@ -168,13 +170,14 @@ pub use mcp_macros::tool;
 ///
 /// | Option | Value | Default | Meaning | On the wire |
 /// |---|---|---|---|---|
-/// | `name` | string | the function's name | the name in requests | `name` |
-/// | `rename_all` | as in [`tool`](macro@tool) | the parameters' names | turns the names of parameters into those of arguments | the names in `arguments` |
 /// | `title` | string | none | the display name | `title` |
 /// | `description` | string, or an expression of type `&'static str` | the doc comment | the description of the prompt | `description` |
-/// | `icons` | as in [`tool`](macro@tool) | none | icons for user interfaces | `icons` |
-/// | `meta` | an expression of type `serde_json::Value`, an object | none | additional metadata | `_meta` |
 /// | `tags("…", …)` | strings | none | tags for selection | nothing |
+/// | `icons` | as in [`tool`](macro@tool) | none | icons for user interfaces | `icons` |
+/// | `name` | string | the function's name | the name in requests | `name` |
+/// | **More:** | | | | |
+/// | `rename_all` | as in [`tool`](macro@tool) | the parameters' names | turns the names of parameters into those of arguments | the names in `arguments` |
+/// | `meta` | an expression of type `serde_json::Value`, an object | none | additional metadata | `_meta` |
 /// | `scopes`, `visible_if` | as in [`tool`](macro@tool) | unrestricted | restrict use and visibility | nothing |
 /// | `timeout`, `rate`, `concurrency`, `max_output` | as in [`tool`](macro@tool) | as in [`tool`](macro@tool) | limits on duration, rate, concurrency and result size | an error if exceeded |
 /// | `crate` | a path | `::mcp_runtime` | the path of the runtime crate | nothing |
@@ -201,10 +204,13 @@ pub use mcp_macros::prompt;
 ///
 /// | Option | Value | Default | Meaning | On the wire |
 /// |---|---|---|---|---|
-/// | `name` | string | the function's name | the name used by programs | `name` |
+/// | `mime_type` | such as `"text/markdown"` | unspecified | the media type of the contents | `mimeType` |
 /// | `title` | string | none | the display name | `title` |
 /// | `description` | string, or an expression of type `&'static str` | the doc comment | the description of the resource | `description` |
-/// | `mime_type` | such as `"text/markdown"` | unspecified | the media type of the contents | `mimeType` |
+/// | `ttl` | `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or a constant of type `Duration` | unspecified | how long a client may cache the contents | `ttlMs` |
+/// | `cache` | `"public"` or `"private"` | unspecified | whether the cached contents may be shared between users | `cacheScope` |
+/// | **More:** | | | | |
+/// | `name` | string | the function's name | the name used by programs | `name` |
 /// | `size` | whole number | unspecified | the size in bytes | `size` |
 /// | `audience` | `user`, `assistant`, or both | unspecified | the intended audience | `annotations.audience` |
 /// | `priority` | 0.0 to 1.0 | unspecified | the importance, from 0.0 (optional) to 1.0 (required) | `annotations.priority` |
@@ -213,8 +219,6 @@ pub use mcp_macros::prompt;
 /// | `meta` | an expression of type `serde_json::Value`, an object | none | additional metadata | `_meta` |
 /// | `tags("…", …)` | strings | none | tags for selection | nothing |
 /// | `scopes`, `visible_if` | as in [`tool`](macro@tool) | unrestricted | restrict use and visibility | nothing |
-/// | `ttl` | `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or a constant of type `Duration` | unspecified | how long a client may cache the contents | `ttlMs` |
-/// | `cache` | `"public"` or `"private"` | unspecified | whether the cached contents may be shared between users | `cacheScope` |
 /// | `timeout`, `rate`, `concurrency`, `max_output` | as in [`tool`](macro@tool) | as in [`tool`](macro@tool) | limits on duration, rate, concurrency and result size | an error if exceeded |
 /// | `crate` | a path | `::mcp_runtime` | the path of the runtime crate | nothing |
 ///
@@ -251,9 +255,15 @@ pub use mcp_macros::resource;
 /// `#[arg(any_path)]` accepts these values as well; the function must then validate them before using them as paths.
 /// Source: revision 2026-07-28, server/resources, "Security Considerations".
 ///
-/// The options are the same as for [`resource`](macro@resource), except that `size` is not available and `list` takes
-/// the path of a function that returns the matching resources for `resources/list`. All parameters of that function are
-/// injected.
+/// | Option | Value | Default | Meaning | On the wire |
+/// |---|---|---|---|---|
+/// | `list` | the path of a function; all its parameters are injected | none | returns the matching resources | the resources in `resources/list` |
+/// | `mime_type` | such as `"text/markdown"` | unspecified | the media type of the contents | `mimeType` |
+/// | `title` | string | none | the display name | `title` |
+/// | `description` | string, or an expression of type `&'static str` | the doc comment | the description of the template | `description` |
+/// | `ttl` | as in [`resource`](macro@resource) | unspecified | how long a client may cache the contents | `ttlMs` |
+/// | **More:** | | | | |
+/// | all others of [`resource`](macro@resource), except for `size` | | | | |
 ///
 /// ```compile_fail
 /// # use mcp_runtime::prelude::*;
@@ -300,8 +310,8 @@ pub use mcp_macros::resource_template;
 /// | Option | Value | Meaning |
 /// |---|---|---|
 /// | `prompt` | path to the definition of a prompt | the prompt that has the argument |
-/// | `template` | path to the definition of a resource template | the template that has the variable |
 /// | `argument` | string | the name of the argument or variable |
+/// | `template` | path to the definition of a resource template | the template that has the variable |
 /// | `timeout`, `rate`, `concurrency`, `max_output` | as in [`tool`](macro@tool) | limits on duration, rate, concurrency and result size |
 /// | `crate` | a path | the path of the runtime crate; default `::mcp_runtime` |
 ///
@@ -370,14 +380,14 @@ pub use mcp_macros::main;
 /// #[derive(Elicit)]
 /// struct Booking {
 ///     /// Where to send the confirmation
-///     #[elicit(format = "email")]
+///     #[arg(format = "email")]
 ///     email: String,
 ///     /// How many nights
-///     #[elicit(range(1..=14), default = 2)]
+///     #[arg(range(1..=14), default = 2)]
 ///     nights: u32,
-///     #[elicit(title = "Kind of room")]
+///     #[arg(title = "Kind of room")]
 ///     room: Option<Room>,
-///     #[elicit(length(..=2))]
+///     #[arg(length(..=2))]
 ///     extras: Vec<Extra>,
 /// }
 ///
@@ -401,22 +411,24 @@ pub use mcp_macros::main;
 /// variant's doc comment is the choice's title. No other derive is needed. `#[serde(rename_all = "…")]` and
 /// `#[serde(rename = "…")]` apply to forms as well, so that a type has the same names in forms and schemas.
 ///
-/// | Field option | Value | Meaning | On the wire |
+/// Fields take the options of [parameters](macro@tool#parameters) in `#[arg(…)]`, as far as the protocol's forms can
+/// express them, and a `title`:
+///
+/// | Option | Value | Meaning | On the wire |
 /// |---|---|---|---|
-/// | `name` | `"string"` | the name in the client's answer, instead of serde's name for the field | the property's name |
-/// | `title` | `"string"` | the display name | `title` |
-/// | `description` | `"string"` | instructions for the user, instead of the doc comment | `description` |
-/// | `default` | a literal; for a choice, its value as a string | the initial value in the form | `default`, since 2025-11-25 (for `bool`, in all versions) |
-/// | `range(1..=14)` | numbers | the allowed numbers | `minimum`, `maximum` |
-/// | `length(..=200)` | whole numbers | the allowed number of characters or choices | `minLength`, `maxLength`, `minItems`, `maxItems` |
+/// | `range` | `1..=14`, `0.5..`; an end that is excluded, as in `..10`, only for integers | the allowed numbers | `minimum`, `maximum` |
+/// | `default` | a literal, a Rust expression, or nothing to use `Default`; a choice is written as its value, a string | the initial value in the form | `default`, since 2025-11-25 (for `bool`, in all versions) |
+/// | `length` | `1..=200`, `..=10`, `5` | the allowed number of characters or choices | `minLength`, `maxLength`, `minItems`, `maxItems` |
 /// | `format` | `"email"`, `"uri"`, `"date"`, `"date-time"` | the format of the string | `format` |
+/// | `title` | string | the display name | `title` |
+/// | **More:** | | | |
+/// | `name` | string | the name in the client's answer, instead of serde's name for the field | the property's name |
+/// | `description` | string, or an expression of type `&'static str` | instructions for the user, instead of the doc comment | `description` |
+/// | `exclusive_minimum` | a whole number | integers must be more than this | `minimum` |
 ///
-/// | Variant option | Value | Meaning |
-/// |---|---|---|
-/// | `name` | `"string"` | the value in the client's answer, instead of serde's name for the variant |
-/// | `title` | `"string"` | the display name, instead of the doc comment |
-///
-/// On the type, `crate = path` sets the path of the runtime crate, which defaults to `::mcp_runtime`.
+/// On a variant of a choice, `#[arg(…)]` takes `title`, the display name instead of the doc comment, and `name`, the value in
+/// the client's answer instead of serde's name for the variant. On the type, `#[elicit(crate = path)]` sets the path of the
+/// runtime crate, which defaults to `::mcp_runtime`.
 #[doc(inline)]
 pub use mcp_macros::Elicit;
 
@@ -445,8 +457,26 @@ pub use mcp_macros::Elicit;
 /// model that misspells the name of an optional field would never find out. Types with a `#[serde(flatten)]` field are
 /// exempt.
 ///
-/// Put `#[data]` above the `#[serde(…)]` and `#[schemars(…)]` attributes of the type. A program that depends directly
-/// on serde and schemars can use their derives as usual.
+/// A field's doc comment is its description. `#[arg(…)]` describes a field with the options of
+/// [parameters](macro@tool#parameters), except for `header`, `flatten` and `any_path`. The schema is the same, and so is its
+/// enforcement:
+///
+/// ```
+/// use mcp_runtime::prelude::*;
+///
+/// #[data(input)]
+/// struct Ticket {
+///     #[arg(length(1..=80))]
+///     title: String,
+///     /// Urgency
+///     #[arg(range(1..=5), default = 3)]
+///     urgency: u8,
+/// }
+/// ```
+///
+/// The attributes of serde and schemars work beside it; what both of them say is a compile error. Put `#[data]` above the
+/// `#[serde(…)]` and `#[schemars(…)]` attributes of the type. A program that depends directly on serde and schemars can use
+/// their derives as usual.
 ///
 /// | Option | Meaning |
 /// |---|---|

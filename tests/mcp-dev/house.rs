@@ -11,10 +11,10 @@ use tokio::time::sleep;
 #[data(input)]
 struct Guest {
     /// Full name
-    #[schemars(length(min = 1, max = 80))]
+    #[arg(length(1..=80))]
     name: String,
     /// Age in years
-    #[schemars(range(min = 0, max = 130))]
+    #[arg(range(0..=130))]
     age: u8,
     /// How we reach them
     email: Option<String>,

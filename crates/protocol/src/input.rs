@@ -91,19 +91,33 @@ pub fn check(request: &InputRequest) -> Result<(), String> {
             let written = sampling_to_json(sample).map(drop);
             written.ok_or_else(|| "the sampling request is nested too deeply".into())
         }
-        InputRequest::Form { form, .. } => check_choices(form),
+        InputRequest::Form { form, .. } => check_fields(form),
         InputRequest::Roots | InputRequest::Forwarded { .. } => Ok(()),
     }
 }
 
-/// Checks that each field with choices offers at least one.
-fn check_choices(form: &Form) -> Result<(), String> {
-    let offers_none = |field: &Field| matches!(field.input(), FieldInput::One { choices, .. } | FieldInput::Many { choices, .. } if choices.is_empty());
-    let mut fields = form.fields().iter();
-    match fields.find(|(_, field)| offers_none(field)) {
-        Some((name, _)) => Err(format!("the field `{name}` of the form offers no choices")),
-        None => Ok(()),
+/// Checks that each field with choices offers at least one, and that the ranges of numbers can be written in a form.
+fn check_fields(form: &Form) -> Result<(), String> {
+    let problem = |field: &Field| match field.input() {
+        FieldInput::One { choices, .. } | FieldInput::Many { choices, .. }
+            if choices.is_empty() =>
+        {
+            Some("offers no choices")
+        }
+        FieldInput::Number {
+            excludes_decimal: true,
+            ..
+        } => {
+            Some("excludes the end of a range of decimal numbers, which a form cannot; write `..=`")
+        }
+        _ => None,
+    };
+    for (name, field) in form.fields() {
+        if let Some(problem) = problem(field) {
+            return Err(format!("the field `{name}` of the form {problem}"));
+        }
     }
+    Ok(())
 }
 
 /// Checks that a user may be sent to a URL. The URL must use `https`, or `http` on this machine, and must not contain
@@ -265,7 +279,9 @@ fn field_schema(field: &Field, version: ProtocolVersion) -> Value {
             set_optional_member(&mut text, "format", format.map(FieldFormat::as_str));
             text
         }
-        FieldInput::Number { integer, min, max } => {
+        FieldInput::Number {
+            integer, min, max, ..
+        } => {
             let mut number = json!({"type": if *integer { "integer" } else { "number" }});
             set_optional_member(&mut number, "minimum", min.map(shortest_number));
             set_optional_member(&mut number, "maximum", max.map(shortest_number));

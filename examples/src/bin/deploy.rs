@@ -23,23 +23,23 @@ struct Approval {
     /// Really deploy?
     approve: bool,
     /// Target environment
-    #[elicit(default = "staging")]
+    #[arg(default = "staging")]
     target: Target,
     /// Number of instances
-    #[elicit(range(1..=10), default = 2)]
+    #[arg(range(1..=10), default = 2)]
     instances: u32,
     /// A note for the log
-    #[elicit(length(..=200))]
+    #[arg(length(..=200))]
     note: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Elicit)]
 enum Target {
     /// For the team
-    #[elicit(name = "staging")]
+    #[arg(name = "staging")]
     Staging,
     /// For all users
-    #[elicit(name = "production")]
+    #[arg(name = "production")]
     Production,
 }
 

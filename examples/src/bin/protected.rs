@@ -14,10 +14,10 @@ use mcp_runtime::prelude::*;
 #[data(input)]
 struct Settings {
     /// URL of the authorization server, exactly as in `iss` of its tokens
-    #[schemars(regex(pattern = "^https?://"))]
+    #[arg(pattern = "^https?://")]
     issuer: String,
     /// URL by which clients know this server, such as `https://mcp.example.com/mcp`; its tokens are issued for this URL
-    #[schemars(regex(pattern = "^https?://"))]
+    #[arg(pattern = "^https?://")]
     url: String,
 }
 

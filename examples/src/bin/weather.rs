@@ -14,15 +14,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[data(input)]
 struct Settings {
     /// URL of the weather service
-    #[serde(default = "public_service")]
-    #[schemars(regex(pattern = "^https?://"))]
+    #[arg(pattern = "^https?://", default = "https://api.open-meteo.com")]
     url: String,
     /// Key for the weather service, for paying customers
     api_key: Option<Secret<String>>,
-}
-
-fn public_service() -> String {
-    "https://api.open-meteo.com".to_owned()
 }
 
 /// The answer of the service.

@@ -4,11 +4,13 @@
 //! cannot be used in a form therefore causes a single error, which points at the type.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::expand::tokens::{macro_span_at, option_expression, runtime_path};
+use crate::expand::constraints::number_checks;
+use crate::expand::tokens::{macro_span_at, runtime_path};
 use crate::model::elicit::{Choice, Elicited, ElicitedContents, FormField};
+use crate::parse::argument::{Constraints, DefaultValue};
 use crate::parse::elicit::ElicitedField;
 use crate::parse::range::{Number, NumberValue};
 use crate::parse::value::Keyed;
@@ -23,6 +25,7 @@ pub(crate) fn expand_elicit(elicited: &Elicited) -> TokenStream {
     quote!(
         const _: () = {
             use #runtime::__private as __mcp;
+            use __mcp::ProbeFallback as _;
             #body
         };
     )
@@ -108,31 +111,84 @@ impl<'a> Field<'a> {
         if let Some(text) = description {
             field.with.push(quote!(.description(#text)));
         }
-        if let Some(Keyed { key, value }) = &options.range {
-            let min = bound_expression(value.start.as_ref(), &quote!(::core::f64::NEG_INFINITY));
-            let max = bound_expression(value.last().as_ref(), &quote!(::core::f64::INFINITY));
-            field.with.push(quote!(.range(#min, #max)));
-            field.add_check(*key, "check_range", None);
-        }
-        if let Some(Keyed { key, value }) = &options.length {
-            let (min, max) = (option_expression(value.min), option_expression(value.max));
-            field.with.push(quote!(.length(#min, #max)));
+        field.add_range(&options.constraints);
+        if let Some(Keyed { key, value }) = &options.constraints.length {
+            let ends = [value.min, value.max].map(|end| {
+                end.map_or_else(
+                    || quote!(__mcp::Unbounded),
+                    |end| quote!(__mcp::Included(#end)),
+                )
+            });
+            field.with.push(quote!(.length((#(#ends),*))));
             field.add_check(*key, "check_length", None);
         }
-        if let (Some(name), Some(format)) = (&options.format, model.format) {
+        if let (Some(name), Some(format)) = (&options.constraints.format, model.format) {
             let format = syn::Ident::new(format, Span::call_site());
             field
                 .with
                 .push(quote!(.format(__mcp::FieldFormat::#format)));
             field.add_check(name.key, "check_format", None);
         }
-        if let (Some(value), Some(literal)) = (&options.default, model.default) {
-            let literal = syn::Ident::new(literal, Span::call_site());
-            field.with.push(quote!(.default(#value)));
-            let literal = quote!(__mcp::form::Literal::#literal);
-            field.add_check(value.span(), "check_default", Some(&literal));
+        if let Some(default) = &options.default {
+            field.add_default(default);
         }
         field
+    }
+
+    /// Adds the range of numbers, and the checks that it suits the type.
+    fn add_range(&mut self, constraints: &Constraints) {
+        let range = constraints.range.as_ref();
+        let above = constraints.exclusive_minimum.as_ref();
+        let start = range.and_then(|range| range.value.start.as_ref());
+        let end = range.and_then(|range| range.value.end.as_ref());
+        let start = match (start, above) {
+            (Some(start), _) => end_expression("Included", start),
+            (None, Some(above)) => end_expression("Excluded", &above.value),
+            (None, None) => quote!(__mcp::Unbounded),
+        };
+        let excludes_end = end.is_some() && range.is_some_and(|range| range.value.excludes_end);
+        let end = match end {
+            Some(end) if excludes_end => end_expression("Excluded", end),
+            Some(end) => end_expression("Included", end),
+            None => quote!(__mcp::Unbounded),
+        };
+        let keys = range.map(|range| range.key).into_iter();
+        let keys: Vec<Span> = keys.chain(above.map(|above| above.key)).collect();
+        if keys.is_empty() {
+            return;
+        }
+        self.with.push(quote!(.range((#start, #end))));
+        for key in keys {
+            self.add_check(key, "check_range", None);
+        }
+        let open = [
+            range.filter(|_| excludes_end).map(|range| range.key),
+            above.map(|above| above.key),
+        ];
+        for key in open.into_iter().flatten() {
+            self.add_check(key, "check_excluded_end", None);
+        }
+        let ty = self.model.parsed.ty.to_token_stream();
+        self.checks.push(number_checks(&ty, constraints));
+    }
+
+    fn add_default(&mut self, default: &'a Keyed<DefaultValue>) {
+        let value = match (&default.value, self.model.default) {
+            (DefaultValue::Json(value, _), Some(literal)) => {
+                let literal = syn::Ident::new(literal, Span::call_site());
+                self.with.push(quote!(.default(#value)));
+                let literal = quote!(__mcp::form::Literal::#literal);
+                self.add_check(value.span(), "check_default", Some(&literal));
+                return;
+            }
+            (DefaultValue::Json(..), None) => return,
+            (DefaultValue::Rust(value), _) => value.to_token_stream(),
+            (DefaultValue::OfType, _) => {
+                quote_spanned!(macro_span_at(default.key)=> ::core::default::Default::default())
+            }
+        };
+        let meta = &self.meta;
+        self.with.push(quote!(.default(#meta.to_json(#value))));
     }
 
     /// Adds a check that applies a rule to the field's kind. If the check fails, the compiler reports the error at
@@ -158,19 +214,18 @@ impl<'a> Field<'a> {
     }
 }
 
-fn bound_expression(number: Option<&Number>, none: &TokenStream) -> TokenStream {
-    match number.map(|number| number.value) {
-        None => none.clone(),
-        Some(NumberValue::Float(value)) => quote!(#value),
-        Some(NumberValue::Integer(value)) => {
-            #[allow(
-                clippy::cast_precision_loss,
-                reason = "JSON does not distinguish larger integers either"
-            )]
-            let value = value as f64;
-            quote!(#value)
-        }
-    }
+/// Returns the end of a range, as a `Bound` of the standard library.
+fn end_expression(kind: &str, number: &Number) -> TokenStream {
+    let kind = syn::Ident::new(kind, Span::call_site());
+    let value = match number.value {
+        NumberValue::Float(value) => value,
+        #[allow(
+            clippy::cast_precision_loss,
+            reason = "JSON does not distinguish larger integers either"
+        )]
+        NumberValue::Integer(value) => value as f64,
+    };
+    quote!(__mcp::#kind(#value))
 }
 
 fn expand_choices(name: &syn::Ident, choices: &[Choice]) -> TokenStream {

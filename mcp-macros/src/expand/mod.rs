@@ -7,6 +7,7 @@
 mod app;
 mod checks;
 mod completer;
+mod constraints;
 mod data;
 mod elicit;
 mod expose;

@@ -1,21 +1,20 @@
 //! Expands a parameter's description, its default, and the value that it receives when the handler is called.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
+use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 
+use crate::expand::constraints::{constraint_checks, constraints_expression, suitability_check};
 use crate::expand::tokens::{
     compile_time_check, first_span, macro_span_at, replace_self_and_lifetimes,
 };
-use crate::expand::value::Fields;
 use crate::model::handler::Handler;
 use crate::model::parameter::Parameter;
 use crate::parse::annotations::ParameterAnnotations;
-use crate::parse::argument::{ArgumentOptions, Constraints, DefaultValue};
+use crate::parse::argument::{ArgumentOptions, DefaultValue};
 use crate::parse::complete::CandidateSource;
 use crate::parse::kind::Kind;
 use crate::parse::options::Options;
-use crate::parse::range::{Number, NumberValue};
 
 /// A parameter and the types needed to expand it.
 pub(crate) struct ExpandedParameter<'a> {
@@ -161,59 +160,23 @@ impl<'a> ExpandedParameter<'a> {
     /// Returns constants that fail to compile if an option is invalid for the parameter's type.
     pub(crate) fn type_checks(&self) -> TokenStream {
         let (owned, index) = (&self.owned, self.index);
-        let mut checks = TokenStream::new();
-        // Every token is given this span, because the compiler underlines the whole expression.
-        let mut suits = |span: Span, check: &str, argument: Option<&dyn ToTokens>| {
-            let (span, argument) = (macro_span_at(span), argument.into_iter());
-            let check = Ident::new(check, span);
-            checks.extend(quote_spanned!(span=>
-                const _: () = <__mcp::Probe<#owned>>::CONSTRAINTS.#check(#(#argument)*);
-            ));
+        let constraints = &self.parameter.annotations.options.constraints;
+        let mut checks = constraint_checks(owned, constraints);
+        let mut suits = |span: Span, check: &str| {
+            checks.extend(suitability_check(owned, span, check, None));
         };
         let ArgumentOptions {
-            header,
-            any_path,
-            constraints,
-            ..
+            header, any_path, ..
         } = &self.parameter.annotations.options;
-        if let Some(range) = &constraints.range {
-            suits(range.key, "check_range", None);
-            for end in [range.value.start.clone(), range.value.last()]
-                .into_iter()
-                .flatten()
-            {
-                if let NumberValue::Integer(number) = end.value {
-                    suits(end.span, "check_number", Some(&number));
-                }
-            }
-        }
-        if let Some(above) = &constraints.exclusive_minimum {
-            suits(above.key, "check_range", None);
-            if let NumberValue::Integer(number) = above.value.value {
-                suits(above.value.span, "check_number", Some(&number));
-            }
-        }
-        if let Some(length) = &constraints.length {
-            suits(length.key, "check_length", None);
-        }
-        for text in [&constraints.pattern, &constraints.format]
-            .into_iter()
-            .flatten()
-        {
-            suits(text.key, "check_text", None);
-        }
-        if let Some(items) = &constraints.items {
-            suits(items.key, "check_items", None);
-        }
         if let Some(header) = header {
-            suits(header.span(), "check_header", None);
+            suits(header.span(), "check_header");
         }
         if any_path.is_present() {
-            suits(any_path.span(), "check_any_path", None);
+            suits(any_path.span(), "check_any_path");
         }
         if self.is_partial_text() {
             let span = self.parameter.ty.span();
-            suits(span, "check_partial_text", None);
+            suits(span, "check_partial_text");
             checks.extend(compile_time_check(
                 span,
                 &quote!(__mcp::rules::partial_text(&__MCP_PARAMETERS[#index])),
@@ -234,42 +197,5 @@ impl<'a> ExpandedParameter<'a> {
             ));
         }
         checks
-    }
-}
-
-/// Returns an expression of type `Constraints`, or `None` if no constraint is set.
-fn constraints_expression(
-    constraints: &Constraints,
-    example: Option<&String>,
-) -> Option<TokenStream> {
-    let mut fields = Fields::default();
-    let range = constraints.range.as_ref().map(|range| &range.value);
-    let end = |number: &Option<Number>| number.as_ref().map(bound_expression);
-    fields.set_some("minimum", range.and_then(|range| end(&range.start)));
-    let maximum = range.and_then(|range| end(&range.end));
-    let maximum_name = match range {
-        Some(range) if range.excludes_end => "exclusive_maximum",
-        _ => "maximum",
-    };
-    fields.set_some(maximum_name, maximum);
-    let above = constraints.exclusive_minimum.as_ref();
-    let above = above.map(|above| bound_expression(&above.value));
-    fields.set_some("exclusive_minimum", above);
-    let length = constraints.length.as_ref().map(|length| &length.value);
-    fields.set_some("min_length", length.and_then(|length| length.min));
-    fields.set_some("max_length", length.and_then(|length| length.max));
-    fields.set_some("pattern", constraints.pattern.as_ref());
-    fields.set_some("format", constraints.format.as_ref());
-    fields.set_some("example", example);
-    let items = constraints.items.as_ref();
-    let items = items.and_then(|items| self::constraints_expression(&items.value, None));
-    fields.set_some("items", items.map(|items| quote!(&#items)));
-    (!fields.is_empty()).then(|| fields.into_expression(&quote!(__mcp::Constraints)))
-}
-
-fn bound_expression(number: &Number) -> TokenStream {
-    match number.value {
-        NumberValue::Integer(value) => quote!(__mcp::Bound::Integer(#value)),
-        NumberValue::Float(value) => quote!(__mcp::Bound::Float(#value)),
     }
 }

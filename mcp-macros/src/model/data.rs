@@ -3,7 +3,9 @@
 use proc_macro2::Span;
 
 use crate::errors::Errors;
+use crate::model::data_field::{DataField, FieldOwner};
 use crate::parse::data::{DataOptions, decides_about_unknown_fields, is_written_as_a_name};
+use crate::parse::data_field::{ParsedDataField, derives_elicit, fields_mut};
 use crate::parse::value::PathValue;
 
 /// Whether values of a type are received or sent.
@@ -24,10 +26,17 @@ pub(crate) struct Data {
     pub(crate) closed: bool,
     /// `true` if `Display` prints serde's name for the variant.
     pub(crate) display: bool,
+    /// The fields with `#[arg(…)]`.
+    pub(crate) fields: Vec<DataField>,
 }
 
 impl Data {
-    pub(crate) fn new(mut ty: syn::DeriveInput, options: DataOptions, errors: &mut Errors) -> Self {
+    pub(crate) fn new(
+        mut ty: syn::DeriveInput,
+        fields: Vec<ParsedDataField>,
+        options: DataOptions,
+        errors: &mut Errors,
+    ) -> Self {
         if let Some(above) = misplaced_helper_attribute(&ty) {
             errors.push(syn::Error::new_spanned(
                 above.path(),
@@ -36,8 +45,14 @@ impl Data {
         }
         check_data_options(&options, errors);
         check_display(&options, &ty, errors);
-        take_markers(&mut ty, errors);
+        take_completers(&mut ty, errors);
+        take_options_of_variants(&mut ty, errors);
         let (input, output) = (options.input.is_present(), options.output.is_present());
+        let owner = FieldOwner::new(&ty, output);
+        let fields = fields.into_iter();
+        let fields = fields
+            .map(|field| DataField::new(field, &owner, errors))
+            .collect();
         Self {
             runtime: options.runtime,
             direction: match (input, output) {
@@ -49,48 +64,51 @@ impl Data {
                 && !options.allow_unknown_fields.is_present()
                 && !decides_about_unknown_fields(&ty),
             display: options.display.is_present() && !input,
+            fields,
             ty,
         }
     }
 }
 
-/// Removes parameter attributes from the fields. The errors explain what to write instead.
-fn take_markers(ty: &mut syn::DeriveInput, errors: &mut Errors) {
-    let fields: Box<dyn Iterator<Item = &mut syn::Field>> = match &mut ty.data {
-        syn::Data::Struct(data) => Box::new(data.fields.iter_mut()),
-        syn::Data::Enum(data) => {
-            let variants = data.variants.iter_mut();
-            Box::new(variants.flat_map(|variant| variant.fields.iter_mut()))
-        }
-        syn::Data::Union(_) => return,
-    };
-    for field in fields {
-        for (marker, instead) in MARKERS {
-            field.attrs.retain(|found| {
-                let is_marker = found.path().is_ident(marker);
-                if is_marker {
-                    errors.push(syn::Error::new_spanned(found.path(), instead));
-                }
-                !is_marker
-            });
-        }
+/// Removes `#[complete(…)]` from the fields. The errors explain what to write instead.
+fn take_completers(ty: &mut syn::DeriveInput, errors: &mut Errors) {
+    for field in fields_mut(ty) {
+        field.attrs.retain(|found| {
+            let is_completer = found.path().is_ident("complete");
+            if is_completer {
+                errors.push(syn::Error::new_spanned(
+                    found.path(),
+                    "`#[complete(…)]` is for parameters of prompts and resource templates; for a field, use an enum: its values \
+                     are in the schema",
+                ));
+            }
+            !is_completer
+        });
     }
 }
 
-/// Parameter attributes, each with an error that suggests what to write on a field instead.
-const MARKERS: [(&str, &str); 2] = [
-    (
-        "arg",
-        "`#[arg(…)]` is for parameters; on a field write `#[schemars(range(min = 1, max = 9))]`, `#[schemars(length(…))]` or \
-         `#[schemars(regex(pattern = \"…\"))]` to constrain it, `#[serde(default)]` to make it optional, \
-         `#[serde(rename = \"…\")]` to rename it, and a doc comment to describe it",
-    ),
-    (
-        "complete",
-        "`#[complete(…)]` is for parameters of prompts and resource templates; for a field, use an enum: its values are in the \
-         schema",
-    ),
-];
+/// Removes `#[arg(…)]` from variants, except for those that are choices in a form.
+fn take_options_of_variants(ty: &mut syn::DeriveInput, errors: &mut Errors) {
+    if derives_elicit(ty) {
+        return;
+    }
+    let syn::Data::Enum(data) = &mut ty.data else {
+        return;
+    };
+    for variant in &mut data.variants {
+        variant.attrs.retain(|found| {
+            let is_arg = found.path().is_ident("arg");
+            if is_arg {
+                errors.push(syn::Error::new_spanned(
+                    found.path(),
+                    "`#[arg(…)]` describes the fields of a variant; to rename the variant, write `#[serde(rename = \"…\")]`, and \
+                     to describe it, a doc comment",
+                ));
+            }
+            !is_arg
+        });
+    }
+}
 
 fn check_data_options(options: &DataOptions, errors: &mut Errors) {
     if !options.output.is_present() {

@@ -3,13 +3,16 @@
 use syn::spanned::Spanned;
 
 use crate::errors::Errors;
+use crate::model::argument::check_argument;
 use crate::model::name::Name;
+use crate::parse::argument::{ArgumentOptions, Constraints, DefaultValue};
 use crate::parse::choice::parse_word;
 use crate::parse::doc_comment::Description;
 use crate::parse::elicit::{ElicitedBody, ElicitedField, ElicitedType, ElicitedVariant};
 use crate::parse::literal::find_signed_literal;
+use crate::parse::range::{Number, NumberValue};
 use crate::parse::rename::RenameRule;
-use crate::parse::value::{Expression, Keyed, PathValue};
+use crate::parse::value::PathValue;
 
 /// A type that derives `Elicit`, ready to be expanded.
 pub(crate) struct Elicited {
@@ -30,7 +33,7 @@ pub(crate) struct FormField {
     pub(crate) parsed: ElicitedField,
     /// The name of the `FieldFormat` variant.
     pub(crate) format: Option<&'static str>,
-    /// The name of the `Literal` variant for the default.
+    /// The name of the `Literal` variant for a default that is a literal.
     pub(crate) default: Option<&'static str>,
 }
 
@@ -108,33 +111,85 @@ fn model_form_fields(
 impl FormField {
     fn new(parsed: ElicitedField, rename_all: Option<RenameRule>, errors: &mut Errors) -> Self {
         let options = &parsed.options;
-        let default = options.default.as_ref().map(|Expression(value)| {
-            literal_kind(value).ok_or_else(|| {
+        check_argument(options, errors);
+        check_flat(options, errors);
+        check_excluded_ends(&options.constraints, errors);
+        let default = options.default.as_ref().and_then(|default| match &default.value {
+            DefaultValue::OfType | DefaultValue::Rust(_) => None,
+            DefaultValue::Json(value, _) => Some(literal_kind(value).ok_or_else(|| {
                 syn::Error::new_spanned(
                     value,
-                    "the default of a field must be a literal: a string, a number, `true` or `false`",
+                    "a form has only strings, numbers, `true`, `false` and lists of strings as defaults",
                 )
-            })
+            })),
         });
-        if let Some(Keyed { key, value: range }) = &options.range
-            && range.end.is_some()
-            && range.last().is_none()
-        {
-            errors.push(syn::Error::new(
-                *key,
-                "a form cannot exclude the end of a decimal range; write `..=`",
-            ));
-        }
-        let format = options
-            .format
-            .as_ref()
-            .map(|name| field_format(&name.value));
+        let format = &options.constraints.format;
+        let format = format.as_ref().map(|name| field_format(&name.value));
         Self {
             name: Name::of_field(options.name.as_ref(), &parsed.ident, rename_all),
             default: default.and_then(|default| errors.ok_or_push(default)),
             format: format.and_then(|format| errors.ok_or_push(format)),
             parsed,
         }
+    }
+}
+
+/// Rejects options that the protocol's forms cannot carry. Clients would not tell the user about them.
+fn check_flat(options: &ArgumentOptions, errors: &mut Errors) {
+    let constraints = &options.constraints;
+    let written = [
+        (
+            constraints.pattern.as_ref().map(|option| option.key),
+            "the protocol's forms have no patterns; use `length` or `format`, describe the form of the answer, or take an enum",
+        ),
+        (
+            constraints.items.as_ref().map(|option| option.key),
+            "a list in a form is a choice among known values, so its items have no constraints; remove it",
+        ),
+        (
+            options.example.as_ref().map(|option| option.key),
+            "the protocol's forms have no examples; put it into the description",
+        ),
+        (
+            options.header.as_ref().map(syn::LitStr::span),
+            "`header` is for parameters of tools; an answer to a form has no headers, so remove it",
+        ),
+        (
+            options.flatten.is_present().then(|| options.flatten.span()),
+            "forms are flat, so a field cannot hold others; list the fields one by one",
+        ),
+        (
+            options
+                .any_path
+                .is_present()
+                .then(|| options.any_path.span()),
+            "`any_path` is for variables of resource templates; a field accepts any string, so remove it",
+        ),
+    ];
+    for (span, message) in written {
+        if let Some(span) = span {
+            errors.push(syn::Error::new(span, message));
+        }
+    }
+}
+
+/// Rejects decimal ends that are excluded. For whole numbers, the next number is the end.
+fn check_excluded_ends(constraints: &Constraints, errors: &mut Errors) {
+    let is_decimal = |number: &Number| matches!(number.value, NumberValue::Float(_));
+    let range = constraints.range.as_ref();
+    let end = range.filter(|range| {
+        range.value.excludes_end && range.value.end.as_ref().is_some_and(is_decimal)
+    });
+    let start = constraints.exclusive_minimum.as_ref();
+    let start = start.filter(|start| is_decimal(&start.value));
+    for key in [end.map(|end| end.key), start.map(|start| start.key)]
+        .into_iter()
+        .flatten()
+    {
+        errors.push(syn::Error::new(
+            key,
+            "the protocol's forms cannot exclude the end of a decimal range; write `range(0.0..=1.0)`",
+        ));
     }
 }
 
@@ -149,8 +204,12 @@ fn field_format(name: &syn::LitStr) -> syn::Result<&'static str> {
     Ok(parse_word("format", &syn::Lit::Str(name.clone()), &words)?)
 }
 
-/// Returns the `Literal` variant for a literal or a negative number, or `None` for any other expression.
+/// Returns the `Literal` variant for a literal, a negative number or a list of strings, or `None` for any other expression.
 fn literal_kind(value: &syn::Expr) -> Option<&'static str> {
+    if let syn::Expr::Array(list) = value {
+        let is_text = |item| literal_kind(item) == Some("Text");
+        return list.elems.iter().all(is_text).then_some("List");
+    }
     match find_signed_literal(value)? {
         (_, syn::Lit::Int(_) | syn::Lit::Float(_)) => Some("Number"),
         (_, syn::Lit::Str(_)) => Some("Text"),

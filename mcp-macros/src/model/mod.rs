@@ -5,10 +5,12 @@
 //! `#[data]`.
 
 pub(crate) mod app;
+pub(crate) mod argument;
 pub(crate) mod argument_names;
 pub(crate) mod completer;
 pub(crate) mod constraints;
 pub(crate) mod data;
+pub(crate) mod data_field;
 pub(crate) mod elicit;
 pub(crate) mod expose;
 pub(crate) mod handler;

@@ -1,15 +1,13 @@
 //! Models a parameter.
 
 use crate::errors::Errors;
-use crate::model::constraints::{check_constraints, check_default};
+use crate::model::argument::check_argument;
 use crate::model::name::Name;
 use crate::parse::annotations::ParameterAnnotations;
-use crate::parse::argument::{ArgumentOptions, DefaultValue};
+use crate::parse::argument::ArgumentOptions;
 use crate::parse::kind::Kind;
-use crate::parse::literal::to_json;
 use crate::parse::rename::RenameRule;
 use crate::parse::types::{find_impl, find_nested_reference};
-use crate::parse::value::{Expression, Keyed};
 
 /// A parameter other than `self`.
 pub(crate) struct Parameter {
@@ -70,24 +68,7 @@ impl Parameter {
         }
         let options = &annotations.options;
         check_options(kind, options, errors);
-        let example = options.example.as_ref().and_then(|Expression(example)| {
-            let json = to_json(example);
-            if json.is_none() {
-                errors.push(syn::Error::new_spanned(
-                    example,
-                    "an example must be written out: a number, a string, `true`, `false` or a list of these",
-                ));
-            }
-            json
-        });
-        check_constraints(&options.constraints, errors);
-        if let Some(Keyed {
-            value: DefaultValue::Json(value, _),
-            ..
-        }) = &options.default
-        {
-            check_default(value, &options.constraints, errors);
-        }
+        let example = check_argument(options, errors);
         let (ident, (lent, ty)) = (ident?, ty?);
         Some(Self {
             name: Name::of_field(options.name.as_ref(), &ident, rename_all),
@@ -111,6 +92,12 @@ fn check_options(kind: Kind, options: &ArgumentOptions, errors: &mut Errors) {
                 "headers can mirror only the arguments of tools, not those of a {}; remove `header`",
                 kind.noun()
             ),
+        ));
+    }
+    if let Some(title) = &options.title {
+        errors.push(syn::Error::new(
+            title.key,
+            "only the fields of forms have a `title`; the model reads the name and the description",
         ));
     }
     if options.any_path.is_present() && kind != Kind::ResourceTemplate {

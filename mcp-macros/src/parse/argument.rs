@@ -1,4 +1,5 @@
-//! Options in `#[arg(…)]`.
+//! Options in `#[arg(…)]`, wherever it is written: on a parameter, on a field of a `#[data]` type, or on a field of a
+//! form. Which of them apply there is decided by the models.
 
 use darling::util::Flag;
 use darling::{FromAttributes, FromMeta, Result};
@@ -13,13 +14,15 @@ use crate::parse::value::{Expression, Keyed, keyed_text, needs_value_error, text
 pub(crate) struct ArgumentOptions {
     /// A description that replaces the doc comment.
     pub(crate) description: Option<Expression>,
-    /// The name on the wire. Defaults to the parameter's name.
+    /// The display name in a form.
+    pub(crate) title: Option<Keyed<Expression>>,
+    /// The name on the wire. Defaults to the name of the parameter or field.
     #[darling(with = text)]
     pub(crate) name: Option<syn::LitStr>,
     /// The value used if the client omits the argument.
     pub(crate) default: Option<Keyed<DefaultValue>>,
     /// A sample value.
-    pub(crate) example: Option<Expression>,
+    pub(crate) example: Option<Keyed<Expression>>,
     /// The name of the HTTP header that mirrors the argument.
     #[darling(with = text)]
     pub(crate) header: Option<syn::LitStr>,

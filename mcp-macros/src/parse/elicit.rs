@@ -1,14 +1,16 @@
-//! Parses types with `#[derive(Elicit)]`, and the `#[elicit(…)]` options on them and on their fields and variants.
+//! Parses types with `#[derive(Elicit)]`, and the `#[arg(…)]` options on their fields and variants.
 
 use darling::FromAttributes;
 use proc_macro2::TokenStream;
+use syn::spanned::Spanned;
 
 use crate::errors::Errors;
+use crate::parse::argument::ArgumentOptions;
+use crate::parse::data_field::option_names;
 use crate::parse::doc_comment::Description;
-use crate::parse::range::{Length, Range};
 use crate::parse::rename::{RenameRule, serde_rename, serde_rename_all};
 use crate::parse::reword::reworded_error;
-use crate::parse::value::{Expression, Keyed, PathValue, keyed_text, text};
+use crate::parse::value::{Expression, PathValue, text};
 
 /// Options on the type.
 #[derive(Default, FromAttributes)]
@@ -19,31 +21,9 @@ pub(crate) struct FormOptions {
     pub(crate) runtime: Option<PathValue>,
 }
 
-/// Options on a struct field.
-#[derive(Default, FromAttributes)]
-#[darling(attributes(elicit))]
-pub(crate) struct FieldOptions {
-    /// The name in the client's answer. Defaults to serde's name.
-    #[darling(with = text)]
-    pub(crate) name: Option<syn::LitStr>,
-    /// The display name.
-    pub(crate) title: Option<Expression>,
-    /// Instructions for the user that replace the doc comment.
-    pub(crate) description: Option<Expression>,
-    /// The initial value in the form.
-    pub(crate) default: Option<Expression>,
-    /// The allowed range of numbers.
-    pub(crate) range: Option<Keyed<Range>>,
-    /// The allowed number of characters or choices.
-    pub(crate) length: Option<Keyed<Length>>,
-    /// The format of the string.
-    #[darling(with = keyed_text)]
-    pub(crate) format: Option<Keyed<syn::LitStr>>,
-}
-
 /// Options on an enum variant.
 #[derive(Default, FromAttributes)]
-#[darling(attributes(elicit))]
+#[darling(attributes(arg))]
 pub(crate) struct ChoiceOptions {
     /// The value in the client's answer. Defaults to serde's name.
     #[darling(with = text)]
@@ -78,7 +58,7 @@ pub(crate) struct ElicitedField {
     pub(crate) ident: syn::Ident,
     pub(crate) ty: syn::Type,
     pub(crate) description: Option<Description>,
-    pub(crate) options: FieldOptions,
+    pub(crate) options: ArgumentOptions,
 }
 
 /// A variant of an enum that derives `Elicit`.
@@ -93,6 +73,13 @@ pub(crate) struct ElicitedVariant {
 pub(crate) fn parse_elicit(item: TokenStream, errors: &mut Errors) -> syn::Result<ElicitedType> {
     let item: syn::DeriveInput = syn::parse2(item)?;
     let FormOptions { runtime } = parse_attributes(&item.attrs, errors);
+    if let Some(attribute) = item.attrs.iter().find(|it| it.path().is_ident("arg")) {
+        errors.push(syn::Error::new_spanned(
+            attribute.path(),
+            "`#[arg(…)]` describes the fields of a form and the variants of a choice, not the type; to set the path of the \
+             runtime crate, write `#[elicit(crate = path)]`",
+        ));
+    }
     let rename_all = serde_rename_all(&item.attrs, errors);
     let body = match item.data {
         syn::Data::Struct(data) => match data.fields {
@@ -126,8 +113,9 @@ pub(crate) fn parse_elicit(item: TokenStream, errors: &mut Errors) -> syn::Resul
 }
 
 /// Parses the options of a field; returns `None` if the field has no name.
-fn parse_field(field: syn::Field, errors: &mut Errors) -> Option<ElicitedField> {
-    let mut options: FieldOptions = parse_attributes(&field.attrs, errors);
+fn parse_field(mut field: syn::Field, errors: &mut Errors) -> Option<ElicitedField> {
+    read_as_arg(&mut field.attrs, errors);
+    let mut options: ArgumentOptions = parse_attributes(&field.attrs, errors);
     if options.name.is_none() {
         options.name = serde_rename(&field.attrs, errors);
     }
@@ -139,7 +127,8 @@ fn parse_field(field: syn::Field, errors: &mut Errors) -> Option<ElicitedField> 
     })
 }
 
-fn parse_variant(variant: syn::Variant, errors: &mut Errors) -> ElicitedVariant {
+fn parse_variant(mut variant: syn::Variant, errors: &mut Errors) -> ElicitedVariant {
+    read_as_arg(&mut variant.attrs, errors);
     let ChoiceOptions { name, title } = parse_attributes(&variant.attrs, errors);
     ElicitedVariant {
         ident: variant.ident,
@@ -149,7 +138,29 @@ fn parse_variant(variant: syn::Variant, errors: &mut Errors) -> ElicitedVariant 
     }
 }
 
-/// Parses the options in `#[elicit(…)]`. If there is an error, no options are set.
+/// Reports `#[elicit(…)]` on a field or variant, and reads it as the `#[arg(…)]` that it should be, so that nothing else is
+/// reported.
+fn read_as_arg(attributes: &mut [syn::Attribute], errors: &mut Errors) {
+    for attribute in attributes {
+        let (syn::Meta::Path(path) | syn::Meta::List(syn::MetaList { path, .. })) =
+            &mut attribute.meta
+        else {
+            continue;
+        };
+        if !path.is_ident("elicit") {
+            continue;
+        }
+        let span = path.span();
+        *path = syn::Ident::new("arg", span).into();
+        let names = option_names(&attribute.meta).join("…, ");
+        errors.push_and_expand(syn::Error::new(
+            span,
+            format!("write `#[arg({names}…)]`; the fields of forms take the options of parameters"),
+        ));
+    }
+}
+
+/// Parses the options in an attribute. If there is an error, no options are set.
 fn parse_attributes<T: Default + FromAttributes>(
     attributes: &[syn::Attribute],
     errors: &mut Errors,

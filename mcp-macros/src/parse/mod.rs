@@ -8,6 +8,7 @@ pub(crate) mod choice;
 pub(crate) mod complete;
 pub(crate) mod completer;
 pub(crate) mod data;
+pub(crate) mod data_field;
 pub(crate) mod doc_comment;
 pub(crate) mod elicit;
 pub(crate) mod function;

@@ -82,7 +82,7 @@ fn serde_text(
                         meta.path.span(),
                         format!(
                             "a form has the same names when it is sent and when it is answered; write `{option} = \"…\"`, or \
-                             `#[elicit(name = \"…\")]`"
+                             `#[arg(name = \"…\")]`"
                         ),
                     ));
                 }

@@ -2,6 +2,7 @@
 
 mod access;
 mod completer;
+mod data;
 mod prompt;
 mod resource;
 mod server;

@@ -38,14 +38,10 @@ impl Server {
     ///     /// Key for the weather service
     ///     api_key: Option<Secret<String>>,
     ///     /// Maximum number of days
-    ///     #[serde(default = "fourteen")]
-    ///     #[schemars(range(min = 1, max = 30))]
+    ///     #[arg(range(1..=30), default = 14)]
     ///     max_days: u8,
     /// }
     ///
-    /// fn fourteen() -> u8 {
-    ///     14
-    /// }
     ///
     /// /// Tells how far ahead forecasts go.
     /// #[tool]

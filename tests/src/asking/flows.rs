@@ -12,13 +12,13 @@ use crate::asking::Ledger;
 #[derive(Debug, Elicit, Serialize)]
 pub struct Name {
     /// Your name
-    #[elicit(length(1..=20))]
+    #[arg(length(1..=20))]
     pub name: String,
 }
 
 #[derive(Elicit)]
 struct Sure {
-    #[elicit(default = false)]
+    #[arg(default = false)]
     sure: bool,
 }
 

@@ -9,29 +9,29 @@ use crate::asking::Name;
 /// A form with every kind of field.
 #[derive(Elicit)]
 struct Everything {
-    #[elicit(title = "Name", default = "John Doe")]
+    #[arg(title = "Name", default = "John Doe")]
     name: String,
-    #[elicit(range(0..=120), default = 30)]
+    #[arg(range(0..=120), default = 30)]
     age: u8,
-    #[elicit(range(0.0..=100.0), default = 95.5)]
+    #[arg(range(0.0..=100.0), default = 95.5)]
     score: f64,
-    #[elicit(default = "active")]
+    #[arg(default = "active")]
     status: Status,
-    #[elicit(default = true)]
+    #[arg(default = true)]
     verified: bool,
-    #[elicit(format = "email")]
+    #[arg(format = "email")]
     email: Option<String>,
-    #[elicit(name = "colour")]
+    #[arg(name = "colour")]
     hue: Option<Hue>,
-    #[elicit(length(..=2))]
+    #[arg(length(..=2))]
     hues: Vec<Hue>,
 }
 
 #[derive(Debug, Elicit)]
 enum Status {
-    #[elicit(name = "active")]
+    #[arg(name = "active")]
     Active,
-    #[elicit(name = "inactive")]
+    #[arg(name = "inactive")]
     Inactive,
 }
 

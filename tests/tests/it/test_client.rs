@@ -45,7 +45,7 @@ struct Pair {
 #[derive(Elicit)]
 struct Trip {
     to: Place,
-    #[elicit(range(1..=9))]
+    #[arg(range(1..=9))]
     people: u8,
     stops: Vec<Place>,
     note: Option<String>,
@@ -54,7 +54,7 @@ struct Trip {
 #[derive(Debug, Elicit)]
 enum Place {
     /// The capital of France
-    #[elicit(name = "paris")]
+    #[arg(name = "paris")]
     Paris,
     Rome,
 }

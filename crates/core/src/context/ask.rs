@@ -107,7 +107,7 @@ impl<T> Ask<T> {
     /// struct Pick {
     ///     /// Which room?
     ///     room: String,
-    ///     #[elicit(range(1..))]
+    ///     #[arg(range(1..))]
     ///     nights: u32,
     /// }
     ///
@@ -115,7 +115,7 @@ impl<T> Ask<T> {
     /// let Pick { room, nights } = ctx
     ///     .elicit("Which room would you like?")
     ///     .field("room", |field| field.choices(free))
-    ///     .field("nights", |field| field.range(1.0, most.into()))
+    ///     .field("nights", |field| field.range(1..=most))
     ///     .await?;
     /// # let _ = (room, nights); Ok(()) }
     /// ```

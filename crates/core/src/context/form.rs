@@ -108,6 +108,7 @@ pub trait FormChoice: Sized {
 #[doc(hidden)]
 pub enum FieldKind {
     Text,
+    Integer,
     Number,
     Boolean,
     One,
@@ -149,17 +150,16 @@ impl FormField for bool {
 macro_rules! integers {
     ($($type:ty)*) => {$(
         impl FormField for $type {
-            const KIND: FieldKind = FieldKind::Number;
+            const KIND: FieldKind = FieldKind::Integer;
 
             fn field() -> Field {
-                #[allow(clippy::cast_precision_loss, clippy::cast_lossless, reason = "64-bit bounds are not converted")]
                 match size_of::<$type>() {
                     // Not every JSON parser represents the bounds of 64-bit integers exactly.
                     8.. => match <$type>::MIN {
-                        0 => Field::integer().range(0.0, f64::INFINITY),
+                        0 => Field::integer().range(0..),
                         _ => Field::integer(),
                     },
-                    _ => Field::integer().range(<$type>::MIN as f64, <$type>::MAX as f64),
+                    _ => Field::integer().range(<$type>::MIN..=<$type>::MAX),
                 }
             }
 
@@ -280,6 +280,8 @@ pub enum Literal {
     Number,
     /// `true` or `false`
     Boolean,
+    /// `["…"]`
+    List,
 }
 
 /// One field of a derived form. Only the [`field`] function has a bound on the type.
@@ -333,6 +335,16 @@ impl<T> FieldMeta<T> {
         }
     }
 
+    /// Returns a value of the field as JSON.
+    #[must_use]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "an expansion then has the author's expression as it is, whatever its precedence"
+    )]
+    pub fn to_json(&self, value: T) -> Value {
+        (self.to_value)(&value)
+    }
+
     /// Writes the value of the field, if any, into an answer.
     #[must_use]
     pub fn put(&self, mut answer: Meta, name: &str, value: &T) -> Meta {
@@ -348,8 +360,17 @@ impl<T> FieldMeta<T> {
 #[track_caller]
 pub const fn check_range(kind: FieldKind) {
     assert!(
-        matches!(kind, FieldKind::Number),
+        matches!(kind, FieldKind::Integer | FieldKind::Number),
         "`range` applies to numbers; for strings and lists use `length`"
+    );
+}
+
+/// Panics at the caller's location if the range of this kind of field cannot exclude an end.
+#[track_caller]
+pub const fn check_excluded_end(kind: FieldKind) {
+    assert!(
+        !matches!(kind, FieldKind::Number),
+        "the protocol's forms cannot exclude the end of a decimal range; write `range(0.0..=1.0)`"
     );
 }
 
@@ -376,17 +397,22 @@ pub const fn check_format(kind: FieldKind) {
 pub const fn check_default(kind: FieldKind, literal: Literal) {
     match (kind, literal) {
         (FieldKind::Text | FieldKind::One, Literal::Text)
-        | (FieldKind::Number, Literal::Number)
-        | (FieldKind::Boolean, Literal::Boolean) => {}
+        | (FieldKind::Integer | FieldKind::Number, Literal::Number)
+        | (FieldKind::Boolean, Literal::Boolean)
+        | (FieldKind::Many, Literal::List) => {}
         (FieldKind::Text, _) => panic!("the default of a string field must be a string"),
-        (FieldKind::Number, _) => panic!("the default of a number field must be a number"),
+        (FieldKind::Integer | FieldKind::Number, _) => {
+            panic!("the default of a number field must be a number")
+        }
         (FieldKind::Boolean, _) => {
             panic!("the default of a boolean field must be `true` or `false`")
         }
         (FieldKind::One, _) => {
             panic!("the default of a choice must be one of its values, as a string")
         }
-        (FieldKind::Many, _) => panic!("a list cannot have a default"),
+        (FieldKind::Many, _) => {
+            panic!("the default of a list must be a list of its values, as strings: `[\"…\"]`")
+        }
     }
 }
 
@@ -445,7 +471,9 @@ fn check_value(field: &Field, value: Value) -> Result<Value, String> {
             }
             _ => Err("is neither true nor false".into()),
         },
-        FieldInput::Number { integer, min, max } => {
+        FieldInput::Number {
+            integer, min, max, ..
+        } => {
             let number = read_number(&value).ok_or("is not a number")?;
             let size = number.as_f64().unwrap_or(f64::NAN);
             if *integer && !(number.is_i64() || number.is_u64()) {
@@ -568,8 +596,8 @@ mod tests {
     #[test]
     fn an_answer_gets_defaults_and_loses_unknown_fields() {
         let form = Form::new()
-            .field("name", Field::text().length(1, 5))
-            .field("days", Field::integer().range(1.0, 14.0).default(3))
+            .field("name", Field::text().length(1..=5))
+            .field("days", Field::integer().range(1..=14).default(3))
             .optional(
                 "units",
                 Field::one_of([("c", "Celsius"), ("f", "Fahrenheit")]),

@@ -10,6 +10,7 @@ pub mod decode;
 pub mod definition;
 pub mod dynamic;
 pub mod extension;
+pub mod field_default;
 pub mod handler_error;
 pub mod item_option;
 pub mod listing;

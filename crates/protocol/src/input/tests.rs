@@ -5,15 +5,15 @@ fn form() -> Form {
     Form::new()
         .field(
             "email",
-            Field::text().format(FieldFormat::Email).length(3, None),
+            Field::text().format(FieldFormat::Email).length(3..),
         )
-        .field("days", Field::integer().range(1.0, 14.0).default(3))
+        .field("days", Field::integer().range(1..=14).default(3))
         .field("sure", Field::boolean().default(true))
         .optional(
             "units",
             Field::one_of([("c", "Celsius"), ("f", "Fahrenheit")]),
         )
-        .optional("tags", Field::many_of(["a", "b"]).length(1, 2))
+        .optional("tags", Field::many_of(["a", "b"]).length(1..=2))
 }
 
 // Covers: ELIC-03, ELIC-12

@@ -5,6 +5,8 @@
 //!
 //! Specification: 2026-07-28, client/elicitation, "Requested Schema".
 
+use std::ops::{Bound, RangeBounds};
+
 use serde_json::Value;
 
 use crate::types::FieldFormat;
@@ -12,15 +14,16 @@ use crate::types::FieldFormat;
 /// A form for a user to fill in: an ordered list of fields. Each field has a name, which identifies the field's value
 /// in the answer.
 ///
-/// Usually derived from a struct with `Elicit`. Build a form by hand if its fields are known only at run time.
+/// Usually derived from a struct with `Elicit`. Build a form by hand if its fields are known only at run time. The methods
+/// of a [`Field`] have the names of the options in `#[arg(…)]`.
 ///
 /// ```
 /// # extern crate mcp_runtime_protocol as mcp_runtime;
 /// use mcp_runtime::types::{Field, Form};
 ///
 /// let form = Form::new()
-///     .field("city", Field::text().title("City").length(1, 80))
-///     .field("days", Field::integer().range(1.0, 14.0).default(3))
+///     .field("city", Field::text().title("City").length(1..=80))
+///     .field("days", Field::integer().range(1..=14).default(3))
 ///     .optional("units", Field::one_of([("c", "Celsius"), ("f", "Fahrenheit")]));
 /// ```
 ///
@@ -137,6 +140,8 @@ pub enum FieldInput {
         min: Option<f64>,
         /// The maximum value.
         max: Option<f64>,
+        /// `true` if the range excludes the end of decimal numbers, which a form cannot express.
+        excludes_decimal: bool,
     },
     /// A boolean.
     Boolean,
@@ -211,6 +216,33 @@ impl<V: Into<String>, T: Into<String>> From<(V, T)> for Choice {
     }
 }
 
+/// Returns the end of a range. `beside` returns the whole number beside an end that the range excludes.
+fn inclusive<N: Into<Value> + Clone>(end: Bound<&N>, beside: fn(f64) -> f64) -> Option<f64> {
+    let read = |end: &N| end.clone().into().as_f64();
+    match end {
+        Bound::Included(end) => read(end),
+        Bound::Excluded(end) => read(end).map(beside),
+        Bound::Unbounded => None,
+    }
+}
+
+fn whole_above(end: f64) -> f64 {
+    end.floor() + 1.0
+}
+
+fn whole_below(end: f64) -> f64 {
+    end.ceil() - 1.0
+}
+
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a length is far below 2^53, and a negative one becomes 0"
+)]
+fn to_length(end: f64) -> u64 {
+    end as u64
+}
+
 impl Field {
     fn new(input: FieldInput) -> Self {
         Self {
@@ -239,6 +271,7 @@ impl Field {
             integer: false,
             min: None,
             max: None,
+            excludes_decimal: false,
         })
     }
 
@@ -249,6 +282,7 @@ impl Field {
             integer: true,
             min: None,
             max: None,
+            excludes_decimal: false,
         })
     }
 
@@ -300,31 +334,36 @@ impl Field {
     /// defaults are sent only to clients of revision 2025-11-25 or later.
     #[must_use]
     pub fn default(mut self, value: impl Into<Value>) -> Self {
-        self.default = Some(value.into());
+        self.default = Some(value.into()).filter(|value| !value.is_null());
         self.required = false;
         self
     }
 
-    /// Sets the minimum and maximum values for a number field. Pass an infinite value to omit a bound. Has no effect on
-    /// other kinds of fields.
+    /// Sets the allowed numbers for a number field: `1..=14`, `0.5..` or `..10`. Has no effect on other kinds of fields.
+    ///
+    /// A form cannot exclude the end of a range of decimal numbers. A question with such a field fails before it is sent.
     #[must_use]
-    pub fn range(mut self, min: f64, max: f64) -> Self {
+    pub fn range<N: Into<Value> + Clone>(mut self, range: impl RangeBounds<N>) -> Self {
         if let FieldInput::Number {
-            min: lower,
-            max: upper,
-            ..
+            integer,
+            min,
+            max,
+            excludes_decimal,
         } = &mut self.input
         {
-            *lower = Some(min).filter(|min| min.is_finite());
-            *upper = Some(max).filter(|max| max.is_finite());
+            let (start, end) = (range.start_bound(), range.end_bound());
+            let excludes = matches!(start, Bound::Excluded(_)) || matches!(end, Bound::Excluded(_));
+            *excludes_decimal = excludes && !*integer;
+            *min = inclusive(start, whole_above);
+            *max = inclusive(end, whole_below);
         }
         self
     }
 
-    /// Sets the minimum and maximum number of characters for a string field, or of choices for a
-    /// [`many_of`](Self::many_of) field. Has no effect on other kinds of fields.
+    /// Sets the allowed number of characters for a string field, or of choices for a [`many_of`](Self::many_of) field:
+    /// `1..=80`, `..=500`, or `5..=5` for exactly five. Has no effect on other kinds of fields.
     #[must_use]
-    pub fn length(mut self, min: impl Into<Option<u64>>, max: impl Into<Option<u64>>) -> Self {
+    pub fn length<N: Into<Value> + Clone>(mut self, range: impl RangeBounds<N>) -> Self {
         let (FieldInput::Text {
             min: lower,
             max: upper,
@@ -338,8 +377,8 @@ impl Field {
         else {
             return self;
         };
-        *lower = min.into();
-        *upper = max.into();
+        *lower = inclusive(range.start_bound(), whole_above).map(to_length);
+        *upper = inclusive(range.end_bound(), whole_below).map(to_length);
         self
     }
 

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::bounds::DEPTH;
 use crate::constraint::{compile_pattern, to_count};
 use crate::explain::{push_token, quote};
+use crate::generate::MISTAKES;
 
 /// The supported dialect, which is also assumed if a schema does not contain `$schema`.
 pub(super) const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
@@ -113,6 +114,10 @@ impl SchemaExamination {
             "$dynamicRef" | "$dynamicAnchor" | "$recursiveRef" | "$recursiveAnchor" => Err(
                 problem_at(at, "dynamic references are not supported; use `$ref`"),
             ),
+            MISTAKES => {
+                let field = at.rsplit_once('/').map_or("", |(field, _)| field);
+                Err(problem_at(field, value.as_str().unwrap_or_default()))
+            }
             "pattern" => match value.as_str() {
                 Some(pattern) => self.compile_pattern(pattern, at),
                 None => wrong("a regular expression"),

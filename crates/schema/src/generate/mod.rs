@@ -15,6 +15,7 @@
 
 mod choices;
 mod constrain;
+mod field;
 mod inlining;
 mod normalise;
 mod open;
@@ -29,6 +30,8 @@ use serde_json::{Map, Value};
 
 use crate::constraint::Constraints;
 use constrain::apply_constraints;
+pub(crate) use field::MISTAKES;
+pub use field::constrain_field;
 use inlining::{generator_for, keep_referenced, put_in_place};
 use normalise::{NullMeaning, boolean_schema, disallow_null, normalise_schema};
 use open::open_objects;

@@ -23,12 +23,8 @@ struct Settings {
     /// Directory for archives
     to: PathBuf,
     /// Size in bytes from which the user is asked first
-    #[serde(default = "one_gibibyte")]
+    #[arg(default = 1 << 30)]
     ask_from: u64,
-}
-
-fn one_gibibyte() -> u64 {
-    1 << 30
 }
 
 /// The form that a user fills in before a large backup.

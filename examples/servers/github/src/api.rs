@@ -27,12 +27,8 @@ pub struct Settings {
     /// Personal access token
     token: Option<Secret<String>>,
     /// URL of the API; that of GitHub Enterprise is `https://HOST/api/v3/`
-    #[serde(default = "public")]
+    #[arg(default = "https://api.github.com/")]
     api_url: Url,
-}
-
-fn public() -> Url {
-    Url::parse("https://api.github.com/").expect("this is a URL")
 }
 
 /// A failed request. Models read the variants that are exposed; the others are only logged.

@@ -61,9 +61,7 @@ impl Status {
 /// `owner/name`. No part is `.` or `..`, because both become parts of a path.
 #[data]
 #[serde(transparent)]
-struct Repository(
-    #[schemars(regex(pattern = r"^[A-Za-z0-9-]+/\.?[A-Za-z0-9_-][A-Za-z0-9_.-]*$"))] String,
-);
+struct Repository(#[arg(pattern = r"^[A-Za-z0-9-]+/\.?[A-Za-z0-9_-][A-Za-z0-9_.-]*$")] String);
 
 /// Lists issues, those that changed last first.
 #[tool(read_only, open_world, text = "table", timeout = "1m")]

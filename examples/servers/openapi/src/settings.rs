@@ -24,22 +24,17 @@ pub struct Settings {
     /// Bearer token for the API
     pub token: Option<Secret<String>>,
     /// Tags whose operations become tools; by default all
-    #[serde(default)]
+    #[arg(default)]
     pub tags: Vec<String>,
     /// Ids of operations that become tools; by default all
-    #[serde(default)]
+    #[arg(default)]
     pub operations: Vec<String>,
     /// Ids of operations that do not become tools
-    #[serde(default)]
+    #[arg(default)]
     pub without: Vec<String>,
     /// Time limit for a request in seconds
-    #[serde(default = "twenty")]
-    #[schemars(range(min = 1, max = 240))]
+    #[arg(range(1..=240), default = 20)]
     pub timeout: u64,
-}
-
-fn twenty() -> u64 {
-    20
 }
 
 impl Settings {

@@ -8,17 +8,9 @@ use mcp_runtime::prelude::data;
 #[data(input)]
 pub struct Settings {
     /// JSON file with the rooms: `[{"name": "blue", "seats": 4}]`
-    #[serde(default = "rooms")]
+    #[arg(default = "rooms.json")]
     pub rooms: PathBuf,
     /// File for bookings
-    #[serde(default = "journal")]
+    #[arg(default = "bookings.jsonl")]
     pub journal: PathBuf,
-}
-
-fn rooms() -> PathBuf {
-    "rooms.json".into()
-}
-
-fn journal() -> PathBuf {
-    "bookings.jsonl".into()
 }

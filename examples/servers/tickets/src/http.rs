@@ -25,16 +25,11 @@ pub struct Settings {
     #[serde(default)]
     hosts: Vec<String>,
     /// Addresses or networks of the gateway that sets `X-Tenant`
-    #[serde(default = "this_machine")]
+    #[arg(default = ["127.0.0.1", "::1"])]
     gateways: Vec<String>,
     /// Number of seconds for which requests are still accepted after a signal to stop
-    #[serde(default)]
-    #[schemars(range(max = 60))]
+    #[arg(range(..=60), default)]
     shutdown_delay: u64,
-}
-
-fn this_machine() -> Vec<String> {
-    vec!["127.0.0.1".to_owned(), "::1".to_owned()]
 }
 
 /// Serves until a signal asks the program to stop. Calls that are running then may finish.

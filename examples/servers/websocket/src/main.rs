@@ -15,15 +15,11 @@ use tokio::net::TcpListener;
 #[data(input)]
 struct Settings {
     /// Address to listen on
-    #[serde(default = "loopback")]
+    #[arg(default = "127.0.0.1:8765")]
     listen: String,
     /// Origins of the web pages that may connect, such as `https://app.example.com`; programs send none
-    #[serde(default)]
+    #[arg(default)]
     origins: Vec<String>,
-}
-
-fn loopback() -> String {
-    "127.0.0.1:8765".to_owned()
 }
 
 /// Greets a user.

@@ -4,6 +4,7 @@ mod exclusive;
 mod mirrored;
 mod mistakes;
 mod numbers;
+mod one_spelling;
 mod refused;
 mod repeated;
 mod types;

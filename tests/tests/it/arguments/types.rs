@@ -19,7 +19,11 @@ enum Either {
 /// An amount of money, as a string.
 #[data(input)]
 #[serde(transparent)]
-struct Amount(#[schemars(with = "String", regex(pattern = r"^\d{1,10}(\.\d{1,2})?$"))] Either);
+struct Amount(
+    #[schemars(with = "String")]
+    #[arg(pattern = r"^\d{1,10}(\.\d{1,2})?$")]
+    Either,
+);
 
 impl Amount {
     fn text(self) -> String {
@@ -35,7 +39,7 @@ impl Amount {
 struct Bill {
     amount: Amount,
     note: Option<String>,
-    #[schemars(range(min = 1, max = 9))]
+    #[arg(range(1..=9))]
     copies: Option<u8>,
 }
 

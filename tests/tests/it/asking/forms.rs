@@ -27,7 +27,7 @@ struct Farewell {
     last_seen: String,
     #[serde(rename = "why")]
     reason: Reason,
-    #[elicit(name = "said")]
+    #[arg(name = "said")]
     #[serde(rename = "unused")]
     last_words: Option<String>,
 }
@@ -167,11 +167,11 @@ async fn url_elicitations_send_the_url_to_the_user() {
 #[derive(Elicit, Debug)]
 struct Stay {
     /// Which room?
-    #[elicit(title = "Room")]
+    #[arg(title = "Room")]
     room: String,
-    #[elicit(range(1..))]
+    #[arg(range(1..))]
     nights: u32,
-    #[elicit(length(..=1))]
+    #[arg(length(..=1))]
     extras: Vec<String>,
 }
 
@@ -181,7 +181,7 @@ async fn stay(ctx: &Context, free: Vec<String>, most: u32) -> Result<String> {
     let stay: Stay = ctx
         .elicit("Which room?")
         .field("room", |field| field.choices(free))
-        .field("nights", |field| field.range(1.0, most.into()))
+        .field("nights", |field| field.range(1..=most))
         .field("extras", |field| {
             field.choices([("cot", "A cot"), ("park", "Parking")])
         })
@@ -192,13 +192,13 @@ async fn stay(ctx: &Context, free: Vec<String>, most: u32) -> Result<String> {
 /// Asks twice with the same key.
 #[tool(tags("changed-fields"))]
 async fn stay_longer(ctx: &Context) -> Result<String> {
-    let ask = |most: f64| {
+    let ask = |most: u32| {
         let ask = ctx.elicit::<Stay>("How long?").key("stay");
         let ask = ask.field("extras", |field| field.choices(["cot"]));
         let ask = ask.field("room", |field| field.choices(["any"]));
-        ask.field("nights", |field| field.range(1.0, most))
+        ask.field("nights", |field| field.range(1..=most))
     };
-    let (first, second) = (ask(3.0).await?, ask(5.0).await?);
+    let (first, second) = (ask(3).await?, ask(5).await?);
     Ok(format!("{} {}", first.nights, second.nights))
 }
 
@@ -218,13 +218,9 @@ async fn why(ctx: &Context) -> Result<String> {
 /// Asks with a bound that changes between the first run and all later ones.
 #[tool(tags("growing-bound"))]
 async fn growing(ctx: &Context, runs: &State<AtomicU32>) -> Result<String> {
-    let most = if runs.fetch_add(1, SeqCst) == 0 {
-        3.0
-    } else {
-        5.0
-    };
+    let most = if runs.fetch_add(1, SeqCst) == 0 { 3 } else { 5 };
     let ask = ctx.elicit::<Nights>("How long?").key("stay");
-    let Nights { nights } = ask.field("nights", |field| field.range(1.0, most)).await?;
+    let Nights { nights } = ask.field("nights", |field| field.range(1..=most)).await?;
     Ok(nights.to_string())
 }
 
@@ -244,7 +240,7 @@ async fn nothing_free(ctx: &Context) -> Result<String> {
 #[tool(tags("changed-fields"))]
 async fn misspelled(ctx: &Context) -> Result<String> {
     let ask = ctx.elicit::<Stay>("How long?");
-    let stay = ask.field("night", |field| field.range(1.0, 2.0)).await?;
+    let stay = ask.field("night", |field| field.range(1..=2)).await?;
     Ok(format!("{stay:?}"))
 }
 

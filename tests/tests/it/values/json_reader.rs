@@ -21,7 +21,7 @@ enum Species {
 #[data]
 #[derive(Debug, PartialEq)]
 struct Place {
-    #[schemars(length(min = 2))]
+    #[arg(length(2..))]
     name: String,
 }
 
@@ -30,7 +30,7 @@ struct Place {
 #[derive(Debug, PartialEq)]
 struct Sighting {
     species: Species,
-    #[schemars(range(min = 1, max = 500))]
+    #[arg(range(1..=500))]
     count: u32,
     place: Option<Place>,
 }

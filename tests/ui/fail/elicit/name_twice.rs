@@ -3,7 +3,7 @@ use mcp_runtime::prelude::*;
 #[derive(Elicit)]
 struct Order {
     item: String,
-    #[elicit(name = "item")]
+    #[arg(name = "item")]
     other: String,
 }
 

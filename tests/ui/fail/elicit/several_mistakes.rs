@@ -2,13 +2,13 @@ use mcp_runtime::prelude::*;
 
 #[derive(Elicit)]
 struct Order {
-    #[elicit(range(1..=3))]
+    #[arg(range(1..=3))]
     item: String,
-    #[elicit(length(..=3))]
+    #[arg(length(..=3))]
     count: u32,
-    #[elicit(format = "date")]
+    #[arg(format = "date")]
     sure: bool,
-    #[elicit(default = "two")]
+    #[arg(default = "two")]
     days: u32,
 }
 

@@ -2,11 +2,11 @@ use mcp_runtime::prelude::*;
 
 #[derive(Elicit)]
 struct Order {
-    #[elicit(titel = "Item")]
+    #[arg(titel = "Item")]
     item: String,
-    #[elicit(default = Vec::new())]
-    count: u32,
-    #[elicit(format = "phone")]
+    #[arg(default = 'x')]
+    letter: String,
+    #[arg(format = "phone")]
     phone: String,
 }
 

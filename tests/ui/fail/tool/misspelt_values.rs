@@ -12,7 +12,7 @@ fn review() -> String {
 
 #[derive(Elicit)]
 struct Order {
-    #[elicit(format = "datetime")]
+    #[arg(format = "datetime")]
     at: String,
 }
 

@@ -5,18 +5,18 @@
 #[derive(mcp_runtime::Elicit)]
 pub struct Everything {
     /// The name
-    #[elicit(length(1..=20), title = "Name")]
+    #[arg(length(1..=20), title = "Name")]
     pub name: String,
-    #[elicit(range(-1.5..), default = -1)]
+    #[arg(range(-1.5..), default = -1)]
     pub temperature: Option<f64>,
-    #[elicit(range(1..10))]
+    #[arg(range(1..10))]
     pub count: u8,
     pub r#type: Kind,
-    #[elicit(name = "all", length(1..=2))]
+    #[arg(name = "all", length(1..=2))]
     pub kinds: Vec<Kind>,
-    #[elicit(format = "date-time", description = "When")]
+    #[arg(format = "date-time", description = "When")]
     pub at: Option<String>,
-    #[elicit(default = "Small")]
+    #[arg(default = "Small")]
     pub other: Option<Kind>,
 }
 
@@ -24,7 +24,7 @@ pub struct Everything {
 pub enum Kind {
     /// As small as can be
     Small,
-    #[elicit(name = "x-large", title = concat!("Very", " large"))]
+    #[arg(name = "x-large", title = concat!("Very", " large"))]
     Large,
 }
 

@@ -308,7 +308,7 @@ fn pointer_to(name: &str) -> String {
 }
 
 /// Returns serde's message without the position, which is relative to a single value.
-fn serde_message(error: &serde_json::Error) -> String {
+pub(crate) fn serde_message(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rfind(" at line ") {
         Some(end) => text.get(..end).unwrap_or(&text).to_owned(),

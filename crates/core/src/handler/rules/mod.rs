@@ -76,7 +76,7 @@ impl ApplicableConstraints {
     pub const fn check_number(self, number: i128) {
         assert!(
             self.min <= number && number <= self.max,
-            "the argument's type cannot hold this number; change the number or the type"
+            "the type cannot hold this number; change the number or the type"
         );
     }
 
