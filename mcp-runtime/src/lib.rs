@@ -409,6 +409,12 @@ pub use serde_json;
 #[cfg(feature = "testing")]
 pub mod testing {
     #[doc(inline)]
+    #[cfg(feature = "auth")]
+    pub use mcp_testing::Issuer;
+    #[doc(inline)]
+    #[cfg(feature = "http")]
+    pub use mcp_testing::TestServer;
+    #[doc(inline)]
     pub use mcp_testing::chaos;
     #[doc(inline)]
     pub use mcp_testing::{

@@ -61,6 +61,13 @@ impl HttpService {
         Self(Arc::new(state))
     }
 
+    /// Returns the path of the endpoint.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn endpoint_path(&self) -> &str {
+        self.0.options.endpoint_path()
+    }
+
     /// Completes when the process receives a stop signal.
     #[doc(hidden)]
     pub async fn wait_for_stop_signal(&self) {
