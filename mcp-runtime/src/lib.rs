@@ -255,7 +255,7 @@ pub mod middleware {
     #[doc(inline)]
     pub use crate::handler::middleware::ResponseFuture;
     #[doc(inline)]
-    pub use crate::handler::middleware::{Call, Next};
+    pub use crate::handler::middleware::{Call, Middleware, Next};
     #[doc(inline)]
     pub use crate::handler::run::CallOutput;
 }

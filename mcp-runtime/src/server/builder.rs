@@ -26,9 +26,8 @@ use crate::extension::{Extension, Extensions, ServerChanges};
 use crate::handler::definition::Kind;
 use crate::handler::definition::Selected;
 use crate::handler::handler_error::Result;
-use crate::handler::middleware::{Call, Next, UnlinkedMiddleware};
+use crate::handler::middleware::{Call, Middleware, Next, UnlinkedMiddleware};
 use crate::handler::option::StoresByType;
-use crate::handler::run::CallOutput;
 use crate::handler::{middleware, rules};
 use crate::observe::Observers;
 use crate::protocol::encode::CacheHint;
@@ -692,10 +691,10 @@ impl Server {
     /// returns an `async move` block. Middleware runs within the call's time limit, and if it panics, only that call
     /// fails. Calls rejected by a rate limit do not reach middleware. In protocol version 2026-07-28, middleware runs
     /// in each round of a call; see [`Call::round`].
-    pub fn middleware<F, A>(mut self, function: F) -> Self
+    pub fn middleware<M>(mut self, function: M) -> Self
     where
-        F: Fn(Call, Next) -> A + Send + Sync + 'static,
-        A: Future<Output = Result<CallOutput>> + Send + 'static,
+        // The second bound lets the compiler infer the parameters of an `async` closure.
+        M: Middleware + Fn(Call, Next) -> <M as Middleware>::Future,
     {
         self.wrapping.around.push(middleware::function(function));
         self
