@@ -116,14 +116,13 @@ impl DeclaredVariable {
         }
     }
 
-    /// Declares a variable that supplies the value of a header. The variable is secret, because a header may contain
-    /// credentials.
+    /// Declares a variable that supplies the value of a header.
     #[must_use]
-    pub fn for_header(name: &str, description: &str) -> Self {
+    pub fn for_header(name: &str, description: &str, is_secret: bool) -> Self {
         let mut variable = Self {
             name: name.to_owned(),
             field: name.to_owned(),
-            is_secret: true,
+            is_secret,
             schema: json!({"type": "string", "description": description}),
             is_required: false,
             shown: None,

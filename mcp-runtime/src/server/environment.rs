@@ -173,12 +173,29 @@ impl Server {
     /// let server = new_server!().header_from_env("x-tenant", "EXPENSES_TENANT");
     /// ```
     ///
-    /// The variable is read immediately, and `--help` lists it. If it is empty or not set, the header is absent.
-    pub fn header_from_env(mut self, header: impl Into<String>, variable: &str) -> Self {
+    /// The variable is read immediately, and `--help` lists it. If it is empty or not set, the header is absent. The value is
+    /// shown in the log like that of a setting; for a header with a key, use
+    /// [`secret_header_from_env`](Self::secret_header_from_env). The values of `Authorization`, `Cookie` and
+    /// `Proxy-Authorization` are never shown.
+    pub fn header_from_env(self, header: impl Into<String>, variable: &str) -> Self {
         let header = header.into();
+        let credentials = ["authorization", "cookie", "proxy-authorization"];
+        let is_secret = credentials
+            .iter()
+            .any(|name| header.eq_ignore_ascii_case(name));
+        self.declare_header(header, variable, is_secret)
+    }
+
+    /// Lets an environment variable stand in for an HTTP header like [`header_from_env`](Self::header_from_env), and never shows
+    /// its value, which is a key or a password. Bundles and installers treat it as a secret, too.
+    pub fn secret_header_from_env(self, header: impl Into<String>, variable: &str) -> Self {
+        self.declare_header(header.into(), variable, true)
+    }
+
+    fn declare_header(mut self, header: String, variable: &str, is_secret: bool) -> Self {
         let description =
             format!("Value of the `{header}` header to use over standard input and output");
-        let declared = DeclaredVariable::for_header(variable, &description);
+        let declared = DeclaredVariable::for_header(variable, &description, is_secret);
         self.environment.variables.push(declared);
         match std::env::var(variable) {
             Ok(value)
@@ -211,6 +228,17 @@ mod tests {
     #[expect(dead_code, reason = "only its variables are declared")]
     struct HttpSettings {
         url: String,
+    }
+
+    #[test]
+    fn the_value_of_a_header_is_secret_only_if_it_is_declared_so_or_is_a_credential() {
+        let server = Server::new("test", "1")
+            .header_from_env("x-tenant", "NO_SUCH_TENANT")
+            .header_from_env("Authorization", "NO_SUCH_TOKEN")
+            .secret_header_from_env("x-api-key", "NO_SUCH_KEY");
+        let variables = server.environment.variables.iter();
+        let secret: Vec<_> = variables.map(|variable| variable.is_secret).collect();
+        assert_eq!(secret, [false, true, true]);
     }
 
     #[test]
