@@ -31,7 +31,7 @@ use crate::handler::option::StoresByType;
 use crate::handler::{middleware, rules};
 use crate::observe::Observers;
 use crate::protocol::encode::CacheHint;
-use crate::rate::Rate;
+use crate::rate::{Rate, SharedQuota};
 use crate::registry::{MethodReceiver, ToolSource};
 use crate::seal::SealingKey;
 use crate::server::tags::TagSettings;
@@ -610,6 +610,8 @@ impl ExtensionSettings {
 #[derive(Default)]
 pub(super) struct WrappingSettings {
     pub(super) rate: Option<Rate>,
+    /// The rates that definitions with a tag share.
+    pub(super) quotas: Vec<Arc<SharedQuota>>,
     /// Middleware, outermost first.
     pub(super) around: Vec<UnlinkedMiddleware>,
     /// The names of tools that have their own layers.
@@ -631,17 +633,44 @@ impl WrappingSettings {
 }
 
 impl Server {
-    /// Limits the total rate of calls to all handlers, for example to `100/s`, `10/min burst 20` or `1000/h per
-    /// caller`. Unlimited by default. A handler's `rate` option applies in addition to this limit.
+    /// Limits the total rate of calls to all handlers, for example to `100/s`, `10/min burst 20`, `1000/h per
+    /// caller` or `60/min per claim tenant`. Unlimited by default. A handler's `rate` option applies in addition to this limit.
     ///
     /// A caller is identified by its credentials ([`Principal`](crate::Principal)) or, if it has none, by its session
     /// or connection. All anonymous HTTP requests that use 2026-07-28 are treated as a single caller.
+    ///
+    /// `per claim NAME` counts calls with the same value of this claim of their [`Principal`](crate::Principal) together, and `per
+    /// header NAME` those with the same [trusted header](crate::request::RequestInfo::trusted_header). All calls without a value
+    /// share one quota.
     ///
     /// Calls that exceed the rate are rejected with an error that states when to retry. Start-up fails if the rate is
     /// invalid.
     pub fn rate(mut self, rate: &str) -> Self {
         match Rate::parse(rate) {
             Ok(rate) => self.wrapping.rate = Some(rate),
+            Err(problem) => self.faults.push(problem),
+        }
+        self
+    }
+
+    /// Limits the total rate of calls to all definitions with this tag, which share one quota, for example because they use the
+    /// same service. The rates of the server and of each handler apply in addition. Can be called more than once, also for the
+    /// same tag.
+    ///
+    /// ```
+    /// # use mcp_runtime::prelude::*;
+    /// # #[tool(tags("search"))] fn find() {}
+    /// # #[tool(tags("search"))] fn suggest() {}
+    /// let server = new_server!().rate_for("search", "60/min per claim tenant");
+    /// ```
+    ///
+    /// Start-up fails if the tag is not used by any definition or if the [rate](Self::rate) is invalid.
+    pub fn rate_for(mut self, tag: impl Into<String>, rate: &str) -> Self {
+        match Rate::parse(rate) {
+            Ok(rate) => {
+                let quota = SharedQuota::new(tag.into(), rate);
+                self.wrapping.quotas.push(Arc::new(quota));
+            }
             Err(problem) => self.faults.push(problem),
         }
         self

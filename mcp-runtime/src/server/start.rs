@@ -137,7 +137,7 @@ impl Server {
         added.tools.extend(of_extensions);
         let server_name = self.identity.name;
         let states = Arc::new(self.states);
-        let wrapping = self.wrapping;
+        let mut wrapping = self.wrapping;
         let once_store = self.once_store.or(self.backend.once);
         let cover = self.added.cover.map(|create| create()).transpose()?;
         let own = (cover, added.tools, added.templates);
@@ -145,6 +145,7 @@ impl Server {
         let rules = Arc::new(ServerRules {
             meta_keys,
             tag_scopes: self.tag_scopes,
+            quotas: std::mem::take(&mut wrapping.quotas),
             reservations: sources.reservations(),
             selection: self.tag_settings.selection.clone(),
             message_limits: self.limits.message.clone(),

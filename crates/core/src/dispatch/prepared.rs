@@ -13,7 +13,7 @@ use std::task::Poll;
 use crate::context::outbound::{LogBudget, Sink};
 use crate::context::request::CallContext;
 use crate::context::rounds::{CallMemory, Journal};
-use crate::context::{Context, RequestSource};
+use crate::context::{Context, RequestInfo, RequestSource};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::admission::{CallToAdmit, CallToCount};
 use crate::dispatch::call::{
@@ -152,7 +152,13 @@ impl CallStart<'_, '_> {
         let (finish, request) = (self.finish, self.request);
         let bound = finish.target.bound_arguments(self.arguments);
         let resumed = read_call_memory(finish, request, bound).map_err(HandlerError::protocol)?;
-        let uncounted = admit_by_rate(finish, self.channel, resumed.as_deref())?;
+        let trusted_header = |name: &str| {
+            let source = finish.dispatcher.request_source(request, self.source);
+            let info = RequestInfo::new(finish.version, source);
+            info.trusted_header(name).ok().flatten().map(str::to_owned)
+        };
+        let uncounted =
+            admit_by_rate(finish, (self.channel, &trusted_header), resumed.as_deref())?;
         let rounds = resumed.as_ref().map_or(0, |memory| memory.journal.round);
         let (resumed, logs) = (Cell::new(resumed), Cell::new(logs));
         let context = || {
@@ -347,12 +353,13 @@ fn read_call_memory(
 /// elsewhere, too.
 fn admit_by_rate(
     finish: &CallFinisher,
-    channel: ChannelId,
+    (channel, trusted_header): (ChannelId, &dyn Fn(&str) -> Option<String>),
     resumed: Option<&CallMemory>,
 ) -> Result<Option<CallToCount>, HandlerError> {
     let call = CallToAdmit {
         principal: finish.caller.principal(),
         channel,
+        trusted_header,
         earlier: resumed.and_then(|memory| Some((memory.journal.call_id()?, memory.journal.round))),
         is_completion: matches!(finish.target, CallTarget::Completion(_)),
         callable: finish.target.callable(),
