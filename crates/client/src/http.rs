@@ -76,7 +76,11 @@ type WriteHalf = tokio::io::WriteHalf<DuplexStream>;
 
 async fn write_lines(mut writer: WriteHalf, mut lines: UnboundedReceiver<Value>) {
     while let Some(line) = lines.recv().await {
-        if writer.write_all(format!("{line}\n").as_bytes()).await.is_err() {
+        if writer
+            .write_all(format!("{line}\n").as_bytes())
+            .await
+            .is_err()
+        {
             break;
         }
     }
@@ -268,8 +272,8 @@ impl HttpSender {
                     b'\n' if line.is_empty() => {
                         let message = serde_json::from_slice::<Value>(&data).unwrap_or_default();
                         data.clear();
-                        is_answered |= id.is_some_and(|id| message["id"] == id)
-                            && message["method"].is_null();
+                        is_answered |=
+                            id.is_some_and(|id| message["id"] == id) && message["method"].is_null();
                         if message.is_object() {
                             self.receive(message);
                         }

@@ -469,7 +469,7 @@ impl Connect {
         self
     }
 
-    /// Sends this access token with all requests. Requires [`TestClient::http`]; other clients act as somebody with
+    /// Sends this access token with all requests. Requires [`TestClient::http`]; other clients act as a user with
     /// [`as_principal`](Self::as_principal).
     ///
     /// ```

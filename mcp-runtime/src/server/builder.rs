@@ -658,10 +658,7 @@ impl Server {
     /// same tag.
     ///
     /// ```
-    /// # use mcp_runtime::prelude::*;
-    /// # #[tool(tags("search"))] fn find() {}
-    /// # #[tool(tags("search"))] fn suggest() {}
-    /// let server = new_server!().rate_for("search", "60/min per claim tenant");
+    /// let server = mcp_runtime::new_server!().rate_for("search", "60/min per claim tenant");
     /// ```
     ///
     /// Start-up fails if the tag is not used by any definition or if the [rate](Self::rate) is invalid.

@@ -153,7 +153,11 @@ impl RateLimits {
         call: &CallToAdmit<'_>,
         name: impl FnOnce() -> &'n str,
     ) -> Result<Option<CallToCount>, HandlerError> {
-        if self.limiters(call.is_completion, call.guards()).next().is_none() {
+        if self
+            .limiters(call.is_completion, call.guards())
+            .next()
+            .is_none()
+        {
             return Ok(None);
         }
         let now = Instant::now();
@@ -192,7 +196,11 @@ impl RateLimits {
         let own = guards.and_then(|guards| guards.rate.as_ref());
         let quotas = guards.map_or(&[][..], |guards| &guards.quotas);
         let quotas = quotas.iter().map(|quota| &quota.limiter);
-        completions.into_iter().chain(own).chain(quotas).chain(&self.all)
+        completions
+            .into_iter()
+            .chain(own)
+            .chain(quotas)
+            .chain(&self.all)
     }
 
     /// Returns the key of the bucket from which a call takes a token.

@@ -157,8 +157,7 @@ impl CallStart<'_, '_> {
             let info = RequestInfo::new(finish.version, source);
             info.trusted_header(name).ok().flatten().map(str::to_owned)
         };
-        let uncounted =
-            admit_by_rate(finish, (self.channel, &trusted_header), resumed.as_deref())?;
+        let uncounted = admit_by_rate(finish, (self.channel, &trusted_header), resumed.as_deref())?;
         let rounds = resumed.as_ref().map_or(0, |memory| memory.journal.round);
         let (resumed, logs) = (Cell::new(resumed), Cell::new(logs));
         let context = || {

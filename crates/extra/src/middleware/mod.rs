@@ -149,7 +149,10 @@ impl AuditRecord {
             ("callId", text(&call.context().call_id().to_string())),
             ("version", text(request.protocol_version().as_str())),
             ("outcome", text(self.outcome.as_str())),
-            ("milliseconds", Some((self.duration.as_secs_f64() * 1e3).into())),
+            (
+                "milliseconds",
+                Some((self.duration.as_secs_f64() * 1e3).into()),
+            ),
         ];
         let members = members.into_iter();
         let members = members.filter_map(|(name, value)| Some((name.to_owned(), value?)));
@@ -262,22 +265,20 @@ fn shortened(pause: Duration) -> Duration {
 /// and embedded resources remain unchanged, as do the results of tools with the `spill` option, because the text that
 /// they leave out is kept. To refuse large results instead, use the `max_output` option.
 pub fn trim_text(max_bytes: usize) -> impl Middleware {
-    move |call: Call, next: Next| {
-        async move {
-            let version = call.context().request().protocol_version();
-            let is_tool = call.kind() == Kind::Tool;
-            let is_limited = call.limits_its_text();
-            match next.run(call).await {
-                Ok(CallOutput::Tool(mut result)) if !is_limited => {
-                    trim_result(&mut result, version, max_bytes);
-                    Ok(CallOutput::Tool(result))
-                }
-                Err(mut error) if is_tool => {
-                    trim_error(&mut error, max_bytes);
-                    Err(error)
-                }
-                output => output,
+    move |call: Call, next: Next| async move {
+        let version = call.context().request().protocol_version();
+        let is_tool = call.kind() == Kind::Tool;
+        let is_limited = call.limits_its_text();
+        match next.run(call).await {
+            Ok(CallOutput::Tool(mut result)) if !is_limited => {
+                trim_result(&mut result, version, max_bytes);
+                Ok(CallOutput::Tool(result))
             }
+            Err(mut error) if is_tool => {
+                trim_error(&mut error, max_bytes);
+                Err(error)
+            }
+            output => output,
         }
     }
 }

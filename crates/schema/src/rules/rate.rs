@@ -207,8 +207,14 @@ mod tests {
             ("100/h per caller", rate(100, 3_600, 100, Caller)),
             ("1/s  burst 2  per  caller ", rate(1, 1, 2, Caller)),
             ("60/min per claim tenant", rate(60, 60, 60, Claim("tenant"))),
-            ("1/s per  claim https://a/ü ", rate(1, 1, 1, Claim("https://a/ü"))),
-            ("1/h burst 3 per header X-Tenant", rate(1, 3_600, 3, Header("X-Tenant"))),
+            (
+                "1/s per  claim https://a/ü ",
+                rate(1, 1, 1, Claim("https://a/ü")),
+            ),
+            (
+                "1/h burst 3 per header X-Tenant",
+                rate(1, 3_600, 3, Header("X-Tenant")),
+            ),
             ("4294967295/s", rate(u32::MAX, 1, u32::MAX, All)),
         ] {
             assert_eq!(parse_rate(text), Ok(expected), "{text}");

@@ -30,12 +30,12 @@ fn each() -> &'static str {
     "called"
 }
 
-#[tool(tags("guards", "search"), rate = "2/min per claim tenant")]
+#[tool(tags("guards", "quota"), rate = "2/min per claim tenant")]
 fn each_tenant() -> &'static str {
     "called"
 }
 
-#[tool(tags("guards", "search"), rate = "2/min per header X-Tenant")]
+#[tool(tags("guards", "quota"), rate = "2/min per header X-Tenant")]
 fn each_header() -> &'static str {
     "called"
 }

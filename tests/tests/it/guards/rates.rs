@@ -186,9 +186,7 @@ async fn tenants_above_the_limit_share_a_bucket() {
 // Covers: SEC-06
 #[tokio::test]
 async fn a_header_counts_for_a_rate_only_if_a_trusted_proxy_has_set_it() {
-    let proxy = |address: &str| {
-        HttpOptions::new().trusted_proxies(TrustedProxies::new([address]))
-    };
+    let proxy = |address: &str| HttpOptions::new().trusted_proxies(TrustedProxies::new([address]));
     let tool = |tenant: &str| Request::tool("each_header", json!({})).header("x-tenant", tenant);
     for (address, is_trusted) in [("127.0.0.1", true), ("10.0.0.1", false)] {
         let server = serve_server(server().http(proxy(address))).await;
@@ -199,7 +197,11 @@ async fn a_header_counts_for_a_rate_only_if_a_trusted_proxy_has_set_it() {
             ("other", is_trusted),
         ] {
             let (_, message) = server.message(&tool(tenant)).await;
-            let expected = if is_admitted { "called" } else { "too many calls" };
+            let expected = if is_admitted {
+                "called"
+            } else {
+                "too many calls"
+            };
             assert!(text(&message).starts_with(expected), "{tenant}: {message}");
         }
     }
@@ -220,7 +222,7 @@ async fn a_header_counts_for_a_rate_only_if_a_trusted_proxy_has_set_it() {
 #[tokio::test(start_paused = true)]
 async fn definitions_with_a_tag_share_a_quota() {
     for version in Version::ERAS {
-        let hub = Hub::serve(server().rate_for("search", "3/min per claim tenant"));
+        let hub = Hub::serve(server().rate_for("quota", "3/min per claim tenant"));
         let (acme, other) = (
             of_tenant("alice", Some(json!("acme"))),
             of_tenant("bob", Some(json!("other"))),
@@ -238,8 +240,12 @@ async fn definitions_with_a_tag_share_a_quota() {
         }
     }
     for (tag, rate, expected) in [
-        ("serach", "1/s", "serach"),
-        ("search", "1/s per tenant", "the rate `1/s per tenant` is not valid"),
+        ("qutoa", "1/s", "qutoa"),
+        (
+            "quota",
+            "1/s per tenant",
+            "the rate `1/s per tenant` is not valid",
+        ),
     ] {
         let (transport, _client) = mcp_runtime::transport::memory();
         let error = server().rate_for(tag, rate).serve(transport).await;

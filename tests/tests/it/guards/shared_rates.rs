@@ -71,7 +71,11 @@ async fn a_rate_store_follows_the_rules() {
 async fn rates_of_tenants_and_of_tags_hold_for_all_instances_together() {
     for version in Version::ERAS {
         let store = Arc::<Buckets>::default();
-        let instance = || instance(&store).rate_for("search", "3/min").rate_for("search", "100/h");
+        let instance = || {
+            instance(&store)
+                .rate_for("quota", "3/min")
+                .rate_for("quota", "100/h")
+        };
         let hubs = [Hub::serve(instance()), Hub::serve(instance())];
         let call = async |instance: usize, tool: &str, tenant: &str| {
             let claims = [("tenant".to_owned(), json!(tenant))];
@@ -89,14 +93,20 @@ async fn rates_of_tenants_and_of_tags_hold_for_all_instances_together() {
             // The quota of the tag is used up, although this tool has not been called.
             (0, "each_header", "other", false),
         ] {
-            assert_eq!(call(instance, tool, tenant).await, admitted, "{tool} {tenant}");
+            assert_eq!(
+                call(instance, tool, tenant).await,
+                admitted,
+                "{tool} {tenant}"
+            );
         }
         // A call that the store has refused is not counted by its instance either.
         advance(60 * SECOND).await;
         assert!(call(0, "each_header", "other").await);
         let names: Vec<_> = store.full.lock().unwrap().keys().cloned().collect();
         assert!(
-            names.iter().any(|name| name == "Tool each_tenant claim tenant acme"),
+            names
+                .iter()
+                .any(|name| name == "Tool each_tenant claim tenant acme"),
             "{names:?}"
         );
     }

@@ -200,7 +200,9 @@ async fn a_round_that_ends_with_a_question_has_asked() {
         let (server, _) = server();
         let (audit, lines) = audit_lines("audit.log").unwrap();
         let client = TestClient::new(server.middleware(audit), version.protocol_version()).await;
-        client.answer(Day { day: "Monday".into() });
+        client.answer(Day {
+            day: "Monday".into(),
+        });
         let called = match tool {
             "asks" => client.call("asks", json!({})).await.unwrap(),
             _ => {
@@ -224,7 +226,10 @@ async fn a_round_that_ends_with_a_question_has_asked() {
     assert_eq!(legacy, [(json!(1), json!("succeeded"))]);
     for version in Version::ERAS {
         // A client that polls its task fills no audit log.
-        assert_eq!(outcomes(version, "asks_in_task").await, [asked.clone(), ended.clone()]);
+        assert_eq!(
+            outcomes(version, "asks_in_task").await,
+            [asked.clone(), ended.clone()]
+        );
     }
 }
 
@@ -245,20 +250,39 @@ async fn an_audit_record_says_who_called() {
             if let Some(caller) = caller {
                 client = client.as_principal(caller.clone());
             }
-            client.await.call("count", json!({"of": "hunter2"})).await.unwrap();
+            client
+                .await
+                .call("count", json!({"of": "hunter2"}))
+                .await
+                .unwrap();
             let lines = lines.lock().unwrap();
-            assert!(!lines[0].contains("hunter2") && !lines[0].contains('\n'), "{lines:?}");
+            assert!(
+                !lines[0].contains("hunter2") && !lines[0].contains('\n'),
+                "{lines:?}"
+            );
             serde_json::from_str::<serde_json::Value>(&lines[0]).unwrap()
         };
         let line = who(false, None).await;
-        assert_eq!((&line["who"], &line["subject"]), (&json!("anonymous"), &json!(null)));
-        assert_eq!((&line["kind"], &line["name"]), (&json!("tool"), &json!("count")));
+        assert_eq!(
+            (&line["who"], &line["subject"]),
+            (&json!("anonymous"), &json!(null))
+        );
+        assert_eq!(
+            (&line["kind"], &line["name"]),
+            (&json!("tool"), &json!("count"))
+        );
         assert_eq!(line["version"], version.date());
-        assert!(line["time"].is_string() && line["callId"].is_string(), "{line}");
+        assert!(
+            line["time"].is_string() && line["callId"].is_string(),
+            "{line}"
+        );
         assert!(line["milliseconds"].is_number(), "{line}");
         assert_eq!(who(true, None).await["who"], "tests");
         let line = who(true, Some(&alice)).await;
-        assert_eq!((&line["who"], &line["subject"]), (&json!("alice"), &json!("alice")));
+        assert_eq!(
+            (&line["who"], &line["subject"]),
+            (&json!("alice"), &json!("alice"))
+        );
         assert_eq!(line["issuer"], "https://issuer.example.com");
     }
 }
