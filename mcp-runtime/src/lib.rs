@@ -212,7 +212,8 @@ pub mod env {
 pub mod http {
     #[doc(inline)]
     pub use mcp_http::{
-        HttpBody, HttpListener, HttpOptions, HttpService, HttpSessions, TrustedProxies,
+        HttpBody, HttpListener, HttpOptions, HttpService, HttpSessions, RouteRequest,
+        RouteResponse, TrustedProxies,
     };
     #[doc(inline)]
     pub use mcp_stores::{
