@@ -228,13 +228,13 @@ impl HttpSender {
             Ok(response) => (response, "the response has no answer to the request"),
             Err(error) => {
                 let error = format!("the server cannot be reached: {error}");
-                return self.fail(id, ErrorObject::new(ErrorObject::INTERNAL_ERROR, error));
+                return self.fail(id, &ErrorObject::new(ErrorObject::INTERNAL_ERROR, error));
             }
         };
         if is_event_stream(&response) {
             if !self.forward_events(response.into_body(), Some(id)).await {
                 let error = ErrorObject::new(ErrorObject::INTERNAL_ERROR, problem);
-                self.fail(id, error);
+                self.fail(id, &error);
             }
             return;
         }
@@ -259,7 +259,7 @@ impl HttpSender {
         if let Some(challenge) = challenge {
             data["wwwAuthenticate"] = challenge.into();
         }
-        self.fail(id, error.with_data(data));
+        self.fail(id, &error.with_data(data));
     }
 
     /// Hands all messages of an event stream to the client. Returns `true` if one of them is the response to this request.
@@ -303,7 +303,7 @@ impl HttpSender {
         let _ = self.received.send(message);
     }
 
-    fn fail(&self, id: u64, error: ErrorObject) {
+    fn fail(&self, id: u64, error: &ErrorObject) {
         self.receive(json!({"jsonrpc": "2.0", "id": id, "error": json!(error)}));
     }
 }

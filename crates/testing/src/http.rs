@@ -20,7 +20,7 @@ impl TestServer {
     ///
     /// # Panics
     ///
-    /// Panics if a value of the server's state cannot be created.
+    /// Panics if this machine has no free port, or if a value of the server's state cannot be created.
     pub async fn start(service: HttpService) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await;
         let listener = listener.expect("this machine has a free port");

@@ -37,6 +37,10 @@ const LIFETIME: u64 = 600;
 impl Issuer {
     /// Starts an issuer for the server at this URL: the one given to `ProtectedResource::new`, which need not be the URL at
     /// which the server really listens.
+    ///
+    /// # Panics
+    ///
+    /// Panics if this machine has no free port.
     pub async fn start(resource: impl Into<String>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await;
         let listener = listener.expect("this machine has a free port");

@@ -100,12 +100,14 @@ pub(super) struct CallToCount {
     charged: Option<Vec<u64>>,
 }
 
+/// Returns the value of a header that a trusted proxy has set.
+pub(super) type TrustedHeader<'a> = dyn Fn(&str) -> Option<String> + 'a;
+
 /// A call to be admitted or refused.
 pub(super) struct CallToAdmit<'a> {
     pub(super) principal: Option<&'a Principal>,
     pub(super) channel: ChannelId,
-    /// Returns the value of a header that a trusted proxy has set.
-    pub(super) trusted_header: &'a dyn Fn(&str) -> Option<String>,
+    pub(super) trusted_header: &'a TrustedHeader<'a>,
     /// The call that this request continues, and the number of its rounds that have ended.
     pub(super) earlier: Option<(CallId, u16)>,
     pub(super) is_completion: bool,

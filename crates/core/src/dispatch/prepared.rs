@@ -15,7 +15,7 @@ use crate::context::request::CallContext;
 use crate::context::rounds::{CallMemory, Journal};
 use crate::context::{Context, RequestInfo, RequestSource};
 use crate::dispatch::Dispatcher;
-use crate::dispatch::admission::{CallToAdmit, CallToCount};
+use crate::dispatch::admission::{CallToAdmit, CallToCount, TrustedHeader};
 use crate::dispatch::call::{
     CallPermitWaits, CallProgress, CallScope, RunningCall, WrappedHandler, as_part_of, run_blocking,
 };
@@ -352,7 +352,7 @@ fn read_call_memory(
 /// elsewhere, too.
 fn admit_by_rate(
     finish: &CallFinisher,
-    (channel, trusted_header): (ChannelId, &dyn Fn(&str) -> Option<String>),
+    (channel, trusted_header): (ChannelId, &TrustedHeader<'_>),
     resumed: Option<&CallMemory>,
 ) -> Result<Option<CallToCount>, HandlerError> {
     let call = CallToAdmit {

@@ -118,7 +118,7 @@ impl AuditRecord {
     /// `Server::header_from_env` names first and that is set, such as the tenant's; otherwise `anonymous`.
     #[must_use]
     pub fn who(&self) -> &str {
-        let subject = self.call.principal().map(|principal| principal.subject());
+        let subject = self.call.principal().map(Principal::subject);
         let request = self.call.context().request();
         subject
             .or_else(|| request.first_environment_header())
@@ -264,6 +264,7 @@ fn shortened(pause: Duration) -> Duration {
 /// Structured content remains complete for programs that read it; only the accompanying text is limited. Images, audio
 /// and embedded resources remain unchanged, as do the results of tools with the `spill` option, because the text that
 /// they leave out is kept. To refuse large results instead, use the `max_output` option.
+#[must_use]
 pub fn trim_text(max_bytes: usize) -> impl Middleware {
     move |call: Call, next: Next| async move {
         let version = call.context().request().protocol_version();

@@ -122,9 +122,11 @@ pub const fn parse_rate(text: &str) -> Result<RateSyntax<'_>, RateError> {
 /// Parses what follows `per`, which ends the rate.
 const fn read_key(bytes: &[u8], at: usize) -> Option<RateKeySyntax<'_>> {
     if starts_with_word(bytes, at, b"caller") {
-        return match skip_spaces(bytes, at + 6) == bytes.len() {
-            true => Some(RateKeySyntax::Caller),
-            false => None,
+        let is_end = skip_spaces(bytes, at + 6) == bytes.len();
+        return if is_end {
+            Some(RateKeySyntax::Caller)
+        } else {
+            None
         };
     }
     let is_claim = starts_with_word(bytes, at, b"claim");

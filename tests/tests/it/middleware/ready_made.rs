@@ -203,12 +203,11 @@ async fn a_round_that_ends_with_a_question_has_asked() {
         client.answer(Day {
             day: "Monday".into(),
         });
-        let called = match tool {
-            "asks" => client.call("asks", json!({})).await.unwrap(),
-            _ => {
-                let task = client.start_task("asks_in_task", json!({})).await.unwrap();
-                task.result().await.unwrap()
-            }
+        let called = if tool == "asks" {
+            client.call(tool, json!({})).await.unwrap()
+        } else {
+            let task = client.start_task(tool, json!({})).await.unwrap();
+            task.result().await.unwrap()
         };
         assert_eq!(called.text(), "Monday");
         drop(client);
