@@ -217,7 +217,8 @@ pub mod handler {
 pub mod http {
     #[doc(inline)]
     pub use mcp_http::{
-        HttpBody, HttpListener, HttpOptions, HttpService, HttpSessions, TrustedProxies,
+        HttpBody, HttpListener, HttpOptions, HttpService, HttpSessions, RouteRequest,
+        RouteResponse, TrustedProxies,
     };
 }
 
@@ -246,7 +247,7 @@ pub mod middleware {
     #[doc(inline)]
     pub use mcp_core::handler::middleware::ResponseFuture;
     #[doc(inline)]
-    pub use mcp_core::handler::middleware::{Call, Next};
+    pub use mcp_core::handler::middleware::{Call, Middleware, Next};
     #[doc(inline)]
     pub use mcp_core::handler::run::CallOutput;
     #[doc(inline)]
@@ -339,6 +340,12 @@ pub use serde_json;
 /// ```
 #[cfg(feature = "testing")]
 pub mod testing {
+    #[doc(inline)]
+    #[cfg(feature = "auth")]
+    pub use mcp_testing::Issuer;
+    #[doc(inline)]
+    #[cfg(feature = "http")]
+    pub use mcp_testing::TestServer;
     #[doc(inline)]
     pub use mcp_testing::chaos;
     #[doc(inline)]

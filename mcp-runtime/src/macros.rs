@@ -51,7 +51,7 @@
 /// | `scopes` | such as `("notes:read", "notes:write")` | none | the required scopes; a caller must have all of them (see below) | an error if any is missing |
 /// | `visible_if` | the path of a `fn(&Caller) -> bool` | visible to all | returns `true` for callers who can see the tool | nothing |
 /// | `blocking` | flag | no | the function blocks, so each call runs on a separate thread | nothing |
-/// | `rate` | `"10/min"`, `"5/s burst 20"`, `"100/h per caller"` | none | maximum rate of calls | an error if exceeded |
+/// | `rate` | `"10/min"`, `"5/s burst 20"`, `"100/h per caller"`, `"60/min per claim tenant"` | none | maximum rate of calls | an error if exceeded |
 /// | `concurrency` | whole number, or a constant of type `usize` | none | maximum number of concurrent calls; others wait | an error if too many are waiting |
 /// | `max_output` | `"512B"`, `"256KB"`, `"64KiB"`, `"1MB"`, `"1MiB"`, `"500 tokens"`, `"6k tokens"` (four bytes each), or a constant of type `usize` | the server's | maximum size of a result | an error if exceeded |
 /// | `spill` | flag; needs a `max_output` of at least 2,000 bytes | no | a larger result is kept for a while, and the model reads it in parts with the `read_result` tool | no `outputSchema`; the first part and a `resource_link` |

@@ -97,7 +97,7 @@ pub(super) fn with_common_options(command: Command) -> Command {
                 .long("header")
                 .value_name("NAME=VALUE")
                 .action(ArgAction::Append)
-                .help("A header that handlers see, as if the call came over HTTP; may be repeated"),
+                .help("A header that handlers see, as if the call came over HTTP; `NAME: VALUE` works, too; may be repeated"),
         )
         .arg(
             Arg::new(TAGS)
@@ -189,7 +189,7 @@ impl CommandSession {
             let principal = Principal::new(subject).with_scopes(option("scope"));
             principal.with_claims(claims.collect()).into()
         });
-        let headers = split_pairs("header", &option("header")).map_err(CommandError::Failed)?;
+        let headers = split_headers(&option("header")).map_err(CommandError::Failed)?;
         // The user at the terminal chooses both the headers and the variables that stand in for some.
         server.set_headers(headers, true);
         for tags in option(TAGS) {
@@ -339,6 +339,15 @@ impl CommandSession {
             unknown_name_message(what, key, keys)
         }))
     }
+}
+
+/// Splits headers that are written as `NAME=VALUE`, or as in HTTP: `NAME: VALUE`.
+fn split_headers(values: &[String]) -> Result<Vec<(String, String)>, String> {
+    let pair = |text: &String| match text.split_once([':', '=']) {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.trim().to_owned())),
+        _ => Err(format!("`--header {text}` must be NAME=VALUE")),
+    };
+    values.iter().map(pair).collect()
 }
 
 /// Splits the values of an option that are written as `NAME=VALUE`.

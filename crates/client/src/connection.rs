@@ -24,24 +24,46 @@ use crate::requests::TASKS;
 
 const GONE: RequestError = RequestError::Broken("the server has closed the connection");
 
-/// A client's connection to a server in this process.
-pub struct InProcessServer {
+/// A client's connection to a server.
+pub struct ServerConnection {
     /// The client's end.
     pub stream: DuplexStream,
+    /// The server, if it is in this process.
+    local: Option<LocalServer>,
+}
+
+/// A server in this process, which can be asked what no request returns.
+#[derive(Clone)]
+struct LocalServer {
     dispatcher: Arc<Dispatcher>,
+    /// The client's identity as seen by the server.
     caller: Caller,
+}
+
+#[cfg(feature = "http")]
+impl ServerConnection {
+    /// A connection to a server that may be in another process.
+    pub(crate) fn remote(stream: DuplexStream) -> Self {
+        Self {
+            stream,
+            local: None,
+        }
+    }
 }
 
 /// Starts a server for `clients` clients in this process, all of which act as the same caller. Returns the clients' ends of
 /// the connections. The server stops when all connections are closed.
 #[must_use]
-pub fn serve(server: &BuiltServer, clients: usize, caller: &Caller) -> Vec<InProcessServer> {
+pub fn serve(server: &BuiltServer, clients: usize, caller: &Caller) -> Vec<ServerConnection> {
     let dispatcher = server.dispatcher();
     let (transport, streams) = mcp_transport::memories(clients, caller.clone());
-    let of = |stream| InProcessServer {
-        stream,
+    let local = LocalServer {
         dispatcher: Arc::clone(dispatcher),
         caller: caller.clone(),
+    };
+    let of = |stream| ServerConnection {
+        stream,
+        local: Some(local.clone()),
     };
     let clients = streams.into_iter().map(of).collect();
     let (dispatcher, shutdown) = (Arc::clone(dispatcher), server.shutdown().clone());
@@ -59,9 +81,7 @@ pub struct InProcessClient {
     pub server: ServerDetails,
     next_id: AtomicU64,
     shared: Arc<ConnectionShared>,
-    dispatcher: Arc<Dispatcher>,
-    /// This client's identity as seen by the server.
-    caller: Caller,
+    local: Option<LocalServer>,
     /// The tasks that read and write, which are aborted when the client is dropped.
     _tasks: JoinSet<()>,
 }
@@ -84,7 +104,7 @@ impl InProcessClient {
     /// Connects a client and returns it once it knows the server's capabilities and can receive notifications about
     /// list changes.
     pub async fn connect(
-        server: InProcessServer,
+        server: ServerConnection,
         version: ProtocolVersion,
         capabilities: Value,
         host: Arc<dyn ClientHost>,
@@ -106,8 +126,7 @@ impl InProcessClient {
             next_id: AtomicU64::new(1),
             _tasks: tasks,
             shared,
-            dispatcher: server.dispatcher,
-            caller: server.caller,
+            local: server.local,
         };
         let result = match version.era() {
             Era::Legacy => client.initialize().await?,
@@ -131,9 +150,8 @@ impl InProcessClient {
     /// Returns the definitions in a list, including disabled ones and excluding the resources that listing functions
     /// return. No request returns them, so the dispatcher is called directly.
     pub fn definitions(&self, list: Capability) -> Result<Vec<Value>, RequestError> {
-        let items = self
-            .dispatcher
-            .declared_items(list, &self.caller, self.version);
+        let LocalServer { dispatcher, caller } = self.local()?;
+        let items = dispatcher.declared_items(list, caller, self.version);
         serde_json::from_str(&format!("[{items}]")).map_err(|_| {
             RequestError::Broken("the server wrote definitions that are not valid JSON")
         })
@@ -142,20 +160,32 @@ impl InProcessClient {
     /// Returns all tools that the client can call, even if the server lists only a tool search. No request returns all
     /// of them, so the dispatcher is called directly.
     pub fn all_tools(&self) -> Result<Vec<Value>, RequestError> {
-        let items = self.dispatcher.all_tools(&self.caller, self.version);
+        let LocalServer { dispatcher, caller } = self.local()?;
+        let items = dispatcher.all_tools(caller, self.version);
         serde_json::from_str(&format!("[{items}]"))
             .map_err(|_| RequestError::Broken("the server wrote tools that are not valid JSON"))
     }
 
     /// Returns `true` if only requests can return the tools of the author's sources.
     pub fn has_tool_sources(&self) -> bool {
-        self.dispatcher.has_tool_sources()
+        let local = self.local.as_ref();
+        local.is_some_and(|local| local.dispatcher.has_tool_sources())
     }
 
     /// Returns the server's extensions, keyed by identifier, each with its settings and the names of its methods. No
     /// request returns the names, so the dispatcher is called directly.
     pub fn extensions(&self) -> Map<String, Value> {
-        self.dispatcher.described_extensions(self.version)
+        let local = self.local.as_ref();
+        local.map_or_else(Map::new, |local| {
+            local.dispatcher.described_extensions(self.version)
+        })
+    }
+
+    fn local(&self) -> Result<&LocalServer, RequestError> {
+        let local = self.local.as_ref();
+        local.ok_or(RequestError::Broken(
+            "only a server in this process tells this",
+        ))
     }
 
     /// Returns the members of the server's surface: everything that it declares, including disabled definitions, which

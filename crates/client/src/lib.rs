@@ -1,4 +1,4 @@
-//! A client in the process of its server, for any protocol version. The command line and the client for tests stand on it.
+//! A client in the process of its server, or over HTTP, for any protocol version. The command line and the client for tests stand on it.
 //!
 //! **Internal to `mcp-runtime`.** Depend on that crate, which re-exports everything that servers need. Items in this
 //! crate may change or disappear in any release, including patch releases.
@@ -9,9 +9,13 @@
 #![forbid(unsafe_code)]
 
 mod connection;
+#[cfg(feature = "http")]
+mod http;
 mod requests;
 
 pub use connection::{
-    ClientHost, InProcessClient, InProcessServer, Notification, Question, RequestError, serve,
+    ClientHost, InProcessClient, Notification, Question, RequestError, ServerConnection, serve,
 };
+#[cfg(feature = "http")]
+pub use http::connect_http;
 pub use requests::StartedCall;

@@ -1,14 +1,14 @@
-//! Rate limits, implemented as token buckets. A limit has one bucket shared by all callers or one for each caller.
+//! Rate limits, implemented as token buckets. A limit has one bucket for all calls or one for each key, such as the caller.
 //!
 //! A bucket is stored as the time at which it will be full again. A full bucket therefore does not need an entry and is
 //! discarded. `mcp_schema::rules` defines the syntax of rates; `dispatch` identifies callers.
 
 use std::collections::HashMap;
 use std::pin::Pin;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use mcp_schema::rules::{RateSyntax, parse_rate};
+use mcp_schema::rules::{RateKeySyntax, RateSyntax, parse_rate};
 
 use crate::host::Instant;
 use crate::sync::lock;
@@ -49,13 +49,26 @@ pub enum CountOutcome {
 }
 
 /// A number of tokens per time span and a burst size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rate {
     /// Time required to refill one token.
     interval: Duration,
     /// Maximum lead over the refill rate: the time required to refill all but one of a burst's tokens.
     slack: Duration,
-    per_caller: bool,
+    key: RateKey,
+}
+
+/// The calls that share a bucket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum RateKey {
+    /// All calls.
+    All,
+    /// Those of the same caller.
+    Caller,
+    /// Those whose credentials have the same value for this claim, or no value.
+    Claim(Arc<str>),
+    /// Those for which a trusted proxy has set this header to the same value, or to none.
+    Header(Arc<str>),
 }
 
 impl Rate {
@@ -69,10 +82,16 @@ impl Rate {
             count,
             seconds,
             burst,
-            per_caller,
+            key,
         } = parse_rate(text).map_err(|_| mcp_schema::rules::rate(text).text().to_owned())?;
-        let rate = Self::new(count, Duration::from_secs(seconds), burst);
-        Ok(if per_caller { rate.per_caller() } else { rate })
+        let mut rate = Self::new(count, Duration::from_secs(seconds), burst);
+        rate.key = match key {
+            RateKeySyntax::All => RateKey::All,
+            RateKeySyntax::Caller => RateKey::Caller,
+            RateKeySyntax::Claim(name) => RateKey::Claim(name.into()),
+            RateKeySyntax::Header(name) => RateKey::Header(name.into()),
+        };
+        Ok(rate)
     }
 
     /// Creates a rate of `count` per `span`, with bursts of `burst`. Zeros are treated as ones.
@@ -86,7 +105,7 @@ impl Rate {
         Self {
             interval,
             slack: interval.saturating_mul(burst - 1),
-            per_caller: false,
+            key: RateKey::All,
         }
     }
 
@@ -96,31 +115,33 @@ impl Rate {
     }
 
     /// Applies the rate to each caller separately rather than to all callers together.
-    pub(crate) const fn per_caller(mut self) -> Self {
-        self.per_caller = true;
-        self
+    pub(crate) fn per_caller(self) -> Self {
+        Self {
+            key: RateKey::Caller,
+            ..self
+        }
     }
 
-    pub(crate) const fn is_per_caller(self) -> bool {
-        self.per_caller
+    pub(crate) const fn key(&self) -> &RateKey {
+        &self.key
     }
 
     /// Returns the time required to refill one token.
     #[must_use]
-    pub const fn interval(self) -> Duration {
+    pub const fn interval(&self) -> Duration {
         self.interval
     }
 
     /// Returns the number of tokens in a full bucket.
     #[must_use]
-    pub fn capacity(self) -> u32 {
+    pub fn capacity(&self) -> u32 {
         let others = self.slack.as_nanos() / self.interval.as_nanos().max(1);
         u32::try_from(others).unwrap_or(u32::MAX).saturating_add(1)
     }
 
     /// Takes a token from a bucket that will be full at `full`. Returns the time at which it will be full again, or how
     /// long to wait for a token.
-    fn take_token(self, full: Option<Instant>, now: Instant) -> Result<Instant, Duration> {
+    fn take_token(&self, full: Option<Instant>, now: Instant) -> Result<Instant, Duration> {
         let full = full.map_or(now, |full| full.max(now));
         let ahead = full.saturating_duration_since(now);
         match ahead.checked_sub(self.slack) {
@@ -150,7 +171,7 @@ impl TokenBucket {
     }
 }
 
-/// The token buckets for a rate, either one for all callers or one for each caller.
+/// The token buckets for a rate, either one for all calls or one for each key.
 #[derive(Debug)]
 pub(crate) struct RateLimiter {
     rate: Rate,
@@ -159,9 +180,9 @@ pub(crate) struct RateLimiter {
 
 #[derive(Debug, Default)]
 struct RateUsage {
-    /// The time at which each caller's bucket will be full again.
+    /// The time at which each key's bucket will be full again.
     full: HashMap<u64, Instant>,
-    /// The time at which the bucket shared by all other callers will be full again.
+    /// The time at which the bucket shared by all other keys will be full again.
     others: Option<Instant>,
     swept: Option<Instant>,
 }
@@ -178,19 +199,19 @@ impl RateLimiter {
     }
 
     /// Checks whether a token is available without taking it. The error contains the time to wait.
-    pub(crate) fn check(&self, caller: u64, now: Instant) -> Result<(), Duration> {
-        let caller = self.bucket_key(caller);
+    pub(crate) fn check(&self, key: u64, now: Instant) -> Result<(), Duration> {
+        let key = self.bucket_key(key);
         let taken = self.lock_usage();
-        let full = taken.full.get(&caller).copied();
+        let full = taken.full.get(&key).copied();
         self.rate.take_token(full, now).map(|_| ())
     }
 
-    /// Takes a token. The error contains the time to wait. Up to `max` callers have their own bucket; all other callers
+    /// Takes a token. The error contains the time to wait. Up to `max` keys have their own bucket; all other keys
     /// share one.
-    pub(crate) fn take_token(&self, caller: u64, max: usize, now: Instant) -> Result<(), Duration> {
-        let caller = self.bucket_key(caller);
+    pub(crate) fn take_token(&self, key: u64, max: usize, now: Instant) -> Result<(), Duration> {
+        let key = self.bucket_key(key);
         let taken = &mut *self.lock_usage();
-        if let Some(full) = taken.full.get_mut(&caller) {
+        if let Some(full) = taken.full.get_mut(&key) {
             *full = self.rate.take_token(Some(*full), now)?;
             return Ok(());
         }
@@ -200,16 +221,16 @@ impl RateLimiter {
         if taken.full.len() >= max {
             taken.others = Some(self.rate.take_token(taken.others, now)?);
         } else {
-            taken.full.insert(caller, self.rate.take_token(None, now)?);
+            taken.full.insert(key, self.rate.take_token(None, now)?);
         }
         Ok(())
     }
 
     /// Returns a token that was taken for a call that did not run.
-    pub(crate) fn return_token(&self, caller: u64) {
-        let caller = self.bucket_key(caller);
+    pub(crate) fn return_token(&self, key: u64) {
+        let key = self.bucket_key(key);
         let taken = &mut *self.lock_usage();
-        let full = match taken.full.get_mut(&caller) {
+        let full = match taken.full.get_mut(&key) {
             Some(full) => Some(full),
             None => taken.others.as_mut(),
         };
@@ -220,16 +241,37 @@ impl RateLimiter {
         }
     }
 
-    pub(crate) const fn rate(&self) -> Rate {
-        self.rate
+    pub(crate) const fn rate(&self) -> &Rate {
+        &self.rate
     }
 
-    fn bucket_key(&self, caller: u64) -> u64 {
-        if self.rate.per_caller { caller } else { 0 }
+    fn bucket_key(&self, key: u64) -> u64 {
+        match self.rate.key {
+            RateKey::All => 0,
+            _ => key,
+        }
     }
 
     fn lock_usage(&self) -> MutexGuard<'_, RateUsage> {
         lock(&self.taken)
+    }
+}
+
+/// A rate that several definitions share, by its name.
+#[derive(Debug)]
+pub struct SharedQuota {
+    pub(crate) name: String,
+    pub(crate) limiter: RateLimiter,
+}
+
+impl SharedQuota {
+    /// Creates a quota.
+    #[must_use]
+    pub fn new(name: String, rate: Rate) -> Self {
+        Self {
+            name,
+            limiter: RateLimiter::new(rate),
+        }
     }
 }
 

@@ -16,7 +16,23 @@ use serde_json::value::RawValue;
 /// A function that cleans a string.
 type TextCleaner = dyn for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync;
 
-/// Applies a function to all text that a model reads.
+/// Applies a function to all text that a model reads: tool results and errors, prompt messages, resource contents, and the
+/// names and values in structured content. Several sanitizers are applied in the order in which they were added.
+///
+/// ```
+/// use std::borrow::Cow;
+///
+/// use mcp_runtime::extension::Sanitizer;
+/// use mcp_runtime::values::strip_invisible;
+///
+/// let server = mcp_runtime::new_server!()
+///     .with(Sanitizer::new(strip_invisible))
+///     .with(Sanitizer::new(|text| Cow::Owned(text.replace("hunter2", "***"))));
+/// ```
+///
+/// URIs, `_meta`, images and audio remain unchanged, and numbers in structured content keep all their digits. If the
+/// function panics, or gives two members of an object the same name, the call fails with an internal error.
+// Source: revision 2026-07-28, server/tools, "Security Considerations".
 pub struct Sanitizer(Box<TextCleaner>);
 
 impl Sanitizer {

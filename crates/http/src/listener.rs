@@ -308,8 +308,9 @@ fn route(
     let route = if is_endpoint {
         Route::Endpoint
     } else {
-        let probe = options.health.probe_at(path);
-        probe.map_or(Route::Unknown, Route::Probe)
+        let probe = options.health.probe_at(path).map(Route::Probe);
+        let extra = || options.route_at(path).map(Route::Extra);
+        probe.or_else(extra).unwrap_or(Route::Unknown)
     };
     if is_stream {
         // Session headers from the client are ignored because this transport does not use them.

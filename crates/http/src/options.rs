@@ -11,6 +11,7 @@ use mcp_stores::{EventStore, InstanceRelay, SessionStore};
 use crate::auth::{ProtectedResource, Url};
 use crate::health::{HealthPaths, absolute_path};
 use crate::proxies::TrustedProxies;
+use crate::routes::{ExtraRoute, RouteRequest, RouteResponse};
 
 /// Path at which 2024-11-05 clients can open streams, in addition to the endpoint's path.
 pub(crate) const SSE_PATH: &str = "/sse";
@@ -24,6 +25,7 @@ pub(crate) const SSE_PATH: &str = "/sse";
 pub struct HttpOptions {
     pub(crate) path: String,
     pub(crate) health: HealthPaths,
+    pub(crate) routes: Vec<ExtraRoute>,
     pub(crate) shutdown_delay: Duration,
     pub(crate) hosts: Vec<String>,
     pub(crate) origins: Vec<String>,
@@ -47,6 +49,7 @@ impl Default for HttpOptions {
         Self {
             path: "/mcp".to_owned(),
             health: HealthPaths::default(),
+            routes: Vec::new(),
             shutdown_delay: Duration::ZERO,
             hosts: Vec::new(),
             origins: Vec::new(),
@@ -102,6 +105,7 @@ impl HttpOptions {
         }
         let faults = self.environment_faults.iter().cloned();
         let faults = faults.chain(self.health.fault(&endpoints));
+        let faults = faults.chain(self.route_faults(&endpoints));
         let faults = faults.chain(self.proxies.iter().flat_map(TrustedProxies::faults));
         let faults = faults.chain(self.principal_header_fault());
         #[cfg(feature = "auth")]
@@ -121,6 +125,24 @@ impl HttpOptions {
             "" => Some("/".to_owned()),
             path => Some(path.to_owned()),
         }
+    }
+
+    /// Describes each problem with the author's routes.
+    fn route_faults<'f>(&'f self, endpoints: &'f [&str]) -> impl Iterator<Item = String> + 'f {
+        let probes = self.probe_paths();
+        let probes = probes.map_or([""; 2], |(live, ready)| [live, ready]);
+        let routes = self.routes.iter().enumerate();
+        routes.filter_map(move |(number, route)| {
+            let earlier = self.routes.iter().take(number);
+            let earlier = earlier.map(|route| &*route.path);
+            let own = endpoints.iter().copied().chain(probes);
+            route.fault(own.chain(earlier))
+        })
+    }
+
+    /// Returns the number of the author's route at this path.
+    pub(crate) fn route_at(&self, path: &str) -> Option<usize> {
+        self.routes.iter().position(|route| route.path == path)
     }
 
     /// Describes the problem with the header in which proxies name the principal, if there is one.
@@ -196,6 +218,37 @@ impl HttpOptions {
     /// not apply, because orchestrators use a machine's address and have no token.
     pub fn health(mut self, served: bool) -> Self {
         self.health.served = Some(served);
+        self
+    }
+
+    /// Serves a small route of your own beside the endpoint, such as metrics: `answer` is called with each request to this path,
+    /// whatever its method, and returns text or a [`RouteResponse`]. It must not block.
+    ///
+    /// ```
+    /// use mcp_runtime::http::{HttpOptions, RouteResponse};
+    ///
+    /// let options = HttpOptions::new()
+    ///     .route("/version", |_| env!("CARGO_PKG_VERSION"))
+    ///     .route("/echo", |request| match request.method() {
+    ///         "POST" => RouteResponse::new(request.body()).content_type("application/octet-stream"),
+    ///         _ => RouteResponse::new("POST only\n").status(405),
+    ///     });
+    /// ```
+    ///
+    /// The limits of the server apply, also to the body of a request. The host of a request must be allowed
+    /// ([`allow_host`](Self::allow_host)) or be an IP address, and so must the origin of a web page, but **no access token is needed**:
+    /// everyone who can reach the server can read the route, unless `answer` checks a header. If `answer` panics, the client gets
+    /// status 500.
+    ///
+    /// A service that is mounted in another program serves the route as well, and so does the `axum::Router` made of it. Serving over
+    /// HTTP fails if the path belongs to the endpoint, a probe or another route.
+    pub fn route<R: Into<RouteResponse>>(
+        mut self,
+        path: impl Into<String>,
+        answer: impl Fn(&RouteRequest) -> R + Send + Sync + 'static,
+    ) -> Self {
+        let route = ExtraRoute::new(absolute_path(path), answer);
+        self.routes.push(route);
         self
     }
 
@@ -358,6 +411,7 @@ impl fmt::Debug for HttpOptions {
         debug
             .field("path", &self.path)
             .field("health", &self.health)
+            .field("routes", &self.routes)
             .field("shutdown_delay", &self.shutdown_delay)
             .field("hosts", &self.hosts)
             .field("origins", &self.origins)

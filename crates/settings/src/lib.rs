@@ -29,10 +29,9 @@ use serde::de::DeserializeOwned;
 use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Deserializer, de};
 use serde_json::{Map, Value, json};
+pub use value::text_of;
 
 use crate::value::{FoundValue, file_variable};
-
-pub use value::text_of;
 
 /// A value that must not be exposed, such as a password or an API key.
 ///
@@ -129,15 +128,20 @@ impl DeclaredVariable {
         }
     }
 
-    /// Declares a variable that is not a field of a struct, such as the value of a header. It is secret, because it may
-    /// contain credentials, and optional.
+    /// Declares a variable that is not a field of a struct, such as the value of a header, and is optional.
     #[must_use]
-    pub fn secret_text(name: &str, description: &str) -> Self {
-        let schema = json!({"type": "string", "description": description, "writeOnly": true});
+    pub fn text(name: &str, description: &str, is_secret: bool) -> Self {
+        let mut schema = json!({"type": "string", "description": description});
+        if is_secret {
+            schema["writeOnly"] = true.into();
+        }
         let mut variable = Self::new("", name, &schema, false);
         name.clone_into(&mut variable.name);
-        if matches!(text_of(name), Ok(Some(_))) {
-            variable.record_value("");
+        if std::env::var_os(name).is_none() {
+            variable.file = std::env::var_os(file_variable(name)).map(PathBuf::from);
+        }
+        if let Ok(Some(text)) = text_of(name) {
+            variable.record_value(&text);
         }
         variable
     }

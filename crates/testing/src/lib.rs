@@ -10,6 +10,10 @@
 pub mod chaos;
 mod check;
 mod declarations;
+#[cfg(feature = "http")]
+mod http;
+#[cfg(feature = "auth")]
+mod issuer;
 mod results;
 mod script;
 mod task;
@@ -19,10 +23,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 pub use check::{Check, check};
-use mcp_client::{ClientHost, InProcessClient, RequestError};
+#[cfg(feature = "http")]
+pub use http::TestServer;
+#[cfg(feature = "auth")]
+pub use issuer::Issuer;
+use mcp_client::{ClientHost, InProcessClient, RequestError, ServerConnection};
 #[doc(inline)]
 pub use mcp_client::{Notification, Question};
-use mcp_core::context::{Caller, Principal};
+use mcp_core::context::{Caller, Capability, Principal};
 #[doc(inline)]
 pub use mcp_core::dispatch::UnstartedServer;
 use mcp_protocol::ProtocolVersion;
@@ -80,6 +88,34 @@ impl TestClient {
     /// Creates a client that uses 2026-07-28.
     pub fn modern(server: impl UnstartedServer) -> Connect {
         Self::new(server, ProtocolVersion::LATEST)
+    }
+
+    /// Creates one client for each era, and connects both over HTTP to the server at this URL, such as that of a
+    /// [`TestServer`]. Use [`Connect::token`] if the server requires an access token, and [`Connect::version`] for a single
+    /// client.
+    ///
+    /// The clients are other programs, as far as the server is concerned: nothing about it is changed for the test, it decides
+    /// who they are, and its tool search and limits apply to them. Paused time does not work. Arguments that are repeated in
+    /// headers are read from the list of tools, which the clients request when they connect.
+    ///
+    /// ```
+    /// # use mcp_runtime::{prelude::*, testing::{TestClient, TestServer}};
+    /// # use serde_json::json;
+    /// # #[tool(read_only)] fn add(a: i64, b: i64) -> i64 { a + b }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let server = TestServer::start(new_server!().only(tool(add)).into_http_service().unwrap()).await;
+    /// let client = TestClient::http(server.url()).await;
+    /// assert_eq!(client.call("add", json!({"a": 1, "b": 2})).await.unwrap().text(), "3");
+    /// # });
+    /// ```
+    ///
+    /// A response that is not an answer of the protocol, such as one with status 403, is returned as an error whose data has
+    /// `httpStatus` and, if there is a challenge, `wwwAuthenticate`.
+    #[cfg(feature = "http")]
+    pub fn http(url: impl Into<String>) -> Connect {
+        let mut connect = Connect::new(Vec::new(), &ERAS);
+        connect.url = Some(url.into());
+        connect
     }
 
     /// As [`modern`](Self::modern), for a server whose type is not known.
@@ -361,6 +397,9 @@ impl TestClient {
 pub struct Connect {
     /// One server for all protocol versions, or one server for each version.
     servers: Vec<Box<dyn UnstartedServer>>,
+    /// The URL of the server to connect to over HTTP.
+    #[cfg(feature = "http")]
+    url: Option<String>,
     versions: Vec<ProtocolVersion>,
     capabilities: Value,
     caller: Caller,
@@ -371,6 +410,8 @@ impl Connect {
     fn new(servers: Vec<Box<dyn UnstartedServer>>, versions: &[ProtocolVersion]) -> Self {
         Self {
             servers,
+            #[cfg(feature = "http")]
+            url: None,
             versions: versions.to_vec(),
             capabilities: json!({
                 "elicitation": {"form": {}, "url": {}},
@@ -430,6 +471,42 @@ impl Connect {
         self
     }
 
+    /// Sends this access token with all requests. Requires [`TestClient::http`]; other clients act as a user with
+    /// [`as_principal`](Self::as_principal).
+    ///
+    /// ```
+    /// # use mcp_runtime::{auth::{Jwt, ProtectedResource}, http::HttpOptions, prelude::*};
+    /// # use mcp_runtime::testing::{Issuer, TestClient, TestServer};
+    /// # use serde_json::json;
+    /// # #[tool(read_only)] fn whoami(ctx: &Context) -> String { ctx.principal().unwrap().subject().to_owned() }
+    /// # const URL: &str = "https://mcp.example.com/mcp";
+    /// # fn server(tokens: Jwt) -> Server {
+    /// #     new_server!().only(tool(whoami)).http(HttpOptions::new().authenticate(ProtectedResource::new(URL, tokens)))
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let issuer = Issuer::start(URL).await;
+    /// let server = TestServer::start(server(Jwt::issuer(issuer.url())).into_http_service().unwrap()).await;
+    /// let token = issuer.mint("alice", ["notes:read"], json!({"tenant": "acme"}));
+    /// let client = TestClient::http(server.url()).token(token).await;
+    /// assert_eq!(client.call("whoami", json!({})).await.unwrap().text(), "alice");
+    ///
+    /// let expired = issuer.mint("alice", ["notes:read"], json!({"exp": 0}));
+    /// let refused = TestClient::http(server.url()).token(expired).refused().await;
+    /// assert_eq!(refused.data.unwrap()["httpStatus"], 401);
+    /// # });
+    /// ```
+    #[cfg(feature = "http")]
+    pub fn token(self, token: impl AsRef<str>) -> Self {
+        self.header("Authorization", format!("Bearer {}", token.as_ref()))
+    }
+
+    /// Connects a single client that uses this protocol version.
+    pub fn version(mut self, version: ProtocolVersion) -> Self {
+        self.versions = vec![version];
+        self.servers.truncate(1);
+        self
+    }
+
     /// Sets the capabilities that the clients declare, in the form of the schema's `ClientCapabilities`. Defaults to
     /// all capabilities of the core protocol, without extensions.
     pub fn capabilities(mut self, capabilities: Value) -> Self {
@@ -437,10 +514,63 @@ impl Connect {
         self
     }
 
-    async fn connect(self) -> TestClient {
-        let clients = self.versions.len().div_ceil(self.servers.len());
+    /// Starts to connect, and returns the error with which the server refuses to let the clients in.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a client can connect, or if the clients for the two eras receive different errors.
+    #[cfg(feature = "http")]
+    pub async fn refused(mut self) -> ErrorObject {
+        let connections = self.connections();
+        let capabilities = self.capabilities;
+        let mut settled = OutcomeComparison::new("the refusal");
+        for (connection, version) in connections {
+            match connect_side(connection, version, capabilities.clone(), true).await {
+                Ok(_) => panic!("the client for {} can connect", version.as_str()),
+                Err(RequestError::Refused(error)) => settled.add_version(version, Err(error)),
+                Err(failure) => panic!("in {}: {failure}", version.as_str()),
+            }
+        }
+        settled.outcome().expect_err("each client was refused")
+    }
+
+    async fn connect(mut self) -> TestClient {
+        let (connections, uses_http) = (self.connections(), self.uses_http());
+        let capabilities = self.capabilities;
+        let mut sides = Vec::new();
+        for (connection, version) in connections {
+            match connect_side(connection, version, capabilities.clone(), uses_http).await {
+                Ok(side) => sides.push(side),
+                Err(failure) => panic!(
+                    "the client for {} cannot connect: {failure}",
+                    version.as_str()
+                ),
+            }
+        }
+        TestClient { sides }
+    }
+
+    /// Starts the servers, and returns a connection for each version.
+    fn connections(&mut self) -> Vec<(ServerConnection, ProtocolVersion)> {
+        #[cfg(feature = "http")]
+        if let Some(url) = &self.url {
+            assert!(
+                self.caller.is_trusted(),
+                "over HTTP, the server decides who calls: use `token` or `header`"
+            );
+            let versions = self.versions.iter();
+            let connections = versions.map(|version| {
+                match mcp_client::connect_http(url, &self.headers, *version) {
+                    Ok(connection) => (connection, *version),
+                    Err(problem) => panic!("{problem}"),
+                }
+            });
+            return connections.collect();
+        }
+        let servers = std::mem::take(&mut self.servers);
+        let clients = self.versions.len().div_ceil(servers.len());
         let mut connections = Vec::new();
-        for mut server in self.servers {
+        for mut server in servers {
             prepare(&mut *server);
             if !self.headers.is_empty() {
                 server.set_headers(self.headers.clone(), self.caller.is_trusted());
@@ -452,22 +582,33 @@ impl Connect {
                 Err(error) => panic!("the server does not start:\n{error}"),
             }
         }
-        let mut sides = Vec::new();
-        for (connection, version) in connections.into_iter().zip(self.versions) {
-            let script = Arc::new(ScriptedHost::default());
-            let host = Arc::clone(&script) as Arc<dyn ClientHost>;
-            match InProcessClient::connect(connection, version, self.capabilities.clone(), host)
-                .await
-            {
-                Ok(client) => sides.push(ScriptedClient::new(client, script)),
-                Err(failure) => panic!(
-                    "the client for {} cannot connect: {failure}",
-                    version.as_str()
-                ),
-            }
-        }
-        TestClient { sides }
+        let versions = self.versions.iter().copied();
+        connections.into_iter().zip(versions).collect()
     }
+
+    /// Returns `true` if the clients connect over HTTP.
+    fn uses_http(&self) -> bool {
+        #[cfg(feature = "http")]
+        return self.url.is_some();
+        #[cfg(not(feature = "http"))]
+        false
+    }
+}
+
+async fn connect_side(
+    connection: ServerConnection,
+    version: ProtocolVersion,
+    capabilities: Value,
+    uses_http: bool,
+) -> Result<ScriptedClient, RequestError> {
+    let script = Arc::new(ScriptedHost::default());
+    let host = Arc::clone(&script) as Arc<dyn ClientHost>;
+    let client = InProcessClient::connect(connection, version, capabilities, host).await?;
+    if uses_http && version.is_modern() {
+        // The list tells which arguments are repeated in headers.
+        client.fetch_list(Capability::Tools).await?;
+    }
+    Ok(ScriptedClient::new(client, script))
 }
 
 impl IntoFuture for Connect {

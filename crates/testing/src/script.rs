@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use mcp_client::{ClientHost, InProcessClient, Notification, Question};
 use mcp_core::context::form::FormContent;
 use mcp_core::sync::lock;
-use mcp_protocol::Era;
 use mcp_protocol::jsonrpc::ErrorObject;
 use mcp_protocol::shape::structured::MEMBER;
 use mcp_protocol::types::Root;
+use mcp_protocol::{Era, ProtocolVersion};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -166,6 +166,18 @@ impl<'t> OutcomeComparison<'t> {
     ///
     /// Panics if the result differs from the previous side's result.
     pub(super) fn add(&mut self, side: &ScriptedClient, outcome: Result<Value, ErrorObject>) {
+        self.add_version(side.client.version(), outcome);
+    }
+
+    /// # Panics
+    ///
+    /// Panics if the result differs from that of the previous version.
+    pub(super) fn add_version(
+        &mut self,
+        version: ProtocolVersion,
+        outcome: Result<Value, ErrorObject>,
+    ) {
+        let version = version.as_str();
         let neutral = version_independent_text(&outcome);
         match &self.first {
             Some((revision, other)) => assert!(
@@ -174,9 +186,9 @@ impl<'t> OutcomeComparison<'t> {
                  one after the other: if the first one affects the result of the second, use `TestClient::each`; \
                  if results contain random ids or times, use `TestClient::legacy` and `TestClient::modern`",
                 self.what,
-                side.version(),
+                version,
             ),
-            None => self.first = Some((side.version(), neutral)),
+            None => self.first = Some((version, neutral)),
         }
         self.last = outcome;
     }

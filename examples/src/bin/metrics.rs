@@ -1,8 +1,7 @@
-//! A server over HTTP that also serves its metrics to Prometheus: `metrics [ADDRESS] [METRICS-ADDRESS]`, by default
-//! 127.0.0.1:8000 and 127.0.0.1:9000. Needs the feature `metrics` of the examples.
+//! A server over HTTP that also serves its metrics to Prometheus, at `/metrics`: `metrics [ADDRESS]`, by default 127.0.0.1:8000.
+//! Needs the feature `metrics` of the examples.
 
-use std::net::SocketAddr;
-
+use mcp_runtime::http::HttpOptions;
 use mcp_runtime::prelude::*;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder};
 use tokio::net::TcpListener;
@@ -29,21 +28,20 @@ fn divide(a: i64, b: i64) -> Result<i64> {
 
 #[mcp_runtime::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let address = arguments.next().unwrap_or("127.0.0.1:8000".into());
-    let metrics = arguments.next().unwrap_or("127.0.0.1:9000".into());
+    let address = std::env::args().nth(1).unwrap_or("127.0.0.1:8000".into());
 
-    let metrics: SocketAddr = metrics.parse()?;
-    let server = new_server!().on_serve(move || {
-        PrometheusBuilder::new()
-            .with_http_listener(metrics)
-            .set_buckets_for_metric(
-                Matcher::Full("mcp_server_operation_duration".into()),
-                &BUCKETS,
-            )?
-            .install()
-    });
+    // Must run before the server starts, because the server describes its metrics to the recorder.
+    let metrics = PrometheusBuilder::new()
+        .set_buckets_for_metric(
+            Matcher::Full("mcp_server_operation_duration".into()),
+            &BUCKETS,
+        )?
+        .install_recorder()?;
+    let options = HttpOptions::new().route("/metrics", move |_| metrics.render());
 
     let listener = TcpListener::bind(&address).await?;
-    Ok(server.serve_http_listener(listener).await?)
+    Ok(new_server!()
+        .http(options)
+        .serve_http_listener(listener)
+        .await?)
 }

@@ -13,9 +13,8 @@ use super::retry;
 
 #[tokio::test]
 async fn prometheus_reads_the_metrics_of_a_server() {
-    let (address, metrics) = (free_address(), free_address());
-    let arguments = [&*address.to_string(), &*metrics.to_string()];
-    let _process = Process::raw("metrics", &arguments, Version::V2026_07_28);
+    let address = free_address();
+    let _process = Process::raw("metrics", &[&*address.to_string()], Version::V2026_07_28);
     retry(async || tokio::net::TcpStream::connect(address).await).await;
     for (name, b) in [("add", 2), ("divide", 2), ("divide", 0), ("invented", 1)] {
         let call = Request::tool(name, json!({"a": 1, "b": b}));
@@ -25,7 +24,7 @@ async fn prometheus_reads_the_metrics_of_a_server() {
     assert_eq!(send(address, &forbidden).await.status, 403);
 
     let scrape = Request::new("GET", Version::V2026_07_28).to("/metrics");
-    let text = send(metrics, &scrape).await.text().await;
+    let text = send(address, &scrape).await.text().await;
     let labels = |name: &str| format!(r#"mcp_method_name="tools/call",gen_ai_tool_name="{name}""#);
     for line in [
         "# TYPE mcp_server_requests counter".to_owned(),

@@ -195,10 +195,10 @@ impl Server {
 fn declared(variable: &str, is_required: bool) -> DeclaredVariable {
     let place = "Where the server keeps data that outlives a request";
     if is_required {
-        DeclaredVariable::secret_text(variable, place).required()
+        DeclaredVariable::text(variable, place, true).required()
     } else {
         let place = format!("{place}; in memory if this is not set");
-        DeclaredVariable::secret_text(variable, &place)
+        DeclaredVariable::text(variable, &place, true)
     }
 }
 

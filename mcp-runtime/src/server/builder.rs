@@ -1,7 +1,6 @@
 //! Builds a server from the definitions collected by the macros and the settings added by the author.
 
 use std::fmt;
-use std::future::Future;
 use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,9 +9,8 @@ use std::time::Duration;
 use mcp_core::handler::definition::Kind;
 use mcp_core::handler::definition::{Selected, SelectedFunction};
 use mcp_core::handler::handler_error::Result;
-use mcp_core::handler::middleware::{Call, Next, UnlinkedMiddleware};
+use mcp_core::handler::middleware::{Call, Middleware, Next, UnlinkedMiddleware};
 use mcp_core::handler::option::StoresByType;
-use mcp_core::handler::run::CallOutput;
 use mcp_core::handler::{middleware, rules};
 use mcp_core::limits::Limits;
 #[cfg(feature = "tower")]
@@ -29,7 +27,7 @@ use crate::extension;
 use crate::extension::{Extension, Extensions, ServerChanges};
 use crate::observe::Observers;
 use crate::protocol::encode::CacheHint;
-use crate::rate::Rate;
+use crate::rate::{Rate, SharedQuota};
 use crate::registry::{MethodReceiver, ToolSource};
 use crate::seal::SealingKey;
 use crate::server::backend_variable::BackendVariable;
@@ -612,6 +610,8 @@ impl ExtensionSettings {
 #[derive(Default)]
 pub(super) struct WrappingSettings {
     pub(super) rate: Option<Rate>,
+    /// The rates that definitions with a tag share.
+    pub(super) quotas: Vec<Arc<SharedQuota>>,
     /// Middleware, outermost first.
     pub(super) around: Vec<UnlinkedMiddleware>,
     /// The names of tools that have their own layers.
@@ -633,17 +633,41 @@ impl WrappingSettings {
 }
 
 impl Server {
-    /// Limits the total rate of calls to all handlers, for example to `100/s`, `10/min burst 20` or `1000/h per
-    /// caller`. Unlimited by default. A handler's `rate` option applies in addition to this limit.
+    /// Limits the total rate of calls to all handlers, for example to `100/s`, `10/min burst 20`, `1000/h per
+    /// caller` or `60/min per claim tenant`. Unlimited by default. A handler's `rate` option applies in addition to this limit.
     ///
     /// A caller is identified by its credentials ([`Principal`](crate::Principal)) or, if it has none, by its session
     /// or connection. All anonymous HTTP requests that use 2026-07-28 are treated as a single caller.
+    ///
+    /// `per claim NAME` counts calls with the same value of this claim of their [`Principal`](crate::Principal) together, and `per
+    /// header NAME` those with the same [trusted header](crate::handler::RequestInfo::trusted_header). All calls without a value
+    /// share one quota.
     ///
     /// Calls that exceed the rate are rejected with an error that states when to retry. Start-up fails if the rate is
     /// invalid.
     pub fn rate(mut self, rate: &str) -> Self {
         match Rate::parse(rate) {
             Ok(rate) => self.wrapping.rate = Some(rate),
+            Err(problem) => self.faults.push(problem),
+        }
+        self
+    }
+
+    /// Limits the total rate of calls to all definitions with this tag, which share one quota, for example because they use the
+    /// same service. The rates of the server and of each handler apply in addition. Can be called more than once, also for the
+    /// same tag.
+    ///
+    /// ```
+    /// let server = mcp_runtime::new_server!().rate_for("search", "60/min per claim tenant");
+    /// ```
+    ///
+    /// Start-up fails if the tag is not used by any definition or if the [rate](Self::rate) is invalid.
+    pub fn rate_for(mut self, tag: impl Into<String>, rate: &str) -> Self {
+        match Rate::parse(rate) {
+            Ok(rate) => {
+                let quota = SharedQuota::new(tag.into(), rate);
+                self.wrapping.quotas.push(Arc::new(quota));
+            }
             Err(problem) => self.faults.push(problem),
         }
         self
@@ -671,10 +695,10 @@ impl Server {
     /// returns an `async move` block. Middleware runs within the call's time limit, and if it panics, only that call
     /// fails. Calls rejected by a rate limit do not reach middleware. In protocol version 2026-07-28, middleware runs
     /// in each round of a call; see [`Call::round`].
-    pub fn middleware<F, A>(mut self, function: F) -> Self
+    pub fn middleware<M>(mut self, function: M) -> Self
     where
-        F: Fn(Call, Next) -> A + Send + Sync + 'static,
-        A: Future<Output = Result<CallOutput>> + Send + 'static,
+        // The second bound lets the compiler infer the parameters of an `async` closure.
+        M: Middleware + Fn(Call, Next) -> <M as Middleware>::Future,
     {
         self.wrapping.around.push(middleware::function(function));
         self

@@ -12,6 +12,16 @@ use crate::context::short_type_name;
 use crate::error::{Error, ErrorKind};
 use crate::server::Server;
 
+/// Parts of the names of headers whose values are never shown.
+const SECRET_WORDS: [&str; 6] = [
+    "authorization",
+    "cookie",
+    "key",
+    "token",
+    "secret",
+    "password",
+];
+
 impl Server {
     /// Declares environment variables, one for each field of `T`, and reads them. Handlers receive the struct as
     /// [`State<T>`](crate::State).
@@ -171,12 +181,16 @@ impl Server {
     /// ```
     ///
     /// The variable, or the file that `VARIABLE_FILE` names ([`env`](Self::env)), is read immediately, and `--help` lists
-    /// it. If it is empty or not set, the header is absent.
+    /// it. If it is empty or not set, the header is absent. The value is shown in the log like that of a setting, unless the
+    /// header is `Authorization`, `Cookie` or `Proxy-Authorization`, or its name contains `key`, `token`, `secret` or
+    /// `password`.
     pub fn header_from_env(mut self, header: impl Into<String>, variable: &str) -> Self {
         let header = header.into();
+        let name = header.to_ascii_lowercase();
+        let is_secret = SECRET_WORDS.iter().any(|word| name.contains(word));
         let description =
             format!("Value of the `{header}` header to use over standard input and output");
-        let declared = DeclaredVariable::secret_text(variable, &description);
+        let declared = DeclaredVariable::text(variable, &description, is_secret);
         self.environment.variables.push(declared);
         match mcp_settings::text_of(variable) {
             Ok(Some(value)) if !value.trim().is_empty() => {
@@ -205,6 +219,17 @@ mod tests {
     #[expect(dead_code, reason = "only its variables are declared")]
     struct HttpSettings {
         url: String,
+    }
+
+    #[test]
+    fn the_value_of_a_header_is_secret_if_its_name_says_so() {
+        let server = Server::new("test", "1")
+            .header_from_env("x-tenant", "NO_SUCH_TENANT")
+            .header_from_env("Authorization", "NO_SUCH_TOKEN")
+            .header_from_env("X-Api-Key", "NO_SUCH_KEY");
+        let variables = server.environment.variables.iter();
+        let secret: Vec<_> = variables.map(|variable| variable.is_secret).collect();
+        assert_eq!(secret, [false, true, true]);
     }
 
     #[test]

@@ -30,7 +30,7 @@ impl Server {
     /// commands that only describe the server.
     pub fn sealing_keys_from_env(mut self, variable: &str) -> Self {
         let description = "Keys that seal what clients and stores keep, separated by commas; create one with `openssl rand -base64 32`";
-        let declared = DeclaredVariable::secret_text(variable, description).required();
+        let declared = DeclaredVariable::text(variable, description, true).required();
         self.environment.variables.push(declared);
         let text = match mcp_settings::text_of(variable) {
             Ok(text) => text.unwrap_or_default(),

@@ -155,7 +155,7 @@ impl Server {
         let server_name = self.identity.name;
         let states = Arc::new(self.states);
         states.connect();
-        let wrapping = self.wrapping;
+        let mut wrapping = self.wrapping;
         let once_store = self.backend.once;
         let cover = self.added.cover.map(|create| create()).transpose()?;
         let own = (cover, added.tools, added.templates);
@@ -163,6 +163,7 @@ impl Server {
         let rules = Arc::new(ServerRules {
             meta_keys,
             tag_scopes: self.tag_scopes,
+            quotas: std::mem::take(&mut wrapping.quotas),
             reservations: sources.reservations(),
             selection: self.tag_settings.selection.clone(),
             message_limits: self.limits.message.clone(),

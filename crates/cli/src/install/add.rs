@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn required_variables_that_no_entry_sets_are_named() {
         let required = |name: &str, is_required| {
-            let mut variable = DeclaredVariable::secret_text(name, "");
+            let mut variable = DeclaredVariable::text(name, "", false);
             variable.is_required = is_required;
             variable
         };

@@ -120,6 +120,19 @@ impl RequestInfo {
         }
     }
 
+    /// Returns the value of the first header for which an environment variable stands in.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn first_environment_header(&self) -> Option<&str> {
+        match &self.source {
+            RequestSource::Environment(environment) => {
+                let (_, value) = environment.values.first()?;
+                Some(value.trim_ascii())
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the value of a header if a trusted proxy sent the request
     /// (`HttpOptions::trusted_proxies`), and `None` otherwise. The proxy
     /// must set or remove this header in every request, because otherwise it would forward a value sent by a client.

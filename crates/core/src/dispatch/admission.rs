@@ -21,9 +21,9 @@ use crate::order::set_of;
 use crate::protocol::errors;
 use crate::random::random_id;
 use crate::rate::{
-    CountFuture, CountOutcome, CountedBucket, CountedCall, Rate, RateCounter, RateLimiter,
+    CountFuture, CountOutcome, CountedBucket, CountedCall, Rate, RateCounter, RateKey, RateLimiter,
 };
-use crate::registry::Callable;
+use crate::registry::{Callable, HandlerGuards};
 
 /// Rules for admitting callers.
 #[derive(Clone, Debug, Default)]
@@ -95,18 +95,36 @@ pub(super) struct RateLimits {
 /// A call that this process has admitted, but that has yet to be counted elsewhere.
 pub(super) struct CallToCount {
     counting: CountFuture,
-    /// The caller whose tokens this process has taken. `None` if it has taken none, because of the round.
-    charged: Option<u64>,
+    /// The buckets from which this process has taken a token, in the order of the rates. `None` if it has taken none,
+    /// because of the round.
+    charged: Option<Vec<u64>>,
 }
+
+/// Returns the value of a header that a trusted proxy has set.
+pub(super) type TrustedHeader<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 /// A call to be admitted or refused.
 pub(super) struct CallToAdmit<'a> {
     pub(super) principal: Option<&'a Principal>,
     pub(super) channel: ChannelId,
+    pub(super) trusted_header: &'a TrustedHeader<'a>,
     /// The call that this request continues, and the number of its rounds that have ended.
     pub(super) earlier: Option<(CallId, u16)>,
     pub(super) is_completion: bool,
     pub(super) callable: Option<&'a Callable>,
+}
+
+impl CallToAdmit<'_> {
+    /// Returns the value of a claim in the caller's credentials, as text.
+    fn claim(&self, name: &str) -> Option<String> {
+        let claim = self.principal?.claims().get(name)?;
+        let text = claim.as_str().map(str::to_owned);
+        Some(text.unwrap_or_else(|| claim.to_string()))
+    }
+
+    fn guards(&self) -> Option<&HandlerGuards> {
+        self.callable.map(|callable| &callable.guards)
+    }
 }
 
 impl RateLimits {
@@ -137,10 +155,11 @@ impl RateLimits {
         call: &CallToAdmit<'_>,
         name: impl FnOnce() -> &'n str,
     ) -> Result<Option<CallToCount>, HandlerError> {
-        let completions = call.is_completion.then_some(&self.completions);
-        let rate = call.callable.and_then(|called| called.guards.rate.as_ref());
-        let rates = [completions, rate, self.all.as_ref()];
-        if rates.iter().all(Option::is_none) {
+        if self
+            .limiters(call.is_completion, call.guards())
+            .next()
+            .is_none()
+        {
             return Ok(None);
         }
         let now = Instant::now();
@@ -150,17 +169,65 @@ impl RateLimits {
                 return Ok(self.uncounted(call, None, Some((id, round))));
             }
         }
-        let caller = match call.principal {
-            Some(principal) => self.hashes.hash_one(principal.key()),
-            None => self.hashes.hash_one(call.channel),
-        };
-        let rates = || rates.iter().flatten();
-        let checked = rates().try_for_each(|rate| rate.check(caller, now));
-        let taken = checked
-            .and_then(|()| rates().try_for_each(|rate| rate.take_token(caller, self.most, now)));
+        let keyed = |limiter: &'_ RateLimiter| self.bucket_key(limiter.rate(), call);
+        let limiters = self.limiters(call.is_completion, call.guards());
+        let limiters: Vec<_> = limiters.map(|limiter| (limiter, keyed(limiter))).collect();
+        let mut all = limiters.iter();
+        let checked = all.try_for_each(|(limiter, key)| limiter.check(*key, now));
+        let mut all = limiters.iter();
+        let taken = checked.and_then(|()| {
+            all.try_for_each(|(limiter, key)| limiter.take_token(*key, self.most, now))
+        });
         match taken {
-            Ok(()) => Ok(self.uncounted(call, Some(caller), None)),
+            Ok(()) => {
+                let keys = || limiters.iter().map(|(_, key)| *key).collect();
+                Ok(self.uncounted(call, Some(&keys), None))
+            }
             Err(wait) => Err(too_often(name(), wait)),
+        }
+    }
+
+    /// Returns the rates that apply to a call.
+    #[inline]
+    fn limiters<'l>(
+        &'l self,
+        is_completion: bool,
+        guards: Option<&'l HandlerGuards>,
+    ) -> impl Iterator<Item = &'l RateLimiter> {
+        let completions = is_completion.then_some(&self.completions);
+        let own = guards.and_then(|guards| guards.rate.as_ref());
+        let quotas = guards.map_or(&[][..], |guards| &guards.quotas);
+        let quotas = quotas.iter().map(|quota| &quota.limiter);
+        completions
+            .into_iter()
+            .chain(own)
+            .chain(quotas)
+            .chain(&self.all)
+    }
+
+    /// Returns the key of the bucket from which a call takes a token.
+    fn bucket_key(&self, rate: &Rate, call: &CallToAdmit<'_>) -> u64 {
+        match (rate.key(), call.principal) {
+            (RateKey::All, _) => 0,
+            (RateKey::Caller, Some(principal)) => self.hashes.hash_one(principal.key()),
+            (RateKey::Caller, None) => self.hashes.hash_one(call.channel),
+            (RateKey::Claim(name), _) => self.hashes.hash_one(call.claim(name)),
+            (RateKey::Header(name), _) => self.hashes.hash_one((call.trusted_header)(name)),
+        }
+    }
+
+    /// Returns the name of the same bucket in all processes.
+    fn bucket_name(&self, rate: &Rate, call: &CallToAdmit<'_>) -> String {
+        let keyed = |what: &str, name: &str, value: Option<String>| match value {
+            Some(value) => format!("{what} {name} {value}"),
+            None => format!("no {what} {name}"),
+        };
+        match (rate.key(), call.principal) {
+            (RateKey::All, _) => String::new(),
+            (RateKey::Caller, Some(principal)) => format!("principal {}", principal.key()),
+            (RateKey::Caller, None) => call.channel.shared_name(&self.process),
+            (RateKey::Claim(name), _) => keyed("claim", name, call.claim(name)),
+            (RateKey::Header(name), _) => keyed("header", name, (call.trusted_header)(name)),
         }
     }
 
@@ -169,36 +236,42 @@ impl RateLimits {
     fn uncounted(
         &self,
         call: &CallToAdmit<'_>,
-        charged: Option<u64>,
+        charged: Option<&dyn Fn() -> Vec<u64>>,
         round: Option<(CallId, u16)>,
     ) -> Option<CallToCount> {
         let counter = self.counter.as_deref()?;
-        let caller = |rate: Rate| match (rate.is_per_caller(), call.principal) {
-            (false, _) => String::new(),
-            (true, Some(principal)) => format!("principal {}", principal.key()),
-            (true, None) => call.channel.shared_name(&self.process),
-        };
-        let bucket = |of: &str, rate: Rate| CountedBucket {
-            name: format!("{of} {}", caller(rate)),
-            rate,
+        let bucket = |of: &str, limiter: &RateLimiter| CountedBucket {
+            name: format!("{of} {}", self.bucket_name(limiter.rate(), call)),
+            rate: limiter.rate().clone(),
         };
         let of_handler = call.callable.and_then(|callable| {
-            let rate = callable.guards.rate.as_ref()?;
+            let limiter = callable.guards.rate.as_ref()?;
             let of = format!("{:?} {}", callable.kind(), callable.name);
-            Some(bucket(&of, rate.rate()))
+            Some(bucket(&of, limiter))
+        });
+        let quotas = call.guards().map_or(&[][..], |guards| &guards.quotas);
+        let quotas = quotas.iter();
+        let of_quotas = quotas.map(|quota| {
+            // The same name may have several rates.
+            let rate = quota.limiter.rate();
+            let (interval, capacity) = (rate.interval(), rate.capacity());
+            let of = format!("quota {} {interval:?} {capacity}", quota.name);
+            bucket(&of, &quota.limiter)
         });
         let of_server = self.all.as_ref();
-        let of_server = of_server.map(|rate| bucket("server", rate.rate()));
-        let buckets: Vec<_> = of_handler.into_iter().chain(of_server).collect();
+        let of_server = of_server.map(|limiter| bucket("server", limiter));
+        let buckets = of_handler.into_iter().chain(of_quotas).chain(of_server);
+        let buckets: Vec<_> = buckets.collect();
         if buckets.is_empty() {
             return None;
         }
         // The round is admitted once within the lifetime of its state.
         let round = round.map(|(id, round)| CountedBucket {
             name: format!("round {id} {round}"),
-            rate: self.rounds.rate(),
+            rate: self.rounds.rate().clone(),
         });
         let counting = counter.count(CountedCall { round, buckets });
+        let charged = charged.map(|keys| keys());
         Some(CallToCount { counting, charged })
     }
 
@@ -221,12 +294,11 @@ impl RateLimits {
                 HandlerError(HandlerErrorRepr::Busy(refused))
             }
         };
-        if let Some(caller) = call.charged {
+        if let Some(keys) = call.charged {
             let is_completion = matches!(target, CallTarget::Completion(_));
-            let completions = is_completion.then_some(&self.completions);
-            let rate = target.guards().and_then(|guards| guards.rate.as_ref());
-            for rate in [completions, rate, self.all.as_ref()].iter().flatten() {
-                rate.return_token(caller);
+            let limiters = self.limiters(is_completion, target.guards());
+            for (limiter, key) in limiters.zip(keys) {
+                limiter.return_token(key);
             }
         }
         Err(refused)

@@ -132,7 +132,7 @@ impl Dispatcher {
         };
         let dispatcher = Arc::new(Self {
             questions: Arc::new(questions),
-            rates: RateLimits::new(settings.rate, counter, &settings.limits),
+            rates: RateLimits::new(settings.rate.clone(), counter, &settings.limits),
             blocking: CallPermits::new(settings.limits.calls.max_blocking),
             state_failures: LoggedStateFailures::default(),
             subscribed: ByteBudget::new(settings.limits.streams.max_subscription_bytes),

@@ -10,12 +10,14 @@ use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 use std::task::Poll;
 
+#[cfg(feature = "http")]
+use crate::context::HttpParts;
 use crate::context::outbound::{LogBudget, Sink};
 use crate::context::request::CallContext;
 use crate::context::rounds::{CallMemory, Journal};
-use crate::context::{Context, RequestSource};
+use crate::context::{Context, RequestInfo, RequestSource};
 use crate::dispatch::Dispatcher;
-use crate::dispatch::admission::{CallToAdmit, CallToCount};
+use crate::dispatch::admission::{CallToAdmit, CallToCount, TrustedHeader};
 use crate::dispatch::call::{
     CallPermitWaits, CallProgress, CallScope, RunningCall, WrappedHandler, as_part_of, run_blocking,
 };
@@ -33,9 +35,6 @@ use crate::protocol::{Era, errors};
 use crate::registry::{FirstPollPace, HandlerProgress};
 use crate::seal::SealError;
 use crate::{seal, spawn};
-
-#[cfg(feature = "http")]
-use crate::context::HttpParts;
 
 /// A call that is ready to start. Its request has been validated, except for the arguments.
 pub struct PreparedCall<'m> {
@@ -152,7 +151,12 @@ impl CallStart<'_, '_> {
         let (finish, request) = (self.finish, self.request);
         let bound = finish.target.bound_arguments(self.arguments);
         let resumed = read_call_memory(finish, request, bound).map_err(HandlerError::protocol)?;
-        let uncounted = admit_by_rate(finish, self.channel, resumed.as_deref())?;
+        let trusted_header = |name: &str| {
+            let source = finish.dispatcher.request_source(request, self.source);
+            let info = RequestInfo::new(finish.version, source);
+            info.trusted_header(name).ok().flatten().map(str::to_owned)
+        };
+        let uncounted = admit_by_rate(finish, (self.channel, &trusted_header), resumed.as_deref())?;
         let rounds = resumed.as_ref().map_or(0, |memory| memory.journal.round);
         let (resumed, logs) = (Cell::new(resumed), Cell::new(logs));
         let context = || {
@@ -347,12 +351,13 @@ fn read_call_memory(
 /// elsewhere, too.
 fn admit_by_rate(
     finish: &CallFinisher,
-    channel: ChannelId,
+    (channel, trusted_header): (ChannelId, &TrustedHeader<'_>),
     resumed: Option<&CallMemory>,
 ) -> Result<Option<CallToCount>, HandlerError> {
     let call = CallToAdmit {
         principal: finish.caller.principal(),
         channel,
+        trusted_header,
         earlier: resumed.and_then(|memory| Some((memory.journal.call_id()?, memory.journal.round))),
         is_completion: matches!(finish.target, CallTarget::Completion(_)),
         callable: finish.target.callable(),

@@ -30,6 +30,21 @@ pub enum Kind {
     ExtensionMethod,
 }
 
+impl Kind {
+    /// Returns the kind as it is written in logs, such as `tool` or `resource_template`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Prompt => "prompt",
+            Self::Resource => "resource",
+            Self::ResourceTemplate => "resource_template",
+            Self::Completer => "completer",
+            Self::ExtensionMethod => "extension_method",
+        }
+    }
+}
+
 /// Describes an annotated function. Created only by the macros.
 #[derive(Debug)]
 pub struct Definition {

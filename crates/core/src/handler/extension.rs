@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::handler::dynamic::{Arguments, DynamicHandler};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::item_option::guarded;
-use crate::handler::middleware::{Call, Next};
+use crate::handler::middleware::{Call, Middleware, Next};
 use crate::handler::run::{CallOutput, ExtensionVersions, IntoExtensionResult, running};
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::ProtocolVersion;
@@ -217,10 +217,10 @@ impl Extension {
     ///
     /// The call's [`Context::extension`](crate::context::Context::extension) shows whether the client has negotiated the
     /// extension. For any other client, the middleware must not change anything.
-    pub fn middleware<F, A>(mut self, function: F) -> Self
+    pub fn middleware<M>(mut self, function: M) -> Self
     where
-        F: Fn(Call, Next) -> A + Send + Sync + 'static,
-        A: Future<Output = Result<CallOutput>> + Send + 'static,
+        // The second bound lets the compiler infer the parameters of an `async` closure.
+        M: Middleware + Fn(Call, Next) -> <M as Middleware>::Future,
     {
         self.middleware
             .push(Box::new(move |call, next| Box::pin(function(call, next))));

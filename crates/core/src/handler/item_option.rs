@@ -84,8 +84,8 @@ item_options! { $
     guarded {
         /// Sets the maximum duration of a call. Defaults to [`limits.calls.timeout`](crate::limits::Limits).
         timeout(timeout: std::time::Duration) => Timeout(Duration) = timeout;
-        /// Sets the maximum rate of calls: `10/min`, `5/s burst 20`, `100/h per caller`. By default, only the
-        /// server's limits apply. Insertion or start-up fails if the rate is invalid.
+        /// Sets the maximum rate of calls: `10/min`, `5/s burst 20`, `100/h per caller`,
+        /// `60/min per claim tenant`. By default, only the server's limits apply. Insertion or start-up fails if the rate is invalid.
         rate(rate: impl Into<String>) => Rate(Cow<'static, str>) = rate.into().into();
         /// Sets the maximum number of concurrent calls. Further calls wait. By default, only the server's limits
         /// apply.

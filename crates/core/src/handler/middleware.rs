@@ -10,6 +10,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+#[cfg(feature = "tower")]
+pub use service::ResponseFuture;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::context::{Context, Principal};
@@ -21,9 +23,6 @@ use crate::handler::option::{AttachedOption, ToolOption, find_option};
 use crate::handler::run::{CallOutput, Running};
 use crate::jsonrpc::{ErrorObject, Member, read_json};
 use crate::types::{CallToolResult, GetPromptResult, ReadResourceResult};
-
-#[cfg(feature = "tower")]
-pub use service::ResponseFuture;
 
 /// A call to a tool, prompt, resource or completer, as passed to middleware.
 #[derive(Clone)]
@@ -386,12 +385,42 @@ pub(crate) fn chain_around<'a>(
     around.fold(inner, |next, around| around(next))
 }
 
-/// Creates middleware from a function.
-pub fn function<F, A>(function: F) -> UnlinkedMiddleware
+/// Code that wraps calls: a function or a closure that receives a [`Call`], continues with [`Next::run`], and returns the result.
+///
+/// Every function of the form `async fn(Call, Next) -> Result<CallOutput>` is one, and so is every such closure. Name the trait where
+/// a function makes middleware:
+///
+/// ```
+/// use std::fs::File;
+/// use std::io::{self, Write as _};
+///
+/// use mcp_runtime::middleware::{Middleware, audit};
+///
+/// /// Writes a line for each call.
+/// fn audit_file(path: &str) -> io::Result<impl Middleware> {
+///     let file = File::options().create(true).append(true).open(path)?;
+///     Ok(audit(move |record| {
+///         let _ = writeln!(&file, "{}", record.json());
+///     }))
+/// }
+/// ```
+///
+/// It is implemented for functions only: what middleware needs is captured by its closure.
+pub trait Middleware: Fn(Call, Next) -> Self::Future + Send + Sync + 'static {
+    /// The future of a call.
+    type Future: Future<Output = Result<CallOutput>> + Send + 'static;
+}
+
+impl<F, A> Middleware for F
 where
     F: Fn(Call, Next) -> A + Send + Sync + 'static,
     A: Future<Output = Result<CallOutput>> + Send + 'static,
 {
+    type Future = A;
+}
+
+/// Creates middleware from a function.
+pub fn function(function: impl Middleware) -> UnlinkedMiddleware {
     let function = Arc::new(function);
     Box::new(move |next| {
         let function = Arc::clone(&function);

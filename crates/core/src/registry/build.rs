@@ -401,6 +401,9 @@ fn choose_definitions(
     for (tag, _) in &rules.tag_scopes {
         check(tag, &known);
     }
+    for quota in &rules.quotas {
+        check(&quota.name, &known);
+    }
     let choice = AuthorChoice { only, tags };
     let companions = choice.companions(definitions);
     let mut chosen = Vec::new();

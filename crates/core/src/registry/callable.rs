@@ -32,7 +32,7 @@ use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{CacheHint, one_line};
 use crate::protocol::shape::ShapeForVersion;
 use crate::protocol::shape::structured::OutputRoot;
-use crate::rate::RateLimiter;
+use crate::rate::{RateLimiter, SharedQuota};
 use crate::types::{CacheScope, CallToolResult, Prompt, Resource, ResourceTemplate, Tool};
 
 /// A callable of any kind.
@@ -537,6 +537,8 @@ fn has_null(json: &str) -> bool {
 pub struct HandlerGuards {
     pub(crate) timeout: Option<Duration>,
     pub(crate) rate: Option<RateLimiter>,
+    /// The rates that the definition shares with others.
+    pub(crate) quotas: Box<[Arc<SharedQuota>]>,
     pub(crate) permits: Option<CallPermits>,
     /// Maximum size of a result, in bytes.
     pub(crate) max_output: Option<usize>,

@@ -19,6 +19,7 @@ use crate::handler::rules;
 use crate::handler::tags::TagSelection;
 use crate::limits::MessageLimits;
 use crate::protocol::is_reserved_meta_key;
+use crate::rate::SharedQuota;
 use crate::registry::callable::{
     ArgumentCompleters, Callable, Completer, FINDINGS, Handler, ItemDetails, OutputChecker,
     TemplateLister,
@@ -341,6 +342,8 @@ pub struct ServerRules {
     pub meta_keys: Vec<String>,
     /// The scopes that a tag requires, which apply to all definitions with that tag.
     pub tag_scopes: Vec<(String, Vec<String>)>,
+    /// The rates that all definitions with the quota's name as a label share.
+    pub quotas: Vec<Arc<SharedQuota>>,
     /// The names that sources of tools reserve.
     pub reservations: Vec<NameReservation>,
     /// The selection of definitions to serve, or `None` to serve all of them.
@@ -397,6 +400,12 @@ impl ServerRules {
                 ))
             }
         })
+    }
+
+    /// Returns the quotas of a definition with these labels.
+    pub(super) fn quotas(&self, labels: &[Box<str>]) -> impl Iterator<Item = Arc<SharedQuota>> {
+        let quotas = self.quotas.iter().cloned();
+        quotas.filter(|quota| labels.iter().any(|label| **label == *quota.name))
     }
 
     /// Returns the scopes that these tags require.

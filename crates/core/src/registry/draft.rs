@@ -56,7 +56,9 @@ impl CallableDraft {
         for option in options {
             draft.apply(option, server);
         }
-        draft.access.require(server.scopes(&draft.tags));
+        let labels = &draft.tags;
+        draft.access.require(server.scopes(labels));
+        draft.guards.quotas = server.quotas(labels).collect();
         draft.adapted = AdaptedTool::new(draft.guards.max_output, &draft.attached);
         draft.problems.append(&mut draft.adapted.problems);
         draft.guards.fits_output = draft.adapted.fits_output;

@@ -9,7 +9,7 @@ use mcp_core::sync::lock;
 use serde::Serialize;
 use tokio::time::Instant;
 
-use crate::middleware::{Call, CallOutput, Kind, MiddlewareFuture, Next};
+use crate::middleware::{Call, CallOutput, Kind, Middleware, Next};
 
 /// Maximum size of all results and their keys. When this size is exceeded, the oldest results are dropped.
 const MAX_BYTES: usize = 64 << 20;
@@ -42,13 +42,13 @@ const MAX_BYTES: usize = 64 << 20;
 pub fn cache(
     ttl: Duration,
     key: impl Fn(&Call) -> Option<String> + Send + Sync + 'static,
-) -> impl Fn(Call, Next) -> MiddlewareFuture + Send + Sync + 'static {
+) -> impl Middleware {
     let results = Arc::new(Mutex::new(CachedResults::new(ttl, MAX_BYTES)));
-    move |call, next| {
+    move |call: Call, next: Next| {
         let key = key(&call).filter(|_| call.round() == 1);
         let key = key.map(|key| CacheKey::new(&call, key));
         let results = Arc::clone(&results);
-        Box::pin(async move {
+        async move {
             let Some(key) = key else {
                 return next.run(call).await;
             };
@@ -60,7 +60,7 @@ pub fn cache(
                 lock(&results).insert(key, output.clone(), bytes);
             }
             Ok(output)
-        })
+        }
     }
 }
 

@@ -3,22 +3,19 @@
 
 mod cache;
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 pub use cache::cache;
+use mcp_core::context::Principal;
 use mcp_core::handler::definition::Kind;
 use mcp_core::handler::handler_error::HandlerError;
-use mcp_core::handler::middleware::{Call, Next};
+use mcp_core::handler::middleware::{Call, Middleware, Next};
 use mcp_core::handler::run::CallOutput;
 use mcp_protocol::ProtocolVersion;
 use mcp_protocol::types::{CallToolResult, ContentBlock};
-
-/// The future returned by ready-made middleware.
-pub type MiddlewareFuture =
-    Pin<Box<dyn Future<Output = mcp_core::handler::handler_error::Result<CallOutput>> + Send>>;
+use mcp_stores::timestamp;
+use serde_json::{Map, Value};
 
 // --- An audit log: the caller, handler, outcome and duration of each call.
 
@@ -42,8 +39,10 @@ pub enum AuditOutcome {
     Succeeded,
     /// The handler failed or rejected the arguments.
     Failed,
-    /// The call was dropped: it was cancelled, took too long or panicked, or, in 2026-07-28, this round ended with a
-    /// question to the client.
+    /// This round of the call ended with a question to the client, as rounds do in 2026-07-28 and in tasks. The next round
+    /// has a record of its own.
+    Asked,
+    /// The call was dropped: it was cancelled, took too long or panicked.
     Dropped,
 }
 
@@ -53,7 +52,8 @@ pub enum AuditOutcome {
 /// Calls that are refused before they reach middleware are not included: those whose caller lacks a scope or is not
 /// allowed to see the handler, those that exceed a rate limit, and those whose `requestState` is not accepted. The
 /// server logs most of them itself: exceeded rates as refusals of kind `too_many`, and missing scopes over HTTP as
-/// `forbidden` or `unauthorized`. It does not log calls to handlers that the caller is not allowed to see.
+/// `forbidden` or `unauthorized`. It does not log calls to handlers that the caller is not allowed to see. Requests that the
+/// framework answers itself, such as `tasks/get`, run no handler, and are not included either.
 ///
 /// `record` must not block. [`AuditRecord::log`] writes a line to the log; for anything slower, send the data to a
 /// task.
@@ -62,17 +62,14 @@ pub enum AuditOutcome {
 /// use mcp_runtime::middleware::{AuditOutcome, audit};
 ///
 /// let server = mcp_runtime::new_server!().middleware(audit(|record| {
-///     let who = record.call.principal().map_or("anonymous", |who| who.subject());
-///     if record.outcome != AuditOutcome::Succeeded {
-///         eprintln!("{who} {} {:?}", record.call.name(), record.outcome);
+///     if matches!(record.outcome, AuditOutcome::Failed | AuditOutcome::Dropped) {
+///         eprintln!("{} {} {:?}", record.who(), record.call.name(), record.outcome);
 ///     }
 /// }));
 /// ```
-pub fn audit(
-    record: impl Fn(&AuditRecord) + Send + Sync + 'static,
-) -> impl Fn(Call, Next) -> MiddlewareFuture + Send + Sync + 'static {
+pub fn audit(record: impl Fn(&AuditRecord) + Send + Sync + 'static) -> impl Middleware {
     let record = Arc::new(record);
-    move |call, next| {
+    move |call: Call, next: Next| {
         let mut entry = PendingAuditRecord {
             record: AuditRecord {
                 call: call.clone(),
@@ -82,7 +79,7 @@ pub fn audit(
             begun: Instant::now(),
             write: Arc::clone(&record),
         };
-        Box::pin(async move {
+        async move {
             let output = next.run(call).await;
             entry.record.outcome = match &output {
                 Ok(CallOutput::Tool(result)) if result.is_error => AuditOutcome::Failed,
@@ -91,7 +88,7 @@ pub fn audit(
             };
             drop(entry);
             output
-        })
+        }
     }
 }
 
@@ -104,35 +101,104 @@ struct PendingAuditRecord<F: Fn(&AuditRecord)> {
 
 impl<F: Fn(&AuditRecord)> Drop for PendingAuditRecord<F> {
     fn drop(&mut self) {
-        self.record.duration = self.begun.elapsed();
+        let record = &mut self.record;
+        record.duration = self.begun.elapsed();
+        if record.outcome == AuditOutcome::Dropped
+            && record.call.context().continuation().has_asked()
+        {
+            record.outcome = AuditOutcome::Asked;
+        }
         (self.write)(&self.record);
     }
 }
 
 impl AuditRecord {
+    /// Returns who made the call: the subject of its [`Principal`](mcp_core::context::Principal), which is the header's value with
+    /// `HttpOptions::principal_header`; without one, over standard input and output, the value of the variable that
+    /// `Server::header_from_env` names first and that is set, such as the tenant's; otherwise `anonymous`.
+    #[must_use]
+    pub fn who(&self) -> &str {
+        let subject = self.call.principal().map(Principal::subject);
+        let request = self.call.context().request();
+        subject
+            .or_else(|| request.first_environment_header())
+            .unwrap_or("anonymous")
+    }
+
+    /// Returns the record as a JSON object in one line, without a line break at the end. The arguments are omitted because they
+    /// may contain secrets.
+    ///
+    /// Its members are `time` (at the end of the call), `who`, `subject`, `issuer`, `client`, `clientIp`, `kind`, `name`, `round`,
+    /// `callId`, `version`, `outcome` and `milliseconds`. What is unknown is left out.
+    #[must_use]
+    pub fn json(&self) -> String {
+        let (call, request) = (&self.call, self.call.context().request());
+        let principal = call.principal();
+        let text = |text: &str| (!text.is_empty()).then(|| Value::from(text));
+        let of_principal = |member: fn(&Principal) -> &str| text(principal.map_or("", member));
+        let members = [
+            ("time", text(&timestamp(SystemTime::now()))),
+            ("who", text(self.who())),
+            ("subject", of_principal(Principal::subject)),
+            ("issuer", of_principal(Principal::issuer)),
+            ("client", of_principal(Principal::client_id)),
+            ("clientIp", self.client_ip().map(|ip| ip.to_string().into())),
+            ("kind", text(call.kind().as_str())),
+            ("name", text(call.name())),
+            ("round", Some(call.round().into())),
+            ("callId", text(&call.context().call_id().to_string())),
+            ("version", text(request.protocol_version().as_str())),
+            ("outcome", text(self.outcome.as_str())),
+            (
+                "milliseconds",
+                Some((self.duration.as_secs_f64() * 1e3).into()),
+            ),
+        ];
+        let members = members.into_iter();
+        let members = members.filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        Value::Object(members.collect::<Map<_, _>>()).to_string()
+    }
+
+    fn client_ip(&self) -> Option<std::net::IpAddr> {
+        #[cfg(feature = "http")]
+        return self.call.context().request().client_ip();
+        #[cfg(not(feature = "http"))]
+        None
+    }
+
     /// Writes the record to the log at level `info` with target `mcp_runtime::audit`. The arguments are omitted because
     /// they may contain secrets.
     pub fn log(&self) {
         let principal = self.call.principal();
         let request = self.call.context().request();
-        #[cfg(feature = "http")]
-        let client_ip = request.client_ip();
-        #[cfg(not(feature = "http"))]
-        let client_ip: Option<std::net::IpAddr> = None;
         tracing::info!(
             target: "mcp_runtime::audit",
             kind = ?self.call.kind(),
             name = self.call.name(),
             round = self.call.round(),
-            subject = principal.map(mcp_core::context::Principal::subject),
-            issuer = principal.map(mcp_core::context::Principal::issuer),
-            client = principal.map(mcp_core::context::Principal::client_id),
-            client_ip = client_ip.map(tracing::field::display),
+            who = self.who(),
+            subject = principal.map(Principal::subject),
+            issuer = principal.map(Principal::issuer),
+            client = principal.map(Principal::client_id),
+            client_ip = self.client_ip().map(tracing::field::display),
             version = request.protocol_version().as_str(),
             outcome = ?self.outcome,
             milliseconds = self.duration.as_secs_f64() * 1e3,
             "call"
         );
+    }
+}
+
+impl AuditOutcome {
+    /// Returns the outcome as it is written in JSON, such as `succeeded`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Asked => "asked",
+            Self::Dropped => "dropped",
+        }
     }
 }
 
@@ -163,11 +229,11 @@ const MAX_PAUSE: Duration = Duration::from_secs(10);
 pub fn retry(
     attempts: u32,
     is_temporary: impl Fn(&Call, &HandlerError) -> bool + Send + Sync + 'static,
-) -> impl Fn(Call, Next) -> MiddlewareFuture + Send + Sync + 'static {
+) -> impl Middleware {
     let is_temporary = Arc::new(is_temporary);
-    move |call, next| {
+    move |call: Call, next: Next| {
         let is_temporary = Arc::clone(&is_temporary);
-        Box::pin(async move {
+        async move {
             let mut pause = FIRST_PAUSE;
             for _ in 1..attempts {
                 match next.clone().run(call.clone()).await {
@@ -178,7 +244,7 @@ pub fn retry(
                 pause = pause.saturating_mul(2).min(MAX_PAUSE);
             }
             next.run(call).await
-        })
+        }
     }
 }
 
@@ -198,26 +264,23 @@ fn shortened(pause: Duration) -> Duration {
 /// Structured content remains complete for programs that read it; only the accompanying text is limited. Images, audio
 /// and embedded resources remain unchanged, as do the results of tools with the `spill` option, because the text that
 /// they leave out is kept. To refuse large results instead, use the `max_output` option.
-pub fn trim_text(
-    max_bytes: usize,
-) -> impl Fn(Call, Next) -> MiddlewareFuture + Send + Sync + 'static {
-    move |call, next| {
-        Box::pin(async move {
-            let version = call.context().request().protocol_version();
-            let is_tool = call.kind() == Kind::Tool;
-            let is_limited = call.limits_its_text();
-            match next.run(call).await {
-                Ok(CallOutput::Tool(mut result)) if !is_limited => {
-                    trim_result(&mut result, version, max_bytes);
-                    Ok(CallOutput::Tool(result))
-                }
-                Err(mut error) if is_tool => {
-                    trim_error(&mut error, max_bytes);
-                    Err(error)
-                }
-                output => output,
+#[must_use]
+pub fn trim_text(max_bytes: usize) -> impl Middleware {
+    move |call: Call, next: Next| async move {
+        let version = call.context().request().protocol_version();
+        let is_tool = call.kind() == Kind::Tool;
+        let is_limited = call.limits_its_text();
+        match next.run(call).await {
+            Ok(CallOutput::Tool(mut result)) if !is_limited => {
+                trim_result(&mut result, version, max_bytes);
+                Ok(CallOutput::Tool(result))
             }
-        })
+            Err(mut error) if is_tool => {
+                trim_error(&mut error, max_bytes);
+                Err(error)
+            }
+            output => output,
+        }
     }
 }
 

@@ -25,20 +25,14 @@ const SLOW_BODY_GRACE: Duration = Duration::from_secs(5);
 const DISCARD_TIME: Duration = Duration::from_secs(2);
 const DISCARD_BYTES: usize = 32 << 20;
 
-/// Reads the whole body. Most bodies arrive as a single frame, which is used directly.
+/// Reads the whole body, which must be JSON. Most bodies arrive as a single frame, which is used directly.
 pub(crate) async fn read_body<B: Body>(
     mut body: Pin<&mut B>,
     headers: &RequestHeaders<'_>,
     limits: &Limits,
 ) -> Result<Bytes, HttpRefusal> {
     headers.check_content_headers()?;
-    let announced = headers
-        .length
-        .and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    let limit = u64::try_from(limits.http.max_body_bytes).unwrap_or(u64::MAX);
-    if announced.is_some_and(|length| length > limit) {
-        return Err(refuse_large_body(limits));
-    }
+    check_announced_length(headers, limits)?;
     let mut first = poll_fn(|cx| Poll::Ready(body.as_mut().poll_frame(cx))).await;
     if let Poll::Ready(Some(Ok(frame))) = &mut first
         && let Some(data) = frame.data_mut()
@@ -48,6 +42,32 @@ pub(crate) async fn read_body<B: Body>(
         return Ok(data.copy_to_bytes(data.remaining()));
     }
     Box::pin(collect_body(first, body, limits)).await
+}
+
+/// Reads the whole body of a request to something other than the endpoint, whatever its type.
+pub(crate) async fn read_any_body<B: Body>(
+    mut body: Pin<&mut B>,
+    headers: &RequestHeaders<'_>,
+    limits: &Limits,
+) -> Result<Bytes, HttpRefusal> {
+    check_announced_length(headers, limits)?;
+    let first = poll_fn(|cx| Poll::Ready(body.as_mut().poll_frame(cx))).await;
+    collect_body(first, body, limits).await
+}
+
+/// Refuses a body that is announced to be too large.
+fn check_announced_length(
+    headers: &RequestHeaders<'_>,
+    limits: &Limits,
+) -> Result<(), HttpRefusal> {
+    let announced = headers
+        .length
+        .and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    let limit = u64::try_from(limits.http.max_body_bytes).unwrap_or(u64::MAX);
+    if announced.is_some_and(|length| length > limit) {
+        return Err(refuse_large_body(limits));
+    }
+    Ok(())
 }
 
 /// Result of polling a body for its next frame.

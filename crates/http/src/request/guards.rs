@@ -6,6 +6,7 @@
 //!
 //! Specification: basic/transports, "Security Warning".
 
+use std::net::IpAddr;
 use std::sync::OnceLock;
 
 use hyper::header::HeaderValue;
@@ -48,6 +49,23 @@ impl KnownHost {
         }
         Ok(())
     }
+}
+
+/// Checks the host that a request is addressed to like [`check_host`], and also allows any IP address.
+pub(crate) fn check_host_or_address(
+    options: &HttpOptions,
+    uri: &Uri,
+    host: Option<&HeaderValue>,
+) -> Result<(), HttpRefusal> {
+    let named = host.and_then(|host| without_port(host.to_str().ok()?));
+    let is_address = named.is_some_and(|name| {
+        let name = name.trim_start_matches('[').trim_end_matches(']');
+        name.parse::<IpAddr>().is_ok()
+    });
+    if is_address && uri.authority().is_none() {
+        return Ok(());
+    }
+    check_host(options, uri, host)
 }
 
 /// Checks the host that a request is addressed to. If the request target is absolute, it also contains a host, and both
@@ -255,6 +273,30 @@ mod tests {
             &HttpOptions::new().allow_host("*"),
             "evil.example.com"
         ));
+    }
+
+    #[test]
+    fn an_address_is_a_host_of_extra_routes_only() {
+        let options = HttpOptions::new();
+        let uri = |uri: &str| uri.parse::<Uri>().unwrap();
+        for (host, allowed) in [
+            ("10.1.2.3:8000", true),
+            ("[fe80::1]:8000", true),
+            ("[fe80::1]", true),
+            ("localhost", true),
+            ("evil.example.com", false),
+            ("10.1.2.3.example.com", false),
+            ("10.1.2.3:x", false),
+            ("[[10.1.2.3", false),
+        ] {
+            let header = HeaderValue::from_static(host);
+            let checked = check_host_or_address(&options, &uri("/metrics"), Some(&header));
+            assert_eq!(checked.is_ok(), allowed, "{host}");
+        }
+        let header = HeaderValue::from_static("10.1.2.3");
+        let absolute = uri("http://evil.example.com/metrics");
+        assert!(check_host_or_address(&options, &absolute, Some(&header)).is_err());
+        assert!(check_host_or_address(&options, &uri("/metrics"), None).is_err());
     }
 
     #[test]

@@ -18,7 +18,8 @@ pub(super) fn original_uri(parts: &Parts) -> Option<Uri> {
 /// Creates a router with a single route at [`HttpOptions::path`](crate::HttpOptions::path), for use with
 /// [`merge`](Router::merge) and [`nest`](Router::nest). With the `auth` feature, it also has routes for a protected
 /// server's metadata, which clients look for at the origin. If
-/// [`HttpOptions::health`](crate::HttpOptions::health) is turned on, the router also has the routes for probes.
+/// [`HttpOptions::health`](crate::HttpOptions::health) is turned on, the router also has the routes for probes, and it has those of
+/// [`HttpOptions::route`](crate::HttpOptions::route).
 ///
 /// ```
 /// # fn app(server: mcp_runtime::Server) -> Result<axum::Router, mcp_runtime::Error> {
@@ -51,6 +52,9 @@ impl<S: Clone + Send + Sync + 'static> From<HttpService> for Router<S> {
                 response.map(Body::new)
             };
             router = router.route(path, any(answer));
+        }
+        for route in &service.0.options.routes {
+            router = router.route_service(&route.path, service.clone());
         }
         router.route_service(&path, service)
     }

@@ -5,6 +5,7 @@
 
 #[cfg(feature = "axum")]
 mod axum;
+mod extra_route;
 
 use std::convert::Infallible;
 use std::fmt;
@@ -38,6 +39,7 @@ use crate::options::HttpOptions;
 use crate::request::body::{finish_body, read_body};
 use crate::request::{RequestHead, RequestHeaders, SESSION, check_repeated, guards, tags};
 use crate::response::{BusyGuard, HttpBody, HttpRefusal, PendingResponse, RemainingWork};
+use crate::service::extra_route::serve_route;
 use crate::state::ServiceState;
 
 /// A server as a `tower` service, for mounting in a program that already serves HTTP.
@@ -59,6 +61,13 @@ impl HttpService {
     ) -> Self {
         let state = ServiceState::new(dispatcher, options, ready_checks, shutdown);
         Self(Arc::new(state))
+    }
+
+    /// Returns the path of the endpoint.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn endpoint_path(&self) -> &str {
+        self.0.options.endpoint_path()
     }
 
     /// Completes when the process receives a stop signal.
@@ -114,7 +123,9 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         self.0.dispatcher.begin_work();
         let peer = peer_address(request.extensions());
-        self.respond(Route::Endpoint, peer, None, request)
+        let route = self.0.options.route_at(request.uri().path());
+        let route = route.map_or(Route::Endpoint, Route::Extra);
+        self.respond(route, peer, None, request)
     }
 }
 
@@ -129,6 +140,8 @@ pub(crate) enum Route {
     Endpoint,
     /// A probe, to which neither the guards nor authentication apply.
     Probe(HealthProbe),
+    /// The author's route with this number.
+    Extra(usize),
     /// Nothing is served at this path, so there is nothing to guard.
     Unknown,
 }
@@ -174,6 +187,10 @@ impl HttpService {
                 Route::Endpoint => {
                     let origin = request_origin(peer, &request);
                     serve_endpoint(&state, &origin, &request, &headers, body.as_mut()).await
+                }
+                Route::Extra(number) => {
+                    let from = (peer, &request);
+                    Box::pin(serve_route(&state, number, from, &headers, body.as_mut())).await
                 }
                 Route::Probe(probe) => Box::pin(state.answer_probe(probe, &parts.method)).await,
                 // The page of a client that looks for something here sees the status only after its preflight request.

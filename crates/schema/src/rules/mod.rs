@@ -16,11 +16,12 @@ mod spill;
 mod tests;
 mod uri;
 
-pub use crate::verdict::RuleVerdict;
 pub use app::{app_uri, csp_origin};
 pub use icon::icon;
 pub use names::{header, media_type, scope, timestamp, tool_name};
 pub use pattern::pattern;
-pub use rate::{RateSyntax, parse_rate, rate};
+pub use rate::{RateKeySyntax, RateSyntax, parse_rate, rate};
 pub use spill::MIN_SPILLED_BYTES;
 pub use uri::{TemplateVariables, VariableSpan, template_has_variable, template_syntax, uri};
+
+pub use crate::verdict::RuleVerdict;

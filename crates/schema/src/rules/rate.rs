@@ -1,18 +1,31 @@
-//! The syntax of rates: `10/min`, `5/s burst 20`, `100/h per caller`.
+//! The syntax of rates: `10/min`, `5/s burst 20`, `100/h per caller`, `60/min per claim tenant`.
 
 use super::RuleVerdict;
 
 /// The parts of a rate: `count` calls in each period of `seconds`, in bursts of up to `burst` calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RateSyntax {
+pub struct RateSyntax<'t> {
     /// The number of calls, at least 1.
     pub count: u32,
     /// The unit of time.
     pub seconds: u64,
     /// The maximum burst size, at least 1. Defaults to `count`.
     pub burst: u32,
-    /// `true` if the rate applies to each caller separately.
-    pub per_caller: bool,
+    /// The calls that are counted together.
+    pub key: RateKeySyntax<'t>,
+}
+
+/// The calls that a rate counts together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RateKeySyntax<'t> {
+    /// All calls.
+    All,
+    /// Those of the same caller.
+    Caller,
+    /// Those whose credentials have the same value for this claim.
+    Claim(&'t str),
+    /// Those for which a trusted proxy has set this header to the same value.
+    Header(&'t str),
 }
 
 /// A mistake in a rate.
@@ -29,7 +42,7 @@ pub enum RateError {
 }
 
 /// Checks that a rate consists of a number and a unit, optionally followed by `burst` and a number, and then by an
-/// optional `per caller`.
+/// optional `per caller`, `per claim NAME` or `per header NAME`.
 #[must_use]
 pub const fn rate(text: &str) -> RuleVerdict {
     let Err(fault) = parse_rate(text) else {
@@ -37,7 +50,7 @@ pub const fn rate(text: &str) -> RuleVerdict {
     };
     let said = match fault {
         RateError::Form => {
-            "` is not valid; write a number and a unit, as in `10/min`, `5/s burst 20` or `100/h per caller`"
+            "` is not valid; write a number and a unit, as in `10/min`, `5/s burst 20`, `100/h per caller` or `60/min per claim tenant`"
         }
         RateError::Zero => "` allows no calls; the minimum is 1",
         RateError::Unit => "` has no valid unit of time; write `10/s`, `10/min` or `10/h`",
@@ -53,7 +66,7 @@ pub const fn rate(text: &str) -> RuleVerdict {
 /// # Errors
 ///
 /// Returns the kind of mistake; [`rate`] returns a message that describes it.
-pub const fn parse_rate(text: &str) -> Result<RateSyntax, RateError> {
+pub const fn parse_rate(text: &str) -> Result<RateSyntax<'_>, RateError> {
     let bytes = text.as_bytes();
     let (Some(count), mut at) = read_number(bytes, 0) else {
         return Err(RateError::Form);
@@ -92,21 +105,52 @@ pub const fn parse_rate(text: &str) -> Result<RateSyntax, RateError> {
         count,
         seconds,
         burst,
-        per_caller: false,
+        key: RateKeySyntax::All,
     };
     if at == bytes.len() {
         return Ok(rate);
     }
-    if starts_with_word(bytes, at, b"per") {
-        at = skip_spaces(bytes, at + 3);
-        if starts_with_word(bytes, at, b"caller") && skip_spaces(bytes, at + 6) == bytes.len() {
-            return Ok(RateSyntax {
-                per_caller: true,
-                ..rate
-            });
-        }
+    if !starts_with_word(bytes, at, b"per") {
+        return Err(RateError::Form);
     }
-    Err(RateError::Form)
+    match read_key(bytes, skip_spaces(bytes, at + 3)) {
+        Some(key) => Ok(RateSyntax { key, ..rate }),
+        None => Err(RateError::Form),
+    }
+}
+
+/// Parses what follows `per`, which ends the rate.
+const fn read_key(bytes: &[u8], at: usize) -> Option<RateKeySyntax<'_>> {
+    if starts_with_word(bytes, at, b"caller") {
+        let is_end = skip_spaces(bytes, at + 6) == bytes.len();
+        return if is_end {
+            Some(RateKeySyntax::Caller)
+        } else {
+            None
+        };
+    }
+    let is_claim = starts_with_word(bytes, at, b"claim");
+    if !is_claim && !starts_with_word(bytes, at, b"header") {
+        return None;
+    }
+    let at = skip_spaces(bytes, at + if is_claim { 5 } else { 6 });
+    let mut end = at;
+    while end < bytes.len() && bytes[end] != b' ' {
+        let byte = bytes[end];
+        if !is_claim && !byte.is_ascii_alphanumeric() && byte != b'-' && byte != b'_' {
+            return None;
+        }
+        end += 1;
+    }
+    if end == at || skip_spaces(bytes, end) != bytes.len() {
+        return None;
+    }
+    let (name, _) = bytes.split_at(end);
+    match core::str::from_utf8(name.split_at(at).1) {
+        Ok(name) if is_claim => Some(RateKeySyntax::Claim(name)),
+        Ok(name) => Some(RateKeySyntax::Header(name)),
+        Err(_) => None,
+    }
 }
 
 /// Parses the whole number at `at` and returns it together with the position after it. The number is `None` if there
@@ -152,18 +196,28 @@ mod tests {
 
     #[test]
     fn rates_are_read() {
-        let rate = |count, seconds, burst, per_caller| RateSyntax {
+        use RateKeySyntax::{All, Caller, Claim, Header};
+        let rate = |count, seconds, burst, key| RateSyntax {
             count,
             seconds,
             burst,
-            per_caller,
+            key,
         };
         for (text, expected) in [
-            ("10/min", rate(10, 60, 10, false)),
-            ("5/s burst 20", rate(5, 1, 20, false)),
-            ("100/h per caller", rate(100, 3_600, 100, true)),
-            ("1/s  burst 2  per  caller ", rate(1, 1, 2, true)),
-            ("4294967295/s", rate(u32::MAX, 1, u32::MAX, false)),
+            ("10/min", rate(10, 60, 10, All)),
+            ("5/s burst 20", rate(5, 1, 20, All)),
+            ("100/h per caller", rate(100, 3_600, 100, Caller)),
+            ("1/s  burst 2  per  caller ", rate(1, 1, 2, Caller)),
+            ("60/min per claim tenant", rate(60, 60, 60, Claim("tenant"))),
+            (
+                "1/s per  claim https://a/ü ",
+                rate(1, 1, 1, Claim("https://a/ü")),
+            ),
+            (
+                "1/h burst 3 per header X-Tenant",
+                rate(1, 3_600, 3, Header("X-Tenant")),
+            ),
+            ("4294967295/s", rate(u32::MAX, 1, u32::MAX, All)),
         ] {
             assert_eq!(parse_rate(text), Ok(expected), "{text}");
         }
@@ -190,6 +244,12 @@ mod tests {
             ("10/s burst many", Burst),
             ("10/s per", Form),
             ("10/s per client", Form),
+            ("10/s per claim", Form),
+            ("10/s per claim ", Form),
+            ("10/s per claim a b", Form),
+            ("10/s per header a:b", Form),
+            ("10/s per header", Form),
+            ("10/s perclaim a", Form),
             ("10/s per caller burst 5", Form),
             ("10/s please", Form),
             ("10/s burst 5x", Form),

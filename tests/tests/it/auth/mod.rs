@@ -1,6 +1,7 @@
 //! Servers that are protected by access tokens.
 
 mod callers;
+mod client;
 mod expiry;
 mod introspection;
 mod issuer;

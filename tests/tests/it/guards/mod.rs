@@ -31,6 +31,16 @@ fn each() -> &'static str {
     "called"
 }
 
+#[tool(tags("guards", "quota"), rate = "2/min per claim tenant")]
+fn each_tenant() -> &'static str {
+    "called"
+}
+
+#[tool(tags("guards", "quota"), rate = "2/min per header X-Tenant")]
+fn each_header() -> &'static str {
+    "called"
+}
+
 #[prompt(tags("guards"), rate = "1/min")]
 fn greet(#[complete(words)] word: &str) -> String {
     word.to_owned()

@@ -3,7 +3,9 @@
 use std::io;
 
 use mcp_runtime::dynamic::{Arguments, DynamicPrompt, DynamicTool};
+use mcp_runtime::http::{HttpOptions, TrustedProxies};
 use mcp_runtime::prelude::*;
+use mcp_runtime::testing::TestClient;
 use mcp_runtime::transport::{Connection, Transport};
 use mcp_runtime::{Limits, Principal};
 use serde_json::{Value, json};
@@ -117,6 +119,138 @@ async fn each_caller_has_a_bucket_and_a_principal_one_for_all_connections() {
             client.text("rare", json!({})).await;
         }
         clients[4].refused("rare", json!({})).await;
+    }
+}
+
+fn of_tenant(subject: &str, tenant: Option<Value>) -> Principal {
+    let claims = tenant.map(|tenant| ("tenant".to_owned(), tenant));
+    Principal::new(subject).with_claims(claims.into_iter().collect())
+}
+
+/// Calls a tool with a client of its own, and returns `true` if the call is admitted.
+async fn is_admitted(hub: &Hub, (version, who): (Version, Option<&Principal>), tool: &str) -> bool {
+    let client = match who.cloned() {
+        Some(who) => hub.client_as(version, |connection| connection.with_principal(who)),
+        None => hub.client(version),
+    };
+    let mut client = client.connect().await;
+    client.tool(tool, json!({})).await["isError"] != true
+}
+
+// Covers: SEC-06
+#[tokio::test(start_paused = true)]
+async fn each_tenant_has_a_bucket_for_all_of_its_callers() {
+    for version in Version::ERAS {
+        let hub = Hub::serve(server());
+        let acme = json!("acme");
+        for (subject, tenant, admitted) in [
+            ("alice", Some(acme.clone()), true),
+            ("bob", Some(acme.clone()), true),
+            ("carol", Some(acme.clone()), false),
+            ("alice", Some(json!("other")), true),
+            ("alice", Some(json!({"id": 1})), true),
+            ("bob", Some(json!({"id": 1})), true),
+            ("bob", Some(json!({"id": 1})), false),
+            // Without the claim, all share a bucket.
+            ("alice", None, true),
+            ("bob", None, true),
+            ("carol", None, false),
+        ] {
+            let who = of_tenant(subject, tenant.clone());
+            assert_eq!(
+                is_admitted(&hub, (version, Some(&who)), "each_tenant").await,
+                admitted,
+                "{subject} {tenant:?}"
+            );
+        }
+        assert!(!is_admitted(&hub, (version, None), "each_tenant").await);
+    }
+}
+
+// Covers: SEC-06
+// Limits: calls.max_rate_callers
+#[tokio::test(start_paused = true)]
+async fn tenants_above_the_limit_share_a_bucket() {
+    let limits = Limits::default().with(|limits| limits.calls.max_rate_callers = 2);
+    let hub = Hub::serve(server().limits(limits));
+    for (tenant, calls) in [(1, 2), (2, 2), (3, 2), (4, 0), (5, 0)] {
+        let who = of_tenant("alice", Some(json!(tenant)));
+        let caller = (Version::V2026_07_28, Some(&who));
+        for _ in 0..calls {
+            assert!(is_admitted(&hub, caller, "each_tenant").await, "{tenant}");
+        }
+        assert!(!is_admitted(&hub, caller, "each_tenant").await, "{tenant}");
+    }
+}
+
+// Covers: SEC-06
+#[tokio::test]
+async fn a_header_counts_for_a_rate_only_if_a_trusted_proxy_has_set_it() {
+    let proxy = |address: &str| HttpOptions::new().trusted_proxies(TrustedProxies::new([address]));
+    let tool = |tenant: &str| Request::tool("each_header", json!({})).header("x-tenant", tenant);
+    for (address, is_trusted) in [("127.0.0.1", true), ("10.0.0.1", false)] {
+        let server = serve_server(server().http(proxy(address))).await;
+        for (tenant, is_admitted) in [
+            ("acme", true),
+            ("acme", true),
+            ("acme", false),
+            ("other", is_trusted),
+        ] {
+            let (_, message) = server.message(&tool(tenant)).await;
+            let expected = if is_admitted {
+                "called"
+            } else {
+                "too many calls"
+            };
+            assert!(text(&message).starts_with(expected), "{tenant}: {message}");
+        }
+    }
+    // A variable stands in for the header.
+    let connect = |tenant: &str| TestClient::modern(super::server()).header("X-Tenant", tenant);
+    let client = connect("acme").await;
+    for expected in ["called", "called", "too many calls"] {
+        let called = client.call("each_header", json!({})).await.unwrap();
+        let text = match expected {
+            "called" => called.text(),
+            _ => called.error_text(),
+        };
+        assert!(text.starts_with(expected), "{text}");
+    }
+}
+
+// Covers: SEC-06
+#[tokio::test(start_paused = true)]
+async fn definitions_with_a_tag_share_a_quota() {
+    for version in Version::ERAS {
+        let hub = Hub::serve(server().rate_for("quota", "3/min per claim tenant"));
+        let (acme, other) = (
+            of_tenant("alice", Some(json!("acme"))),
+            of_tenant("bob", Some(json!("other"))),
+        );
+        for (tool, who, admitted) in [
+            ("each_tenant", &acme, true),
+            ("each_tenant", &acme, true),
+            ("each_header", &acme, true),
+            ("each_header", &acme, false),
+            ("each_header", &other, true),
+            ("free", &acme, true),
+        ] {
+            let caller = (version, Some(who));
+            assert_eq!(is_admitted(&hub, caller, tool).await, admitted, "{tool}");
+        }
+    }
+    for (tag, rate, expected) in [
+        ("qutoa", "1/s", "qutoa"),
+        (
+            "quota",
+            "1/s per tenant",
+            "the rate `1/s per tenant` is not valid",
+        ),
+    ] {
+        let (transport, _client) = mcp_runtime::transport::memory();
+        let error = server().rate_for(tag, rate).serve(transport).await;
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
     }
 }
 

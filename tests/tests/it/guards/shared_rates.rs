@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use mcp_runtime::Server;
 use mcp_runtime::backend::{
     Backend, RateDecision, RateFallback, RateStore, RateToken, StoreFuture,
 };
 use mcp_runtime::server::{SealingKey, SealingKeys};
+use mcp_runtime::{Principal, Server};
 use serde_json::{Value, json};
 use tests::http::Request;
+use tests::link::Hub;
 use tests::{Answer, Version};
 use tokio::time::{Instant, advance};
 
@@ -65,6 +66,52 @@ async fn a_rate_store_follows_the_rules() {
         .rates(Arc::<Buckets>::default())
         .check()
         .await;
+}
+
+// Covers: SEC-06
+#[tokio::test(start_paused = true)]
+async fn rates_of_tenants_and_of_tags_hold_for_all_instances_together() {
+    for version in Version::ERAS {
+        let store = Arc::<Buckets>::default();
+        let instance = || {
+            instance(&store)
+                .rate_for("quota", "3/min")
+                .rate_for("quota", "100/h")
+        };
+        let hubs = [Hub::serve(instance()), Hub::serve(instance())];
+        let call = async |instance: usize, tool: &str, tenant: &str| {
+            let claims = [("tenant".to_owned(), json!(tenant))];
+            let who = Principal::new("alice").with_claims(claims.into_iter().collect());
+            let client = hubs[instance].client_as(version, |it| it.with_principal(who));
+            let mut client = client.connect().await;
+            client.tool(tool, json!({})).await["isError"] != true
+        };
+        for (instance, tool, tenant, admitted) in [
+            (0, "each_tenant", "acme", true),
+            (1, "each_tenant", "acme", true),
+            (0, "each_tenant", "acme", false),
+            (1, "each_tenant", "acme", false),
+            (1, "each_tenant", "other", true),
+            // The quota of the tag is used up, although this tool has not been called.
+            (0, "each_header", "other", false),
+        ] {
+            assert_eq!(
+                call(instance, tool, tenant).await,
+                admitted,
+                "{tool} {tenant}"
+            );
+        }
+        // A call that the store has refused is not counted by its instance either.
+        advance(60 * SECOND).await;
+        assert!(call(0, "each_header", "other").await);
+        let names: Vec<_> = store.full.lock().unwrap().keys().cloned().collect();
+        assert!(
+            names
+                .iter()
+                .any(|name| name == "Tool each_tenant claim tenant acme"),
+            "{names:?}"
+        );
+    }
 }
 
 // Covers: SEC-06

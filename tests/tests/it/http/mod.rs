@@ -12,6 +12,7 @@ pub(crate) mod listener;
 mod modern;
 mod mounted;
 mod process;
+mod routes;
 mod session;
 mod smuggling;
 pub(crate) mod stores;

@@ -121,10 +121,14 @@ pub(crate) async fn serve_with(options: HttpOptions, limits: Limits) -> Served {
 
 /// Serves the fixture server, which refuses every access token.
 pub(crate) async fn serve_nobody() -> Served {
+    serve_nobody_with(HttpOptions::new()).await
+}
+
+/// Serves the fixture server with these options. It refuses every access token.
+pub(crate) async fn serve_nobody_with(options: HttpOptions) -> Served {
     let refuse = |_: String| async { Err::<Principal, _>(AuthError::invalid("nobody may")) };
     let resource = ProtectedResource::new("https://mcp.example.com/mcp", refuse);
-    let options = HttpOptions::new().authenticate(resource);
-    serve_with(options, Limits::default()).await
+    serve_with(options.authenticate(resource), Limits::default()).await
 }
 
 /// Serves this server, with the fixture tools that need HTTP.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcp_runtime::extension::{Extension, ExtensionResult};
 use mcp_runtime::middleware::{
-    AuditOutcome, AuditRecord, Call, CallOutput, Kind, Next, audit, cache, trim_text,
+    AuditOutcome, AuditRecord, Call, CallOutput, Kind, Middleware, Next, audit, cache, trim_text,
 };
 use mcp_runtime::prelude::*;
 use mcp_runtime::server::Selected;
@@ -52,6 +52,24 @@ fn unreliable(calls: &State<Calls>, until: u32) -> Result<u32> {
 fn refuses(calls: &State<Calls>) -> Result<()> {
     calls.next();
     bail!("choose another day")
+}
+
+/// Asks for a day.
+#[tool(tags("ready-made"))]
+async fn asks(ctx: &Context) -> Result<String> {
+    let Day { day } = ctx.elicit("Which day?").await?;
+    Ok(day)
+}
+
+/// Asks for a day, in a task.
+#[tool(tags("ready-made"), task)]
+async fn asks_in_task(ctx: &Context) -> Result<String> {
+    asks(ctx).await
+}
+
+#[derive(Elicit)]
+struct Day {
+    day: String,
 }
 
 /// Waits for ever.
@@ -145,6 +163,127 @@ async fn an_audit_log_has_every_call_however_it_ends() {
             let (name, outcome) = in_time(endings.recv()).await.unwrap();
             assert_eq!((&*name, outcome), expected);
         }
+    }
+}
+
+/// Names what makes middleware, as authors do in a file of its own.
+fn audit_lines(path: &str) -> std::io::Result<(impl Middleware, Arc<Mutex<Vec<String>>>)> {
+    if path.is_empty() {
+        return Err(std::io::ErrorKind::NotFound.into());
+    }
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&lines);
+    let middleware = audit(move |record| kept.lock().unwrap().push(record.json()));
+    Ok((middleware, lines))
+}
+
+async fn pass_on(call: Call, next: Next) -> Result<CallOutput> {
+    next.run(call).await
+}
+
+#[tokio::test]
+async fn a_function_can_return_middleware_that_it_names() {
+    assert!(audit_lines("").is_err());
+    for named in [|| pass_on, || pass_on] {
+        let (server, calls) = server();
+        let (lines_of, lines) = audit_lines("audit.log").unwrap();
+        let server = server.middleware(named()).middleware(lines_of);
+        let client = TestClient::both(server).await;
+        drop(client.call("refuses", json!({})).await.unwrap());
+        assert_eq!(calls.so_far(), 2);
+        assert_eq!(lines.lock().unwrap().len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_round_that_ends_with_a_question_has_asked() {
+    let outcomes = async |version: Version, tool: &str| {
+        let (server, _) = server();
+        let (audit, lines) = audit_lines("audit.log").unwrap();
+        let client = TestClient::new(server.middleware(audit), version.protocol_version()).await;
+        client.answer(Day {
+            day: "Monday".into(),
+        });
+        let called = if tool == "asks" {
+            client.call(tool, json!({})).await.unwrap()
+        } else {
+            let task = client.start_task(tool, json!({})).await.unwrap();
+            task.result().await.unwrap()
+        };
+        assert_eq!(called.text(), "Monday");
+        drop(client);
+        let lines = lines.lock().unwrap();
+        let outcome = |line: &String| {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            (line["round"].clone(), line["outcome"].clone())
+        };
+        lines.iter().map(outcome).collect::<Vec<_>>()
+    };
+    let (asked, ended) = ((json!(1), json!("asked")), (json!(2), json!("succeeded")));
+    let modern = outcomes(Version::V2026_07_28, "asks").await;
+    assert_eq!(modern, [asked.clone(), ended.clone()]);
+    let legacy = outcomes(Version::V2025_11_25, "asks").await;
+    assert_eq!(legacy, [(json!(1), json!("succeeded"))]);
+    for version in Version::ERAS {
+        // A client that polls its task fills no audit log.
+        assert_eq!(
+            outcomes(version, "asks_in_task").await,
+            [asked.clone(), ended.clone()]
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_audit_record_says_who_called() {
+    let alice = Principal::new("alice").with_issuer("https://issuer.example.com");
+    for version in Version::ERAS {
+        let who = async |tenant: bool, caller: Option<&Principal>| {
+            let (server, _) = server();
+            let (audit, lines) = audit_lines("audit.log").unwrap();
+            let mut server = server.middleware(audit);
+            if tenant {
+                server = server
+                    .header_from_env("X-Absent", "NO_SUCH_VARIABLE")
+                    .header_from_env("X-Tenant", "CARGO_PKG_NAME");
+            }
+            let mut client = TestClient::new(server, version.protocol_version());
+            if let Some(caller) = caller {
+                client = client.as_principal(caller.clone());
+            }
+            client
+                .await
+                .call("count", json!({"of": "hunter2"}))
+                .await
+                .unwrap();
+            let lines = lines.lock().unwrap();
+            assert!(
+                !lines[0].contains("hunter2") && !lines[0].contains('\n'),
+                "{lines:?}"
+            );
+            serde_json::from_str::<serde_json::Value>(&lines[0]).unwrap()
+        };
+        let line = who(false, None).await;
+        assert_eq!(
+            (&line["who"], &line["subject"]),
+            (&json!("anonymous"), &json!(null))
+        );
+        assert_eq!(
+            (&line["kind"], &line["name"]),
+            (&json!("tool"), &json!("count"))
+        );
+        assert_eq!(line["version"], version.date());
+        assert!(
+            line["time"].is_string() && line["callId"].is_string(),
+            "{line}"
+        );
+        assert!(line["milliseconds"].is_number(), "{line}");
+        assert_eq!(who(true, None).await["who"], "tests");
+        let line = who(true, Some(&alice)).await;
+        assert_eq!(
+            (&line["who"], &line["subject"]),
+            (&json!("alice"), &json!("alice"))
+        );
+        assert_eq!(line["issuer"], "https://issuer.example.com");
     }
 }
 
