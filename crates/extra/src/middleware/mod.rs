@@ -113,7 +113,7 @@ impl<F: Fn(&AuditRecord)> Drop for PendingAuditRecord<F> {
 }
 
 impl AuditRecord {
-    /// Returns who made the call: the subject of its [`Principal`](mcp_core::context::Principal), which is the header's value with
+    /// Returns who made the call: the subject of its [`Principal`], which is the header's value with
     /// `HttpOptions::principal_header`; without one, over standard input and output, the value of the variable that
     /// `Server::header_from_env` names first and that is set, such as the tenant's; otherwise `anonymous`.
     #[must_use]
