@@ -33,13 +33,13 @@ pub const fn parameter<T: Parameter<K> + 'static, K>(
 
 /// Panics if the parser disagrees with `serde_json` about a line.
 pub fn envelope(line: &[u8]) {
-    crate::jsonrpc::agreement::assert_readers_agree(line);
-    crate::jsonrpc::agreement::assert_ids_agree(line);
+    mcp_protocol::jsonrpc::agreement::assert_readers_agree(line);
+    mcp_protocol::jsonrpc::agreement::assert_ids_agree(line);
 }
 
 /// Panics if strings are not read or written in the same way as by `serde_json`.
 pub fn string(inside: &[u8]) {
-    crate::jsonrpc::agreement::assert_strings_agree(inside);
+    mcp_protocol::jsonrpc::agreement::assert_strings_agree(inside);
 }
 
 /// Decodes the arguments of a function.

@@ -76,7 +76,7 @@ impl Server {
         self.environment.variables.extend(variables);
         self.environment.misspelled.extend(misspelled);
         match value {
-            Ok(value) => self.states.insert(Arc::new(value)),
+            Ok(value) => self.states.insert(value),
             Err(faults) => {
                 // Commands that only describe the server ignore the mistakes, but functions still require a value.
                 let joined = faults.join("\n");

@@ -150,7 +150,7 @@ impl States {
         let mut faults = Vec::new();
         for later in &self.later {
             for needed in &later.needs {
-                if !self.values.contains_key(&needed.ty) {
+                if self.find_needed(needed).is_none() {
                     faults.push(format!(
                         "the state of type `{}` is created from `{name}`, but there is no state of type `{name}`; add \
                          `.state(…)`, `.state_with(…)` or, for settings, `.env::<{name}>(…)`",

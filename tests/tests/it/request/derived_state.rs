@@ -89,6 +89,29 @@ async fn calls_at_the_same_time_create_each_value_once() {
 }
 
 #[tokio::test]
+async fn a_value_in_an_arc_is_the_same_state_as_the_value() {
+    for version in Version::ERAS {
+        let made = Arc::default();
+        let shared = counted(&made).state(Arc::new(Url("x:")));
+        let mut client = crate::support::connect(shared, version).await;
+        assert_eq!(client.text("url", json!({})).await, "x:");
+        assert_eq!(client.text("base", json!({})).await, "pool of x: x: 11");
+        // The second value replaces the first, in an `Arc` or not.
+        for twice in [
+            server().state(Url("a:")).state(Arc::new(Url("b:"))),
+            server().state(Arc::new(Url("a:"))).state(Url("b:")),
+        ] {
+            let served = twice.state(Api {
+                base: String::new(),
+                made: 0,
+            });
+            let mut client = crate::support::connect(served, version).await;
+            assert_eq!(client.text("url", json!({})).await, "b:");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_server_that_runs_creates_all_values_first() {
     for version in Version::ERAS {
         let made = Arc::default();
