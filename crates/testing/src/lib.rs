@@ -535,7 +535,11 @@ impl Connect {
     }
 
     async fn connect(mut self) -> TestClient {
-        let (connections, uses_http) = (self.connections(), self.uses_http());
+        #[cfg(feature = "http")]
+        let uses_http = self.url.is_some();
+        #[cfg(not(feature = "http"))]
+        let uses_http = false;
+        let connections = self.connections();
         let capabilities = self.capabilities;
         let mut sides = Vec::new();
         for (connection, version) in connections {
@@ -584,14 +588,6 @@ impl Connect {
         }
         let versions = self.versions.iter().copied();
         connections.into_iter().zip(versions).collect()
-    }
-
-    /// Returns `true` if the clients connect over HTTP.
-    fn uses_http(&self) -> bool {
-        #[cfg(feature = "http")]
-        return self.url.is_some();
-        #[cfg(not(feature = "http"))]
-        false
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mcp_core::context::is_secret_header;
 #[cfg(feature = "http")]
 use mcp_http::HttpOptions;
 use mcp_settings::{DeclaredVariable, EnvironmentReading};
@@ -11,16 +12,6 @@ use serde::de::DeserializeOwned;
 use crate::context::short_type_name;
 use crate::error::{Error, ErrorKind};
 use crate::server::Server;
-
-/// Parts of the names of headers whose values are never shown.
-const SECRET_WORDS: [&str; 6] = [
-    "authorization",
-    "cookie",
-    "key",
-    "token",
-    "secret",
-    "password",
-];
 
 impl Server {
     /// Declares environment variables, one for each field of `T`, and reads them. Handlers receive the struct as
@@ -186,11 +177,9 @@ impl Server {
     /// `password`.
     pub fn header_from_env(mut self, header: impl Into<String>, variable: &str) -> Self {
         let header = header.into();
-        let name = header.to_ascii_lowercase();
-        let is_secret = SECRET_WORDS.iter().any(|word| name.contains(word));
         let description =
             format!("Value of the `{header}` header to use over standard input and output");
-        let declared = DeclaredVariable::text(variable, &description, is_secret);
+        let declared = DeclaredVariable::text(variable, &description, is_secret_header(&header));
         self.environment.variables.push(declared);
         match mcp_settings::text_of(variable) {
             Ok(Some(value)) if !value.trim().is_empty() => {

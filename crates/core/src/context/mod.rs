@@ -46,7 +46,7 @@ pub use outbound::{Amount, Progress};
 pub use request::Context;
 pub(crate) use request::{CallContinuation, ClientIdentity, DeferredEffects, RequestContext};
 pub use request_info::RequestInfo;
-pub use request_info::{EnvironmentHeaders, RequestSource};
+pub use request_info::{EnvironmentHeaders, RequestSource, is_secret_header};
 pub use state_functions::{
     HookFuture, HookOutcome, HookResult, MakeState, NeededState, ServeHook, SharedParameter,
     TakenStates,

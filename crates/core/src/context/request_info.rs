@@ -120,17 +120,17 @@ impl RequestInfo {
         }
     }
 
-    /// Returns the value of the first header for which an environment variable stands in.
+    /// Returns the value of the first header for which an environment variable stands in, other than
+    /// [secrets](is_secret_header).
     #[doc(hidden)]
     #[must_use]
     pub fn first_environment_header(&self) -> Option<&str> {
-        match &self.source {
-            RequestSource::Environment(environment) => {
-                let (_, value) = environment.values.first()?;
-                Some(value.trim_ascii())
-            }
-            _ => None,
-        }
+        let RequestSource::Environment(environment) = &self.source else {
+            return None;
+        };
+        let mut values = environment.values.iter();
+        let (_, value) = values.find(|(name, _)| !is_secret_header(name))?;
+        Some(value.trim_ascii())
     }
 
     /// Returns the value of a header if a trusted proxy sent the request
@@ -272,6 +272,21 @@ impl<T: Clone + Send + Sync + 'static> FromContext for RequestExtension<T> {
             ))
         })
     }
+}
+
+/// Returns `true` if a header's name says that its value is a secret, which is never shown.
+#[must_use]
+pub fn is_secret_header(name: &str) -> bool {
+    const WORDS: [&str; 6] = [
+        "authorization",
+        "cookie",
+        "key",
+        "token",
+        "secret",
+        "password",
+    ];
+    let name = name.to_ascii_lowercase();
+    WORDS.iter().any(|word| name.contains(word))
 }
 
 /// Environment variables that stand in for headers, or the headers that a test sets.

@@ -3,11 +3,12 @@
 
 mod cache;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 pub use cache::cache;
-use mcp_core::context::Principal;
+use mcp_core::context::{Principal, RequestInfo};
 use mcp_core::handler::definition::Kind;
 use mcp_core::handler::handler_error::HandlerError;
 use mcp_core::handler::middleware::{Call, Middleware, Next};
@@ -115,7 +116,7 @@ impl<F: Fn(&AuditRecord)> Drop for PendingAuditRecord<F> {
 impl AuditRecord {
     /// Returns who made the call: the subject of its [`Principal`], which is the header's value with
     /// `HttpOptions::principal_header`; without one, over standard input and output, the value of the variable that
-    /// `Server::header_from_env` names first and that is set, such as the tenant's; otherwise `anonymous`.
+    /// `Server::header_from_env` names first and that is set, such as the tenant's, but no secret; otherwise `anonymous`.
     #[must_use]
     pub fn who(&self) -> &str {
         let subject = self.call.principal().map(Principal::subject);
@@ -142,7 +143,10 @@ impl AuditRecord {
             ("subject", of_principal(Principal::subject)),
             ("issuer", of_principal(Principal::issuer)),
             ("client", of_principal(Principal::client_id)),
-            ("clientIp", self.client_ip().map(|ip| ip.to_string().into())),
+            (
+                "clientIp",
+                client_ip(request).map(|ip| ip.to_string().into()),
+            ),
             ("kind", text(call.kind().as_str())),
             ("name", text(call.name())),
             ("round", Some(call.round().into())),
@@ -159,13 +163,6 @@ impl AuditRecord {
         Value::Object(members.collect::<Map<_, _>>()).to_string()
     }
 
-    fn client_ip(&self) -> Option<std::net::IpAddr> {
-        #[cfg(feature = "http")]
-        return self.call.context().request().client_ip();
-        #[cfg(not(feature = "http"))]
-        None
-    }
-
     /// Writes the record to the log at level `info` with target `mcp_runtime::audit`. The arguments are omitted because
     /// they may contain secrets.
     pub fn log(&self) {
@@ -180,13 +177,24 @@ impl AuditRecord {
             subject = principal.map(Principal::subject),
             issuer = principal.map(Principal::issuer),
             client = principal.map(Principal::client_id),
-            client_ip = self.client_ip().map(tracing::field::display),
+            client_ip = client_ip(request).map(tracing::field::display),
             version = request.protocol_version().as_str(),
             outcome = ?self.outcome,
             milliseconds = self.duration.as_secs_f64() * 1e3,
             "call"
         );
     }
+}
+
+/// Returns the address of an HTTP client.
+#[cfg(feature = "http")]
+fn client_ip(request: &RequestInfo) -> Option<IpAddr> {
+    request.client_ip()
+}
+
+#[cfg(not(feature = "http"))]
+fn client_ip(_: &RequestInfo) -> Option<IpAddr> {
+    None
 }
 
 impl AuditOutcome {

@@ -244,6 +244,7 @@ async fn an_audit_record_says_who_called() {
             if tenant {
                 server = server
                     .header_from_env("X-Absent", "NO_SUCH_VARIABLE")
+                    .header_from_env("X-Api-Key", "CARGO_MANIFEST_DIR")
                     .header_from_env("X-Tenant", "CARGO_PKG_NAME");
             }
             let mut client = TestClient::new(server, version.protocol_version());
