@@ -24,7 +24,7 @@ impl Server {
     /// |
     /// | `--trusted-proxies ADDRESS,…` | also trust these proxies' reports about clients ([`HttpOptions::trusted_proxies`](crate::http::HttpOptions::trusted_proxies)) |
     /// | `--legacy-sse` | also serve the 2024-11-05 HTTP+SSE transport ([`HttpOptions::legacy_sse`](crate::http::HttpOptions::legacy_sse)) |
-    /// | `--tags TAGS` | serve only the definitions that these tags select ([`select_tags`](Self::filter_tags)) |
+    /// | `--tags TAGS` | serve only the definitions that these tags select ([`filter_tags`](Self::filter_tags)) |
     /// | `tools`, `prompts`, `resources`, `templates` | list tools, prompts, resources or resource templates |
     /// | `call TOOL NAME=VALUE…` | call a tool; its schema determines the types of values |
     /// | `prompt NAME …`, `read URI`, `complete NAME ARGUMENT TEXT` | get a prompt, read a resource, complete an argument |
