@@ -76,7 +76,7 @@ impl ClaimExceptions {
     }
 }
 
-/// A task store, for `Server::task_store`.
+/// A task store, for `Backend::tasks`.
 ///
 /// **Open**: implement it on top of a database. To test an implementation, run `backend::check_task_store` (with the
 /// `testing` feature). The rules are:

@@ -21,7 +21,7 @@ use crate::jsonrpc::ErrorObject;
 use crate::protocol::ProtocolVersion;
 use crate::spawn;
 
-/// An extension of the protocol, for `Server::extension`.
+/// An extension of the protocol, for `Server::with`.
 ///
 /// ```
 /// use mcp_runtime::extension::{Extension, ExtensionMethod, FilterMember};

@@ -121,7 +121,7 @@ item_options! { $
         /// Adds an entry to `_meta`. Inserting the item fails if the key has a reserved prefix.
         meta(key: impl Into<String>, value: impl Into<serde_json::Value>) => Meta(Made<Value>) =
             serde_json::Value::from_iter([(key.into(), value.into())]).into();
-        /// Adds tags. Hosts can select definitions by tag (`Server::select_tags`),
+        /// Adds tags. Hosts can select definitions by tag (`Server::filter_tags`),
         /// and a tag can require scopes (`Server::require_scopes`). Inserting the
         /// item fails if a tag is empty, begins with `-`, or contains a comma or whitespace.
         tags(tags: impl IntoIterator<Item = impl Into<String>>) => Tags(Texts) =
