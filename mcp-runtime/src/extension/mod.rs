@@ -14,7 +14,6 @@ pub use mcp_core::dispatch::ServerAddOn;
 pub use mcp_core::extension::{
     Extension, ExtensionMethod, ExtensionResult, FilterMember, IntoExtensionResult,
 };
-pub(crate) use mcp_core::extension::{Extensions, ServerChanges, build};
 #[doc(inline)]
 pub use mcp_core::registry::{SourceAnswer, SourceRequest, SourceTool, ToolSource};
 #[doc(inline)]
@@ -25,3 +24,5 @@ pub use mcp_extra::sanitize::Sanitizer;
 pub use mcp_extra::tags::TagInstructions;
 #[doc(inline)]
 pub use mcp_extra::tool_search::ToolSearch;
+
+pub(crate) use mcp_core::extension::{Extensions, ServerChanges, build};

@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use mcp_core::context::{HookFuture, NeededState, TakenStates};
 use mcp_core::error::{BoxError, Causes};
+use mcp_core::handler::rules;
 use mcp_core::host::{sleep, timeout};
 use mcp_core::random::random;
 use mcp_core::spawn::catch;
 
 use crate::context::{MakeState, ServeHook, ServerHandle};
 use crate::server::Server;
-use mcp_core::handler::rules;
 
 /// The shortest time between two fetches.
 const MIN_INTERVAL: Duration = Duration::from_millis(100);

@@ -185,3 +185,28 @@ fn the_number_of_add_on_names_in_the_core_does_not_grow() {
     }
     check_generated(TABLE, &text);
 }
+
+#[test]
+fn the_places_that_a_deletion_edits_exist() {
+    let read = |path: &str| {
+        std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    };
+    let table = read("tests/removable/add_ons.txt");
+    let mut places = 0;
+    for (kind, rest) in table.lines().filter_map(|line| line.split_once(' ')) {
+        let Some((path, text)) = rest.split_once(": ").filter(|_| kind != "#") else {
+            continue;
+        };
+        let found = match kind {
+            "line" => read(path).matches(&format!("{text}\n")).count(),
+            "edit" => {
+                let (old, _) = text.split_once(" => ").expect("an edit has ` => `");
+                read(path).matches(old).count()
+            }
+            _ => continue,
+        };
+        assert_eq!(found, 1, "{path} does not have once: {text}");
+        places += 1;
+    }
+    assert!(places > 20, "{places}");
+}
